@@ -1,0 +1,467 @@
+"""What a block is, and how one is written.
+
+A block is a frozen dataclass with one method, ``define``, that declares ports, states and equations::
+
+    @dataclass(frozen=True)
+    class Lag(Block):
+        '''First-order lag, T y' = u - y.  Direct feedthrough: none.'''
+        T: float = 1.0                      # s
+        initial: float = 0.0
+
+        def define(self, b: Equations) -> None:
+            u = b.input("u")
+            (T,) = b.parameters(T=self.T)
+            y = b.continuous("y", initial=self.initial, size=u.size)
+            b.derivative(y, (u - y) / T)
+            b.output("y", y)
+
+``define`` runs once per *shape* of a block with symbols for the signals: equations are plain NumPy
+(``np.sin``, ``np.where``, ``np.clip``, ``@``), never ``if`` on a signal. Fields passed to
+``b.parameters`` become run-time numbers, fields passed as an ``initial`` become run-time initial values;
+every other field is structural. Direct feedthrough, per port and component, is derived from the equations.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.declared import Declared, Event, External, Input, Memory, Output, Parameter, PortHold, Term
+from blocks.errors import BlockError, near_miss
+from blocks.numpy_mode import Array, as_array, as_scalar, column
+from blocks.rate import Rate, Ticks, instant
+
+DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
+STATIC = ("solve", "hold", "zero")
+DISTRIBUTIONS = ("normal", "uniform")
+
+
+class Block(abc.ABC):
+    """Interface of every block: a frozen dataclass whose fields are its parameters and structure."""
+
+    @abc.abstractmethod
+    def define(self, b: Equations) -> None:
+        """Declare ports, states and equations on `b`."""
+
+
+class Equations:
+    """Collects what one block declares while it is traced. Its calls are the whole block contract.
+
+    Signals, states and memories are 1-D arrays of shape (size,); scalar parameters and ``time`` have
+    shape (). An expression handed back is raveled and its size checked.
+
+    Parameters
+    ----------
+    sizes : dict            size of each input, where known
+    fields : dict           the dataclass fields by name, to recognise which are run-time numbers
+    guess : int or None     size to give an input nothing is known of; checks are then lenient
+    """
+
+    def __init__(
+        self, sizes: dict[str, int], fields: dict[str, Any] | None = None, guess: int | None = None
+    ) -> None:
+        self._sizes, self._fields, self._guess = sizes, fields or {}, guess
+        self._inputs: dict[str, Input] = {}
+        self._outputs: dict[str, Output] = {}
+        self._parameters: dict[str, Parameter] = {}
+        self._memories: dict[str, Memory] = {}
+        self._arrays: dict[int, str] = {}  # id of the array handed out -> memory name
+        self._kept: list[Array] = []  # keeps those arrays alive, so that their ids stay unique
+        self._events: list[Event] = []
+        self._invariants: list[ca.SX] = []
+        self._terms: list[Term] = []
+        self._rates: dict[Ticks, tuple[ca.SX, ca.SX]] = {}
+        self._residuals: list[ca.SX] = []
+        self._time = ca.SX.sym("t")
+        self.guessed = False  # an input took the guessed size
+
+    @property
+    def provisional(self) -> bool:
+        """Are sizes still being found? Then a mismatch may go away and is no error yet."""
+        return self._guess is not None
+
+    # --- ports ------------------------------------------------------------------------------------
+    def input(
+        self, name: str, size: int | None = None, hold: PortHold | None = None, labels: Sequence[str] = ()
+    ) -> Array:
+        """Input port; `size=None` takes the size of what is connected. Returns (size,)."""
+        self._unique(name, self._inputs, "input")
+        known = self._sizes.get(name)
+        if size is None:
+            if known is None:
+                if self._guess is None:
+                    raise BlockError(f"the size of input '{name}' is not known.", port=name)
+                self.guessed = True
+            actual = known if known is not None else int(self._guess or 1)
+        else:
+            actual = int(size)
+        symbol = ca.SX.sym(name, actual)
+        self._inputs[name] = Input(name, actual, size is None, hold, symbol, tuple(labels))
+        return as_array(symbol)
+
+    def output(
+        self,
+        name: str,
+        expression: Any,
+        sample: Rate | Ticks | None = None,
+        offset: Rate = 0,
+        initial: Any = 0.0,
+        labels: Sequence[str] = (),
+    ) -> None:
+        """Output port. With `sample` it is refreshed at its ticks and held in between, else continuous."""
+        self._unique(name, self._outputs, "output")
+        value = column(expression)
+        if sample is not None:
+            value = column(self.sampled(value, sample, offset, initial, name=f"{name}@sampled"))
+        self._outputs[name] = Output(name, value, tuple(labels))
+
+    # --- numbers ----------------------------------------------------------------------------------
+    def parameters(self, **values: Any) -> list[Array]:
+        """Tunable numbers, in the order given: scalars of shape (), arrays in their own shape."""
+        return [self.parameter(name, value) for name, value in values.items()]
+
+    def parameter(self, name: str, value: Any, unit: str = "", aliases: Sequence[str] = ()) -> Array:
+        """One tunable number or array, also known by its `aliases`. Zeros of a matrix stay 0."""
+        self._unique(name, self._parameters, "parameter")
+        try:
+            array = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            raise BlockError(
+                f"parameter '{name}' is {value!r}, expected numbers.", port=name, value=value
+            ) from None
+        if not np.all(np.isfinite(array)) and not np.all(np.abs(array[~np.isfinite(array)]) == np.inf):
+            raise BlockError(f"parameter '{name}' is not a number: {value!r}.", port=name, value=value)
+        mask = array != 0 if array.ndim >= 2 else np.ones(array.shape, dtype=bool)
+        symbol = ca.SX.sym(name, int(mask.sum()))
+        self._parameters[name] = Parameter(
+            name, array, mask, self._field_of(value), symbol, unit, tuple(aliases)
+        )
+        if array.ndim == 0:
+            return as_scalar(symbol)
+        if array.ndim == 1:
+            return as_array(symbol)
+        if array.ndim > 2:
+            raise BlockError(f"parameter '{name}' has {array.ndim} dimensions, expected at most 2.")
+        matrix = ca.SX(*array.shape)
+        for k, (i, j) in enumerate(np.argwhere(mask)):
+            matrix[int(i), int(j)] = symbol[k]
+        return ca.array(matrix)
+
+    # --- states and memories ----------------------------------------------------------------------
+    def continuous(
+        self,
+        name: str,
+        initial: Any,
+        size: int | None = None,
+        static: str = "solve",
+        nominal: float = 1.0,
+        labels: Sequence[str] = (),
+    ) -> Array:
+        """ODE state. A scalar initial value expands to `size`. Give its equation with `derivative`.
+
+        static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
+        nominal : typical size; the absolute tolerance is scaled by it
+        """
+        if static not in STATIC:
+            raise BlockError(f"state '{name}': static='{static}', {near_miss(static, STATIC)}")
+        return self._memory(
+            "continuous", name, initial, size, static=static, nominal=float(nominal), labels=tuple(labels)
+        )
+
+    def derivative(self, state: Array, expression: Any) -> None:
+        """Give x' of a continuous state."""
+        self._complete(state, "continuous", expression, "derivative")
+
+    def discrete(
+        self,
+        name: str,
+        initial: Any,
+        sample: Rate | Ticks,
+        offset: Rate = 0,
+        size: int | None = None,
+        labels: Sequence[str] = (),
+    ) -> Array:
+        """State that changes at its ticks, in the update phase. Give its next value with `update`."""
+        ticks = self._ticks(sample, offset)
+        return self._memory("discrete", name, initial, size, ticks=ticks, labels=tuple(labels))
+
+    def update(self, state: Array, expression: Any) -> None:
+        """Give x[k+1] of a discrete state from the values at tick k."""
+        self._complete(state, "discrete", expression, "update")
+
+    def sampled(
+        self,
+        expression: Any,
+        sample: Rate | Ticks,
+        offset: Rate = 0,
+        initial: Any = 0.0,
+        name: str | None = None,
+    ) -> Array:
+        """Memory refreshed with `expression` in the output phase of its ticks, held in between."""
+        value = column(expression)
+        array = self._memory(
+            "sampled",
+            name or f"sampled{len(self._memories)}",
+            initial,
+            value.numel(),
+            ticks=self._ticks(sample, offset),
+        )
+        self._complete(array, "sampled", value, "sampled value")
+        return array
+
+    def tick_time(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
+        """Time of the newest tick [s]; before the first one, its time to come."""
+        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[0])
+
+    def tick_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
+        """Number of ticks so far, the present one included."""
+        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[1])
+
+    def external(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        argument: Any,
+        size: int,
+        sample: Rate | Ticks,
+        offset: Rate = 0,
+        initial: Any = 0.0,
+        owner: Any = None,
+    ) -> Array:
+        """Output of an opaque Python function called by the host at its ticks: y = function(t, u).
+
+        `owner` has ``save() -> bytes`` and ``load(bytes)`` when the function keeps memory of its own.
+        """
+        return self._memory(
+            "external",
+            name,
+            initial,
+            size,
+            ticks=self._ticks(sample, offset),
+            external=External(function, column(argument), owner, memoryless=owner is None),
+        )
+
+    def instants(self, times: Any, name: str | None = None) -> Array:
+        """How many of the listed instants [s] have passed, shape (1,); a step ends on each of them."""
+        listed = np.atleast_1d(np.asarray(times, dtype=object))
+        exact = tuple(sorted(instant(v) for v in listed.ravel()))
+        owner = self._field_of(times if not isinstance(times, (list, tuple)) or len(times) != 1 else times[0])
+        if owner is None:
+            owner = self._field_of(times)
+        return self._memory(
+            "instants", name or f"instants{len(self._memories)}", 0.0, 1, times=exact, times_field=owner
+        )
+
+    def mode(self, name: str, initial: Any, size: int | None = None) -> Array:
+        """Discrete state without ticks, changed only by events."""
+        return self._memory("mode", name, initial, size)
+
+    def accepted(self, name: str, expression: Any, initial: Any) -> Array:
+        """Memory refreshed with `expression` after every accepted step and event.
+
+        `expression` may be a function of the memory itself: ``lambda old: np.maximum(old, u)``.
+        """
+        probe = None if callable(expression) else column(expression)
+        array = self._memory("accepted", name, initial, None if probe is None else probe.numel())
+        value = column(expression(array)) if callable(expression) else probe
+        self._complete(array, "accepted", value, "accepted value")
+        return array
+
+    def delayed(self, expression: Any, seconds: Any, initial: Any = 0.0, name: str | None = None) -> Array:
+        """The value of `expression` so many seconds ago; `initial` before there is a past."""
+        value = column(expression)
+        array = self._memory(
+            "delayed", name or f"delayed{len(self._memories)}", initial, value.numel(), delay=column(seconds)
+        )
+        self._complete(array, "delayed", value, "delayed signal")
+        return array
+
+    def random(
+        self,
+        sample: Rate | Ticks,
+        kind: str = "normal",
+        size: int = 1,
+        offset: Rate = 0,
+        name: str | None = None,
+    ) -> Array:
+        """One draw per tick: "normal" (mean 0, variance 1) or "uniform" on [0, 1)."""
+        if kind not in DISTRIBUTIONS:
+            raise BlockError(f"random draw '{kind}': {near_miss(kind, DISTRIBUTIONS)}")
+        ticks = self._ticks(sample, offset)
+        label = name or f"random{len(self._memories)}"
+        return self._memory("random", label, 0.0, size, ticks=ticks, distribution=kind)
+
+    def algebraic(self, name: str, guess: Any, size: int | None = None) -> Array:
+        """Implicit unknown, found so that `residual` is zero; Newton starts from `guess`."""
+        return self._memory("algebraic", name, guess, size)
+
+    def residual(self, expression: Any) -> None:
+        """Expression that the algebraic unknowns make zero; as many components in all as unknowns."""
+        self._residuals.append(column(expression))
+
+    def invariant(self, expression: Any) -> None:
+        """Expression kept at zero by projecting the continuous states."""
+        self._invariants.append(column(expression))
+
+    # --- events -----------------------------------------------------------------------------------
+    def when(
+        self,
+        crossing: Any,
+        resets: Sequence[tuple[Array, Any]],
+        direction: str = "both",
+        name: str | None = None,
+    ) -> None:
+        """Zero-crossing event: each (state, value) of `resets` is applied when `crossing` crosses zero."""
+        pairs = []
+        for state, value in resets:
+            target = self._memories[self._name_of(state, "a reset")]
+            if target.kind not in ("continuous", "discrete", "mode"):
+                raise BlockError(f"event resets '{target.name}', which is no state or mode.")
+            pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
+        self._event(crossing, direction, name, tuple(pairs), "")
+
+    def stop(self, crossing: Any, message: str, direction: str = "both") -> None:
+        """End the run where `crossing` crosses zero, keeping the result."""
+        self._event(crossing, direction, None, (), message)
+
+    def where_event(self, g: Any, a: Any, b: Any, name: str | None = None) -> Array:
+        """`a` while g >= 0, else `b`; the branch is held during a step and flipped by an event."""
+        label = name or f"branch{len(self._memories)}"
+        branch = self.mode(label, 0.0)
+        self.when(g, [(branch, 1.0)], "rising", f"{label} on")
+        self.when(g, [(branch, 0.0)], "falling", f"{label} off")
+        return np.where(branch[0] > 0.5, a, b)
+
+    @property
+    def time(self) -> Array:
+        """t [s], shape ()."""
+        return as_scalar(self._time)
+
+    def term(self, text: str, expression: Any) -> None:
+        """Name a part of the equations; on a non-finite value the first bad term is reported by `text`."""
+        self._terms.append(Term(text, column(expression)))
+
+    # --- inside -----------------------------------------------------------------------------------
+    def declared(self) -> Declared:
+        """All that was declared, checked for completeness."""
+        self._distribute_residuals()
+        for memory in self._memories.values():
+            if memory.expression is None and memory.kind in ("continuous", "discrete"):
+                call = "derivative" if memory.kind == "continuous" else "update"
+                raise BlockError(
+                    f"state '{memory.name}' has no equation.", hint=f"Give it with b.{call}(...)."
+                )
+        return Declared(
+            tuple(self._inputs.values()),
+            tuple(self._outputs.values()),
+            tuple(self._parameters.values()),
+            tuple(self._memories.values()),
+            tuple(self._events),
+            tuple(self._invariants),
+            tuple(self._terms),
+            tuple(self._rates),
+            self._time,
+            ca.vertcat(*[s for pair in self._rates.values() for s in pair]) if self._rates else ca.SX(0, 1),
+        )
+
+    def ports_so_far(self) -> Declared:
+        """The ports declared until ``define`` failed."""
+        return Declared(tuple(self._inputs.values()), tuple(self._outputs.values()))
+
+    def _distribute_residuals(self) -> None:
+        unknowns = [m for m in self._memories.values() if m.kind == "algebraic"]
+        count, residual = sum(m.size for m in unknowns), ca.vertcat(ca.SX(0, 1), *self._residuals)
+        if count != residual.numel():
+            raise BlockError(f"{count} algebraic unknowns but {residual.numel()} residuals.")
+        start = 0
+        for memory in unknowns:
+            self._memories[memory.name] = replace(memory, expression=residual[start : start + memory.size])
+            start += memory.size
+
+    def _memory(self, kind: str, name: str, initial: Any, size: int | None, **more: Any) -> Array:
+        self._unique(name, self._memories, "state or memory")
+        try:
+            value = np.ravel(np.asarray(initial, dtype=float))
+        except (TypeError, ValueError):
+            raise BlockError(f"initial value of '{name}' is {initial!r}, expected numbers.") from None
+        if not np.all(np.isfinite(value)):
+            raise BlockError(f"initial value of '{name}' is not finite: {initial!r}.", value=initial)
+        actual = value.size if size is None else int(size)
+        if value.size not in (1, actual):
+            if self._guess is None:
+                raise BlockError(
+                    f"initial value of '{name}' has {value.size} components, expected {actual} (or one).",
+                    value=initial,
+                )
+            actual = value.size
+        symbol = ca.SX.sym(name, actual)
+        self._memories[name] = Memory(
+            name, kind, symbol, np.broadcast_to(value, actual).copy(), self._field_of(initial), **more
+        )
+        array = as_array(symbol)
+        self._arrays[id(array)] = name
+        self._kept.append(array)
+        return array
+
+    def _complete(self, array: Array, kind: str, expression: Any, what: str) -> None:
+        name = self._name_of(array, what)
+        memory = self._memories[name]
+        if memory.kind != kind:
+            raise BlockError(f"{what} given for '{name}', which is {memory.kind}, not {kind}.")
+        if memory.expression is not None:
+            raise BlockError(f"{what} of '{name}' is given twice.")
+        value = self._sized(expression, memory.size, f"{what} of '{name}'")
+        self._memories[name] = replace(memory, expression=value)
+
+    def _sized(self, expression: Any, size: int, what: str) -> ca.SX:
+        value = column(expression)
+        if value.numel() != size:
+            if self._guess is None:
+                raise BlockError(
+                    f"{what} has {value.numel()} components, expected {size}.", value=value.numel()
+                )
+            value = ca.SX.zeros(size)
+        return value
+
+    def _event(
+        self, crossing: Any, direction: str, name: str | None, resets: tuple[Any, ...], stop: str
+    ) -> None:
+        if direction not in DIRECTIONS:
+            raise BlockError(f"event direction '{direction}': {near_miss(direction, DIRECTIONS)}")
+        value = self._sized(crossing, 1, "crossing of an event")
+        label = name or f"event{len(self._events)}"
+        self._events.append(Event(label, value, DIRECTIONS[direction], resets, stop))
+
+    def _ticks(self, sample: Rate | Ticks, offset: Rate) -> Ticks:
+        ticks = sample if isinstance(sample, Ticks) else Ticks.of(sample, offset)
+        self._rate_symbols(ticks)
+        return ticks
+
+    def _rate_symbols(self, ticks: Ticks) -> tuple[ca.SX, ca.SX]:
+        if ticks not in self._rates:
+            k = len(self._rates)
+            self._rates[ticks] = (ca.SX.sym(f"tick_time{k}"), ca.SX.sym(f"tick_count{k}"))
+        return self._rates[ticks]
+
+    def _name_of(self, array: Array, what: str) -> str:
+        name = self._arrays.get(id(array))
+        if name is None:
+            raise BlockError(
+                f"{what} needs the state itself, as b.continuous or b.discrete returned it, "
+                "not an expression or a slice of it."
+            )
+        return name
+
+    def _field_of(self, value: Any) -> str | None:
+        """Name of the dataclass field that this very object is the value of."""
+        return next((name for name, field in self._fields.items() if field is value), None)
+
+    @staticmethod
+    def _unique(name: str, known: dict[str, Any], what: str) -> None:
+        if name in known:
+            raise BlockError(f"{what} '{name}' is declared twice.", port=name)

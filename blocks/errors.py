@@ -1,0 +1,91 @@
+"""The exception types every package of plantloop raises for a user's mistake.
+
+Each message says what is wrong, where, what was found, and how to mend it; the same facts are fields
+of the exception so that a program can use them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class PlantloopError(Exception):
+    """Base of all errors plantloop raises on purpose.
+
+    Parameters
+    ----------
+    message : str        one clear message: what, where, why, how to mend
+    path : str           diagram path, ``file:line`` or element id the message is about
+    port : str           port name, where one is concerned
+    time : float         simulated time [s], where one is concerned
+    value : object       the offending value
+    hint : str           the cure; appended to the message when given
+
+    A failed run carries what was computed so far as ``error.result``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        port: str | None = None,
+        time: float | None = None,
+        value: object = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(f"{message} {hint}" if hint else message)
+        self.path, self.port, self.time, self.value, self.hint = path, port, time, value, hint
+        self.result: Any = None  # a cosim.Result; typed loosely because blocks may not import cosim
+
+
+class BlockError(PlantloopError):
+    """A block is declared or parametrised wrongly."""
+
+
+class WiringError(PlantloopError):
+    """Blocks are connected wrongly; ``problems`` lists every fault found."""
+
+    def __init__(self, problems: Iterable[str], **fields: Any) -> None:
+        self.problems = list(problems)
+        count = len(self.problems)
+        head = "" if count == 1 else f"{count} problems in the diagram:\n- "
+        super().__init__(head + "\n- ".join(self.problems), **fields)
+
+
+class AlgebraicLoopError(PlantloopError):
+    """Signals depend on themselves at one instant."""
+
+
+class ModelError(PlantloopError):
+    """A plant model is wrong: file, line, element and id are in the message."""
+
+
+class ExpressionError(ModelError):
+    """A run-time expression is wrong; the message shows the text with a caret."""
+
+
+class ScenarioError(PlantloopError):
+    """A scenario file is wrong: file, table and key are in the message."""
+
+
+class SimulationError(PlantloopError):
+    """A run stopped before its end; ``result`` holds everything up to then."""
+
+
+def near_miss(name: str, choices: Iterable[str]) -> str:
+    """Text that offers the nearest known name, or lists what there is.
+
+    >>> near_miss("thetta", ["theta", "x"])
+    "did you mean 'theta'?"
+    """
+    known = sorted(choices)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    if not known:
+        return "there are none."
+    shown = ", ".join(f"'{k}'" for k in known[:12])
+    return f"there is {shown}{', ...' if len(known) > 12 else ''}."

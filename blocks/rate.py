@@ -1,0 +1,116 @@
+"""Exact sample times: a rate is a period and an offset as rational numbers of seconds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from blocks.errors import BlockError
+
+Rate = int | float | str | Fraction
+"""How a user writes a period, an offset or an instant: 1, 0.01, "0.01", "1/60" or Fraction(1, 60), in s."""
+
+FLOAT_TOLERANCE = Fraction(1, 10**14)  # s; how far the fraction may be from the float it stands for
+LARGEST_DENOMINATOR = 10**6
+
+
+def simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """Fraction of smallest denominator in [low, high], 0 <= low <= high (walk down the Stern-Brocot tree)."""
+    whole = math.floor(low)
+    if low == whole:
+        return Fraction(whole)
+    if whole + 1 <= high:
+        return Fraction(whole + 1)
+    return whole + 1 / simplest_between(1 / (high - whole), 1 / (low - whole))
+
+
+def rational(value: Rate, what: str = "rate") -> Fraction:
+    """Exact rational number of seconds a user meant.
+
+    Parameters
+    ----------
+    value : int, Fraction, decimal or fraction text, or float [s]
+        a float becomes the simplest fraction within 1e-14 with denominator up to 1e6
+    what : str    what the number is, for the message
+
+    Raises
+    ------
+    BlockError    not a finite number, or a float that is no simple fraction
+    """
+    if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+        return Fraction(value)
+    if isinstance(value, str):
+        try:
+            return Fraction(value.replace(" ", ""))
+        except (ValueError, ZeroDivisionError):
+            raise BlockError(
+                f"{what} {value!r} is not a number of seconds.",
+                value=value,
+                hint='Write it as 0.01, "0.01" or "1/60".',
+            ) from None
+    number = float(value)
+    if not math.isfinite(number):
+        raise BlockError(f"{what} is {number}, expected a finite number of seconds.", value=value)
+    exact = Fraction(abs(number))
+    simple = simplest_between(max(exact - FLOAT_TOLERANCE, Fraction(0)), exact + FLOAT_TOLERANCE)
+    if simple.denominator > LARGEST_DENOMINATOR:
+        raise BlockError(
+            f"{what} {number!r} s is no fraction with a denominator up to 1e6, so its ticks cannot be exact.",
+            value=value,
+            hint='Write it as a fraction, for instance "1/60" or Fraction(1, 60).',
+        )
+    return simple if number >= 0 else -simple
+
+
+def instant(value: Rate, what: str = "instant") -> Fraction:
+    """Exact rational of a single instant [s]: like `rational`, but any finite float is accepted as it is."""
+    try:
+        return rational(value, what)
+    except BlockError:
+        if isinstance(value, str) or not math.isfinite(float(value)):
+            raise
+        return Fraction(float(value))
+
+
+@dataclass(frozen=True, order=True)
+class Ticks:
+    """The grid of instants offset + k*period, k = 0, 1, ... (both in s)."""
+
+    period: Fraction
+    offset: Fraction = Fraction(0)
+
+    @staticmethod
+    def of(sample: Rate, offset: Rate = 0) -> Ticks:
+        """Ticks from what a user wrote; both are checked.
+
+        Raises
+        ------
+        BlockError    period not positive, or offset negative
+        """
+        period, start = rational(sample, "sample time"), rational(offset, "offset")
+        if period <= 0:
+            raise BlockError(
+                f"sample time is {sample} s, expected a positive period.",
+                value=sample,
+                hint="Leave the sample time out for a continuous block.",
+            )
+        if start < 0:
+            raise BlockError(
+                f"offset is {offset} s, expected zero or more.",
+                value=offset,
+                hint=f"Add whole periods: {start % period} s gives the same grid from t = 0 on.",
+            )
+        return Ticks(period, start)
+
+    def meets(self, other: Ticks) -> bool:
+        """Can a tick of both fall on one instant? (offset difference a multiple of the gcd of the periods)"""
+        a, b = self.period, other.period
+        scale = math.lcm(a.denominator, b.denominator)
+        common = Fraction(math.gcd(int(a * scale), int(b * scale)), scale)
+        return (self.offset - other.offset) % common == 0
+
+    def __str__(self) -> str:
+        hz = 1 / self.period
+        rate = f"{float(hz):.6g} Hz" if hz >= 1 else f"every {float(self.period):.6g} s"
+        return f"{rate}, offset {float(self.offset):.6g} s" if self.offset else rate

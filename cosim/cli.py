@@ -1,0 +1,331 @@
+"""The command ``cosim``: run scenarios, and say what is in a model or a scenario.
+
+Answers go to standard output, complaints and progress to standard error. A mistake of the user is one
+message and exit code 1; a traceback is a bug.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from blocks.errors import PlantloopError, SimulationError
+from cosim.version import __version__
+
+if TYPE_CHECKING:
+    from cosim.result import Result
+    from cosim.scenario import Scenario
+    from cosim.system import System
+
+INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
+REFRESH = 0.1  # s of wall time between two pictures of the progress bar
+
+app = typer.Typer(
+    help="Put a mechanical plant in a control loop: run scenarios, look into models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]
+Trust = Annotated[bool, typer.Option("--trust", help="Allow the Python code the file names to run.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"plantloop {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+# --- cosim run ------------------------------------------------------------------------------------------
+@app.command()
+def run(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write to.", show_default="results/<scenario name>")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="auto, native or reference.", show_default="the scenario's")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw the scenario's pictures as well.")] = False,
+    trust: Trust = False,
+) -> None:
+    """Run a scenario, show a short table, and write its result."""
+    with _reporting():
+        from cosim.scenario import load_scenario
+
+        loaded = load_scenario(_existing(scenario, "run", (".toml",)), trust)
+        folder = out or Path("results") / loaded.name
+        _say(loaded.name, loaded.tables.scenario.description)
+        system = loaded.system()
+        try:
+            with _progress(loaded.tables.run.until) as progress:
+                result = loaded.run(engine=engine, progress=progress, system=system)
+        except SimulationError as error:
+            if error.result is None:
+                raise
+            _complain(str(error))
+            _keep(loaded, error.result, folder, plot)
+            raise typer.Exit(1) from None
+        if not result.complete:
+            _complain(result.message)
+            _keep(loaded, result, folder, plot)
+            raise typer.Exit(INTERRUPTED)
+        _conclude(loaded, system, result, folder, plot)
+
+
+def _keep(scenario: Scenario, result: Result, folder: Path, plot: bool) -> None:
+    """Write what a run that did not reach its end has computed."""
+    from cosim.scenario.report import write
+
+    for file in write(scenario, result, folder, plot):
+        _complain(f"partial result written: {file}")
+
+
+def _conclude(scenario: Scenario, system: System, result: Result, folder: Path, plot: bool) -> None:
+    """Write the files, show the table; a check that fails is a failure of the command."""
+    from cosim.scenario.report import findings, write
+
+    files = write(scenario, result, folder, plot)
+    found = findings(scenario, result)
+    table = _table()
+    for name, text in _run_rows(scenario, system, result):
+        table.add_row(name, Text(text))
+    for k, finding in enumerate(found):
+        mark = {None: "", True: "  ok", False: "  FAILED"}[finding.passed]
+        style = "red" if finding.passed is False else ""
+        table.add_row("checks" if k == 0 else "", Text(f"{finding.what} = {finding.text}{mark}", style))
+    for k, file in enumerate(files):
+        table.add_row("written" if k == 0 else "", Text(str(file)))
+    _print(table)
+    failed = [finding.what for finding in found if finding.passed is False]
+    if failed:
+        raise PlantloopError(f"{len(failed)} of {len(found)} checks failed: {', '.join(failed)}.")
+
+
+def _run_rows(scenario: Scenario, system: System, result: Result) -> Iterator[tuple[str, str]]:
+    """What ran and how, row by row."""
+    model, settings, statistics = scenario.tables.model, result.settings, result.statistics
+    if model is not None:
+        yield "model", f"{scenario.source.path.parent / model.file} ({model.coordinates} coordinates)"
+    yield from _port_rows(system)
+    yield "rates", ", ".join(map(str, system.rates)) or "continuous"
+    yield "engine", f"{settings['engine'].value} ({settings['engine'].origin})"
+    numbers = ("step", "rtol", "atol", "max_step")
+    used = [
+        f"{n} {settings[n].value:g}" for n in numbers if n in settings and settings[n].value != float("inf")
+    ]
+    yield "solver", ", ".join([settings["solver"].value, *used])
+    wall = f"{statistics['wall time [s]']:.3g} s of wall time"
+    yield "run", f"{statistics['simulated time [s]']:g} s in {wall}, {statistics['steps']} steps"
+    if not scenario.tables.checks.final and len(result.time):
+        for name in list(result)[:6]:
+            yield "", f"final {name} = {_numbers(result[name][-1])}"
+
+
+def _port_rows(system: System) -> Iterator[tuple[str, str]]:
+    for k, (port, rate) in enumerate(system.port_rates.items()):
+        yield ("ports" if k == 0 else ""), f"{port}: {rate}"
+
+
+# --- cosim info -----------------------------------------------------------------------------------------
+@app.command()
+def info(
+    file: Annotated[Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml", show_default=False)],
+    trust: Trust = False,
+) -> None:
+    """Say what is in a model or a scenario: elements, ports, sizes, rates, order of execution, warnings."""
+    with _reporting():
+        path = _existing(file, "info", (".toml", ".xml"))
+        if path.suffix.lower() == ".xml":
+            _model_info(path, trust)
+        else:
+            _scenario_info(path, trust)
+
+
+def _model_info(path: Path, trust: bool) -> None:
+    from cosim.flatten import flatten
+    from plant import Plant
+
+    plant = Plant.read(path, trust=trust)
+    _print(_sections(plant_sections(plant.info(), len(flatten(plant).p0))))
+
+
+def plant_sections(facts: dict[str, Any], parameters: int | None = None) -> Iterator[tuple[str, list[str]]]:
+    """Headings and lines about a plant, from `plant.Plant.info`."""
+    yield "model", [f"{facts['model']} ({facts['formulation']})"]
+    if "elements" in facts:
+        yield "elements", [f"{sum(facts['elements'].values())}: {_counted(facts['elements'])}"]
+    yield "bodies", [str(body) for body in facts["bodies"]]
+    yield (
+        "joints",
+        [
+            f"{j['name']}: {j['type'].lower()}, {', '.join(j['coordinates']) or 'fixed'}"
+            for j in facts["joints"]
+        ],
+    )
+    yield "degrees of freedom", [str(facts["dof"])]
+    for side in ("inputs", "outputs"):
+        yield side, [_port_line(port) for port in facts[side]]
+    yield "states", [f"{name} = {_numbers(value)}" for name, value in facts["states"].items()]
+    if parameters is not None:
+        yield "parameters", [f"{parameters} tunable numbers"]
+    yield "warnings", facts["warnings"] or ["none"]
+
+
+def _port_line(port: Any) -> str:
+    """One port of a plant: name, what its components are, and what it does between samples."""
+    variables = [f"variable {id}" for id in port.variables] or [f"request {port.id}"]
+    inside = ", ".join(
+        f"{label} ({variable})" if variable not in label else label
+        for label, variable in zip(port.labels, variables * (port.size // len(variables)), strict=True)
+    )
+    period = f"sampled every {port.sampling_period} s" if port.sampling_period else "rate of its driver"
+    offset = f" from {port.offset_time} s" if port.offset_time else ""
+    return (
+        f"{port.name} [{port.size}]: {inside}; {period}{offset}, hold order {port.hold_order} ({port.origin})"
+    )
+
+
+def _scenario_info(path: Path, trust: bool) -> None:
+    from cosim.scenario import load_scenario
+
+    scenario = load_scenario(path, trust)
+    about = scenario.tables.scenario
+    _say(scenario.name, about.description)
+    plant = scenario.plant()
+    system = scenario.system()
+    facts = system.info()
+    if plant is not None:
+        _print(_sections(plant_sections(plant.info())))
+    _print(_sections(_system_sections(scenario, facts)))
+
+
+def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Headings and lines about a flat system, from `System.info`."""
+    blocks = scenario.tables.blocks.items()
+    if blocks:
+        yield "blocks", [f"{name}: {type(block).__name__}" for name, block in blocks]
+    yield "signals", [f"{name} [{size}]" for name, size in facts["signals"].items()]
+    yield "sizes", [f"{facts[n]} {n}" for n in ("continuous states", "held values", "parameters")]
+    yield "rates", list(facts["rates"]) or ["continuous"]
+    yield "port rates", [f"{port}: {text}" for port, text in facts["ports"].items()]
+    yield "order of execution at a tick", list(facts["schedule"])
+
+
+# --- shared ---------------------------------------------------------------------------------------------
+@contextmanager
+def _reporting() -> Iterator[None]:
+    """A mistake of the user becomes one message on standard error and exit code 1."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        _complain(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        try:
+            yield
+        except PlantloopError as error:
+            _complain(str(error))
+            raise typer.Exit(1) from None
+
+
+def _existing(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
+    """The file, if its kind is one the command takes and it is there."""
+    from cosim.scenario.source import missing
+
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        hint = f"For a model: cosim info {path}." if suffix == ".xml" else None
+        wanted = " or ".join(suffixes)
+        raise PlantloopError(
+            f"cosim {command} takes a {wanted} file, got '{path}'.", path=str(path), hint=hint
+        )
+    if not path.is_file():
+        raise PlantloopError(missing(path, "file"), path=str(path))
+    return path
+
+
+@contextmanager
+def _progress(until: float) -> Iterator[Callable[[float], None] | None]:
+    """A bar over simulated time on standard error; nothing where that is not a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal or until <= 0:
+        yield None
+        return
+    columns = (
+        BarColumn(40),
+        TextColumn("{task.completed:.2f} of {task.total:g} s simulated"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("", total=until)
+        shown = 0.0
+
+        def advance(t: float) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            if now - shown >= REFRESH or t >= until:  # a bar must not cost more than the ticks it counts
+                shown = now
+                bar.update(task, completed=t)
+
+        yield advance
+
+
+def _say(name: str, description: str) -> None:
+    heading = Text(name, style="bold")
+    if description:
+        heading.append(f"  {description}", style="not bold")
+    _print(heading)
+
+
+def _complain(text: str) -> None:
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(text))
+
+
+def _print(what: Any) -> None:
+    Console(soft_wrap=True, highlight=False).print(what)
+
+
+def _table() -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def _sections(sections: Iterator[tuple[str, list[str]]]) -> Table:
+    table = _table()
+    for heading, lines in sections:
+        for k, line in enumerate(lines or ["none"]):
+            table.add_row(heading if k == 0 else "", Text(line))
+    return table
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def _numbers(values: Any) -> str:
+    listed = [f"{float(v):.6g}" for v in values]
+    return listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"

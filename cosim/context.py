@@ -1,0 +1,73 @@
+"""The one thing that changes in a run: time, every vector of the system, and solver memory."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cosim.system import System
+
+
+@dataclass
+class Context:
+    """State of a run between two steps; copying it is a snapshot.
+
+    t : s; x, h, w, p as in `cosim.system`; next : (nh,) next values of discrete states, at their places in h
+    ticks : per rate, number of ticks done; instants : per list of instants, number passed
+    step : proposed size of the next adaptive step [s] (0: choose one); error : error memory of its control
+    """
+
+    t: float
+    x: np.ndarray
+    h: np.ndarray
+    w: np.ndarray
+    p: np.ndarray
+    next: np.ndarray
+    ticks: list[int]
+    instants: dict[str, int]
+    started: bool = False
+    step: float = 0.0
+    error: float = 1e-4
+    opaque: dict[str, bytes] = field(default_factory=dict)
+
+    @staticmethod
+    def initial(system: System) -> Context:
+        """Context at t = 0, before the first tick."""
+        return Context(
+            0.0,
+            system.x0.copy(),
+            system.h0.copy(),
+            system.w0.copy(),
+            system.p0.copy(),
+            system.h0.copy(),
+            [0] * len(system.rates),
+            {name: 0 for name, slot in system.held.items() if slot.kind == "instants"},
+        )
+
+    def copy(self) -> Context:
+        """An independent copy."""
+        return copy.deepcopy(self)
+
+    def assign(self, other: Context) -> None:
+        """Take over another context's values, keeping this one's arrays (engines hold on to them)."""
+        for name in ("x", "h", "w", "p", "next"):
+            getattr(self, name)[:] = getattr(other, name)
+        for name in ("t", "started", "step", "error"):
+            setattr(self, name, getattr(other, name))
+        self.ticks[:] = other.ticks
+        self.instants = dict(other.instants)
+        self.opaque = dict(other.opaque)
+
+    def same(self, other: Context) -> bool:
+        """Equal, bit for bit."""
+        mine, theirs = vars(self), vars(other)
+        return all(_equal(mine[k], theirs[k]) for k in mine)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return bool(a.tobytes() == b.tobytes())
+    return bool(a == b)

@@ -1,0 +1,218 @@
+"""How blocks are wired: a diagram is a networkx graph of blocks, and a block in a larger diagram.
+
+::
+
+    d = Diagram("loop")
+    plant = d.add("plant", plant_block)
+    control = d.add("controller", StateFeedback(K, sample=0.01))
+    d.connect(plant["state"], control["x"])
+    control["u"] >> plant["force"]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+
+from blocks.block import Block
+from blocks.errors import WiringError, near_miss
+
+if TYPE_CHECKING:
+    from cosim.system import System
+
+FORBIDDEN = set("./[] \t\n")  # they separate the parts of a path: sub/block.port[component]
+
+
+@dataclass(frozen=True)
+class Inport:
+    """Where a signal enters a diagram: an input of the subsystem, or of the whole system.
+
+    `size` is only needed at the top level, where nothing is connected to it.
+    """
+
+    size: int = 1
+
+
+@dataclass(frozen=True)
+class PortRef:
+    """One port of one node, as ``handle["port"]`` gives it. ``source >> target`` connects two."""
+
+    diagram: Diagram
+    node: str
+    port: str
+
+    def __rshift__(self, target: PortRef) -> PortRef:
+        self.diagram.connect(self, target)
+        return target
+
+    def __str__(self) -> str:
+        return f"{self.node}.{self.port}"
+
+
+@dataclass(frozen=True)
+class Node:
+    """Handle of a block in a diagram; ``node["port"]`` names one of its ports."""
+
+    diagram: Diagram
+    name: str
+
+    def __getitem__(self, port: str) -> PortRef:
+        return PortRef(self.diagram, self.name, port)
+
+
+class Diagram:
+    """Blocks and diagrams by name, and the connections between their ports.
+
+    Parameters
+    ----------
+    name : str     shown in results and messages
+
+    Names of blocks must not contain ``. / [ ]`` or blanks. Mistakes in the wiring are all reported
+    together when the diagram is flattened.
+    """
+
+    def __init__(self, name: str = "diagram") -> None:
+        self.name = name
+        self._graph: nx.MultiDiGraph = nx.MultiDiGraph(name=name)
+        self._outports: dict[str, PortRef] = {}
+        self._grounded: set[tuple[str, str]] = set()
+        self._version = 0
+        self._flat: dict[tuple[Any, ...], System] = {}
+
+    def add(self, name: str, block: Block | Diagram) -> Node:
+        """Put a block, or a diagram as a subsystem, into this one; returns its handle.
+
+        Raises
+        ------
+        WiringError    name taken or malformed, or `block` is no block
+        """
+        if isinstance(block, type):
+            raise WiringError(
+                [f"'{name}' is the class {block.__name__}, not a block; write {block.__name__}(...)."]
+            )
+        if not isinstance(block, (Block, Diagram)):
+            raise WiringError(
+                [f"'{name}' is a {type(block).__name__}, expected a Block or a Diagram."], path=name
+            )
+        if isinstance(block, Diagram) and (block is self or block._contains(self)):
+            raise WiringError([f"diagram '{block.name}' cannot contain itself."], path=name)
+        return self._node(name, block)
+
+    def inport(self, name: str, size: int = 1) -> PortRef:
+        """A signal that enters the diagram, to be connected inside like an output.
+
+        In a subsystem its size is that of what is connected outside; at the top level `size` holds and
+        the value is set with ``Simulation.set_input``.
+        """
+        return self._node(name, Inport(size))["out"]
+
+    def outport(self, name: str, source: PortRef | str) -> None:
+        """Show a signal of the inside as an output of the diagram."""
+        if name in self._outports:
+            raise WiringError([f"'{self.name}' has an output '{name}' already."], path=name)
+        self._outports[name] = self._own(source)
+        self._changed()
+
+    def connect(self, source: PortRef | str, target: PortRef | str) -> None:
+        """Connect an output to an input. Port names are checked when the diagram is flattened."""
+        out, into = self._own(source), self._own(target)
+        self._graph.add_edge(out.node, into.node, source=out.port, target=into.port)
+        self._changed()
+
+    def ground(self, target: PortRef | str) -> None:
+        """Leave an input unconnected on purpose; it is zero."""
+        ref = self._own(target)
+        self._grounded.add((ref.node, ref.port))
+        self._changed()
+
+    def __getitem__(self, name: str) -> Node:
+        if name not in self._graph:
+            raise WiringError(
+                [f"no block '{name}' in diagram '{self.name}'; {near_miss(name, self._graph.nodes)}"]
+            )
+        return Node(self, name)
+
+    @property
+    def graph(self) -> nx.MultiDiGraph:
+        """The wiring: nodes carry ``block``, edges carry the port names ``source`` and ``target``."""
+        return self._graph.copy(as_view=True)
+
+    @property
+    def inports(self) -> dict[str, Inport]:
+        """Inputs of the diagram by name."""
+        blocks = self._graph.nodes(data="block")
+        return {name: block for name, block in blocks if isinstance(block, Inport)}
+
+    @property
+    def outports(self) -> dict[str, PortRef]:
+        """Outputs of the diagram by name."""
+        return dict(self._outports)
+
+    @property
+    def grounded(self) -> frozenset[tuple[str, str]]:
+        """Inputs left open on purpose, as (node, port)."""
+        return frozenset(self._grounded)
+
+    def system(self, solve_loops: bool = False, perturb: tuple[str, ...] = ()) -> System:
+        """The flat system of this diagram; kept until the diagram changes.
+
+        Each signal in `perturb` gets an input of the system of its own name, added to its value.
+        """
+        from cosim.flatten import flatten
+
+        key = (solve_loops, perturb, self._versions())
+        if key not in self._flat:
+            self._flat = {k: s for k, s in self._flat.items() if k[-1] == key[-1]}
+            self._flat[key] = flatten(self, solve_loops, perturb)
+        return self._flat[key]
+
+    def _node(self, name: str, content: Block | Diagram | Inport) -> Node:
+        if not name or FORBIDDEN & set(name):
+            raise WiringError(
+                [f"block name {name!r} must not be empty or contain '.', '/', '[', ']' or blanks."], path=name
+            )
+        if name in self._graph:
+            raise WiringError(
+                [f"diagram '{self.name}' has a block '{name}' already; give this one another name."],
+                path=name,
+            )
+        self._graph.add_node(name, block=content)
+        self._changed()
+        return Node(self, name)
+
+    def _own(self, ref: PortRef | str) -> PortRef:
+        if isinstance(ref, str):
+            node, dot, port = ref.partition(".")
+            if not dot:
+                raise WiringError([f"'{ref}' names no port; write 'block.port'."], path=ref)
+            return self[node][port]
+        if not isinstance(ref, PortRef):
+            hint = " Write handle['port']." if isinstance(ref, Node) else ""
+            raise WiringError([f"{ref!r} is no port.{hint}"])
+        if ref.diagram is not self:
+            raise WiringError(
+                [
+                    f"port '{ref}' belongs to diagram '{ref.diagram.name}', not to '{self.name}'. "
+                    "Connect through inport and outport of the subsystem."
+                ],
+                path=str(ref),
+            )
+        return ref
+
+    def _contains(self, other: Diagram) -> bool:
+        inside = [b for _, b in self._graph.nodes(data="block") if isinstance(b, Diagram)]
+        return any(b is other or b._contains(other) for b in inside)
+
+    def _changed(self) -> None:
+        self._version += 1
+        self._flat.clear()
+
+    def _versions(self) -> tuple[int, ...]:
+        """Change counters of this diagram and all in it."""
+        inside = [b for _, b in self._graph.nodes(data="block") if isinstance(b, Diagram)]
+        return (self._version, *(v for b in inside for v in b._versions()))
+
+    def __repr__(self) -> str:
+        return f"Diagram('{self.name}', {self._graph.number_of_nodes()} blocks)"

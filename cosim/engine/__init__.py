@@ -1,0 +1,1 @@
+"""Engines that run a flat `System`: they consume the same schedule, tableaus and rules of time."""

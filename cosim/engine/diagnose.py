@@ -1,0 +1,83 @@
+"""Why a value is not finite: find the first bad term, signal or derivative, in order of evaluation."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from blocks.errors import SimulationError
+from cosim.system import System
+
+
+def explain(
+    system: System, arguments: list[np.ndarray], t: float, last_good: float, names: tuple[str, ...]
+) -> SimulationError:
+    """Error for a non-finite value at time t [s].
+
+    Parameters
+    ----------
+    arguments : [t, x, h, w, p]     where the system stands
+    last_good : float               last time at which all was finite [s]
+    names : tuple                   memories that were being refreshed, if a segment failed
+    """
+    values = [ca.DM(a) for a in arguments]
+    term = _first_term(system, values)
+    signal = _first_signal(system, values)
+    state = _first_state(system, arguments, values)
+    what, path = "value", ""
+    if signal is not None:
+        name, value = signal
+        what, path = f"signal '{name}' = {value}", name
+    elif state is not None:
+        what, path = f"derivative of '{state}'", state
+    elif names:
+        what, path = f"value of {', '.join(repr(n) for n in names[:3])}", names[0]
+    block = path.partition(".")[0]
+    because = f" First non-finite term: {term}." if term else ""
+    return SimulationError(
+        f"non-finite {what} in block '{block}' at t={t:.9g} s (last finite t={last_good:.9g} s).{because}",
+        path=path,
+        time=t,
+        hint="Look there for a division by zero, a root of a negative number, or too long a step.",
+    )
+
+
+def _first_term(system: System, values: list[ca.DM]) -> str | None:
+    if not system.terms:
+        return None
+    sizes = [p.expression.numel() for p in system.terms]
+    function = system.function("terms", lambda: [ca.vertcat(*[p.expression for p in system.terms])])
+    found = np.array(function(*values)).ravel()
+    start = 0
+    for problem, size in zip(system.terms, sizes, strict=True):
+        part = found[start : start + size]
+        start += size
+        if not np.isfinite(part).all():
+            return f"{problem.path}: {problem.text} = {part[0] if size == 1 else part}"
+    return None
+
+
+def _first_signal(system: System, values: list[ca.DM]) -> tuple[str, str] | None:
+    names = [n for n in (*system.order, *system.signals) if n in system.signals]
+    function = system.function(
+        "ordered", lambda: [ca.vertcat(ca.SX(0, 1), *[system.signals[n].expression for n in names])]
+    )
+    found = np.array(function(*values)).ravel()
+    start = 0
+    for name in names:
+        part = found[start : start + system.signals[name].size]
+        start += len(part)
+        bad = np.flatnonzero(~np.isfinite(part))
+        if len(bad):
+            return (f"{name}[{bad[0]}]" if len(part) > 1 else name), str(part[bad[0]])
+    return None
+
+
+def _first_state(system: System, arguments: list[np.ndarray], values: list[ca.DM]) -> str | None:
+    rate = np.array(system.function("derivative", lambda: [system.derivative])(*values)).ravel()
+    for name, slot in system.states.items():
+        here, slope = arguments[1][slot.index], rate[slot.index]
+        bad = np.flatnonzero(~(np.isfinite(here) & np.isfinite(slope)))
+        if len(bad):
+            return f"{name}[{bad[0]}]" if slot.size > 1 else name
+    return None

@@ -1,0 +1,105 @@
+"""Values of outputs and memories as expressions of the system's own symbols, evaluated in order."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from cosim.instances import Instance
+from cosim.order import Node
+from cosim.wiring import Port
+
+
+class Expressions:
+    """Expressions of the outputs of every block; `output` is called in dependency order.
+
+    `changed` holds outputs and memories that differ from those of `base`: a segment of the schedule puts
+    new values of memories in place of their symbols and evaluates the outputs behind them again.
+    """
+
+    def __init__(
+        self,
+        instances: dict[str, Instance],
+        t: ca.SX,
+        base: Expressions | None = None,
+        added: dict[Port, ca.SX] | None = None,
+    ) -> None:
+        self.instances, self.t, self.base = instances, t, base
+        self.added = added or {}  # perturbations of outputs
+        self.outputs: dict[Port, ca.SX] = {}
+        self.memories: dict[tuple[str, str], ca.SX] = {}
+        self._all: dict[str, dict[str, ca.SX]] = {}
+
+    def with_new_values(self) -> Expressions:
+        """A layer over these expressions, in which memories take new values."""
+        return Expressions(self.instances, self.t, self, self.added)
+
+    def output(self, node: Node) -> None:
+        """Evaluate an output, or one component of it."""
+        inst = self.instances[node.path]
+        declared = next(o for o in inst.traced.declared.outputs if o.name == node.name)
+        value = self.of(node.path, f"y:{node.name}", declared.expression)
+        port = (node.path, node.name)
+        if port in self.added:
+            value = value + self.added[port]
+        if node.component is None:
+            self.outputs[port] = value
+            return
+        whole = self.outputs.get(port)
+        if whole is None:
+            old = self.base.find(port) if self.base else None
+            whole = ca.SX.nan(declared.size) if old is None else ca.SX(old)
+            self.outputs[port] = whole
+        whole[node.component] = value[node.component]
+
+    def sample(self, node: Node) -> None:
+        """Evaluate a sampled memory; blocks evaluated later in this layer see the new value."""
+        key = (node.path, node.name)
+        memory = next(m for m in self.instances[node.path].traced.declared.memories if m.name == node.name)
+        value = self.of(node.path, f"m:{node.name}", memory.equation)
+        if node.component is None:
+            self.memories[key] = value
+            return
+        whole = ca.SX(self.memories.get(key, self.instances[node.path].symbols[node.name]))
+        whole[node.component] = value[node.component]
+        self.memories[key] = whole
+
+    def find(self, port: Port) -> ca.SX | None:
+        """Expression of an output as far as it is evaluated."""
+        value = self.outputs.get(port)
+        return self.base.find(port) if value is None and self.base else value
+
+    def of(self, path: str, name: str, expression: ca.SX) -> ca.SX:
+        """Any expression of a block, in the system's symbols."""
+        inst = self.instances[path]
+        function = inst.traced.function(name, expression)
+        return function.call(self._arguments(inst), True, False)[0]
+
+    def memory(self, path: str, name: str) -> ca.SX:
+        """New value (derivative, next or sampled value) of a memory; all of a block are found at once."""
+        if path not in self._all:
+            inst = self.instances[path]
+            known = [m for m in inst.traced.declared.memories if m.expression is not None]
+            values = self.of(path, "memories", ca.vertcat(*[m.equation for m in known]))
+            found, start = {}, 0
+            for m in known:
+                found[m.name] = values[start : start + m.size]
+                start += m.size
+            self._all[path] = found
+        return self._all[path][name]
+
+    def _arguments(self, inst: Instance) -> list[ca.SX]:
+        own = inst.own
+        if self.memories and any((inst.path, m.name) in self.memories for m in inst.traced.declared.memories):
+            own = ca.vertcat(
+                *[
+                    self.memories.get((inst.path, m.name), inst.symbols[m.name])
+                    for m in inst.traced.declared.memories
+                ]
+            )
+        inputs = []
+        for port, source in zip(inst.traced.declared.inputs, inst.drivers, strict=True):
+            value = None if source is None else self.find(source)
+            if source is None:
+                value = ca.SX.zeros(port.size)
+            inputs.append(ca.SX.nan(port.size) if value is None else value)
+        return [self.t, own, inst.p, inst.ticks, *inputs]

@@ -1,0 +1,298 @@
+"""From a diagram to the flat `System`: wiring, sizes, holds, order, expressions, layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.block import Block
+from blocks.errors import BlockError, PlantloopError, WiringError, near_miss
+from blocks.rate import Ticks
+from blocks.trace import TraceCache
+from cosim.diagram import Diagram
+from cosim.expressions import Expressions
+from cosim.instances import Instance
+from cosim.order import Dependencies
+from cosim.rates import SignalRates, insert_holds
+from cosim.schedule import build_schedule
+from cosim.sizes import resolve_sizes
+from cosim.system import Problem, Signal, Slot, System
+from cosim.wiring import ExternalInput, expand
+
+HELD = ("discrete", "sampled", "external", "mode", "accepted", "instants")
+NOT_YET = {
+    "algebraic": "implicit unknowns",
+    "delayed": "delays",
+    "random": "random draws",
+}
+
+
+def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[str, ...] = ()) -> System:
+    """Flat system of a diagram, or of one block with its inputs as inputs of the system.
+
+    Each output named in `perturb` gets an input of the system of the same name, added to its value.
+
+    Raises
+    ------
+    WiringError            everything that is wrong with names, connections and sizes, together
+    AlgebraicLoopError     signals that depend on themselves at one instant, hop by hop
+    """
+    if isinstance(diagram, Block):
+        diagram = around(diagram)
+    cache = TraceCache()
+    wiring = expand(diagram, cache)
+    traced = resolve_sizes(wiring, cache)
+    instances: dict[str, Instance] = {}
+    problems = []
+    for path, block in wiring.blocks.items():
+        drivers = [wiring.drivers.get((path, i.name)) for i in traced[path].declared.inputs]
+        try:
+            instances[path] = Instance(path, block, traced[path], traced[path].values(block), drivers)
+        except PlantloopError as error:
+            problems.append(f"block '{path}': {error}")
+    if problems:
+        raise WiringError(problems, path=diagram.name)
+    port_rates = insert_holds(instances, cache)
+    _refuse(instances.values(), solve_loops)
+    return _Assembly(diagram, instances, port_rates, wiring.outports, perturb).system()
+
+
+def around(block: Block, name: str = "block") -> Diagram:
+    """Diagram of one block called "plant", its inputs and outputs as those of the diagram."""
+    from blocks.trace import trace
+
+    d = Diagram(name)
+    node = d.add("plant", block)
+    probe = trace(block, {}, guess=1).declared
+    for i in probe.inputs:
+        d.connect(d.inport(i.name, i.size), node[i.name])
+    for o in probe.outputs:
+        d.outport(o.name, node[o.name])
+    return d
+
+
+def _refuse(instances: Iterable[Instance], solve_loops: bool) -> None:
+    """What may be declared but has no engine yet is refused by name, never ignored."""
+    if solve_loops:
+        raise WiringError(["algebraic loops are found and reported, but not solved by this version."])
+    for inst in instances:
+        d = inst.traced.declared
+        for memory in d.memories:
+            if memory.kind in NOT_YET:
+                raise WiringError(
+                    [
+                        f"block '{inst.path}' declares {NOT_YET[memory.kind]} ('{memory.name}'), which this "
+                        "version cannot run."
+                    ],
+                    path=inst.path,
+                )
+        if d.events:
+            raise WiringError(
+                [
+                    f"block '{inst.path}' declares zero-crossing events ('{d.events[0].name}'), which this "
+                    "version cannot run."
+                ],
+                path=inst.path,
+            )
+
+
+@dataclass
+class _Vector:
+    """Collects the slots, symbols and initial values of one of the vectors x, h, w, p."""
+
+    slots: dict[str, Slot] = field(default_factory=dict)
+    symbols: list[ca.SX] = field(default_factory=list)
+    initial: list[np.ndarray] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, name: str, kind: str, symbol: ca.SX, initial: np.ndarray, **more: Any) -> Slot:
+        index = np.arange(self.size, self.size + symbol.numel())
+        slot = Slot(name, kind, index, initial, **more)
+        self.slots[name] = slot
+        self.symbols.append(symbol)
+        self.initial.append(initial)
+        self.size += symbol.numel()
+        return slot
+
+    def stacked(self) -> tuple[ca.SX, np.ndarray]:
+        return ca.vertcat(ca.SX(0, 1), *self.symbols), np.concatenate([np.zeros(0), *self.initial])
+
+
+class _Assembly:
+    """Gives every memory and parameter its place and symbols, then writes the expressions down."""
+
+    def __init__(
+        self,
+        diagram: Diagram,
+        instances: dict[str, Instance],
+        port_rates: dict[tuple[str, str], str],
+        outports: dict[str, tuple[str, str]],
+        perturb: tuple[str, ...],
+    ) -> None:
+        self.diagram, self.instances = diagram, instances
+        self.port_rates, self.outports = port_rates, outports
+        self.t = ca.SX.sym("t")
+        self.x, self.h, self.w, self.p = _Vector(), _Vector(), _Vector(), _Vector()
+        self.aliases: dict[str, str] = {}
+        self.rates = sorted({ticks for inst in instances.values() for ticks in inst.traced.declared.ticks})
+        self.rate_index = {ticks: k for k, ticks in enumerate(self.rates)}
+        for inst in instances.values():
+            self._memories(inst)
+            self._parameters(inst)
+        self.perturbed = {name: self._perturb(name) for name in perturb}
+        self.tick_symbols = [self._tick(k, ticks) for k, ticks in enumerate(self.rates)]
+        for inst in instances.values():
+            used = [self.tick_symbols[self.rate_index[t]] for t in inst.traced.declared.ticks]
+            inst.ticks = ca.vertcat(ca.SX(0, 1), *used)
+
+    def _memories(self, inst: Instance) -> None:
+        for m in inst.traced.declared.memories:
+            symbol = ca.SX.sym(f"{inst.path}.{m.name}", m.size)
+            inst.symbols[m.name] = symbol
+            vector = self.x if m.kind == "continuous" else self.h if m.kind in HELD else self.w
+            vector.add(
+                f"{inst.path}.{m.name}",
+                m.kind,
+                symbol,
+                inst.values.initial[m.name],
+                labels=m.labels,
+                memory=m,
+                rate=self.rate_index[m.ticks] if m.ticks else None,
+                times=inst.values.times.get(m.name, ()),
+            )
+        inst.own = ca.vertcat(ca.SX(0, 1), *inst.symbols.values())
+
+    def _parameters(self, inst: Instance) -> None:
+        symbols = []
+        for q in inst.traced.declared.parameters:
+            value = inst.values.parameters[q.name]
+            if q.size:
+                symbol = ca.SX.sym(f"{inst.path}.{q.name}", q.size)
+                name = f"{inst.path}.{q.name}"
+                self.p.add(name, "parameter", symbol, value[q.mask], shape=value.shape, mask=q.mask)
+                symbols.append(symbol)
+                for alias in q.aliases:
+                    self.aliases[f"{inst.path}.{alias}"] = name
+        inst.p = ca.vertcat(ca.SX(0, 1), *symbols)
+
+    def _perturb(self, name: str) -> Slot:
+        path, _, port = name.rpartition(".")
+        inst = self.instances.get(path)
+        outputs = {o.name: o for o in inst.traced.declared.outputs} if inst else {}
+        if port not in outputs:
+            known = [f"{i.path}.{o.name}" for i in self.instances.values() for o in i.traced.declared.outputs]
+            raise WiringError([f"no output '{name}' to perturb; {near_miss(name, known)}"], path=name)
+        size = outputs[port].size
+        return self.h.add(f"{name}+", "mode", ca.SX.sym(f"{name}+", size), np.zeros(size))
+
+    def _tick(self, k: int, ticks: Ticks) -> ca.SX:
+        symbol = ca.SX.sym(f"tick{k}", 2)
+        self.h.add(f"tick {ticks} #{k}", "tick", symbol, np.array([float(ticks.offset), 0.0]), rate=k)
+        return symbol
+
+    def system(self) -> System:
+        """Write down all expressions."""
+        added = {
+            (path, port): self.h.symbols[list(self.h.slots).index(slot.name)]
+            for name, slot in self.perturbed.items()
+            for path, _, port in [name.rpartition(".")]
+        }
+        between = Expressions(self.instances, self.t, added=added)
+        order = Dependencies(self.instances, at_tick=False).order()
+        for node in order:
+            between.output(node)
+        place = {name: slot.index for name, slot in self.h.slots.items()}
+        schedule = build_schedule(self.instances, self.rates, between, place.__getitem__)
+        (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.x, self.h, self.w, self.p))
+        derivative = [
+            between.memory(inst.path, m.name)
+            for inst in self.instances.values()
+            for m in inst.memories("continuous")
+        ]
+        signals = self._signals(between)
+        internal = self._internal
+        return System(
+            name=self.diagram.name,
+            t=self.t, x=x, h=h, w=w, p=p,
+            states=self.x.slots, held=self.h.slots, solved=self.w.slots, parameters=self.p.slots,
+            aliases=self.aliases,
+            inputs={
+                inst.path: self.h.slots[f"{inst.path}.value"]
+                for inst in self.instances.values()
+                if isinstance(inst.block, ExternalInput)
+            }
+            | self.perturbed,
+            rates=tuple(self.rates),
+            tick_slots=tuple(
+                (int(s.index[0]), int(s.index[1])) for s in self.h.slots.values() if s.kind == "tick"
+            ),
+            schedule=tuple(schedule),
+            signals=signals,
+            derivative=ca.vertcat(ca.SX(0, 1), *derivative),
+            accepted=self._accepted(between),
+            invariants=ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants")),
+            terms=self._terms(between),
+            port_rates={".".join(port): text for port, text in self.port_rates.items()},
+            order=tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in order if not internal(n.path))),
+            outports={name: ".".join(port) for name, port in self.outports.items()},
+            x0=x0, h0=h0, w0=w0, p0=p0,
+        )  # fmt: skip
+
+    @staticmethod
+    def _internal(path: str) -> bool:
+        """Blocks the framework put before a port are seen through the port itself."""
+        return "." in path
+
+    def _signals(self, between: Expressions) -> dict[str, Signal]:
+        """All outputs, and the inputs of ports that hold, as seen behind the hold."""
+        rates = SignalRates(self.instances)
+        found = {}
+        for inst in self.instances.values():
+            d = inst.traced.declared
+            if self._internal(inst.path):
+                continue
+            for k, i in enumerate(d.inputs):
+                if i.hold is not None:
+                    source = inst.drivers[k]
+                    value = ca.SX.zeros(i.size) if source is None else between.outputs[source]
+                    ticks = None if source is None else rates.rate_of(source)
+                    name = f"{inst.path}.{i.name}"
+                    found[name] = Signal(name, value, i.labels, ticks)
+            for o in d.outputs:
+                name = f"{inst.path}.{o.name}"
+                port = (inst.path, o.name)
+                found[name] = Signal(name, between.outputs[port], o.labels, rates.rate_of(port))
+        return found
+
+    def _accepted(self, between: Expressions) -> tuple[ca.SX, np.ndarray]:
+        found = [(i.path, m.name) for i in self.instances.values() for m in i.memories("accepted")]
+        places = [self.h.slots[f"{path}.{name}"].index for path, name in found]
+        values = [between.memory(path, name) for path, name in found]
+        return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])
+
+    def _block_parts(self, between: Expressions, what: str) -> list[ca.SX]:
+        return [
+            between.of(inst.path, f"{what}{k}", expression)
+            for inst in self.instances.values()
+            for k, expression in enumerate(getattr(inst.traced.declared, what))
+        ]
+
+    def _terms(self, between: Expressions) -> tuple[Problem, ...]:
+        return tuple(
+            Problem(inst.path, term.text, between.of(inst.path, f"term{k}", term.expression))
+            for inst in self.instances.values()
+            for k, term in enumerate(inst.traced.declared.terms)
+        )
+
+
+def structural_error(system: System, name: str) -> BlockError:
+    """A parameter that cannot be changed at run time, and what to do instead."""
+    return BlockError(
+        f"'{name}' in '{system.name}' is structural (a zero of a matrix, or not a tunable number).",
+        path=name,
+        hint="Build the block anew with the other value and add it to a diagram.",
+    )

@@ -1,0 +1,141 @@
+"""What a run keeps: rows of signals at the instants asked for, and sampled signals at their ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import casadi as ca
+import numpy as np
+
+from blocks.errors import PlantloopError
+from blocks.rate import Rate, rational
+from cosim.engine.reference import Bound, Machine
+from cosim.engine.steppers import Step
+from cosim.result import Ticks
+from cosim.system import Signal, System
+
+SNAP = 1e-12  # relative; a log time this close to a stop is that stop (0.15000000000000002 is 0.15)
+
+
+def log_times(
+    start: float, until: float, log_every: Rate | str | None, log_at: Sequence[float] | None
+) -> np.ndarray | None:
+    """Instants [s] to log, None for every step.
+
+    Raises
+    ------
+    PlantloopError     both given, not increasing, outside [start, until], or an interval that is not positive
+    """
+    if log_at is not None and log_every is not None:
+        raise PlantloopError("log_every and log_at exclude each other; give one of them.")
+    if log_at is not None:
+        times = np.asarray(log_at, dtype=float).ravel()
+        if not np.isfinite(times).all() or (np.diff(times) < 0).any():
+            raise PlantloopError("log_at must be finite and not decreasing.", value=log_at)
+        if len(times) and (times[0] < start - SNAP or times[-1] > until * (1 + SNAP)):
+            raise PlantloopError(
+                f"log_at goes from {times[0]:g} to {times[-1]:g} s, outside the run from {start:g} to "
+                f"{until:g} s."
+            )
+        return times
+    if log_every is None or log_every == "step":
+        return None
+    every = rational(log_every, "log_every")
+    if every <= 0:
+        raise PlantloopError(f"log_every is {log_every} s, expected a positive interval.", value=log_every)
+    first = -(-Fraction(start) // every) if start else 0
+    last = int(Fraction(until).limit_denominator(10**12) / every + Fraction(1, 10**9))
+    return np.array([float(k * every) for k in range(int(first), last + 1)])
+
+
+@dataclass
+class _Samples:
+    """The sampled signals of one rate, a row per tick."""
+
+    signals: list[Signal]
+    row: Bound
+    times: list[float] = field(default_factory=list)
+    rows: list[np.ndarray] = field(default_factory=list)
+
+
+class Log:
+    """Collects rows while a run goes on."""
+
+    def __init__(self, machine: Machine, names: Sequence[str], times: np.ndarray | None) -> None:
+        system = machine.system
+        self.machine, self.names, self.times = machine, list(names), times
+        self._signals = [system.signal(n) for n in self.names]
+        key = "signals:" + "|".join(self.names)
+        self._row = machine.bind(
+            key, lambda: [ca.vertcat(ca.SX(0, 1), *[s.expression for s in self._signals])]
+        )
+        self._position = 0
+        self._time: list[float] = []
+        self._rows: list[np.ndarray] = []
+        self._ticked = [self._of_rate(system, k) for k in range(len(system.rates))]
+
+    def _of_rate(self, system: System, k: int) -> _Samples | None:
+        signals = [s for s in self._signals if s.ticks == system.rates[k]]
+        if not signals:
+            return None
+        key = f"ticks{k}:" + "|".join(s.name for s in signals)
+        bound = self.machine.bind(key, lambda: [ca.vertcat(*[s.expression for s in signals])])
+        return _Samples(signals, bound)
+
+    def step(self, step: Step) -> None:
+        """An accepted step: log what falls strictly inside it, right-continuous ends come later."""
+        if self.times is None:
+            return
+        edge = step.t1 - SNAP * max(1.0, abs(step.t1))
+        while self._position < len(self.times) and self.times[self._position] < edge:
+            t = float(self.times[self._position])
+            self.machine.put(max(t, step.t0), step.inside(max(t, step.t0)))
+            self._add(t)
+
+    def end_of_step(self, t: float) -> None:
+        """The end of a step that is no stop."""
+        if self.times is None:
+            self._add(t)
+
+    def instant(self, t: float, due: Sequence[int]) -> None:
+        """After everything that happens at a stop."""
+        for k in due:
+            found = self._ticked[k]
+            if found is not None:
+                found.times.append(t)
+                found.rows.append(found.row().copy())
+        if self.times is None:
+            self._add(t)
+            return
+        edge = t + SNAP * max(1.0, abs(t))
+        while self._position < len(self.times) and self.times[self._position] <= edge:
+            self._add(float(self.times[self._position]))
+
+    def _add(self, t: float) -> None:
+        self._time.append(t)
+        self._rows.append(self._row().copy())
+        self._position += 1
+
+    def signals(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Times (n,) and each signal (n, k)."""
+        width = sum(s.size for s in self._signals)
+        table = np.array(self._rows).reshape(len(self._rows), width)
+        return np.array(self._time), _columns(table, self._signals)
+
+    def ticks(self) -> dict[str, Ticks]:
+        """Samples of every sampled signal."""
+        result: dict[str, Ticks] = {}
+        for found in self._ticked:
+            if found is not None:
+                table = np.array(found.rows).reshape(len(found.rows), sum(s.size for s in found.signals))
+                for name, values in _columns(table, found.signals).items():
+                    result[name] = Ticks(np.array(found.times), values)
+        return result
+
+
+def _columns(table: np.ndarray, signals: Sequence[Signal]) -> dict[str, np.ndarray]:
+    cuts = np.cumsum([s.size for s in signals])[:-1]
+    parts = np.split(table, cuts, axis=1) if signals else []
+    return {s.name: part for s, part in zip(signals, parts, strict=True)}

@@ -1,0 +1,202 @@
+"""In which order signals can be computed, and the algebraic loops that have none.
+
+Two graphs are ordered (semantics, sections 1 and 4): *between ticks* sampled values are memory, *at a tick*
+they are passed through. Nodes are whole ports; a port inside a cycle is split into components, so that a
+loop is only reported where the equations really have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+
+from blocks.errors import AlgebraicLoopError
+from blocks.rate import Ticks
+from cosim.instances import TICKED, Instance
+
+
+@dataclass(frozen=True)
+class Node:
+    """An output ("y") or a sampled memory ("m") of a block, whole or one component of it."""
+
+    path: str
+    kind: str
+    name: str
+    component: int | None = None
+
+    def __str__(self) -> str:
+        suffix = "" if self.component is None else f"[{self.component}]"
+        return f"{self.path}.{self.name.removesuffix('@sampled')}{suffix}"
+
+
+class Dependencies:
+    """The graph of outputs (and, at a tick, sampled memories) by what they need at one instant."""
+
+    def __init__(self, instances: dict[str, Instance], at_tick: bool) -> None:
+        self.instances, self.at_tick = instances, at_tick
+        self.split: set[tuple[str, str, str]] = set()
+        self.alone: set[Node] = set()  # memories of a cycle whose rates never meet: each its own segment
+        self._sizes: dict[tuple[str, str, str], int] = {}
+        for inst in instances.values():
+            for o in inst.traced.declared.outputs:
+                self._sizes[inst.path, "y", o.name] = o.size
+            if at_tick:
+                for m in inst.memories(*TICKED):
+                    self._sizes[inst.path, "m", m.name] = m.size
+
+    def order(self) -> list[Node]:
+        """All nodes, each after what it needs.
+
+        Raises
+        ------
+        AlgebraicLoopError     with every loop hop by hop
+        """
+        while True:
+            graph = self.graph()
+            try:
+                return list(nx.topological_sort(graph))
+            except nx.NetworkXUnfeasible:
+                pass
+            cyclic = [c for c in nx.strongly_connected_components(graph) if len(c) > 1]
+            cyclic += [{n} for n in nx.nodes_with_selfloops(graph)]
+            whole = {(n.path, n.kind, n.name) for c in cyclic for n in c if n.component is None}
+            wide = {key for key in whole if self._sizes[key] > 1}
+            if wide:
+                self.split |= wide
+                continue
+            loops = [c for c in cyclic if self._coincides(graph.subgraph(c))]
+            if loops:
+                raise AlgebraicLoopError(
+                    "\n".join(self._text(graph.subgraph(c)) for c in loops),
+                    hint="Break it with a delay or a sampled block, or allow it with solve_loops=True.",
+                )
+            return self._order_without_loops(graph, cyclic)
+
+    def graph(self) -> nx.DiGraph:
+        """Edges go from what is needed to what needs it."""
+        graph = nx.DiGraph()
+        for key, size in self._sizes.items():
+            for component in range(size) if key in self.split else (None,):
+                node = Node(*key, component)
+                graph.add_node(node)
+                graph.add_edges_from((needed, node) for needed in self._needs(node))
+        return graph
+
+    def _needs(self, node: Node) -> Iterator[Node]:
+        """What a node reads at the same instant."""
+        inst = self.instances[node.path]
+        d = inst.traced.declared
+        if node.kind == "y":
+            output = next(o for o in d.outputs if o.name == node.name)
+            inputs, own, _, _ = inst.traced.depends(f"y:{node.name}", output.expression)
+        else:
+            memory = next(m for m in d.memories if m.name == node.name)
+            expression = memory.external.argument if memory.external else memory.equation
+            inputs, own, _, _ = inst.traced.depends(f"m:{node.name}", expression)
+            if memory.external:  # an opaque function may use all it is given
+                inputs, own = _for_all(inputs, memory.size), _for_all(own, memory.size)
+        rows = slice(None) if node.component is None else slice(node.component, node.component + 1)
+        yield from self._drivers(inst, np.any(inputs[rows], axis=0))
+        if self.at_tick:
+            used: np.ndarray = np.any(own[rows], axis=0)
+            for m in inst.memories(*TICKED):
+                yield from self._components(inst.path, "m", m.name, used[inst.traced.slices[m.name]])
+
+    def _drivers(self, inst: Instance, used: np.ndarray) -> Iterator[Node]:
+        start = 0
+        for port, source in zip(inst.traced.declared.inputs, inst.drivers, strict=True):
+            mask = used[start : start + port.size]
+            start += port.size
+            if source is not None:
+                yield from self._components(source[0], "y", source[1], mask)
+
+    def _components(self, path: str, kind: str, name: str, mask: np.ndarray) -> Iterator[Node]:
+        if (path, kind, name) in self.split:
+            for component in np.flatnonzero(mask):
+                yield Node(path, kind, name, int(component))
+        elif mask.any():
+            yield Node(path, kind, name)
+
+    # --- cycles through rates that never meet ----------------------------------------------------
+    def _ticks(self, node: Node) -> Ticks | None:
+        if node.kind == "y":
+            return None
+        memories = self.instances[node.path].traced.declared.memories
+        return next(m.ticks for m in memories if m.name == node.name)
+
+    def _meeting(self, graph: nx.DiGraph) -> nx.DiGraph:
+        """Sampled memories of a cycle, with an edge where one needs another at the same instant."""
+        memories = [n for n in graph if n.kind == "m"]
+        found = nx.DiGraph()
+        found.add_nodes_from(memories)
+        for memory in memories:
+            ticks = self._ticks(memory)
+            inner = graph.subgraph([n for n in graph if n.kind == "y" or n == memory])
+            after = nx.descendants(inner, memory) | {memory}
+            for other in {s for n in after for s in graph.successors(n) if s.kind == "m"}:
+                theirs = self._ticks(other)
+                if ticks is None or theirs is None or ticks.meets(theirs):
+                    found.add_edge(memory, other)
+        return found
+
+    def _coincides(self, cycle: nx.DiGraph) -> bool:
+        outputs = cycle.subgraph([n for n in cycle if n.kind == "y"])
+        if not nx.is_directed_acyclic_graph(outputs):
+            return True
+        return not nx.is_directed_acyclic_graph(self._meeting(cycle))
+
+    def _order_without_loops(self, graph: nx.DiGraph, cyclic: list[set[Node]]) -> list[Node]:
+        """Order memories of a cycle by who needs whom at the instants where both tick."""
+        relaxed = graph.copy()
+        for component in cyclic:
+            meeting = self._meeting(graph.subgraph(component))
+            inner = [(n, m) for m in meeting for n in graph.predecessors(m) if n in component]
+            relaxed.remove_edges_from(inner)
+            relaxed.add_edges_from(meeting.edges)
+            self.alone.update(meeting)
+        return list(nx.topological_sort(relaxed))
+
+    # --- messages --------------------------------------------------------------------------------
+    def _text(self, cycle: nx.DiGraph) -> str:
+        """One loop hop by hop, each block output and the input it reaches."""
+        edges = nx.find_cycle(cycle)
+        nodes = [source for source, _ in edges]
+        when = "at a tick" if any(n.kind == "m" for n in nodes) else "between ticks"
+        hops = []
+        for source, target in edges:
+            if source.kind == "y" and (source.path != target.path or target.kind == "y"):
+                port = self._port(source, target)
+                hops.append(f"  {source}  ->  {port}")
+                hops.append(f"  {port}  feeds through to  {target}")
+            elif target.kind == "y":
+                continue  # a sampled value shown at its block's output
+            else:
+                port = self._port(source, target)
+                hops.append(f"  {source}  ->  {port}")
+                hops.append(f"  {port}  is sampled by  {target}")
+        count = len({p for h in hops for p in _ends(h)})
+        return f"Algebraic loop {when} through {count} ports:\n" + "\n".join(hops)
+
+    def _port(self, source: Node, target: Node) -> str:
+        """Input of the target's block through which the source reaches it."""
+        inst = self.instances[target.path]
+        for port, driver in zip(inst.traced.declared.inputs, inst.drivers, strict=True):
+            if driver == (source.path, source.name):
+                suffix = "" if source.component is None else f"[{source.component}]"
+                return f"{target.path}.{port.name}{suffix}"
+        return target.path
+
+
+def _for_all(mask: np.ndarray, rows: int) -> np.ndarray:
+    """What any component uses, for each of `rows` components."""
+    return np.tile(np.any(mask, axis=0), (rows, 1))
+
+
+def _ends(hop: str) -> list[str]:
+    for word in ("  ->  ", "  feeds through to  ", "  is sampled by  "):
+        if word in hop:
+            return [part.strip() for part in hop.split(word)]
+    return []

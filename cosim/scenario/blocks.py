@@ -1,0 +1,77 @@
+"""Blocks from their tables: ``[blocks.controller]`` with the type of the block and its fields."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, fields
+from typing import Any
+
+import blocks
+from blocks import Block, PlantloopError
+from blocks.errors import near_miss
+from cosim.scenario.keys import Place, Unfit, unknown
+
+TYPES: dict[str, type[Block]] = {
+    name: cls
+    for name in blocks.__all__
+    if isinstance(cls := getattr(blocks, name), type) and issubclass(cls, Block) and cls is not Block
+}
+"""Every block of the library by the name it is imported by."""
+
+
+def block(value: Any, place: Place) -> Block | None:
+    """The block a table describes; its own checks run here, and their complaints get the place."""
+    if not isinstance(value, dict):
+        raise Unfit("a table with the type and the fields of a block")
+    cls = _type(value, place)
+    if cls is None:
+        return None
+    known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]  # every block is a dataclass
+    given = {name: item for name, item in value.items() if name != "type"}
+    unknown(given, known, place)
+    needed = [n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING]
+    absent = [name for name in needed if name not in given]
+    if absent:
+        place.complain(f"{cls.__name__} needs {' and '.join(absent)}.")
+    for name in [n for n, item in given.items() if n in known and _is_date(item)]:
+        place.at(name).complain(f"got {given[name]}, expected numbers, text or a list, not a date.")
+        absent.append(name)
+    if absent or not given.keys() <= known.keys():
+        return None
+    try:
+        return cls(**given)
+    except (PlantloopError, TypeError, ValueError) as error:  # also what a block's own checks overlooked
+        _place_of(error, cls, given, place).complain(str(error))
+        return None
+
+
+def _type(table: dict[str, Any], place: Place) -> type[Block] | None:
+    """Class named by the key ``type``, None with a complaint."""
+    if "type" not in table:
+        place.complain("key 'type' is missing; write for instance type = \"StateFeedback\".")
+        return None
+    name = table["type"]
+    if not isinstance(name, str) or name not in TYPES:
+        place.at("type").complain(f"no block type '{name}'; {near_miss(str(name), TYPES)}")
+        return None
+    cls = TYPES[name]
+    if any("Callable" in str(f.type) for f in fields(cls)):  # type: ignore[arg-type]
+        place.at("type").complain(
+            f"a {name} holds Python code, which a scenario cannot; build the diagram in Python and name it "
+            'with [diagram] factory = "module:function".'
+        )
+        return None
+    return cls
+
+
+def _place_of(error: Exception, cls: type[Block], given: dict[str, Any], place: Place) -> Place:
+    """The key a block complains about: "StateFeedback: K is ..." starts with it."""
+    first = re.match(rf"{cls.__name__}: (\w+)", str(error))
+    name = first[1] if first else ""
+    return place.at(name) if name in given else place
+
+
+def _is_date(value: object) -> bool:
+    if isinstance(value, list):
+        return any(_is_date(item) for item in value)
+    return not isinstance(value, (str, int, float, dict))

@@ -1,0 +1,316 @@
+"""How the keys of a table are checked: what a value may be, unknown and missing keys, near misses.
+
+A table is a frozen dataclass whose fields are made with `key`; each carries the check of its value::
+
+    @dataclass(frozen=True, kw_only=True)
+    class Run:
+        until: float = key(number(least=0, unit="s"))
+        engine: str = key(one_of(ENGINES), default="auto")
+
+A check turns a TOML value into the field's value or raises `Unfit`; the complaint goes to the `Place` of
+the value, and reading goes on, so that all problems of a file are reported together.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from itertools import pairwise
+from typing import Any
+
+from blocks.errors import BlockError, ScenarioError, near_miss
+from blocks.rate import instant, rational
+from cosim.scenario.source import Keys, Source
+
+Check = Callable[[Any, "Place"], Any]  # Any: a TOML value going in, a field's value coming out
+
+
+class Unfit(Exception):
+    """A value is not what its key expects."""
+
+    def __init__(self, expected: str, hint: str = "") -> None:
+        super().__init__(expected)
+        self.expected, self.hint = expected, hint
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value stands in the file, and the list that complaints about it go to."""
+
+    source: Source
+    keys: Keys = ()
+    problems: list[str] = field(default_factory=list)
+
+    def at(self, *keys: str | int) -> Place:
+        """The place of a key inside this one."""
+        return Place(self.source, self.keys + keys, self.problems)
+
+    def complain(self, text: str, item: object = None) -> None:
+        """Note a problem; `item` is the text in a list that it is about."""
+        self.problems.append(f"{self.source.where(self.keys, item)}: {text}")
+
+    def read(self, value: object, check: Check) -> Any:
+        """The checked value, or None with a complaint."""
+        try:
+            return check(value, self)
+        except Unfit as unfit:
+            hint = f" {unfit.hint}" if unfit.hint else ""
+            self.complain(f"got {shown(value)}, expected {unfit.expected}.{hint}", value)
+            return None
+
+    def refuse(self) -> None:
+        """Raise `error` if there were problems."""
+        if self.problems:
+            raise self.error()
+
+    def error(self) -> ScenarioError:
+        """All problems as one error, whose ``value`` lists them."""
+        count, name = len(self.problems), self.source.path.name
+        head = "" if count == 1 else f"{count} problems in {name}:\n- "
+        text = head + "\n- ".join(self.problems)
+        return ScenarioError(text, path=str(self.source.path), value=list(self.problems))
+
+
+def shown(value: object) -> str:
+    """A value as TOML writes it, shortened."""
+    match value:
+        case bool():
+            text = str(value).lower()
+        case str():
+            text = '"' + value.replace("\n", "\\n") + '"'
+        case list():
+            text = f"[{', '.join(shown(v) for v in value)}]"
+        case dict():
+            text = "a table" if value else "an empty table"
+        case _:
+            text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+# --- tables -----------------------------------------------------------------------------------------
+def key(check: Check, **default: Any) -> Any:
+    """A field of a table with the check of its value; optional with ``default=`` or ``default_factory=``."""
+    return field(metadata={"check": check}, **default)
+
+
+def record(cls: type) -> Check:
+    """A table with the keys of a dataclass."""
+
+    def check(value: Any, place: Place) -> Any:
+        table = _table(value, place)
+        known = {f.name: f for f in fields(cls)}
+        unknown(table, known, place)
+        read = {}
+        for name, f in known.items():
+            if name in table:
+                read[name] = place.at(name).read(table[name], f.metadata["check"])
+            elif f.default is MISSING and f.default_factory is MISSING:
+                place.complain(f"{_what(place, name)} is missing.")
+                read[name] = None  # never seen: the problem stops the reading at its end
+        return cls(**read)
+
+    return check
+
+
+def _what(place: Place, name: str) -> str:
+    return f"key '{name}'" if place.keys else f"table [{name}]"
+
+
+def unknown(table: Mapping[str, Any], known: Collection[str], place: Place) -> None:
+    """Complain about keys that are not known."""
+    for name in table:
+        if name not in known:
+            place.at(name).complain(f"no such {'key' if place.keys else 'table'}; {near_miss(name, known)}")
+
+
+def table_of(check: Check, names: Check | None = None) -> Check:
+    """A table whose keys are names of the user's choice, checked by `names`."""
+
+    def checked(value: Any, place: Place) -> Any:
+        read = {}
+        for name, item in _table(value, place).items():
+            here = place.at(name)
+            if names is not None:
+                here.read(name, names)
+            read[name] = here.read(item, check)
+        return read
+
+    return checked
+
+
+def list_of(check: Check) -> Check:
+    """A list, each item checked."""
+
+    def checked(value: Any, place: Place) -> Any:
+        if not isinstance(value, list):
+            raise Unfit("a list", "Write [...] around it, even around one.")
+        return tuple(place.at(i).read(item, check) for i, item in enumerate(value))
+
+    return checked
+
+
+def _table(value: Any, place: Place) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Unfit("a table", f"Write [{'.'.join(map(str, place.keys))}] and its keys below.")
+    return value
+
+
+# --- values -----------------------------------------------------------------------------------------
+def number(least: float = -math.inf, above: float = -math.inf, unit: str = "") -> Check:
+    """A finite number, as a float."""
+    limit = f" of at least {least:g}" if least > -math.inf else ""
+    limit += f" above {above:g}" if above > -math.inf else ""
+
+    def check(value: Any, place: Place) -> float:
+        if not _is_number(value) or not math.isfinite(value) or value < least or value <= above:
+            raise Unfit(f"a number{limit}{f' [{unit}]' if unit else ''}", _unquoted(value))
+        return float(value)
+
+    return check
+
+
+def integer(least: int) -> Check:
+    """A whole number."""
+
+    def check(value: Any, place: Place) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise Unfit(f"a whole number of at least {least}", _unquoted(value))
+        return value
+
+    return check
+
+
+def duration(least: float = -math.inf, above: float = -math.inf) -> Check:
+    """A number of seconds that must be exact: 0.01, "0.01" or "1/60"; kept as it was written."""
+
+    def check(value: Any, place: Place) -> Any:
+        limit = f"{least:g} or more" if least > -math.inf else f"more than {above:g}"
+        expected = f'seconds as a number or as text like "1/60", {limit}'
+        if not (_is_number(value) or isinstance(value, str)):
+            raise Unfit(expected)
+        try:
+            exact = rational(value, "it")
+        except BlockError as error:
+            raise Unfit(expected, str(error)[:1].upper() + str(error)[1:]) from None
+        if exact < least or exact <= above:
+            raise Unfit(expected)
+        return value
+
+    return check
+
+
+def moments(value: Any, place: Place) -> tuple[float, ...]:
+    """A list of instants [s], zero or more, not decreasing."""
+    if not isinstance(value, list) or not value or not all(_is_number(v) and math.isfinite(v) for v in value):
+        raise Unfit("a list of numbers of seconds")
+    times = tuple(float(instant(v)) for v in value)
+    if times[0] < 0 or any(b < a for a, b in pairwise(times)):
+        raise Unfit("times of 0 s or more that do not decrease")
+    return times
+
+
+def interval(value: Any, place: Place) -> tuple[float, float]:
+    """Two times [s], the first before the second."""
+    start, end = moments(value, place) if isinstance(value, list) and len(value) == 2 else (0.0, 0.0)
+    if not start < end:
+        raise Unfit("two times [start, end] with start before end [s]")
+    return start, end
+
+
+def text(value: Any, place: Place) -> str:
+    """Any text."""
+    if not isinstance(value, str):
+        raise Unfit("text in quotes")
+    return value
+
+
+def matching(pattern: str, expected: str, hint: str = "") -> Check:
+    """Text of a given form."""
+
+    def check(value: Any, place: Place) -> str:
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise Unfit(expected, hint)
+        return value
+
+    return check
+
+
+def one_of(choices: Iterable[str]) -> Check:
+    """One of some words."""
+    known = list(choices)
+
+    def check(value: Any, place: Place) -> str:
+        if value not in known:
+            listed = " or ".join(f'"{word}"' for word in known)
+            cure = near_miss(value, known) if isinstance(value, str) else ""
+            raise Unfit(listed, cure[:1].upper() + cure[1:] if cure.startswith("did") else "")
+        return str(value)
+
+    return check
+
+
+def either(*checks: Check) -> Check:
+    """What the first fitting check accepts; the complaint is that of the last one."""
+
+    def check(value: Any, place: Place) -> Any:
+        for option in checks[:-1]:
+            try:
+                return option(value, place)
+            except Unfit:
+                continue
+        return checks[-1](value, place)
+
+    return check
+
+
+def file_name(*suffixes: str) -> Check:
+    """Name of a file to write, inside the folder of the results."""
+
+    def check(value: Any, place: Place) -> str:
+        name = text(value, place)
+        parts = name.replace("\\", "/").split("/")
+        if not name.lower().endswith(suffixes) or ".." in parts or "" in parts or ":" in name:
+            listed = " or ".join(suffixes)
+            raise Unfit(f"a file name ending in {listed}", "It is written inside the folder given by --out.")
+        return name
+
+    return check
+
+
+def quantities(value: Any, place: Place) -> dict[str, Any]:
+    """Numbers and lists of numbers by dotted names: ``"plant.hinge.q" = 0.1`` or ``plant.hinge.q = 0.1``."""
+    found: dict[str, Any] = {}
+    for name, item in _table(value, place).items():
+        here = place.at(name)
+        if isinstance(item, dict):
+            found |= {f"{name}.{rest}": v for rest, v in quantities(item, here).items()}
+        else:
+            found[name] = here.read(item, _numbers)
+    return found
+
+
+def _numbers(value: Any, place: Place) -> Any:
+    if not _is_array(value):
+        raise Unfit("a number, or a list of numbers or of equally long lists of them", _unquoted(value))
+    return value
+
+
+def _is_array(value: Any) -> bool:
+    if not isinstance(value, list):
+        return _is_number(value) and not math.isnan(value)
+    sizes = {len(item) if isinstance(item, list) else 0 for item in value}
+    return len(sizes) == 1 and all(_is_array(item) for item in value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _unquoted(value: object) -> str:
+    try:
+        float(value) if isinstance(value, str) else float("not text")
+    except ValueError:
+        return ""
+    return "Leave the quotes out."

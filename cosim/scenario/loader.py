@@ -1,0 +1,116 @@
+"""From a file to a `Scenario`: read every table, then check what the tables say together."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from blocks.errors import near_miss
+from cosim.engine.tableau import tableau
+from cosim.scenario.factory import module_file
+from cosim.scenario.keys import Place, record
+from cosim.scenario.scenario import Scenario
+from cosim.scenario.schema import Run, Tables
+from cosim.scenario.source import missing, read_source
+
+ADAPTIVE_KEYS = ("rtol", "atol", "max_step")
+
+
+def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario:
+    """Read and check a scenario file; nothing is built or run yet.
+
+    Parameters
+    ----------
+    path : path     a ``.toml`` file; the keys are in `cosim.scenario.schema`
+    trust : bool    allow it to run the Python code it names: a diagram factory, user subroutines of a model
+
+    Raises
+    ------
+    ScenarioError   all problems of the file together, each with file, line, table and key
+
+    >>> result = load_scenario("examples/inverted_pendulum/scenario.toml").run()
+    """
+    source = read_source(Path(path))
+    place = Place(source)
+    tables: Tables = place.read(source.tables, record(Tables))
+    if not place.problems:
+        _check_diagram(tables, place, trust)
+        _check_wiring(tables, place)
+        _check_run(tables.run, place.at("run"))
+        _check_files(tables, place.at("outputs"))
+    place.refuse()
+    return Scenario(source, tables, trust)
+
+
+def _check_diagram(tables: Tables, place: Place, trust: bool) -> None:
+    """Either a model and blocks or a factory, and what these need."""
+    if tables.diagram is not None:
+        for name in ("model", "blocks", "wiring"):
+            if name in place.source.tables:
+                place.at(name).complain("a [diagram] factory makes the whole diagram; leave this table out.")
+        _check_factory(tables.diagram.factory, place.at("diagram", "factory"), trust)
+    elif tables.model is None and not tables.blocks:
+        place.complain("there is nothing to run: give [model] and [blocks], or a [diagram] factory.")
+    if tables.model is not None:
+        file = place.source.path.parent / tables.model.file
+        if not file.is_file():
+            place.at("model", "file").complain(missing(file, "model"))
+        if tables.model.block in tables.blocks:
+            place.at("blocks", tables.model.block).complain(
+                f"'{tables.model.block}' is the model's block; give this one another name."
+            )
+
+
+def _check_factory(factory: str, place: Place, trust: bool) -> None:
+    file = module_file(place.source.path, factory)
+    if not file.is_file():
+        place.complain(missing(file, "Python file"))
+    elif not trust:
+        place.complain(
+            f"running this scenario would run the Python file '{file}'. If you trust it, allow that with "
+            "--trust, or load_scenario(..., trust=True)."
+        )
+
+
+def _check_wiring(tables: Tables, place: Place) -> None:
+    """Blocks named by connections exist; ports are checked when the diagram is flattened."""
+    known = [*tables.blocks, *([tables.model.block] if tables.model else [])]
+    wiring = place.at("wiring")
+    for k, entry in enumerate(tables.wiring.connect):
+        for port in (entry.source, entry.target):
+            _check_block(port, known, wiring.at("connect", k), entry.written)
+    for k, port in enumerate(tables.wiring.ground):
+        _check_block(port, known, wiring.at("ground", k), port)
+
+
+def _check_block(port: str, known: list[str], place: Place, written: str) -> None:
+    name = port.strip().partition(".")[0]
+    if name not in known:
+        place.complain(f"\"{written}\": no block '{name}'; {near_miss(name, known)}", written)
+
+
+def _check_run(run: Run, place: Place) -> None:
+    method = tableau(run.solver or "dopri5")
+    for name in ("step",) if method.adaptive else ADAPTIVE_KEYS:
+        if getattr(run, name) is not None:
+            kind = "adaptive" if method.adaptive else "fixed-step"
+            right = 'rtol, atol or max_step, or solver = "rk4"' if method.adaptive else "step"
+            place.at(name).complain(
+                f'does not apply to solver "{method.name}", which is {kind}; give {right}.'
+            )
+    if run.log_every is not None and run.log_at is not None:
+        place.at("log_at").complain("log_every and log_at exclude each other; keep one.")
+    if run.log_at is not None and run.log_at[-1] > run.until * (1 + 1e-12):
+        last, end = run.log_at[-1], run.until
+        place.at("log_at").complain(f"the last time, {last:g} s, is after the end of the run, {end:g} s.")
+
+
+def _check_files(tables: Tables, place: Place) -> None:
+    """Every file is written once."""
+    taken = {tables.outputs.result}
+    for k, plot in enumerate(tables.outputs.plots):
+        if plot.file in taken:
+            place.at("plots", k, "file").complain(f'"{plot.file}" is written twice; rename one.')
+        taken.add(plot.file)
+        if plot.time is not None and plot.time[0] >= tables.run.until:
+            place.at("plots", k, "time").complain(f"begins at {plot.time[0]:g} s, when the run is over.")

@@ -1,0 +1,87 @@
+"""What a scenario shows of a result: its checks, and the files it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cosim.result import Result
+from cosim.scenario.scenario import Scenario
+from cosim.scenario.schema import Plot
+
+MOST_ROWS = 6  # signals in the picture drawn when a scenario lists none
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check and what came out.
+
+    passed : bool or None     None for a number that is reported without a limit
+    """
+
+    what: str  # "final plant.pendulum[0]"
+    value: float  # nan where there is none
+    text: str
+    passed: bool | None = None
+
+
+def findings(scenario: Scenario, result: Result) -> list[Finding]:
+    """The checks of a scenario, in the order of the file."""
+    checks = scenario.tables.checks
+    found = []
+    for name, final in checks.final.items():
+        last = result[name].ravel()[-1] if len(result.time) else np.nan
+        limit = "" if final.tolerance is None else f", expected {final.value:g} +- {final.tolerance:g}"
+        passed = None if final.tolerance is None else bool(abs(last - final.value) <= final.tolerance)
+        found.append(Finding(f"final {name}", float(last), f"{last:.6g}{limit}", passed))
+    for name, settling in checks.settling.items():
+        t = settling_time(result.time, result[name].ravel(), settling.value, settling.band)
+        band = f"{settling.value:g} +- {settling.band:g}"
+        limit = "" if settling.within is None else f", expected within {settling.within:g} s"
+        text = f"{t:.6g} s to stay in {band}{limit}" if np.isfinite(t) else f"not settled in {band}{limit}"
+        passed = None if settling.within is None else bool(t <= settling.within)
+        found.append(Finding(f"settling {name}", t, text, passed))
+    return found
+
+
+def settling_time(time: np.ndarray, values: np.ndarray, value: float, band: float) -> float:
+    """First logged instant [s] from which on the signal stays in ``value +- band``; nan if there is none.
+
+    Parameters
+    ----------
+    time, values : (n,)    the logged instants and the signal there; nothing is interpolated
+    """
+    outside = np.flatnonzero(~(np.abs(values - value) <= band))
+    first = int(outside[-1]) + 1 if len(outside) else 0
+    return float(time[first]) if first < len(time) else float("nan")
+
+
+def write(scenario: Scenario, result: Result, folder: Path, plots: bool = False) -> list[Path]:
+    """Write the result and, if asked for, the pictures into a folder; returns the files."""
+    target = folder / scenario.tables.outputs.result
+    result.save(target)
+    written = [target]
+    if plots and len(result.time):
+        for plot in scenario.tables.outputs.plots or (_default_plot(scenario, result),):
+            written.append(folder / plot.file)
+            draw(plot, result, written[-1])
+    return written
+
+
+def draw(plot: Plot, result: Result, path: Path) -> None:
+    """One picture of a result."""
+    from cosim.result_plot import save_figure
+
+    figure = result.plot(*plot.signals, title=plot.title)
+    if plot.time is not None:
+        figure.axes[0].set_xlim(*plot.time)  # the rows share their time axis
+    save_figure(figure, path)
+
+
+def _default_plot(scenario: Scenario, result: Result) -> Plot:
+    """The ports of the model, or else the first signals."""
+    model = scenario.tables.model
+    ports = [name for name in result if model and name.startswith(f"{model.block}.")]
+    return Plot(file=f"{scenario.name}.png", signals=tuple((ports or list(result))[:MOST_ROWS]))

@@ -1,0 +1,266 @@
+"""A scenario that was read: the diagram it describes, and running it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from blocks.errors import PlantloopError, ScenarioError, SimulationError, WiringError, near_miss
+from cosim.diagram import Diagram
+from cosim.result import Result, Setting
+from cosim.scenario.factory import make_diagram
+from cosim.scenario.keys import Place
+from cosim.scenario.schema import Model, Tables
+from cosim.scenario.source import Source
+from cosim.simulation import Simulation, simulate
+from cosim.system import System
+
+if TYPE_CHECKING:
+    from plant import Plant
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A run described in a file: the diagram, its numbers, the settings, what to show.
+
+    Parameters
+    ----------
+    source : Source     the file
+    tables : Tables     what it says; ``scenario.tables.run.until`` and so on
+    trust : bool        may the Python code it names be run?
+
+    Made by `load_scenario`.
+    """
+
+    source: Source
+    tables: Tables
+    trust: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the run is called: ``[scenario] name``, else the name of the file."""
+        return self.tables.scenario.name or self.source.path.stem
+
+    def plant(self) -> Plant | None:
+        """The block of ``[model]`` with its ports as the scenario wants them, None without a model.
+
+        Raises
+        ------
+        ModelError        the model is wrong
+        ScenarioError     it has no such ports, or they cannot be changed so
+        """
+        model = self.tables.model
+        if model is None:
+            return None
+        from plant import Plant
+
+        file = self.source.path.parent / model.file
+        return self._with_ports(Plant.read(file, trust=self.trust, coordinates=model.coordinates), model)
+
+    def _with_ports(self, plant: Plant, model: Model) -> Plant:
+        place = self._place("model", "ports")
+        known = [*plant.inputs, *plant.outputs]
+        for port, hold in model.ports.items():
+            given = {f.name: getattr(hold, f.name) for f in fields(hold)}
+            if port not in known:
+                place.at(port).complain(f"'{model.file}' has no port '{port}'; {near_miss(port, known)}")
+                continue
+            try:
+                plant = plant.with_port(port, **{k: v for k, v in given.items() if v is not None})
+            except PlantloopError as error:
+                place.at(port).complain(str(error))
+        place.refuse()
+        return plant
+
+    def diagram(self) -> Diagram:
+        """The diagram, built anew; with a factory this runs its Python code.
+
+        Raises
+        ------
+        ModelError, ScenarioError     the model, its ports or the factory are wrong
+        """
+        if self.tables.diagram is not None:
+            return make_diagram(self.tables.diagram.factory, self._place("diagram", "factory"))
+        d = Diagram(self.name)
+        plant = self.plant()
+        if plant is not None and self.tables.model is not None:
+            d.add(self.tables.model.block, plant)
+        for name, block in self.tables.blocks.items():
+            d.add(name, block)
+        for connection in self.tables.wiring.connect:
+            d.connect(connection.source, connection.target)
+        for port in self.tables.wiring.ground:
+            d.ground(port.strip())
+        return d
+
+    def system(self) -> System:
+        """The flat system of the diagram; every name the scenario uses is checked against it.
+
+        Raises
+        ------
+        ScenarioError           wrong ports, sizes, parameters, states or signals, all together
+        AlgebraicLoopError      as for any diagram
+        """
+        diagram, place = self.diagram(), self._place()
+        try:
+            system = diagram.system()
+        except WiringError as error:
+            for problem in error.problems:
+                self._wiring_place(problem, place).complain(problem, self._entry(problem))
+            raise place.error() from error
+        self._check_numbers(system, place)
+        self._check_signals(system, place)
+        place.refuse()
+        return system
+
+    def run(
+        self,
+        *,
+        engine: str | None = None,
+        progress: Callable[[float], None] | None = None,
+        system: System | None = None,
+    ) -> Result:
+        """Run it as ``[run]`` says.
+
+        Parameters
+        ----------
+        engine : str            instead of the scenario's
+        progress : callable     told the simulated time [s] after every stop
+        system : System         what `system` returned, where it is at hand already
+
+        Raises
+        ------
+        ScenarioError       a name or number does not fit the diagram
+        SimulationError     the run stopped before its end; ``error.result`` has what was computed
+        """
+        ready, run = system or self.system(), self.tables.run
+        given = {f.name: v for f in fields(run) if (v := getattr(run, f.name)) is not None}
+        if engine is not None:
+            given["engine"] = engine
+        try:
+            result = simulate(
+                ready,
+                **given,
+                parameters=self.tables.parameters,
+                initial=self.tables.initial,
+                signals=self._logged(ready),
+                progress=progress,
+            )
+        except SimulationError as error:
+            if error.result is not None:
+                error.result = self._noted(error.result)
+            raise
+        return self._noted(result)
+
+    # --- inside ---------------------------------------------------------------------------------
+    def _place(self, *keys: str) -> Place:
+        return Place(self.source, keys)
+
+    def _wiring_place(self, problem: str, place: Place) -> Place:
+        """The list in the file that a wiring problem is about, as far as its text tells."""
+        if self._entry(problem):
+            return place.at("wiring", "connect")
+        blocks = re.findall(r"'([^'.\s]+)[.']", problem)
+        named = next((name for name in blocks if name in self.tables.blocks), None)
+        return place.at("blocks", named) if named else place.at("wiring")
+
+    def _entry(self, problem: str) -> str | None:
+        """The connection both of whose ports, or else one, a wiring problem names."""
+        named = set(re.findall(r"'([^'\s]+\.[^'\s]+)'", problem))
+        named |= {f"{block}.{port}" for block, port in re.findall(r"'(\S+)' has \w+ \w+ '(\S+)'", problem)}
+        connections = self.tables.wiring.connect
+        fitting = [c for c in connections if {c.source, c.target} & named]
+        fitting.sort(key=lambda c: len({c.source, c.target} & named), reverse=True)
+        return fitting[0].written if fitting else None
+
+    def _check_numbers(self, system: System, place: Place) -> None:
+        """Names and sizes of parameters and initial values, each on its own so that all are reported."""
+        for table in ("parameters", "initial"):
+            values = getattr(self.tables, table)
+            if _accepts(system, **{table: values}) is None:
+                continue
+            for name, value in values.items():
+                problem = _accepts(system, **{table: {name: value}})
+                if problem:
+                    place.at(table, *self._keys(table, name)).complain(problem)
+
+    def _keys(self, table: str, name: str) -> Iterable[str]:
+        """Keys of a dotted name, which the file may write as one quoted key or as tables."""
+        inside, keys, rest = self.source.tables[table], [], name
+        while isinstance(inside, dict) and rest not in inside:
+            first = next(k for k in inside if rest.startswith(f"{k}."))
+            keys.append(first)
+            inside, rest = inside[first], rest[len(first) + 1 :]
+        return [*keys, rest]
+
+    def _check_signals(self, system: System, place: Place) -> None:
+        for at, name in self._named_signals(place):
+            try:
+                signal_of(system, name)
+            except PlantloopError as error:
+                at.complain(str(error), name)
+
+    def _named_signals(self, place: Place) -> Iterable[tuple[Place, str]]:
+        outputs, checks = self.tables.outputs, self.tables.checks
+        for k, name in enumerate(outputs.signals):
+            yield place.at("outputs", "signals", k), name
+        for k, plot in enumerate(outputs.plots):
+            for i, name in enumerate(plot.signals):
+                yield place.at("outputs", "plots", k, "signals", i), name
+        for name in checks.final:
+            yield place.at("checks", "final", name), name
+        for name in checks.settling:
+            yield place.at("checks", "settling", name), name
+
+    def _logged(self, system: System) -> list[str] | None:
+        """What is logged: the listed signals and those that pictures and checks need; None for all."""
+        if not self.tables.outputs.signals:
+            return None
+        named = (signal_of(system, name) for _, name in self._named_signals(self._place()))
+        return list(dict.fromkeys(named))
+
+    def _noted(self, result: Result) -> Result:
+        """The result, telling which of its settings came from the file."""
+        file = self.source.path.name
+        run = self.tables.run
+        ours = {f.name for f in fields(run) if getattr(run, f.name) is not None} - {"engine"}
+        settings = {
+            name: Setting(s.value, f"{file} [run]") if name in ours else s
+            for name, s in result.settings.items()
+        }
+        settings["scenario"] = Setting(str(self.source.path), self.tables.scenario.description or "file")
+        return replace(result, settings=settings)
+
+
+def signal_of(system: System, name: str) -> str:
+    """The signal a name means: itself, or the one it is a component of (``signal[i]``, ``signal.label``).
+
+    Raises
+    ------
+    PlantloopError     no such signal or component
+    """
+    if name in system.signals:
+        return name
+    indexed = re.fullmatch(r"(.+)\[(\d+)\]", name)
+    if indexed and indexed[1] in system.signals:
+        signal, component, size = indexed[1], int(indexed[2]), system.signals[indexed[1]].size
+        if component >= size:
+            raise PlantloopError(f"no component {component} in '{signal}': it has {size}, counted from 0.")
+        return signal
+    for signal in system.signals.values():
+        if name.startswith(f"{signal.name}.") and name[len(signal.name) + 1 :] in signal.labels:
+            return signal.name
+    return system.signal(name.partition("[")[0]).name
+
+
+def _accepts(system: System, **values: dict[str, object]) -> str | None:
+    """What a simulation says against these parameters or initial values, None if nothing."""
+    try:
+        Simulation(system, **values)  # type: ignore[arg-type]  # one of its two mappings
+    except ScenarioError:
+        raise
+    except PlantloopError as error:
+        return str(error)
+    return None

@@ -1,0 +1,207 @@
+"""All tables and keys of a scenario file, with what each may be.
+
+A file describes either a diagram (``[model]``, ``[blocks]``, ``[wiring]``) or names a Python function that
+makes one (``[diagram]``), then how to run it and what to show::
+
+    [model]
+    file = "inverted_pendulum.xml"
+
+    [blocks.controller]
+    type = "StateFeedback"
+    K = [[76.4, 18.4, -23.2, -14.0]]
+    sample = 0.01
+
+    [wiring]
+    connect = ["controller.u -> plant.control_force"]
+
+    [run]
+    until = 10.0
+"""
+
+# ruff: noqa: RUF009 (a field is made by `key`, which is dataclasses.field with a check)
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from blocks import Block
+from cosim.diagram import FORBIDDEN
+from cosim.engine.tableau import TABLEAUS
+from cosim.scenario.blocks import block
+from cosim.scenario.keys import (
+    Place,
+    Unfit,
+    duration,
+    either,
+    file_name,
+    integer,
+    interval,
+    key,
+    list_of,
+    matching,
+    moments,
+    number,
+    one_of,
+    quantities,
+    record,
+    table_of,
+    text,
+)
+from cosim.simulation import ENGINES
+
+PICTURES = (".png", ".svg", ".pdf")
+RESULTS = (".nc", ".npz", ".csv")
+COORDINATES = ("joint", "absolute")
+
+words = matching(
+    r"[^\s./\\][^/\\\n]*", "a name", "It also names the folder of the results: leave / and \\ out."
+)
+port = matching(
+    r"\s*[^.\s]+\.[^.\s]+\s*", 'text "block.port"', 'A port is named by its block: "plant.control_force".'
+)
+function = matching(
+    r"[\w.]+:\w+", 'text "module:function"', "The module is a Python file beside the scenario."
+)
+
+
+def block_name(value: Any, place: Place) -> str:
+    """Name of a block in a diagram."""
+    if not isinstance(value, str) or not value or FORBIDDEN & set(value):
+        raise Unfit("a block name without . / [ ] and blanks")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """``[scenario]``: what the run is called; the name defaults to that of the file."""
+
+    name: str = key(words, default="")
+    description: str = key(text, default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortHold:
+    """``[model.ports.<port>]``: other values than the model's for one port; see `plant.Plant.with_port`."""
+
+    hold_order: int | None = key(integer(least=0), default=None)
+    sampling_period: Any = key(duration(least=0), default=None)  # s; 0 takes the rate of what drives the port
+    offset_time: Any = key(duration(least=0), default=None)  # s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """``[model]``: a multibody model that becomes a block of the diagram."""
+
+    file: str = key(text)  # relative to the scenario file
+    block: str = key(block_name, default="plant")  # its name in the diagram
+    coordinates: str = key(one_of(COORDINATES), default="joint")
+    ports: Mapping[str, PortHold] = key(table_of(record(PortHold)), default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One entry of `Wiring.connect`: ports as ``block.port``."""
+
+    source: str
+    target: str
+    written: str
+
+
+def connection(value: Any, place: Place) -> Connection:
+    """Text ``"block.output -> block.input"``."""
+    parts = [part.strip() for part in value.split("->")] if isinstance(value, str) else []
+    if len(parts) != 2 or not all(part.count(".") == 1 and not set(part) & set(" \t") for part in parts):
+        raise Unfit('text "block.output -> block.input"')
+    return Connection(parts[0], parts[1], value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wiring:
+    """``[wiring]``: which output drives which input, and which inputs are left open (zero) on purpose."""
+
+    connect: tuple[Connection, ...] = key(list_of(connection), default=())
+    ground: tuple[str, ...] = key(list_of(port), default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factory:
+    """``[diagram]``: a Python function without arguments that returns the Diagram; runs with trust only."""
+
+    factory: str = key(function)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """``[run]``: how long, and with what settings; the same as the arguments of `cosim.simulate`."""
+
+    until: float = key(number(least=0, unit="s"))
+    solver: str | None = key(one_of(TABLEAUS), default=None)
+    step: float | None = key(number(above=0, unit="s"), default=None)
+    rtol: float | None = key(number(above=0), default=None)
+    atol: float | None = key(number(above=0), default=None)
+    max_step: float | None = key(number(above=0, unit="s"), default=None)
+    engine: str | None = key(one_of(ENGINES), default=None)
+    log_every: Any = key(either(one_of(["step"]), duration(above=0)), default=None)  # s, or "step"
+    log_at: tuple[float, ...] | None = key(moments, default=None)  # s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """``[[outputs.plots]]``: one picture, a row per signal."""
+
+    file: str = key(file_name(*PICTURES))
+    signals: tuple[str, ...] = key(list_of(text))
+    title: str | None = key(text, default=None)
+    time: tuple[float, float] | None = key(interval, default=None)  # s, the part of the run to show
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """``[outputs]``: what is logged and written; without `signals` everything is logged."""
+
+    signals: tuple[str, ...] = key(list_of(text), default=())
+    result: str = key(file_name(*RESULTS), default="result.nc")
+    plots: tuple[Plot, ...] = key(list_of(record(Plot)), default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Final:
+    """``[checks.final]``: a signal is `value` at the end, within `tolerance` if that is given."""
+
+    value: float = key(number())
+    tolerance: float | None = key(number(least=0), default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settling:
+    """``[checks.settling]``: when a signal enters ``value +- band`` for good, at most `within`."""
+
+    band: float = key(number(above=0))
+    value: float = key(number(), default=0.0)
+    within: float | None = key(number(above=0, unit="s"), default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks:
+    """``[checks]``: numbers to report of a run, by signal; one with a limit passes or fails."""
+
+    final: Mapping[str, Final] = key(table_of(record(Final)), default_factory=dict)
+    settling: Mapping[str, Settling] = key(table_of(record(Settling)), default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables:
+    """A whole scenario file."""
+
+    scenario: About = key(record(About), default=About())
+    model: Model | None = key(record(Model), default=None)
+    blocks: Mapping[str, Block] = key(table_of(block, names=block_name), default_factory=dict)
+    wiring: Wiring = key(record(Wiring), default=Wiring())
+    diagram: Factory | None = key(record(Factory), default=None)
+    parameters: Mapping[str, Any] = key(quantities, default_factory=dict)
+    initial: Mapping[str, Any] = key(quantities, default_factory=dict)
+    run: Run = key(record(Run))
+    outputs: Outputs = key(record(Outputs), default=Outputs())
+    checks: Checks = key(record(Checks), default=Checks())

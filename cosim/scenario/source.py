@@ -1,0 +1,202 @@
+"""The text of a scenario file: reading it, and finding the line on which a key stands."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from blocks.errors import ScenarioError, near_miss
+
+Keys = tuple[str | int, ...]  # ("outputs", "plots", 0, "file"): names of tables and keys, places in lists
+
+SUFFIX = ".toml"
+HINTS = (  # what tomllib says, and what usually lies behind it
+    ("Invalid value", 'Text needs quotes: solver = "rk4".'),
+    ("Expected '=' after a key", "Every line is key = value, a [table], or a # comment."),
+    ("Cannot declare", "A table stands in the file once; put its keys together."),
+    ("Cannot overwrite", "A key stands in its table once; keep one of them."),
+    ("Cannot mutate immutable namespace", "A table in braces is complete: put all its keys inside them."),
+    ("Unescaped '\\'", "Write a path with / or in single quotes."),
+    ("Unclosed array", "Close the list with ]."),
+    ("Expected newline or end of document", "Write one key = value per line."),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A scenario file: its path, its text, and the tables in it."""
+
+    path: Path
+    text: str
+    tables: dict[str, Any]
+
+    @cached_property
+    def _index(self) -> tuple[dict[Keys, int], set[Keys]]:
+        """Line of every key, and the paths that are headers of tables; made for the first complaint only."""
+        return _lines_of_keys(self.text)
+
+    def line(self, keys: Keys, item: object = None) -> int | None:
+        """Line on which a key stands, or the nearest thing around it; that of a text in a list, if given."""
+        lines, _ = self._index
+        while keys and keys not in lines:
+            keys = keys[:-1]
+        start = lines.get(keys)
+        if start is None or not isinstance(item, str):
+            return start
+        below = enumerate(self.text.splitlines()[start - 1 :], start)
+        return next((number for number, line in below if f'"{item}"' in line or f"'{item}'" in line), start)
+
+    def where(self, keys: Keys, item: object = None) -> str:
+        """Place in words: ``pendulum.toml:12: [run] step``."""
+        line = self.line(keys, item)
+        _, headers = self._index
+        depth = max((n for n in range(len(keys) + 1) if keys[:n] in headers), default=0)
+        table = f"[{_dotted(keys[:depth])}]" if depth else ""
+        words = " ".join(part for part in (table, _dotted(keys[depth:])) if part)
+        return f"{self.path.name}{f':{line}' if line else ''}: {words}".rstrip(": ")
+
+
+def read_source(path: Path) -> Source:
+    """Read and parse a scenario file.
+
+    Raises
+    ------
+    ScenarioError     no such file, another kind of file, not UTF-8, or not TOML: with line and column
+    """
+    raw = _bytes(path)
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise ScenarioError(
+            f"{path.name}:{line}: byte {raw[error.start]:#04x} is not UTF-8 text.",
+            path=f"{path}:{line}",
+            hint="Save the file as UTF-8.",
+        ) from None
+    try:
+        return Source(path, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(path, text, str(error)) from None
+
+
+def _bytes(path: Path) -> bytes:
+    if path.suffix.lower() != SUFFIX:
+        raise ScenarioError(f"'{path}' is no scenario: expected a {SUFFIX} file.", path=str(path))
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ScenarioError(missing(path, "scenario"), path=str(path)) from None
+    except OSError as error:
+        raise ScenarioError(f"cannot read '{path}': {error.strerror}.", path=str(path)) from None
+
+
+def missing(path: Path, what: str) -> str:
+    """There is no such file: which folder was looked in, and the nearest name in it."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f"no {what} '{path}': there is no folder '{folder}'."
+    files = [f.name for f in folder.iterdir() if f.suffix.lower() == path.suffix.lower() and f.is_file()]
+    if not files:
+        return f"no {what} '{path}': folder '{folder}' has no {path.suffix} file."
+    return f"no {what} '{path.name}' in folder '{folder}'; {near_miss(path.name, files)}"
+
+
+def _syntax_error(path: Path, text: str, said: str) -> ScenarioError:
+    """The parser's complaint with file, line, column, the line itself and a caret."""
+    found = re.fullmatch(r"(?s)(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)", said)
+    what, lines = said, text.splitlines() or [""]
+    line, column = len(lines), len(lines[-1]) + 1
+    if found:
+        what = found[1]
+        if found[2]:
+            line, column = int(found[2]), int(found[3])
+    # the parser names a table by a Python tuple: ('blocks', 'lag') is [blocks.lag]
+    what = re.sub(r"\(('[^)]*)\)", lambda table: "[" + ".".join(re.findall("[^', ]+", table[1])) + "]", what)
+    shown = lines[line - 1] if line <= len(lines) else ""
+    hint = next((hint for start, hint in HINTS if said.startswith(start)), None)
+    if said.startswith("Invalid value") and shown.lstrip().startswith("["):
+        hint = "Did a list above lose its closing ]?"
+    return ScenarioError(
+        f"{path.name}:{line}:{column}: not valid TOML: {what[0].lower() + what[1:]}.\n"
+        f"    {shown}\n    {' ' * (column - 1)}^",
+        path=f"{path}:{line}:{column}",
+        hint=hint,
+    )
+
+
+def _lines_of_keys(text: str) -> tuple[dict[Keys, int], set[Keys]]:
+    """Line of each key and table of a valid file, by their paths, and which paths are headers."""
+    lines: dict[Keys, int] = {}
+    headers: set[Keys] = set()
+    seen: Counter[Keys] = Counter()
+    table: Keys = ()
+    for number, statement in _statements(text):
+        parsed = tomllib.loads(statement)
+        if statement.lstrip().startswith("["):
+            table = _header(parsed, headers, seen)
+            headers.add(table)
+            lines.setdefault(table, number)
+        else:
+            for keys in _paths(parsed):
+                lines.setdefault(table + keys, number)
+    return lines, headers
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Each header and each ``key = value`` with its line; a value may go on over several lines."""
+    lines, k = text.splitlines(), 0
+    while k < len(lines):
+        for end in range(k + 1, len(lines) + 1):
+            statement = "\n".join(lines[k:end])
+            try:
+                tomllib.loads(statement)
+            except tomllib.TOMLDecodeError:
+                continue
+            yield k + 1, statement
+            k = end
+            break
+        else:
+            k += 1
+
+
+def _header(parsed: dict[str, Any], headers: set[Keys], seen: Counter[Keys]) -> Keys:
+    """Path of the table a header opens; each ``[[list]]`` header opens its next entry."""
+    keys: Keys = ()
+    inside: Any = parsed
+    while inside:
+        ((name, inside),) = inside.items()
+        keys += (name,)
+        if isinstance(inside, list):  # [[keys]]
+            keys += (seen[keys],)
+            seen[keys[:-1]] += 1
+            break
+        if inside and (count := seen[keys]):  # a table inside the newest entry of a list
+            keys += (count - 1,)
+    return keys
+
+
+def _paths(value: object) -> Iterator[Keys]:
+    """Paths of all keys in a parsed ``key = value``."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inside:
+        yield (key,)
+        for rest in _paths(item):
+            yield (key, *rest)
+
+
+def _dotted(keys: Keys) -> str:
+    """``plots[0].file``; a name TOML would quote is quoted."""
+    text = ""
+    for key in keys:
+        if isinstance(key, int):
+            text += f"[{key}]"
+        else:
+            plain = re.fullmatch(r"[A-Za-z0-9_-]+", key)
+            text += ("." if text else "") + (key if plain else f'"{key}"')
+    return text

@@ -1,0 +1,145 @@
+"""When does what run: the segments of a tick, in an order valid for every subset of rates.
+
+Sampled memories are grouped into as few segments as their dependencies allow. Within a segment a memory
+reads the *new* values of those before it, which is done by evaluating the blocks in between a second time
+with the new expressions in place of the memories.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import networkx as nx
+import numpy as np
+
+from blocks.rate import Ticks
+from cosim.expressions import Expressions
+from cosim.instances import Instance
+from cosim.order import Dependencies, Node
+from cosim.system import Segment
+
+
+@dataclass(frozen=True)
+class _Label:
+    """Latest segment level a node depends on, and who writes memories at that level."""
+
+    level: int
+    writers: frozenset[object]
+
+    def after(self, other: _Label) -> _Label:
+        if self.level != other.level:
+            return self if self.level > other.level else other
+        return _Label(self.level, self.writers | other.writers)
+
+
+NOTHING = _Label(-1, frozenset())
+
+
+def build_schedule(
+    instances: dict[str, Instance],
+    rates: Sequence[Ticks],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+) -> list[Segment]:
+    """Output and external segments in dependency order, then one update segment per rate.
+
+    Parameters
+    ----------
+    between : Expressions     values of all outputs with every memory as a symbol
+    place : callable          name of a memory -> its places in h
+    """
+    dependencies = Dependencies(instances, at_tick=True)
+    order = dependencies.order()
+    graph = dependencies.graph()
+    labels: dict[Node, _Label] = {}
+    groups: dict[tuple[int, object], list[Node]] = defaultdict(list)
+    bucket: dict[int, list[Node]] = defaultdict(list)
+    for node in order:
+        label = NOTHING
+        for needed in graph.predecessors(node):
+            label = label.after(labels.get(needed, NOTHING))
+        if node.kind == "m":
+            writer = _writer(instances, node, dependencies.alone)
+            same = label.writers <= {writer}
+            label = _Label(max(label.level, 0) if same else label.level + 1, frozenset([writer]))
+            groups[label.level, writer].append(node)
+        labels[node] = label
+        bucket[label.level].append(node)
+    index = {ticks: k for k, ticks in enumerate(rates)}
+    segments = []
+    for (level, _), nodes in sorted(groups.items(), key=lambda item: item[0][0]):
+        segments.append(_segment(instances, index, between, place, nodes, bucket[level], graph))
+    return segments + _updates(instances, rates, between, place)
+
+
+def _writer(instances: dict[str, Instance], node: Node, alone: set[Node]) -> object:
+    """Memories with one writer may share a segment: those of one rate; opaque blocks stay apart."""
+    memory = instances[node.path].memory(node.name)
+    if memory.kind == "external":
+        return (node.path, node.name)
+    return node if node in alone else memory.ticks
+
+
+def _segment(
+    instances: dict[str, Instance],
+    index: dict[Ticks, int],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+    nodes: list[Node],
+    candidates: list[Node],
+    graph: nx.DiGraph,
+) -> Segment:
+    """Expressions of the memories in `nodes`, each with the new values of those before it."""
+    first = instances[nodes[0].path].memory(nodes[0].name)
+    assert first.ticks is not None  # every memory of the output phase has a rate
+    names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
+    if first.external is not None:
+        argument = between.of(nodes[0].path, f"m:{first.name}", first.external.argument)
+        return Segment("external", index[first.ticks], names, argument, place(names[0]), first.external)
+    fresh = between.with_new_values()
+    members = set(nodes)
+    changed: set[Node] = set()  # outputs that see a new value
+    written: set[Node] = set()
+    for node in candidates:
+        before = list(graph.predecessors(node))
+        if node in members:
+            fresh.sample(node)
+            written.add(node)
+        elif node.kind == "y" and any(n in written or n in changed for n in before):
+            fresh.output(node)
+            changed.add(node)
+    values, places = [], []
+    for path, name in dict.fromkeys((n.path, n.name) for n in nodes):
+        where = place(f"{path}.{name}")
+        group = [n for n in nodes if (n.path, n.name) == (path, name)]
+        components = [n.component for n in group if n.component is not None]
+        value = fresh.memories[path, name]
+        if components:
+            value, where = value[components], where[components]
+        values.append(value)
+        places.append(where)
+    return Segment("output", index[first.ticks], names, ca.vertcat(*values), np.concatenate(places))
+
+
+def _updates(
+    instances: dict[str, Instance],
+    rates: Sequence[Ticks],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+) -> list[Segment]:
+    """Next values of all discrete states, one segment per rate."""
+    found: dict[Ticks, list[tuple[str, ca.SX]]] = defaultdict(list)
+    for inst in instances.values():
+        for m in inst.memories("discrete"):
+            assert m.ticks is not None  # a discrete state has a rate
+            found[m.ticks].append((f"{inst.path}.{m.name}", between.memory(inst.path, m.name)))
+    segments = []
+    for k, ticks in enumerate(rates):
+        if ticks in found:
+            names = tuple(name for name, _ in found[ticks])
+            value = ca.vertcat(*[v for _, v in found[ticks]])
+            segments.append(Segment("update", k, names, value, np.concatenate([place(n) for n in names])))
+    return segments

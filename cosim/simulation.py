@@ -1,0 +1,401 @@
+"""Run a diagram: `simulate` from start to end, or `Simulation` step by step."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.block import Block
+from blocks.errors import PlantloopError, SimulationError, near_miss
+from blocks.rate import Rate
+from cosim.context import Context
+from cosim.diagram import Diagram
+from cosim.engine.reference import Machine, SolverSettings
+from cosim.engine.tableau import TABLEAUS, tableau
+from cosim.flatten import flatten, structural_error
+from cosim.log import Log, log_times
+from cosim.result import Result, Setting
+from cosim.system import Slot, System
+from cosim.version import __version__
+
+ENGINES = ("auto", "reference", "native")
+
+
+class Simulation:
+    """A diagram under way: it owns the context, everything else is immutable.
+
+    Parameters
+    ----------
+    diagram : Diagram, Block or System
+    solver : str            "dopri5" (adaptive, default), "rk4" or "euler" (fixed step)
+    step : float [s]        of a fixed-step solver; between two stops the steps are equal and at most this
+    rtol, atol : float      tolerances of an adaptive solver; atol is multiplied by a state's nominal size
+    max_step : float [s]    bound on the steps of an adaptive solver
+    engine : str            "auto", "reference" or "native"
+    initial : dict          state name -> value at t = 0
+    parameters : dict       parameter name -> value
+    signals : list of str   what to log; default all outputs and held inputs
+
+    Raises
+    ------
+    WiringError, AlgebraicLoopError    from flattening
+    PlantloopError                     unknown names, wrong sizes, settings that make no sense
+
+    >>> sim = Simulation(d)
+    >>> sim.advance(1.0); before = sim.snapshot()
+    >>> sim.advance(2.0); sim.restore(before)
+    """
+
+    def __init__(
+        self,
+        diagram: Diagram | Block | System,
+        *,
+        solver: str = "dopri5",
+        step: float | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        max_step: float | None = None,
+        engine: str = "auto",
+        initial: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        signals: Sequence[str] | None = None,
+    ) -> None:
+        self.system = _system(diagram)
+        self.settings = _settings(solver, step, rtol, atol, max_step)
+        given = {"step": step, "rtol": rtol, "atol": atol, "max_step": max_step}
+        self._given = {name for name, value in given.items() if value is not None}
+        _check_engine(engine)
+        self._engine_asked = engine
+        context = Context.initial(self.system)
+        for name, value in (parameters or {}).items():
+            set_parameter(self.system, context, name, value)
+        for name, value in (initial or {}).items():
+            set_initial(self.system, context, name, value)
+        self._changed = {"parameters": dict(parameters or {}), "initial": dict(initial or {})}
+        self._machine = Machine(self.system, self.settings, context)
+        self._names = list(self.system.signals) if signals is None else list(signals)
+        self._log = Log(self._machine, self._names, np.zeros(0))
+        self._wall = 0.0
+
+    # --- running ---------------------------------------------------------------------------------
+    @property
+    def time(self) -> float:
+        """Present time [s]."""
+        return self._machine.context.t
+
+    def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
+        """Run to exactly `until` [s]; a tick that falls there is executed.
+
+        Raises
+        ------
+        SimulationError     the run stopped before; ``error.result`` holds what was computed
+        """
+        until = float(until)
+        if not math.isfinite(until) or until < self.time:
+            raise PlantloopError(
+                f"advance({until:g}): expected a finite time not before the present {self.time:g} s."
+            )
+        began = time.perf_counter()
+        try:
+            self._start()
+            while self.time < until:
+                self._to(min(until, self._machine.next_stop()))
+                if progress is not None:
+                    progress(self.time)
+        except PlantloopError as error:
+            self._wall += time.perf_counter() - began
+            error.result = self.result(complete=False, message=str(error))
+            raise
+        self._wall += time.perf_counter() - began
+
+    def step(self) -> float:
+        """Run to the next tick or listed instant (for a system without any, one solver step); returns it."""
+        self._start()
+        stop = self._machine.next_stop()
+        if not math.isfinite(stop):
+            stop = self.time + self.settings.step
+        self.advance(stop)
+        return self.time
+
+    def _start(self) -> None:
+        context = self._machine.context
+        if not context.started:
+            context.started = True
+            self._log.instant(context.t, self._machine.settle(context.t))
+
+    def _to(self, stop: float) -> None:
+        """One stretch without jumps, then everything that happens at its end."""
+        machine = self._machine
+
+        def accepted(step: Any) -> None:
+            self._log.step(step)
+            if step.t1 < stop:
+                machine.put(step.t1, step.x1)
+                self._log.end_of_step(step.t1)
+
+        machine.integrate(stop, accepted)
+        self._log.instant(stop, machine.settle(stop))
+
+    # --- looking and changing --------------------------------------------------------------------
+    def value(self, name: str) -> np.ndarray:
+        """Present value of a signal, (k,)."""
+        expression = self.system.signal(name).expression
+        self._machine.put(self.time)
+        return self._machine.bind(f"signal:{name}", lambda: [expression])().copy()
+
+    def set_input(self, name: str, value: Any) -> None:
+        """Set an input of the whole diagram, from now on."""
+        if name not in self.system.inputs:
+            raise PlantloopError(
+                f"'{self.system.name}' has no input '{name}'; {near_miss(name, self.system.inputs)}",
+                path=name,
+            )
+        slot = self.system.inputs[name]
+        self._machine.context.h[slot.index] = _sized(value, slot, name)
+
+    def set_parameter(self, name: str, value: Any) -> None:
+        """Change a parameter, from now on."""
+        set_parameter(self.system, self._machine.context, name, value)
+
+    def snapshot(self) -> Context:
+        """Everything that changes, copied."""
+        self._start()
+        context = self._machine.context
+        for path, owner in self._opaque():
+            if owner is not None:
+                context.opaque[path] = owner.save()
+        return context.copy()
+
+    def restore(self, snapshot: Context) -> None:
+        """Go back to a snapshot of this diagram. The log keeps what it has."""
+        context = self._machine.context
+        if len(snapshot.x) != len(context.x) or len(snapshot.h) != len(context.h):
+            raise PlantloopError("this snapshot was taken of another diagram.")
+        context.assign(snapshot)
+        for path, owner in self._opaque():
+            if owner is not None:
+                owner.load(snapshot.opaque[path])
+        self._machine.put(context.t)
+
+    def _opaque(self) -> Iterator[tuple[str, Any]]:
+        for segment in self.system.schedule:
+            if segment.external is not None:
+                yield segment.names[0], segment.external.owner
+
+    # --- result ----------------------------------------------------------------------------------
+    def log(self, times: np.ndarray | None) -> None:
+        """Choose the instants to log from now on; None logs every step."""
+        self._log = Log(self._machine, self._names, times)
+
+    def result(self, complete: bool = True, message: str = "") -> Result:
+        """What was logged so far."""
+        moments, signals = self._log.signals()
+        return Result(
+            name=self.system.name,
+            time=moments,
+            signals=signals,
+            labels={n: s.labels for n in self._names if (s := self.system.signals[n]).labels},
+            ticks_of=self._log.ticks(),
+            settings=self._all_settings(),
+            statistics=self._statistics(),
+            complete=complete,
+            message=message,
+        )
+
+    def _all_settings(self) -> dict[str, Setting]:
+        s, method = self.settings, tableau(self.settings.solver)
+        used = ("rtol", "atol", "max_step") if method.adaptive else ("step",)
+        found = {"solver": Setting(s.solver, "argument")}
+        for name in used:
+            found[name] = Setting(getattr(s, name), "argument" if name in self._given else "default")
+        found["engine"] = Setting("reference", f"engine='{self._engine_asked}'")
+        for kind, values in self._changed.items():
+            found |= {name: Setting(np.asarray(v).tolist(), f"{kind}=") for name, v in values.items()}
+        found |= {f"port {name}": Setting(text, "diagram") for name, text in self.system.port_rates.items()}
+        casadi = ca.CasadiMeta.version()
+        versions = {"plantloop": __version__, "casadi": casadi, "numpy": np.__version__}
+        versions["python"] = platform.python_version()
+        found |= {f"version of {name}": Setting(v, "installed") for name, v in versions.items()}
+        found["system hash"] = Setting(self.system.hash, "equations and schedule")
+        return found
+
+    def _statistics(self) -> dict[str, Any]:
+        machine = self._machine
+        counters = machine.counters
+        limited = sorted(counters.limited_by.items(), key=lambda item: -item[1])[:1]
+        return {
+            "simulated time [s]": self.time,
+            "wall time [s]": self._wall,
+            "steps": counters.steps,
+            "rejected steps": counters.rejected,
+            "evaluations": counters.evaluations,
+            "ticks": {str(r): n for r, n in zip(self.system.rates, machine.context.ticks, strict=True)},
+            "state that limited most steps": machine.state_name(limited[0][0]) if limited else None,
+        }
+
+
+def simulate(
+    diagram: Diagram | Block | System,
+    until: float,
+    *,
+    solver: str = "dopri5",
+    step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    max_step: float | None = None,
+    engine: str = "auto",
+    initial: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    log_every: Rate | str | None = None,
+    log_at: Sequence[float] | None = None,
+    signals: Sequence[str] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Result:
+    """Run a diagram from t = 0 to `until` [s] and return what was logged.
+
+    Parameters
+    ----------
+    log_every : s, or "step" (default)    log at multiples of an interval, or after every step
+    log_at : (n,) s                       log exactly at these instants
+    inputs : dict                         constant values of the diagram's own inputs
+    progress : callable                   told the time [s] after every stop
+    others                                as for `Simulation`
+
+    Raises
+    ------
+    SimulationError     the run stopped before its end; ``error.result`` is the Result up to there
+
+    Ctrl-C ends the run and returns what was computed, with ``complete=False``.
+    """
+    if not (isinstance(until, (int, float, np.number)) and math.isfinite(until) and until >= 0):
+        raise PlantloopError(f"until is {until!r}, expected a finite time of zero or more [s].", value=until)
+    times = log_times(0.0, float(until), log_every, log_at)
+    sim = Simulation(
+        diagram, solver=solver, step=step, rtol=rtol, atol=atol, max_step=max_step, engine=engine,
+        initial=initial, parameters=parameters, signals=signals,
+    )  # fmt: skip
+    for name, value in (inputs or {}).items():
+        sim.set_input(name, value)
+    sim.log(times)
+    with contextlib.suppress(KeyboardInterrupt):
+        sim.advance(until, progress)
+        return sim.result()
+    return sim.result(complete=False, message=f"interrupted at t={sim.time:.9g} s")
+
+
+def _system(diagram: Diagram | Block | System) -> System:
+    if isinstance(diagram, Diagram):
+        return diagram.system()
+    if isinstance(diagram, Block):
+        return flatten(diagram)
+    if isinstance(diagram, System):
+        return diagram
+    raise PlantloopError(f"expected a Diagram or a Block to simulate, got {type(diagram).__name__}.")
+
+
+def _settings(
+    solver: str, step: float | None, rtol: float | None, atol: float | None, max_step: float | None
+) -> SolverSettings:
+    method = tableau(solver)
+    given = {"step": step, "rtol": rtol, "atol": atol, "max_step": max_step}
+    chosen = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if not (isinstance(value, (int, float, np.number)) and value > 0):
+            raise PlantloopError(f"{name} is {value!r}, expected a positive number.", value=value)
+        if (name == "step") == method.adaptive:
+            right = "rtol, atol, max_step" if method.adaptive else "step"
+            kind = "adaptive" if method.adaptive else "fixed-step"
+            raise PlantloopError(
+                f"{name}= does not apply to solver '{solver}', which is {kind}; give {right}."
+            )
+        chosen[name] = float(value)
+    return SolverSettings(solver, **chosen)
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise PlantloopError(f"no engine '{engine}'; {near_miss(engine, ENGINES)}", value=engine)
+    if engine == "native":
+        raise PlantloopError(
+            "engine 'native' is not part of this version.", hint="Use engine='auto' or engine='reference'."
+        )
+
+
+def _sized(value: Any, slot: Slot, name: str) -> np.ndarray:
+    try:
+        array = np.ravel(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        raise PlantloopError(f"'{name}' is {value!r}, expected numbers.", path=name, value=value) from None
+    if array.size not in (1, slot.size):
+        raise PlantloopError(
+            f"'{name}' got {array.size} numbers, expected {slot.size}.", path=name, value=value
+        )
+    if not np.isfinite(array).all():
+        raise PlantloopError(f"'{name}' is not finite: {value!r}.", path=name, value=value)
+    return np.broadcast_to(array, slot.size)
+
+
+def set_parameter(system: System, context: Context, name: str, value: Any) -> None:
+    known = system.aliases.get(name, name)
+    slot = system.parameters.get(known)
+    if slot is None:
+        every = [*system.parameters, *system.aliases]
+        raise PlantloopError(
+            f"'{system.name}' has no parameter '{name}'; {near_miss(name, every)}", path=name
+        )
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise PlantloopError(f"parameter '{name}' is {value!r}, expected numbers.", path=name) from None
+    if array.size != math.prod(slot.shape):
+        shape = slot.shape or "a number"
+        raise PlantloopError(
+            f"parameter '{name}' got {array.size} numbers, expected {shape}.", path=name, value=value
+        )
+    if np.isnan(array).any():
+        raise PlantloopError(f"parameter '{name}' is not a number.", path=name, value=value)
+    array = array.reshape(slot.shape)
+    assert slot.mask is not None  # every parameter slot has one
+    if array[~slot.mask].any():
+        raise structural_error(system, name)
+    context.p[slot.index] = array[slot.mask]
+
+
+def set_initial(system: System, context: Context, name: str, value: Any) -> None:
+    slots = system.initial_slots()
+    base, component = _component(name)
+    found = slots.get(name) or slots.get(base)
+    if found is None:
+        raise PlantloopError(f"'{system.name}' has no state '{name}'; {near_miss(name, slots)}", path=name)
+    vector, slot = found
+    index = slot.index
+    if name not in slots and component is not None:
+        if component >= slot.size:
+            raise PlantloopError(
+                f"state '{base}' has {slot.size} components, not {component + 1}.", path=name
+            )
+        index = index[component : component + 1]
+    piece = Slot(name, slot.kind, index, slot.initial)
+    target = context.x if vector == "x" else context.h
+    target[index] = _sized(value, piece, name)
+    if slot.kind == "discrete":
+        context.next[index] = target[index]
+
+
+def _component(name: str) -> tuple[str, int | None]:
+    base, bracket, rest = name.partition("[")
+    digits = rest.removesuffix("]")
+    return (base, int(digits)) if bracket and digits.isdigit() else (name, None)
+
+
+__all__ = ["ENGINES", "TABLEAUS", "Simulation", "SimulationError", "simulate"]

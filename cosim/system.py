@@ -1,0 +1,208 @@
+"""The flat system: everything a diagram means, as layouts, expressions and a schedule.
+
+One instant is described by five vectors, the arguments of every function of a system:
+
+====  =========  ==============================================================================
+t     (1,)       time [s]
+x     (nx,)      continuous states
+h     (nh,)      all that is held between instants: discrete states, sampled memories, outputs of
+                 opaque blocks, modes, accepted memories, passed instants, tick times and counts
+w     (nw,)      values found anew at every evaluation: algebraic unknowns, delayed signals
+p     (np,)      parameters
+====  =========  ==============================================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.declared import External, Memory
+from blocks.errors import PlantloopError, near_miss
+from blocks.rate import Ticks
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A named piece of one of the vectors; `index` are its places there."""
+
+    name: str
+    kind: str
+    index: np.ndarray
+    initial: np.ndarray
+    labels: tuple[str, ...] = ()
+    memory: Memory | None = None
+    rate: int | None = None
+    times: tuple[Fraction, ...] = ()
+    shape: tuple[int, ...] = ()
+    mask: np.ndarray | None = None  # parameters: which entries of the array are run-time numbers
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.index)
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A value anyone may look at: an output, or a plant input behind its hold."""
+
+    name: str
+    expression: ca.SX
+    labels: tuple[str, ...]
+    ticks: Ticks | None  # its one rate, if it has one
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return int(self.expression.numel())
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One entry of the schedule, called at the ticks of its rate in the order of the list.
+
+    kind "output" refreshes sampled memories, "external" calls an opaque block, "update" writes next states.
+    `expression` gives the new values of ``h[writes]`` (for "external" the argument of the function).
+    """
+
+    kind: str
+    rate: int
+    names: tuple[str, ...]
+    expression: ca.SX
+    writes: np.ndarray
+    external: External | None = None
+
+    @property
+    def path(self) -> str:
+        """Block of the first memory written."""
+        return self.names[0].rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Names a part of the equations, to explain a non-finite value (`Equations.term`)."""
+
+    path: str
+    text: str
+    expression: ca.SX
+
+
+@dataclass(frozen=True)
+class System:
+    """Immutable flat system; see the module text for t, x, h, w and p."""
+
+    name: str
+    t: ca.SX
+    x: ca.SX
+    h: ca.SX
+    w: ca.SX
+    p: ca.SX
+    states: Mapping[str, Slot]  # places in x
+    held: Mapping[str, Slot]  # places in h
+    solved: Mapping[str, Slot]  # places in w
+    parameters: Mapping[str, Slot]  # places in p
+    aliases: Mapping[str, str]  # other names of parameters
+    inputs: Mapping[str, Slot]  # places in h
+    rates: tuple[Ticks, ...]
+    tick_slots: tuple[tuple[int, int], ...]  # per rate, places of (time, count) in h
+    schedule: tuple[Segment, ...]
+    signals: Mapping[str, Signal]
+    derivative: ca.SX  # of x
+    accepted: tuple[ca.SX, np.ndarray]  # new values and places in h
+    invariants: ca.SX
+    terms: tuple[Problem, ...]
+    port_rates: Mapping[str, str]  # in words, for ports that sample
+    order: tuple[str, ...]  # signals in order of evaluation
+    outports: Mapping[str, str]  # output of the diagram -> signal
+    x0: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    h0: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    w0: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    p0: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def function(self, name: str, make: Callable[[], list[ca.SX]]) -> ca.Function:
+        """Function (t, x, h, w, p) -> outputs, compiled for CasADi's machine once per name."""
+        made: dict[str, ca.Function] = self.__dict__.setdefault("_functions", {})
+        if name not in made:
+            made[name] = ca.Function("f", [self.t, self.x, self.h, self.w, self.p], make())
+        return made[name]
+
+    def signal(self, name: str) -> Signal:
+        """A signal by name, with a near miss where there is none."""
+        if name not in self.signals:
+            raise PlantloopError(
+                f"no signal '{name}' in '{self.name}'; {near_miss(name, self.signals)}", path=name
+            )
+        return self.signals[name]
+
+    @cached_property
+    def hash(self) -> str:
+        """Fingerprint of the equations and the schedule (not of the numbers)."""
+        digest = hashlib.sha256(repr((self.rates, [s.names for s in self.schedule])).encode())
+        expressions = [self.derivative, *[s.expression for s in self.schedule]]
+        function = self.function("hash", lambda: [ca.vertcat(ca.SX(0, 1), *expressions)])
+        digest.update(function.serialize().encode())
+        return digest.hexdigest()[:16]
+
+    @cached_property
+    def grid(self) -> int:
+        """D: every tick falls on an integer number of units of 1/D s.
+
+        Raises
+        ------
+        PlantloopError      1e10 ticks of some pair of rates would leave 64-bit integers
+        """
+        common = 1
+        worst = Fraction(1)
+        for ticks in self.rates:
+            common = math.lcm(common, ticks.period.denominator, ticks.offset.denominator)
+            worst = max(worst, ticks.period)
+        if common * worst * 10**10 >= 2**63:
+            pairs = [(a, b) for a in self.rates for b in self.rates if a < b]
+            first, second = max(pairs, key=_denominator, default=(self.rates[0], self.rates[0]))
+            raise PlantloopError(
+                f"rates {first} and {second} have no common time grid that fits 64-bit integers.",
+                hint="Give sample times whose ratio is a simple fraction.",
+            )
+        return common
+
+    def initial_slots(self) -> dict[str, tuple[str, Slot]]:
+        """What ``initial=`` may set: (vector, slot) of continuous and discrete states and modes by name."""
+        found = {name: ("x", slot) for name, slot in self.states.items()}
+        found |= {n: ("h", s) for n, s in self.held.items() if s.kind in ("discrete", "mode", "sampled")}
+        return found
+
+    def info(self) -> dict[str, Any]:
+        """Sizes, rates, ports and execution order, for ``cosim info``."""
+        return {
+            "name": self.name,
+            "continuous states": len(self.x0),
+            "held values": len(self.h0),
+            "parameters": len(self.p0),
+            "rates": [str(r) for r in self.rates],
+            "ports": dict(self.port_rates),
+            "schedule": [
+                f"{s.kind} {self.rates[s.rate]}: {', '.join(s.names[:6])}" + ", ..." * (len(s.names) > 6)
+                for s in self.schedule
+            ],
+            "signals": {n: s.size for n, s in self.signals.items()},
+        }
+
+
+def pick(vector: ca.SX, index: Sequence[int] | np.ndarray) -> ca.SX:
+    """Components of an SX column; CasADi takes an empty list for everything."""
+    places = [int(k) for k in index]
+    return vector[places] if places else ca.SX(0, 1)
+
+
+def _denominator(pair: tuple[Ticks, Ticks]) -> int:
+    parts = [f.denominator for t in pair for f in (t.period, t.offset)]
+    return math.lcm(*parts)

@@ -1,0 +1,1 @@
+"""Equations of motion of a plant."""

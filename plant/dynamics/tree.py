@@ -1,0 +1,264 @@
+"""Dynamics of a kinematic tree in joint coordinates: articulated bodies, inverse dynamics, mass matrix.
+
+Every algorithm asks the joints for ``jcalc`` and never for their type. Small mechanisms are written out as
+one graph of scalars in which constants fold; large ones as calls of small functions, one per joint type,
+that all equal links share. Spatial vectors are angular first, in link coordinates; the ground accelerates
+with -g instead of gravity acting on each body.
+
+Source: Featherstone, RBDA, tables 5.1 (RNEA), 6.2 (CRBA) and 7.1 (ABA).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+
+from plant.dynamics.calls import Calls, written_out
+from plant.dynamics.mechanism import GROUND, Mechanism
+from plant.joints import Joint
+from plant.spatial import Matrix, Transform, cross, crf, crm, symmetric
+
+INLINE_LINKS = 20
+"""Up to so many links the equations are written out."""
+
+# --- parts of the algorithms: one link each ------------------------------------------------------------
+def _outward(joint: Joint, q: Matrix, qd: Matrix, E: Matrix, r: Matrix, v: Matrix | None) -> list[Matrix]:
+    """Transform X_link_parent, velocity and bias acceleration (table 7.1, pass 1); S where it varies."""
+    XJ, S = joint.jcalc(q)
+    X = XJ @ Transform(E, r)
+    vJ = S @ qd
+    cJ = ca.SX(6, 1) if joint.cJ is None else joint.cJ(q, qd)
+    if v is None:  # on the ground: v x vJ = vJ x vJ = 0
+        velocity, c = vJ, cJ
+    else:
+        carried = X.motion(v)
+        velocity, c = carried + vJ, cJ + crm(carried) @ vJ
+    varying = [] if joint.S is not None else [S]
+    return [X.E, X.r, velocity, ca.sparsify(c), *varying]
+
+
+def _inward(
+    joint: Joint, S: Matrix, E: Matrix, r: Matrix, v: Matrix, c: Matrix, I: Matrix, IA: Matrix, p: Matrix, tau: Matrix,
+    on_ground: bool,
+) -> list[Matrix]:  # fmt: skip
+    """Gain K and k of qdd = k - K a' and what the link adds to its parent (table 7.1, pass 2).
+
+    I is the link's own inertia, IA and p what its children and the forces on it add.
+    """
+    IA = I + IA
+    pA = p + crf(v) @ (I @ v)
+    if joint.nv == 0:
+        K, k, Ia, pa = ca.SX(0, 6), ca.SX(0, 1), IA, pA
+    elif joint.nv == 6:
+        # S^T S = 1, so (S^T IA S)^-1 = S^T IA^-1 S: nothing of the link is felt through the joint
+        K, k = S.T, S.T @ _solved(IA, S @ tau - pA)
+        Ia, pa = ca.SX(6, 6), ca.SX(6, 1)
+    else:
+        U = IA @ S
+        solved = _solved(symmetric(S.T @ U), ca.horzcat(U.T, tau - S.T @ pA))
+        K, k = ca.sparsify(solved[:, :6]), solved[:, 6]
+        Ia = symmetric(IA - U @ K)
+        pa = pA + Ia @ c + U @ k
+    if on_ground:
+        return [K, k]
+    X = Transform(E, r)
+    return [K, k, X.inertia_back(Ia), X.force_back(pa)]
+
+
+def _solved(D: Matrix, right: Matrix) -> Matrix:
+    """D^-1 right for a symmetric positive definite D, structural zeros kept."""
+    if D.shape == (1, 1):
+        return right * (1 / D)
+    return ca.ldl_solve(right, *ca.ldl(ca.SX(D)))
+
+
+def _accelerated(
+    joint: Joint, S: Matrix, E: Matrix, r: Matrix, c: Matrix, K: Matrix, k: Matrix, a: Matrix
+) -> list[Matrix]:
+    """Acceleration of the link and of its coordinates from its parent's (table 7.1, pass 3)."""
+    carried = Transform(E, r).motion(a) + c
+    qdd = k - K @ carried
+    return [carried + S @ qdd, qdd]
+
+
+def _posed(A: Matrix, r: Matrix, E_link: Matrix, r_link: Matrix) -> list[Matrix]:
+    """Axes (columns) and origin of a link in the ground frame from its parent's."""
+    return [A @ E_link.T, r + A @ r_link]
+
+
+class Tree:
+    """Kinematics and dynamics of a mechanism at symbolic coordinates.
+
+    Parameters
+    ----------
+    q, qd : list of (nq, 1), (nv, 1)    coordinates and rates of each link's joint
+    inertia : list of (6, 6)            inertia of each link in its frame
+    write_out : bool                    one graph of scalars, or calls of shared functions; None: by size
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        q: Sequence[Matrix],
+        qd: Sequence[Matrix],
+        inertia: Sequence[Matrix],
+        write_out: bool | None = None,
+    ) -> None:
+        self.mechanism, self.q, self.qd, self.inertia = mechanism, q, qd, inertia
+        inline = len(mechanism.links) <= INLINE_LINKS if write_out is None else write_out
+        self._evaluate: Any = written_out if inline else Calls()
+        self.X: list[Transform] = []
+        self.S: list[Matrix] = []
+        self.v: list[Matrix] = []  # velocities, link coordinates
+        self._c: list[Matrix] = []
+        for i, link in enumerate(mechanism.links):
+            self._move(i, link.joint, link.parent, link.Xtree)
+        self._poses: dict[int, tuple[Matrix, Matrix]] = {GROUND: (ca.SX.eye(3), ca.SX(3, 1))}
+
+    def _move(self, i: int, joint: Joint, parent: int, Xtree: Transform) -> None:
+        arguments = [self.q[i], self.qd[i], Xtree.E, Xtree.r]
+        moving = parent != GROUND
+        if moving:
+            arguments.append(self.v[parent])
+
+        def outward(*a: Matrix) -> list[Matrix]:
+            return _outward(joint, *a) if moving else _outward(joint, *a, None)
+
+        E, r, v, c, *S = self._evaluate(("outward", joint.name, joint.reversed, moving), outward, *arguments)
+        self.X.append(Transform(E, r))
+        self.v.append(v)
+        self._c.append(c)
+        self.S.append(S[0] if S else joint.S)
+
+    # --- kinematics -----------------------------------------------------------------------------------
+    def pose(self, i: int) -> tuple[Matrix, Matrix]:
+        """Axes (3, 3), as columns, and origin (3, 1) of link i in the ground frame."""
+        for k in reversed(self.mechanism.path(i)):
+            if k not in self._poses:
+                A, r = self._poses[self.mechanism.links[k].parent]
+                X = self.X[k]
+                self._poses[k] = tuple(self._evaluate("posed", _posed, A, r, X.E, X.r))
+        return self._poses[i]
+
+    def velocity(self, i: int) -> tuple[Matrix, Matrix]:
+        """Angular velocity and velocity of the origin of link i, in link coordinates."""
+        return (ca.SX(3, 1), ca.SX(3, 1)) if i == GROUND else (self.v[i][:3], self.v[i][3:])
+
+    # --- forward dynamics -----------------------------------------------------------------------------
+    def accelerations(
+        self, gravity: Matrix, forces: dict[int, Matrix], tau: dict[int, Matrix] | None = None
+    ) -> tuple[list[Matrix], list[Matrix]]:
+        """Articulated-body algorithm.
+
+        Parameters
+        ----------
+        gravity : (3, 1)            acceleration of gravity in the ground frame
+        forces : link -> (6, 1)     applied [n; f] at the link's origin, in link coordinates
+        tau : link -> (nv, 1)       generalized forces of the joints
+
+        Returns
+        -------
+        qdd : list of (nv, 1)
+        a : list of (6, 1)          spatial accelerations in link coordinates; gravity is in them as -g
+        """
+        links, tau = self.mechanism.links, tau or {}
+        IA: list[Matrix] = [ca.SX(6, 6) for _ in links]
+        p: list[Matrix] = [-forces[i] if i in forces else ca.SX(6, 1) for i in range(len(links))]
+        K: list[Matrix] = [None] * len(links)
+        k: list[Matrix] = [None] * len(links)
+        for i in reversed(range(len(links))):
+            K[i], k[i], *felt = self._gather(i, IA[i], p[i], tau.get(i, ca.SX(links[i].joint.nv, 1)))
+            parent = links[i].parent
+            if felt:
+                IA[parent], p[parent] = IA[parent] + felt[0], p[parent] + felt[1]
+        a: list[Matrix] = []
+        qdd: list[Matrix] = []
+        base = ca.vertcat(ca.SX(3, 1), -gravity)
+        for i, link in enumerate(links):
+            accelerated, second = self._accelerate(
+                i, K[i], k[i], base if link.parent == GROUND else a[link.parent]
+            )
+            a.append(accelerated)
+            qdd.append(second)
+        return qdd, a
+
+    def _gather(self, i: int, IA: Matrix, p: Matrix, tau: Matrix) -> Sequence[Matrix]:
+        link = self.mechanism.links[i]
+        joint, on_ground = link.joint, link.parent == GROUND
+        varying = [] if joint.S is not None else [self.S[i]]
+
+        def inward(*a: Matrix) -> list[Matrix]:
+            return _inward(joint, *([joint.S] if joint.S is not None else []), *a, on_ground)
+
+        key = ("inward", joint.name, joint.reversed, on_ground)
+        X = self.X[i]
+        return self._evaluate(
+            key, inward, *varying, X.E, X.r, self.v[i], self._c[i], self.inertia[i], IA, p, tau
+        )
+
+    def _accelerate(self, i: int, K: Matrix, k: Matrix, a: Matrix) -> Sequence[Matrix]:
+        joint = self.mechanism.links[i].joint
+        varying = [] if joint.S is not None else [self.S[i]]
+
+        def accelerated(*b: Matrix) -> list[Matrix]:
+            return _accelerated(joint, *([joint.S] if joint.S is not None else []), *b)
+
+        key = ("accelerated", joint.name, joint.reversed)
+        X = self.X[i]
+        return self._evaluate(key, accelerated, *varying, X.E, X.r, self._c[i], K, k, a)
+
+    # --- inverse dynamics and mass matrix -------------------------------------------------------------
+    def inverse(self, gravity: Matrix, qdd: Sequence[Matrix], forces: dict[int, Matrix]) -> list[Matrix]:
+        """Generalized forces (nv, 1) that give these accelerations: recursive Newton-Euler (table 5.1)."""
+        links = self.mechanism.links
+        base = ca.vertcat(ca.SX(3, 1), -gravity)
+        a: list[Matrix] = []
+        f: list[Matrix] = []
+        for i, link in enumerate(links):
+            outer = base if link.parent == GROUND else a[link.parent]
+            a.append(self.X[i].motion(outer) + self._c[i] + self.S[i] @ qdd[i])
+            momentum = self.inertia[i] @ self.v[i]
+            f.append(self.inertia[i] @ a[i] + crf(self.v[i]) @ momentum - forces.get(i, ca.SX(6, 1)))
+        tau: list[Matrix] = [None] * len(links)
+        for i in reversed(range(len(links))):
+            tau[i] = self.S[i].T @ f[i]
+            if links[i].parent != GROUND:
+                f[links[i].parent] = f[links[i].parent] + self.X[i].force_back(f[i])
+        return tau
+
+    def mass_matrix(self) -> Matrix:
+        """(n, n) joint-space inertia matrix H, n the degrees of freedom: composite bodies (table 6.2)."""
+        links = self.mechanism.links
+        starts = [0]
+        for link in links:
+            starts.append(starts[-1] + link.joint.nv)
+        IC: list[Matrix] = list(self.inertia)
+        H = ca.SX(starts[-1], starts[-1])
+        for i in reversed(range(len(links))):
+            if links[i].parent != GROUND:
+                IC[links[i].parent] = IC[links[i].parent] + self.X[i].inertia_back(IC[i])
+            rows = slice(starts[i], starts[i + 1])
+            F = IC[i] @ self.S[i]
+            H[rows, rows] = symmetric(self.S[i].T @ F)
+            j = i
+            while links[j].parent != GROUND:
+                F = ca.horzcat(ca.SX(6, 0), *[self.X[j].force_back(F[:, k]) for k in range(F.shape[1])])
+                j = links[j].parent
+                columns = slice(starts[j], starts[j + 1])
+                H[rows, columns] = F.T @ self.S[j]
+                H[columns, rows] = H[rows, columns].T
+        return ca.sparsify(H)
+
+    # --- points ---------------------------------------------------------------------------------------
+    def point_acceleration(self, i: int, a: Matrix, s: Matrix, gravity: Matrix) -> tuple[Matrix, Matrix]:
+        """Angular acceleration of link i and acceleration of its point s, both (3, 1) in the ground frame.
+
+        `a` is the link's spatial acceleration from `accelerations`, with gravity in it (RBDA section 2.11).
+        """
+        w, v = self.velocity(i)
+        A, _ = self.pose(i)
+        al = a[:3]
+        classical = a[3:] + cross(w, v) + cross(al, s) + cross(w, cross(w, s))
+        return A @ al, A @ classical + gravity

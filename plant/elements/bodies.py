@@ -1,0 +1,172 @@
+"""Bodies: what has mass, and the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plant.elements.draft import Draft
+from plant.elements.element import Element
+from plant.elements.kinds import Boolean, MarkerId, Positive, Real
+
+__all__ = ["Body_Point", "Body_Rigid"]
+
+PRODUCT_OF_INERTIA_SIGN = -1.0
+"""Sign of a product of inertia in the tensor: off-diagonal = sign * inertia_xy.
+
+-1: inertia_xy is the integral of x y dm. The format's pages do not say; the opposite is as common.
+"""
+
+TRIANGLE_TOLERANCE = 1e-6
+"""Relative excess over Ixx + Iyy >= Izz that is taken as rounding of the numbers in a file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body_Rigid(Element):
+    """A rigid body, or the ground when ``isground``.
+
+    ``mass`` [mass] and ``inertia_*`` [mass length^2] (about the origin and axes of marker ``im_id``, else
+    ``cg_id``) may be left out where the body cannot move, which only the mechanics can tell. ``v_ic_*``
+    [length/time] is the velocity of the CG along global axes or those of ``vm_id``, ``w_ic_*`` [rad/time]
+    the angular velocity along global axes or those of ``wm_id``. The ground needs an id only.
+    """
+
+    isground: Boolean = False
+    cg_id: MarkerId | None = None
+    im_id: MarkerId | None = None
+    lprf_id: MarkerId | None = None
+    mass: Real | None = None
+    inertia_xx: Real | None = None
+    inertia_yy: Real | None = None
+    inertia_zz: Real | None = None
+    inertia_xy: Real = 0.0
+    inertia_yz: Real = 0.0
+    inertia_xz: Real = 0.0
+    v_ic_x: Real | None = None
+    v_ic_y: Real | None = None
+    v_ic_z: Real | None = None
+    w_ic_x: Real | None = None
+    w_ic_y: Real | None = None
+    w_ic_z: Real | None = None
+    v_ic_x_flag: Boolean | None = None
+    v_ic_y_flag: Boolean | None = None
+    v_ic_z_flag: Boolean | None = None
+    w_ic_x_flag: Boolean | None = None
+    w_ic_y_flag: Boolean | None = None
+    w_ic_z_flag: Boolean | None = None
+    vm_id: MarkerId | None = None
+    wm_id: MarkerId | None = None
+
+    @property
+    def inertia(self) -> NDArray[np.float64] | None:
+        """Inertia tensor (3,3) [mass length^2] about the origin and axes of ``im_id or cg_id``, if given."""
+        if self.inertia_xx is None or self.inertia_yy is None or self.inertia_zz is None:
+            return None
+        xy, yz, xz = PRODUCT_OF_INERTIA_SIGN * np.array([self.inertia_xy, self.inertia_yz, self.inertia_xz])
+        return np.array([[self.inertia_xx, xy, xz], [xy, self.inertia_yy, yz], [xz, yz, self.inertia_zz]])
+
+    @property
+    def v_ic(self) -> tuple[float | None, float | None, float | None]:
+        """Imposed initial velocity x, y, z; None where it is free (not given, or its flag is FALSE)."""
+        return (
+            None if self.v_ic_x_flag is False else self.v_ic_x,
+            None if self.v_ic_y_flag is False else self.v_ic_y,
+            None if self.v_ic_z_flag is False else self.v_ic_z,
+        )
+
+    @property
+    def w_ic(self) -> tuple[float | None, float | None, float | None]:
+        """Imposed initial angular velocity x, y, z; None where it is free."""
+        return (
+            None if self.w_ic_x_flag is False else self.w_ic_x,
+            None if self.w_ic_y_flag is False else self.w_ic_y,
+            None if self.w_ic_z_flag is False else self.w_ic_z,
+        )
+
+    def faults(self) -> Iterator[str]:
+        if self.isground:
+            return
+        if self.cg_id is None:
+            yield 'cg_id is missing; give the marker at the centre of mass, or isground="TRUE"'
+        if self.mass is not None and self.mass <= 0.0:
+            yield f"mass={self.mass:g} is not positive; write a mass above 0"
+        moments = {name: getattr(self, name) for name in ("inertia_xx", "inertia_yy", "inertia_zz")}
+        absent = [name for name, value in moments.items() if value is None]
+        if 0 < len(absent) < 3:
+            yield f"{' and '.join(absent)} missing; give all three moments of inertia or none"
+        for name, value in moments.items():
+            if value is not None and value <= 0.0:
+                yield f"{name}={value:g} is not positive; write a moment above 0, or use a Body_Point"
+        if not absent and min(moments.values()) > 0.0 and self._principal_moments()[0] <= 0.0:
+            yield (
+                "inertia is not positive definite: its smallest principal moment is "
+                f"{self._principal_moments()[0]:.6g}; correct inertia_xy, inertia_yz or inertia_xz"
+            )
+
+    def remarks(self) -> Iterator[str]:
+        if self.isground or self.inertia is None:
+            return
+        small, middle, large = self._principal_moments()
+        if large > (small + middle) * (1.0 + TRIANGLE_TOLERANCE):
+            yield (
+                f"no body has these moments of inertia: the largest principal one, {large:.6g}, exceeds the "
+                f"sum of the others, {small + middle:.6g}; check inertia_xx, inertia_yy, inertia_zz"
+            )
+
+    def faults_in(self, draft: Draft) -> Iterator[str]:
+        yield from super().faults_in(draft)
+        for name, id in (("cg_id", self.cg_id), ("im_id", self.im_id), ("lprf_id", self.lprf_id)):
+            yield from _on_another_body(self, draft, name, id)
+
+    def _principal_moments(self) -> list[float]:
+        """Principal moments [mass length^2], ascending."""
+        if self.inertia_xy == self.inertia_yz == self.inertia_xz == 0.0:
+            return sorted(value or 0.0 for value in (self.inertia_xx, self.inertia_yy, self.inertia_zz))
+        return [float(moment) for moment in np.linalg.eigvalsh(np.asarray(self.inertia))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body_Point(Element):
+    """A point mass: three coordinates, orientation equal to the ground's for ever, no rotation.
+
+    ``mass`` [mass]; ``v_ic_*`` [length/time] along global axes.
+    """
+
+    cg_id: MarkerId
+    lprf_id: MarkerId | None = None
+    mass: Positive
+    v_ic_x: Real | None = None
+    v_ic_y: Real | None = None
+    v_ic_z: Real | None = None
+    v_ic_x_flag: Boolean | None = None
+    v_ic_y_flag: Boolean | None = None
+    v_ic_z_flag: Boolean | None = None
+
+    @property
+    def v_ic(self) -> tuple[float | None, float | None, float | None]:
+        """Imposed initial velocity x, y, z; None where it is free (not given, or its flag is FALSE)."""
+        return (
+            None if self.v_ic_x_flag is False else self.v_ic_x,
+            None if self.v_ic_y_flag is False else self.v_ic_y,
+            None if self.v_ic_z_flag is False else self.v_ic_z,
+        )
+
+    def faults_in(self, draft: Draft) -> Iterator[str]:
+        yield from super().faults_in(draft)
+        for name, id in (("cg_id", self.cg_id), ("lprf_id", self.lprf_id)):
+            yield from _on_another_body(self, draft, name, id)
+
+
+def _on_another_body(body: Element, draft: Draft, name: str, id: int | None) -> Iterator[str]:
+    """Fault of a marker that should be fixed to ``body`` and is not."""
+    marker = draft.marker(id)
+    if marker is None or draft.missing((marker.body[0],), marker.body_id):
+        return  # a fault told elsewhere
+    if marker.body != (body.tag, body.id):
+        yield (
+            f"{name}={id} is a marker of {marker.body[0]} {marker.body[1]}; "
+            f"name a marker of this body, or give marker {id} body_id={body.id}"
+        )

@@ -1,0 +1,239 @@
+"""Commands: what is simulated, with which settings, and changes between simulations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
+
+from plant.elements.draft import Draft
+from plant.elements.element import Element, place
+from plant.elements.kinds import (
+    ArrayId,
+    Boolean,
+    Count,
+    IdsOf,
+    NoId,
+    NonNegative,
+    Positive,
+    Real,
+    String,
+    keyword,
+)
+
+if TYPE_CHECKING:
+    from plant.elements.model import Model
+
+__all__ = [
+    "Activate",
+    "Deactivate",
+    "Load_Command",
+    "Param_Linear",
+    "Param_Simulation",
+    "Param_Static",
+    "Param_Transient",
+    "Save",
+    "Simulate",
+    "Stop",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulate(Element):
+    """One analysis; it continues from the state and time of the one before.
+
+    Times [s]. A TRANSIENT ends at ``end_time`` or after ``duration``; ``print_interval`` is the time between
+    outputs, ``num_steps`` their number instead.
+    """
+
+    id: NoId = 0
+    analysis_type: Annotated[
+        str,
+        keyword(
+            "TRANSIENT", "STATIC", "LINEAR", "ASSEMBLY", "FREQUENCY RESPONSE",
+            FREQUENCY_RESPONSE="FREQUENCY RESPONSE",
+        ),
+    ]  # fmt: skip
+    start_time: Real = 0.0
+    end_time: Real | None = None
+    duration: Positive | None = None
+    num_steps: Count | None = None
+    print_interval: Positive | None = None
+    print_increment: Count | None = None
+    print_array_id: ArrayId | None = None
+    restart_array_id: ArrayId | None = None
+
+    block = "command"
+    synonyms = MappingProxyType({"num_step": "num_steps"})
+
+    def faults(self) -> Iterator[str]:
+        if self.end_time is not None and self.duration is not None:
+            yield "end_time and duration exclude each other; keep one"
+        elif self.analysis_type == "TRANSIENT" and self.end_time is None and self.duration is None:
+            yield "end_time is missing; write end_time or duration"
+        if self.end_time is not None and self.end_time < self.start_time:
+            yield f"end_time={self.end_time:g} is before start_time={self.start_time:g}; exchange them"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param_Transient(Element):
+    """Settings of transient simulations; only ``integr_tol`` and ``h_max`` [s] are used."""
+
+    id: NoId = 0
+    integrator_type: String | None = None
+    integr_tol: Positive | None = None
+    h_max: Positive | None = None
+    h_min: NonNegative | None = None
+    h0_max: Positive | None = None
+    vel_tol_factor: Real | None = None
+    rel_abs_tol_ratio: Real | None = None
+    max_order: Count | None = None
+    newmark_beta: Real | None = None
+    newmark_gamma: Real | None = None
+    hht_alpha: Real | None = None
+    dae_alg_tol_factor: String | None = None
+    dae_index: String | None = None
+    dae_constr_tol: String | None = None
+    dae_corrector_maxit: String | None = None
+    dae_corrector_minit: String | None = None
+    dae_vel_ctrl: String | None = None
+    dae_jacob_eval: String | None = None
+    dae_eval_expiry: String | None = None
+    dae_jacob_init: String | None = None
+    dae_interpolation: String | None = None
+
+    block = "either"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param_Static(Element):
+    """Settings of static simulations."""
+
+    id: NoId = 0
+    method: Annotated[str, keyword("MKEAM", "FIM_S", "FIM_D")] | None = None
+    max_ke_tol: Positive | None = None
+    max_dq_tol: Positive | None = None
+    max_num_iter: Count | None = None
+    max_imbalance: Positive | None = None
+    max_error: Positive | None = None
+    stability: NonNegative | None = None
+    compliance_delta: Positive | None = None
+
+    block = "either"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param_Linear(Element):
+    """Settings of linear analyses; the ids choose plant inputs, outputs and states."""
+
+    id: NoId = 0
+    eigen_analysis: String | None = None
+    balancing: String | None = None
+    disable_damping: Boolean = False
+    gyroscopic: Annotated[str, keyword("NONE", "PARTIAL", "FULL")] | None = None
+    write_matlabfiles: String | None = None
+    write_simulinkmdl: String | None = None
+    write_oml: String | None = None
+    write_eig_info: String | None = None
+    write_energy_dist: String | None = None
+    write_energy_html: String | None = None
+    pinput_id: Annotated[tuple[int, ...], IdsOf(("Control_PlantInput",))] = ()
+    poutput_id: Annotated[tuple[int, ...], IdsOf(("Control_PlantOutput",))] = ()
+    pstate_id: Annotated[tuple[int, ...], IdsOf(("Reference_PlantState",))] = ()
+    anim_scale: Real | None = None
+
+    block = "either"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param_Simulation(Element):
+    """General switches; not all are documented, what else is written is kept in ``attributes``."""
+
+    id: NoId = 0
+    constr_tol: Positive | None = None
+    implicit_diff_tol: Positive | None = None
+    attributes: tuple[tuple[str, str], ...] = ()
+
+    block = "either"
+    open_ended = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Save(Element):
+    """Writes the model in its present state to a file."""
+
+    id: NoId = 0
+    model_file: String
+
+    block = "command"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load_Command(Element):
+    """Reads the command block of another file."""
+
+    id: NoId = 0
+    command_file: String
+
+    block = "command"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activate(Element):
+    """Switches elements on; its attributes are not documented and kept as written in ``attributes``."""
+
+    id: NoId = 0
+    attributes: tuple[tuple[str, str], ...] = ()
+
+    block = "command"
+    open_ended = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deactivate(Element):
+    """Switches elements off; its attributes are not documented and kept as written in ``attributes``."""
+
+    id: NoId = 0
+    attributes: tuple[tuple[str, str], ...] = ()
+
+    block = "command"
+    open_ended = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop(Element):
+    """Ends the run."""
+
+    id: NoId = 0
+    attributes: tuple[tuple[str, str], ...] = ()
+
+    block = "command"
+    open_ended = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modification(Element):
+    """A model element repeated among the commands: it changes attributes of the element with its id.
+
+    Not an XML tag of its own. ``element`` is the tag that was written, ``changes`` (attribute, value) pairs.
+    """
+
+    id: NoId = 0
+    element: str
+    changes: tuple[tuple[str, Any], ...] = ()
+
+    block = "command"
+
+    @property
+    def where(self) -> str:
+        return place(self.source, self.element, self.id, self.label)
+
+    def faults_in(self, draft: Draft) -> Iterator[str]:
+        if missing := draft.missing((self.element,), self.id):
+            yield f"id={self.id} {missing}"
+
+    def apply(self, model: Model) -> Element:
+        """The element of ``model`` as it is after this command; ``model`` itself does not change."""
+        return dataclasses.replace(model.elements[self.element][self.id], **dict(self.changes))

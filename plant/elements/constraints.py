@@ -1,0 +1,192 @@
+"""Joints, couplers, general constraints and motions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated
+
+from plant.elements.draft import Draft
+from plant.elements.element import Element
+from plant.elements.kinds import Boolean, JointId, MarkerId, Positive, Real, Reals, Whole, keyword
+from plant.elements.pairs import pair_faults
+from plant.elements.subroutine import ExpressionOrSubroutine, UserSubroutine
+
+__all__ = [
+    "Constraint_Coupler",
+    "Constraint_General",
+    "Constraint_Joint",
+    "Motion_Joint",
+    "Motion_Marker",
+]
+
+JOINT_TYPES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {  # type: equations on translations, on rotations (a coupling of both counts as one translation)
+        "FREE": (0, 0),
+        "FIXED": (3, 3),
+        "REVOLUTE": (3, 2),
+        "TRANSLATIONAL": (2, 3),
+        "CYLINDRICAL": (2, 2),
+        "SPHERICAL": (3, 0),
+        "PLANAR": (1, 2),
+        "UNIVERSAL": (3, 1),
+        "HOOKE": (3, 1),
+        "CONSTANT_VELOCITY": (3, 1),
+        "INLINE": (2, 0),
+        "INPLANE": (1, 0),
+        "ORIENTATION": (0, 3),
+        "PARALLEL_AXES": (0, 2),
+        "PERPENDICULAR": (0, 1),
+        "SCREW": (1, 0),
+        "RACK_PINION": (1, 0),
+    }
+)
+
+COUPLED_TYPES = ("REVOLUTE", "TRANSLATIONAL", "CYLINDRICAL")
+"""Joints with a coordinate about or along z_J, which couplers and motions can use."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraint_Joint(Element):
+    """A joint between markers I and J of different bodies; its axis is always a z-axis.
+
+    ``pitch`` [length/revolution] belongs to SCREW, ``pitch_diameter`` [length] to RACK_PINION. Other
+    joint types ignore them. ATPOINT is another name of SPHERICAL.
+    """
+
+    type: Annotated[str, keyword(*JOINT_TYPES, ATPOINT="SPHERICAL")]
+    i_marker_id: MarkerId
+    j_marker_id: MarkerId
+    pitch: Real | None = None
+    pitch_diameter: Positive | None = None
+    is_virtual: Boolean = False
+    body1_id: Whole | None = None
+    body2_id: Whole | None = None
+
+    synonyms = MappingProxyType({"joint_type": "type"})
+
+    def faults(self) -> Iterator[str]:
+        if self.type == "SCREW" and self.pitch is None:
+            yield "pitch is missing; give the travel per revolution of the SCREW"
+        if self.type == "RACK_PINION" and self.pitch_diameter is None:
+            yield "pitch_diameter is missing; give the pitch diameter of the pinion"
+
+    def faults_in(self, draft: Draft) -> Iterator[str]:
+        yield from super().faults_in(draft)
+        yield from pair_faults(draft, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
+
+    def remarks(self) -> Iterator[str]:
+        if self.is_virtual:
+            yield "is_virtual is not supported and the joint is an ordinary, rigid one; leave is_virtual out"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraint_Coupler(UserSubroutine):
+    """c1 q1 + c2 q2 (+ c3 q3) = 0 between the coordinates AZ ("R") or DZ ("T") of two or three joints.
+
+    A ``freedom`` may be left out where the joint has only one coordinate.
+    """
+
+    joint1_id: JointId
+    joint2_id: JointId
+    joint3_id: JointId | None = None
+    freedom_1: Annotated[str, keyword("T", "R")] | None = None
+    freedom_2: Annotated[str, keyword("T", "R")] | None = None
+    freedom_3: Annotated[str, keyword("T", "R")] | None = None
+    coefficients: Reals | None = None
+    is_virtual: Boolean = False
+
+    routine = "COUSUB"
+
+    @property
+    def coordinates(self) -> tuple[tuple[int, str | None], ...]:
+        """(joint id, "T", "R" or None) of each coupled coordinate, in order."""
+        both = [(self.joint1_id, self.freedom_1), (self.joint2_id, self.freedom_2)]
+        return (*both, *([] if self.joint3_id is None else [(self.joint3_id, self.freedom_3)]))
+
+    def faults(self) -> Iterator[str]:
+        yield from super().faults()
+        if self.coefficients is None:
+            if not self.has_subroutine:
+                yield 'coefficients are missing; write one per joint, as in coefficients="1, -2"'
+        elif len(self.coefficients) != len(self.coordinates):
+            yield (
+                f"has {len(self.coefficients)} coefficients for {len(self.coordinates)} joints; "
+                "write one coefficient per joint"
+            )
+
+    def faults_in(self, draft: Draft) -> Iterator[str]:
+        yield from super().faults_in(draft)
+        for number, (id, freedom) in enumerate(self.coordinates, start=1):
+            joint = draft.get(Constraint_Joint, id)
+            if joint is not None:
+                yield from _freedom_faults(joint, f"joint{number}_id", f"freedom_{number}", freedom)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraint_General(ExpressionOrSubroutine):
+    """expr = 0, with positions and velocities allowed in the expression."""
+
+    is_virtual: Boolean = False
+
+    routine = "GCOSUB"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion_Joint(ExpressionOrSubroutine):
+    """Prescribes the coordinate AZ ("R") or DZ ("T") of a joint, or its rate, to be ``expr``.
+
+    ``val_type``: D displacement, V velocity, A acceleration; ``ic_disp`` and ``ic_vel`` give what
+    integration from V and A leaves open.
+    """
+
+    joint_id: JointId
+    joint_type: Annotated[str, keyword("R", "T")] | None = None
+    val_type: Annotated[str, keyword("D", "V", "A")] = "D"
+    ic_disp: Real | None = None
+    ic_vel: Real | None = None
+
+    synonyms = MappingProxyType({"motion_type": "joint_type"})
+    routine = "MOTSUB"
+
+    def faults_in(self, draft: Draft) -> Iterator[str]:
+        yield from super().faults_in(draft)
+        joint = draft.get(Constraint_Joint, self.joint_id)
+        if joint is not None:
+            yield from _freedom_faults(joint, "joint_id", "joint_type", self.joint_type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion_Marker(ExpressionOrSubroutine):
+    """Prescribes one displacement of marker I relative to marker J, or its rate, to be ``expr``.
+
+    X, Y, Z are D?(I,J,J); B1, B2, B3 the angles of a body-fixed 1-2-3 sequence of I relative to J.
+    """
+
+    i_marker_id: MarkerId
+    j_marker_id: MarkerId
+    direction: Annotated[str, keyword("X", "Y", "Z", "B1", "B2", "B3")]
+    val_type: Annotated[str, keyword("D", "V", "A")] = "D"
+    ic_disp: Real | None = None
+    ic_vel: Real | None = None
+
+    routine = "MOTSUB"
+
+    def faults_in(self, draft: Draft) -> Iterator[str]:
+        yield from super().faults_in(draft)
+        yield from pair_faults(draft, self.i_marker_id, self.j_marker_id)
+
+
+def _freedom_faults(joint: Constraint_Joint, id_name: str, name: str, freedom: str | None) -> Iterator[str]:
+    """Faults of using coordinate ``freedom`` ("T", "R" or None) of a joint."""
+    if joint.type not in COUPLED_TYPES:
+        yield (
+            f"{id_name}={joint.id} is a {joint.type} joint, which has no coordinate of its own; "
+            f"name a joint of type {', '.join(COUPLED_TYPES)}"
+        )
+    elif joint.type == "CYLINDRICAL" and freedom is None:
+        yield f'{name} is missing, and joint {joint.id} both slides and turns; write {name}="T" or {name}="R"'
+    elif (joint.type, freedom) in (("REVOLUTE", "T"), ("TRANSLATIONAL", "R")):
+        right = "R" if freedom == "T" else "T"
+        yield f'{name}="{freedom}" does not fit {joint.type} joint {joint.id}; write {name}="{right}"'

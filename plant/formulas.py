@@ -1,0 +1,112 @@
+"""All expressions of a model, parsed and checked against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+import networkx as nx
+
+from blocks.errors import ModelError
+from plant.elements import (
+    Control_PlantInput,
+    Control_PlantOutput,
+    Element,
+    Force_Gravity,
+    Model,
+    Post_Request,
+    Reference_Array,
+    Reference_Marker,
+    Reference_Spline,
+    Reference_Variable,
+)
+from plant.elements.element import attributes_of
+from plant.elements.kinds import Expression as Formula
+from plant.elements.kinds import NumberOrExpression
+from plant.expression import Expression, parse_optional
+from plant.forces import FORCES
+from plant.notes import ModelProblems
+
+Key = tuple[str, int, str]  # element type, id, attribute
+Formulas = Mapping[Key, Expression]
+
+REFERRED: Mapping[str, type[Element]] = {
+    "marker": Reference_Marker,
+    "variable": Reference_Variable,
+    "array": Reference_Array,
+    "spline": Reference_Spline,
+    "plant_input": Control_PlantInput,
+    "plant_output": Control_PlantOutput,
+}
+
+
+def formulas_of(model: Model) -> Formulas:
+    """Every expression by (element type, id, attribute).
+
+    Raises
+    ------
+    ModelProblems    everything wrong with them: grammar, unknown ids, variables defined by themselves
+    """
+    problems: list[str] = []
+    found: dict[Key, Expression] = {}
+    for element, attribute, text in _texts(model):
+        try:
+            parsed = parse_optional(text, f"{element.where}, {attribute}")
+        except ModelError as error:
+            problems.append(str(error))
+            continue
+        if parsed is not None:
+            found[element.tag, element.id, attribute] = parsed
+            problems += _unknown(model, element, attribute, parsed)
+    problems += _recursive(model, found)
+    if problems:
+        raise ModelProblems(problems, about=model.file or model.name)
+    return MappingProxyType(found)
+
+
+def _texts(model: Model) -> Iterator[tuple[Element, str, str]]:
+    """Every attribute that holds an expression."""
+    kinds: list[type[Element]] = [*FORCES, Reference_Variable, Post_Request]
+    elements: list[Element] = [model.gravity, *(e for kind in kinds for e in model.all(kind))]
+    for element in elements:
+        for name, attribute in attributes_of(type(element)).items():
+            text = getattr(element, name)
+            if isinstance(attribute.kind, (Formula, NumberOrExpression)) and isinstance(text, str):
+                yield element, name, text
+
+
+def _unknown(model: Model, element: Element, attribute: str, expression: Expression) -> Iterator[str]:
+    """Ids that name nothing, and gravity that depends on more than time."""
+    for kind, ids in sorted(expression.references(), key=str):
+        if isinstance(element, Force_Gravity) and kind != "time":
+            yield (
+                f"{element.where}: {attribute}={expression.text!r} depends on a {kind}, but gravity may depend on "
+                "TIME only; apply a Force_Vector_TwoBody at each CG instead."
+            )
+        elif kind in REFERRED:
+            try:
+                model.find(REFERRED[kind], int(ids[0]), element, attribute)
+            except ModelError as error:
+                yield str(error)
+
+
+def _recursive(model: Model, found: Formulas) -> Iterator[str]:
+    """Explicit variables that are defined by themselves."""
+    inputs = {id for port in model.all(Control_PlantInput) for id in port.variable_id_list}
+    graph = nx.DiGraph()
+    for variable in model.all(Reference_Variable):
+        expression = found.get((variable.tag, variable.id, "expr"))
+        if expression is None or variable.dot_form or variable.is_implicit or variable.id in inputs:
+            continue
+        for kind, ids in sorted(expression.references(), key=str):
+            if kind == "variable":
+                graph.add_edge(variable.id, int(ids[0]))
+    for circle in nx.strongly_connected_components(graph):
+        if len(circle) > 1 or graph.has_edge(*(2 * tuple(circle))):
+            edges = nx.find_cycle(graph.subgraph(circle), min(circle))
+            first = model.find(Reference_Variable, edges[0][0])
+            names = " -> ".join(str(id) for id in [*(edge[0] for edge in edges), edges[0][0]])
+            yield (
+                f"{first.where}: recursive definition: Reference_Variable {names}. Take one of them out of the "
+                "other's expression; variables that solve an equation are not supported yet."
+            )

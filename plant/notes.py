@@ -1,0 +1,37 @@
+"""How the plant talks to its user: warnings, and one error that carries every problem found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from blocks.errors import ModelError
+
+
+class PlantWarning(UserWarning):
+    """A model is usable, but something in it was ignored, assumed or is probably not meant."""
+
+
+class ModelProblems(ModelError):
+    """All problems found in a model, reported together.
+
+    Parameters
+    ----------
+    problems : iterable of str    one line each: ``file:line: Element id: problem; cure``
+    about : str                   the file or model they were found in
+
+    Attributes
+    ----------
+    problems : list of str        as given
+    path : str                    the one element they are about, ``file:line: Element id=7``, else ``about``
+    """
+
+    def __init__(self, problems: Iterable[str], about: str = "the model", path: str | None = None) -> None:
+        self.problems = list(problems)
+        self.about = about
+        count = len(self.problems)
+        head = "" if count == 1 else f"{count} problems in {about}:\n- "
+        super().__init__(head + "\n- ".join(self.problems), path=path or about)
+
+    def __reduce__(self) -> tuple[type[ModelProblems], tuple[list[str], str, str | None]]:
+        # Exceptions are pickled by their message; this one is made from its problems.
+        return type(self), (self.problems, self.about, self.path)

@@ -1,0 +1,147 @@
+"""Ports of a plant: its Control_PlantInput, Control_PlantOutput and Post_Request elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+
+from blocks.declared import PortHold
+from blocks.errors import BlockError, near_miss
+from blocks.rate import Rate, Ticks, rational
+from plant.elements import Control_PlantInput, Control_PlantOutput, Model, Post_Request, Reference_Variable
+from plant.names import unique_names
+
+
+@dataclass(frozen=True)
+class Port:
+    """One port of a plant.
+
+    name : str                  slug of the label, else input_<id> or output_<id>
+    id : int                    of the Control_PlantInput, Control_PlantOutput or Post_Request
+    size : int                  number of signals
+    variables : tuple of int    Reference_Variable ids of the signals (none for a request)
+    labels : tuple of str       what each signal is
+    sampling_period : s         0 takes the rate of what drives the port
+    offset_time : s             samples at offset_time + k*sampling_period
+    hold_order : int            degree of the extrapolation between samples
+    origin : str                where the last three come from: "file", "file default" or "with_port"
+    """
+
+    name: str
+    id: int
+    size: int
+    variables: tuple[int, ...]
+    labels: tuple[str, ...]
+    sampling_period: Rate = 0.0
+    offset_time: Rate = 0.0
+    hold_order: int = 0
+    origin: str = "file"
+
+    @property
+    def hold(self) -> PortHold:
+        """The same as the diagram reads it, in exact rationals."""
+        return PortHold(
+            rational(self.sampling_period, "sampling_period"),
+            rational(self.offset_time, "offset_time"),
+            self.hold_order,
+            self.origin,
+        )
+
+    @property
+    def ticks(self) -> Ticks | None:
+        """Its own samples; None where it takes the rate of what drives it."""
+        hold = self.hold
+        return Ticks(hold.sampling_period, hold.offset_time) if hold.sampling_period else None
+
+    def changed(
+        self, sampling_period: Rate | None = None, offset_time: Rate | None = None, hold_order: int | None = None
+    ) -> Port:
+        """The port with other values, checked.
+
+        Raises
+        ------
+        BlockError    a negative time, or an order that is no whole number from 0 on
+        """
+        given = {"sampling_period": sampling_period, "offset_time": offset_time}
+        values: dict[str, Rate] = {}
+        for name, value in given.items():
+            if value is None:
+                continue
+            if rational(value, f"{name} of port '{self.name}'") < 0:
+                raise BlockError(f"{name} of port '{self.name}' is {value} s, expected zero or more.", port=self.name)
+            values[name] = Fraction(value) if isinstance(value, str) else value
+        order = self.hold_order if hold_order is None else hold_order
+        if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+            raise BlockError(
+                f"hold_order of port '{self.name}' is {order!r}, expected 0, 1, 2, ...", port=self.name, value=order
+            )
+        return replace(
+            self,
+            sampling_period=values.get("sampling_period", self.sampling_period),
+            offset_time=values.get("offset_time", self.offset_time),
+            hold_order=order,
+            origin="with_port",
+        )
+
+
+Ports = Mapping[str, Port]
+
+
+def ports_of(model: Model) -> tuple[Ports, Ports, Ports]:
+    """Inputs, outputs and requests by name, each in file order; no two ports share a name."""
+    inputs, outputs = model.all(Control_PlantInput), model.all(Control_PlantOutput)
+    requests = [r for r in model.all(Post_Request) if is_output(r)]
+    names = iter(
+        unique_names(
+            [(e.label, "input", e.id) for e in inputs]
+            + [(e.label, "output", e.id) for e in outputs]
+            + [(f"request {e.label or e.id}", "request", e.id) for e in requests]
+        )
+    )
+    return (
+        _by_name([_control_port(model, next(names), e) for e in inputs]),
+        _by_name([_control_port(model, next(names), e) for e in outputs]),
+        _by_name([_request_port(next(names), e) for e in requests]),
+    )
+
+
+def is_output(request: Post_Request) -> bool:
+    """Whether a request gives expressions, which become an output port."""
+    return request.type in (None, "EXPRESSION") and any(request.expressions)
+
+
+def _by_name(ports: list[Port]) -> Ports:
+    return MappingProxyType({port.name: port for port in ports})
+
+
+def _control_port(model: Model, name: str, element: Control_PlantInput | Control_PlantOutput) -> Port:
+    variables = [model.find(Reference_Variable, id, element, "variable_id_list") for id in element.variable_id_list]
+    return Port(
+        name,
+        element.id,
+        len(variables),
+        element.variable_id_list,
+        tuple(v.label or f"variable {v.id}" for v in variables),
+        element.sampling_period,
+        element.offset_time,
+        element.hold_order,
+    )
+
+
+def _request_port(name: str, request: Post_Request) -> Port:
+    labels = tuple(f"expr{k}" for k, text in enumerate(request.expressions, start=1) if text)
+    return Port(name, request.id, len(labels), (), labels)
+
+
+def found_port(ports: Ports, name: str) -> Port:
+    """The port of this name.
+
+    Raises
+    ------
+    BlockError    there is none; offers the near miss
+    """
+    if name not in ports:
+        raise BlockError(f"the plant has no port '{name}'; {near_miss(name, ports)}", port=name)
+    return ports[name]

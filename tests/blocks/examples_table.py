@@ -1,0 +1,144 @@
+"""At least one instance of every block, with the sizes of its inputs, for the contract tests."""
+
+import numpy as np
+
+from blocks import (
+    PID,
+    Block,
+    Clock,
+    Constant,
+    Demux,
+    DiscreteIntegrator,
+    DiscretePID,
+    DiscreteStateSpace,
+    DiscreteTransferFunction,
+    Function,
+    Gain,
+    Hold,
+    Integrator,
+    Mux,
+    Product,
+    Pulse,
+    PythonFunction,
+    Ramp,
+    RateTransition,
+    Saturation,
+    Selector,
+    Sine,
+    StateFeedback,
+    StateSpace,
+    Step,
+    Sum,
+    TimeTable,
+    TransferFunction,
+    UnitDelay,
+)
+
+A, B, C = [[0.0, 1.0], [-2.0, -3.0]], [[0.0], [1.0]], [[1.0, 0.5]]
+LONG = np.arange(40) / 8  # s; more rows than a tree of comparisons takes
+
+
+def weighted(t, u):
+    return [u.sum() + t, u @ np.arange(1, u.size + 1)]
+
+
+def drag(v, w):
+    return -0.3 * v * np.sin(w) + v
+
+
+EXAMPLES: dict[type[Block], list[tuple[Block, dict[str, int]]]] = {
+    Clock: [(Clock(), {})],
+    Constant: [(Constant(2.5), {}), (Constant([1.0, -2.0]), {})],
+    Demux: [(Demux(2), {"in": 2}), (Demux([1, 3]), {"in": 4})],
+    DiscreteIntegrator: [
+        (DiscreteIntegrator(0.1, method=method, initial=initial), {"u": 2})
+        for method in ("forward", "backward", "trapezoidal")
+        for initial in (0.5, [1.0, 2.0])
+    ],
+    DiscretePID: [
+        (DiscretePID(2.0, sample=0.1), {"e": 1}),
+        (DiscretePID(2.0, 1.0, 0.1, sample=0.1, offset=0.05, low=-1.0, high=[1.0, 2.0]), {"e": 2}),
+        (DiscretePID([2.0, 1.0], 1.0, sample=0.1, method="backward", high=0.5, initial=0.1), {"e": 1}),
+        (
+            DiscretePID(
+                2.0,
+                1.0,
+                0.1,
+                sample=0.1,
+                low=-1.0,
+                high=1.0,
+                anti_windup="back-calculation",
+                weights=(0.5, 0.1),
+            ),
+            {"r": 1, "y": 1},
+        ),
+        (DiscretePID(2.0, 1.0, sample=0.1, low=-1.0, anti_windup="none"), {"e": 1}),
+    ],
+    DiscreteStateSpace: [
+        (DiscreteStateSpace(A, B, C, sample=0.1, initial=[1.0, 2.0]), {"u": 1}),
+        (DiscreteStateSpace(A, np.eye(2), np.eye(2), [[1.0, 0.0], [0.0, 0.0]], sample=0.1), {"u": 2}),
+    ],
+    DiscreteTransferFunction: [
+        (DiscreteTransferFunction([0.1, 0.2], [2.0, -0.9, 0.3], sample=0.1, initial=0.4), {"u": 1}),
+        (DiscreteTransferFunction([0.1, 0.2, 0.3], [2.0, -0.9, 0.3], sample=0.1), {"u": 1}),
+        (DiscreteTransferFunction(3.0, 2.0, sample=0.1), {"u": 1}),
+    ],
+    Function: [
+        (Function(drag), {"v": 2, "w": 2}),
+        (Function(np.sin, sample=0.1), {"u": 3}),
+    ],
+    Gain: [
+        (Gain(3.0), {"u": 2}),
+        (Gain([1.0, 2.0, -3.0]), {"u": 1}),
+        (Gain([[1.0, 0.0, 2.0], [0.0, 3.0, 0.5]]), {"u": 3}),
+    ],
+    Hold: [(Hold(order, sample=0.1, initial=0.5), {"u": 2}) for order in range(4)],
+    Integrator: [(Integrator(), {"u": 2}), (Integrator([1.0, 2.0]), {"u": 2})],
+    Mux: [(Mux(3), {"in1": 1, "in2": 3, "in3": 2})],
+    PID: [
+        (PID(2.0), {"e": 2}),
+        (PID(2.0, 1.0, 0.1, low=-1.0, high=[1.0, 2.0]), {"e": 2}),
+        (
+            PID(2.0, 1.0, 0.1, low=-1.0, high=1.0, anti_windup="clamping", weights=(0.5, 0.1)),
+            {"r": 1, "y": 1},
+        ),
+        (PID(2.0, [1.0, 2.0], high=1.0, anti_windup="none", initial=[0.5, 0.6]), {"e": 1}),
+    ],
+    Product: [(Product("*/"), {"in1": 3, "in2": 1}), (Product("/*"), {"in1": 1, "in2": 1})],
+    Pulse: [(Pulse(5.0, 0.4, 0.25, 0.1), {}), (Pulse([1.0, 2.0]), {})],
+    PythonFunction: [
+        (PythonFunction(weighted, {"a": 2, "b": 1}, 2, sample=0.1, initial=0.5), {"a": 2, "b": 1}),
+        (PythonFunction(lambda t, u: np.cos(t), 0, sample=0.1), {}),
+    ],
+    Ramp: [(Ramp(2.0, 1.5, 0.25), {}), (Ramp([1.0, 2.0], 0.5), {})],
+    RateTransition: [(RateTransition(0.1, initial=0.5), {"u": 2})],
+    Saturation: [
+        (Saturation(-1.0, 2.0), {"u": 2}),
+        (Saturation([-1.0, -0.5], [0.5, 1.0]), {"u": 1}),
+        (Saturation(None, 0.5), {"u": 1}),
+    ],
+    Selector: [(Selector([2, 0, 2]), {"in": 3})],
+    Sine: [(Sine(2.0, 3.0, 0.5, 0.1), {}), (Sine([1.0, 2.0], 3.0, sample=0.1, offset=0.05), {})],
+    StateFeedback: [
+        (StateFeedback([1.0, 2.0]), {"x": 2}),
+        (StateFeedback([[1.0, 2.0], [0.0, 3.0]], sample=0.1), {"x": 2}),
+    ],
+    StateSpace: [
+        (StateSpace(A, B, C, initial=[1.0, 2.0]), {"u": 1}),
+        (StateSpace(A, np.eye(2), np.eye(2), [[1.0, 0.0], [0.0, 0.0]]), {"u": 2}),
+    ],
+    Step: [(Step(0.5, 1.0, [2.0, 3.0]), {}), (Step(), {})],
+    Sum: [(Sum("+-"), {"in1": 2, "in2": 1}), (Sum("-+-"), {"in1": 2, "in2": 2, "in3": 2})],
+    TimeTable: [
+        (TimeTable([0.5, 1.0, 1.02], [0.5, 1.0, 0.25], "previous"), {}),
+        (TimeTable([0.5, 1.0, 1.0, 2.0], [[0.5, 1.0], [1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), {}),
+        (TimeTable(LONG, np.sin(LONG) + 2), {}),
+        (TimeTable(LONG, np.sin(LONG) + 2, "previous"), {}),
+    ],
+    TransferFunction: [
+        (TransferFunction([1.0, 2.0], [2.0, 3.0, 4.0], initial=[0.5, 0.6]), {"u": 1}),
+        (TransferFunction([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]), {"u": 1}),
+        (TransferFunction(3.0, 2.0), {"u": 1}),
+    ],
+    UnitDelay: [(UnitDelay(0.1, initial=0.5), {"u": 2}), (UnitDelay(0.1, 0.05, [1.0, 2.0]), {"u": 2})],
+}

@@ -1,0 +1,31 @@
+"""Mux, Demux, Selector: order and widths."""
+
+import numpy as np
+
+from blocks import Demux, Mux, Selector
+from tests.helpers.solo import Solo
+
+
+def test_mux_puts_inputs_of_any_width_side_by_side():
+    solo = Solo(Mux(3), {"in1": 2, "in2": 1, "in3": 3})
+    out = solo.outputs([np.array([1.0, 2]), np.array([3.0]), np.array([4.0, 5, 6])])["out"]
+    np.testing.assert_array_equal(out, [1, 2, 3, 4, 5, 6])
+
+
+def test_each_input_of_a_mux_feeds_its_own_part_only():
+    mask = Solo(Mux(2), {"in1": 2, "in2": 1}).feedthrough(ticking=False)["out"]
+    np.testing.assert_array_equal(mask, np.eye(3, dtype=bool))
+
+
+def test_demux_into_scalars_and_into_widths():
+    u = [np.array([1.0, 2, 3])]
+    scalars = Solo(Demux(3)).outputs(u)
+    assert {name: v.tolist() for name, v in scalars.items()} == {"out1": [1], "out2": [2], "out3": [3]}
+    parts = Solo(Demux([2, 1])).outputs(u)
+    assert {name: v.tolist() for name, v in parts.items()} == {"out1": [1, 2], "out2": [3]}
+
+
+def test_selector_picks_in_any_order_and_repeats():
+    out = Solo(Selector([2, 0, 2]), {"in": 3}).outputs([np.array([1.0, 2, 3])])["out"]
+    np.testing.assert_array_equal(out, [3, 1, 3])
+    assert Selector(1) == Selector([1])
