@@ -1,4 +1,4 @@
-"""Serial chain of n equal pin-jointed rods: how long building the plant takes, and how large its equations are.
+"""Serial chain of n equal pin-jointed rods: time to build the plant, size of its equations.
 
     python -m benchmarks.chain 10 100 1000
 

@@ -75,7 +75,7 @@ class Equations:
         self._events: list[Event] = []
         self._invariants: list[ca.SX] = []
         self._terms: list[Term] = []
-        self._rates: dict[Ticks, tuple[ca.SX, ca.SX]] = {}
+        self._rates: dict[Ticks, tuple[ca.SX, ca.SX, ca.SX]] = {}
         self._residuals: list[ca.SX] = []
         self._time = ca.SX.sym("t")
         self.guessed = False  # an input took the guessed size
@@ -222,6 +222,10 @@ class Equations:
         """Number of ticks so far, the present one included."""
         return as_scalar(self._rate_symbols(self._ticks(sample, offset))[1])
 
+    def sample_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
+        """Like `tick_count`, but an event that resets a state starts it anew at 1: holds restart there."""
+        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[2])
+
     def external(
         self,
         name: str,
@@ -333,9 +337,14 @@ class Equations:
         """`a` while g >= 0, else `b`; the branch is held during a step and flipped by an event."""
         label = name or f"branch{len(self._memories)}"
         branch = self.mode(label, 0.0)
+        start = column(np.where(self._scalar(g) >= 0, 1.0, 0.0))
+        self._memories[label] = replace(self._memories[label], expression=start)
         self.when(g, [(branch, 1.0)], "rising", f"{label} on")
         self.when(g, [(branch, 0.0)], "falling", f"{label} off")
         return np.where(branch[0] > 0.5, a, b)
+
+    def _scalar(self, g: Any) -> Array:
+        return as_scalar(self._sized(g, 1, "condition of a branch"))
 
     @property
     def time(self) -> Array:
@@ -442,10 +451,11 @@ class Equations:
         self._rate_symbols(ticks)
         return ticks
 
-    def _rate_symbols(self, ticks: Ticks) -> tuple[ca.SX, ca.SX]:
+    def _rate_symbols(self, ticks: Ticks) -> tuple[ca.SX, ca.SX, ca.SX]:
         if ticks not in self._rates:
-            k = len(self._rates)
-            self._rates[ticks] = (ca.SX.sym(f"tick_time{k}"), ca.SX.sym(f"tick_count{k}"))
+            names = ("tick_time", "tick_count", "sample_count")
+            time, count, fresh = (ca.SX.sym(f"{name}{len(self._rates)}") for name in names)
+            self._rates[ticks] = (time, count, fresh)
         return self._rates[ticks]
 
     def _name_of(self, array: Array, what: str) -> str:

@@ -84,7 +84,8 @@ class Memory:
     kind is one of `KINDS`; `initial` is an array (size,); `field` names the dataclass field it comes from.
     `ticks` is set for discrete states and sampled memories. `expression` is the derivative of a continuous
     state, the next value of a discrete one, the sampled or accepted value, the delayed signal, or the
-    residual of an algebraic unknown; None for a mode and for counted instants.
+    residual of an algebraic unknown; for a mode its value at the start, if that is not `initial`; None for
+    counted instants.
     """
 
     name: str
@@ -166,8 +167,8 @@ class Term:
 class Declared:
     """All that one shape of a block declares; immutable once traced.
 
-    time : symbol of t [s]; ticks : the local rates, in order of use; tick_symbols : (2*len(ticks),)
-    symbols [time of the last tick, number of ticks so far] per rate.
+    time : symbol of t [s]; ticks : the local rates, in order of use; tick_symbols : (3*len(ticks),)
+    symbols [time of the last tick, number of ticks so far, number since holds restarted] per rate.
     """
 
     inputs: tuple[Input, ...] = ()

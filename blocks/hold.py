@@ -60,7 +60,7 @@ def hold(b: Equations, u: Array, order: int, ticks: Ticks, name: str = "hold", i
 
 def _newton(b: Equations, samples: list[Array], ticks: Ticks) -> Array:
     """The terms of Newton's formula after the first, each once there are samples enough for it."""
-    taken = b.tick_count(ticks)
+    taken = b.sample_count(ticks)
     s = (b.time - b.tick_time(ticks)) / float(ticks.period)
     rise: Array = 0.0
     coefficient: Array = 1.0

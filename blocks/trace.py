@@ -73,7 +73,7 @@ class Traced:
     """One shape of a block: what it declares, as functions any number of instances can call.
 
     Every function has the signature ``f(t, own, p, ticks, *inputs)``; `own` stacks the memories in order
-    of declaration, `p` the run-time parameters, `ticks` a (time, count) pair per local rate.
+    of declaration, `p` the run-time parameters, `ticks` a (time, count, count since restart) triple per local rate.
     """
 
     declared: Declared
@@ -120,7 +120,7 @@ class Traced:
         -------
         inputs : (n, m) bool      direct feedthrough per component
         own : (n, n_own) bool     memories read
-        ticks : (n, 2*rates) bool
+        ticks : (n, 3*rates) bool
         time : (n,) bool
         """
         made: dict[str, Any] = self.__dict__.setdefault("_depends", {})
@@ -182,7 +182,7 @@ def trace(block: Block, sizes: dict[str, int], guess: int | None = None) -> Trac
         )
     copy = object.__new__(type(block))
     fields = {}
-    for f in dataclasses.fields(block):
+    for f in dataclasses.fields(block):  # type: ignore[arg-type]  # checked above
         value = getattr(block, f.name)
         fresh = _fresh(value)
         if fresh is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cosim.engine.history import History
 from cosim.system import System
 
 
@@ -17,6 +18,8 @@ class Context:
 
     t : s; x, h, w, p as in `cosim.system`; next : (nh,) next values of discrete states, at their places in h
     ticks : per rate, number of ticks done; instants : per list of instants, number passed
+    signs : (ne,) sign of every zero crossing, 0 before the start
+    solution : (nz,) accepted algebraic unknowns; histories, stops : of delays
     step : proposed size of the next adaptive step [s] (0: choose one); error : error memory of its control
     """
 
@@ -28,6 +31,10 @@ class Context:
     next: np.ndarray
     ticks: list[int]
     instants: dict[str, int]
+    signs: np.ndarray
+    solution: np.ndarray
+    histories: dict[str, History] = field(default_factory=dict)
+    stops: list[float] = field(default_factory=list)
     started: bool = False
     step: float = 0.0
     error: float = 1e-4
@@ -45,6 +52,9 @@ class Context:
             system.h0.copy(),
             [0] * len(system.rates),
             {name: 0 for name, slot in system.held.items() if slot.kind == "instants"},
+            np.zeros(len(system.events)),
+            system.w0[: system.residual.numel()].copy(),
+            {d.name: History(d.initial) for d in system.delays},
         )
 
     def copy(self) -> Context:
@@ -53,12 +63,14 @@ class Context:
 
     def assign(self, other: Context) -> None:
         """Take over another context's values, keeping this one's arrays (engines hold on to them)."""
-        for name in ("x", "h", "w", "p", "next"):
+        for name in ("x", "h", "w", "p", "next", "signs", "solution"):
             getattr(self, name)[:] = getattr(other, name)
         for name in ("t", "started", "step", "error"):
             setattr(self, name, getattr(other, name))
         self.ticks[:] = other.ticks
         self.instants = dict(other.instants)
+        self.histories = copy.deepcopy(other.histories)
+        self.stops = list(other.stops)
         self.opaque = dict(other.opaque)
 
     def same(self, other: Context) -> bool:
@@ -68,6 +80,12 @@ class Context:
 
 
 def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, History):
+        a, b = vars(a), vars(b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
     if isinstance(a, np.ndarray):
         return bool(a.tobytes() == b.tobytes())
     return bool(a == b)

@@ -188,7 +188,7 @@ class Diagram:
             if not dot:
                 raise WiringError([f"'{ref}' names no port; write 'block.port'."], path=ref)
             return self[node][port]
-        if not isinstance(ref, PortRef):
+        if not isinstance(ref, PortRef):  # callers without types may pass anything
             hint = " Write handle['port']." if isinstance(ref, Node) else ""
             raise WiringError([f"{ref!r} is no port.{hint}"])
         if ref.diagram is not self:

@@ -128,8 +128,9 @@ def _kept(system: System, before: ca.SX, after: ca.SX, following: ca.SX) -> list
 def _operating_point(system: System, context: Context) -> list[ca.DM]:
     """Arguments at a tick in steady running: full history, time since the tick zero."""
     h = context.h.copy()
-    for time_place, count_place in system.tick_slots:
-        h[time_place], h[count_place] = context.t, TICKS_DONE
+    for time_place, count_place, fresh_place in system.tick_slots:
+        h[time_place] = context.t
+        h[[count_place, fresh_place]] = TICKS_DONE
     return [ca.DM(context.t), ca.DM(context.x), ca.DM(h), ca.DM(context.w), ca.DM(context.p)]
 
 

@@ -41,15 +41,35 @@ class Expressions:
         port = (node.path, node.name)
         if port in self.added:
             value = value + self.added[port]
+        self._assign(node, value if node.component is None else value[node.component])
+
+    def _assign(self, node: Node, value: ca.SX) -> None:
+        port = (node.path, node.name)
         if node.component is None:
             self.outputs[port] = value
             return
         whole = self.outputs.get(port)
         if whole is None:
             old = self.base.find(port) if self.base else None
-            whole = ca.SX.nan(declared.size) if old is None else ca.SX(old)
+            outputs = self.instances[node.path].traced.declared.outputs
+            size = next(o.size for o in outputs if o.name == node.name)
+            whole = ca.SX.nan(size) if old is None else ca.SX(old)
             self.outputs[port] = whole
-        whole[node.component] = value[node.component]
+        whole[node.component] = value
+
+    def assume(self, node: Node, symbol: ca.SX) -> None:
+        """Take an unknown as the value of an output."""
+        self._assign(node, symbol)
+
+    def mismatch(self, node: Node) -> ca.SX:
+        """What the equations give for an output minus what was assumed."""
+        declared = next(o for o in self.instances[node.path].traced.declared.outputs if o.name == node.name)
+        value = self.of(node.path, f"y:{node.name}", declared.expression)
+        port = (node.path, node.name)
+        if port in self.added:
+            value = value + self.added[port]
+        difference: ca.SX = value - self.outputs[port]
+        return difference if node.component is None else difference[node.component]
 
     def sample(self, node: Node) -> None:
         """Evaluate a sampled memory; blocks evaluated later in this layer see the new value."""

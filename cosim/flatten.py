@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,19 +16,14 @@ from blocks.trace import TraceCache
 from cosim.diagram import Diagram
 from cosim.expressions import Expressions
 from cosim.instances import Instance
-from cosim.order import Dependencies
+from cosim.order import Dependencies, Node
 from cosim.rates import SignalRates, insert_holds
 from cosim.schedule import build_schedule
 from cosim.sizes import resolve_sizes
-from cosim.system import Problem, Signal, Slot, System
+from cosim.system import Delay, Draw, Problem, Signal, Slot, System, SystemEvent
 from cosim.wiring import ExternalInput, expand
 
-HELD = ("discrete", "sampled", "external", "mode", "accepted", "instants")
-NOT_YET = {
-    "algebraic": "implicit unknowns",
-    "delayed": "delays",
-    "random": "random draws",
-}
+SOLVED = ("algebraic", "delayed")  # memories that live in w; all others but states live in h
 
 
 def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[str, ...] = ()) -> System:
@@ -57,8 +52,7 @@ def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[
     if problems:
         raise WiringError(problems, path=diagram.name)
     port_rates = insert_holds(instances, cache)
-    _refuse(instances.values(), solve_loops)
-    return _Assembly(diagram, instances, port_rates, wiring.outports, perturb).system()
+    return _Assembly(diagram, instances, port_rates, wiring.outports, perturb, solve_loops).system()
 
 
 def around(block: Block, name: str = "block") -> Diagram:
@@ -73,31 +67,6 @@ def around(block: Block, name: str = "block") -> Diagram:
     for o in probe.outputs:
         d.outport(o.name, node[o.name])
     return d
-
-
-def _refuse(instances: Iterable[Instance], solve_loops: bool) -> None:
-    """What may be declared but has no engine yet is refused by name, never ignored."""
-    if solve_loops:
-        raise WiringError(["algebraic loops are found and reported, but not solved by this version."])
-    for inst in instances:
-        d = inst.traced.declared
-        for memory in d.memories:
-            if memory.kind in NOT_YET:
-                raise WiringError(
-                    [
-                        f"block '{inst.path}' declares {NOT_YET[memory.kind]} ('{memory.name}'), which this "
-                        "version cannot run."
-                    ],
-                    path=inst.path,
-                )
-        if d.events:
-            raise WiringError(
-                [
-                    f"block '{inst.path}' declares zero-crossing events ('{d.events[0].name}'), which this "
-                    "version cannot run."
-                ],
-                path=inst.path,
-            )
 
 
 @dataclass
@@ -132,8 +101,9 @@ class _Assembly:
         port_rates: dict[tuple[str, str], str],
         outports: dict[str, tuple[str, str]],
         perturb: tuple[str, ...],
+        solve_loops: bool,
     ) -> None:
-        self.diagram, self.instances = diagram, instances
+        self.diagram, self.instances, self.solve_loops = diagram, instances, solve_loops
         self.port_rates, self.outports = port_rates, outports
         self.t = ca.SX.sym("t")
         self.x, self.h, self.w, self.p = _Vector(), _Vector(), _Vector(), _Vector()
@@ -143,6 +113,7 @@ class _Assembly:
         for inst in instances.values():
             self._memories(inst)
             self._parameters(inst)
+        self.loops = [name for name, slot in self.w.slots.items() for _ in range(slot.size)]
         self.perturbed = {name: self._perturb(name) for name in perturb}
         self.tick_symbols = [self._tick(k, ticks) for k, ticks in enumerate(self.rates)]
         for inst in instances.values():
@@ -153,7 +124,9 @@ class _Assembly:
         for m in inst.traced.declared.memories:
             symbol = ca.SX.sym(f"{inst.path}.{m.name}", m.size)
             inst.symbols[m.name] = symbol
-            vector = self.x if m.kind == "continuous" else self.h if m.kind in HELD else self.w
+            if m.kind == "delayed":
+                continue  # behind all algebraic unknowns
+            vector = self.x if m.kind == "continuous" else self.w if m.kind == "algebraic" else self.h
             vector.add(
                 f"{inst.path}.{m.name}",
                 m.kind,
@@ -190,8 +163,8 @@ class _Assembly:
         return self.h.add(f"{name}+", "mode", ca.SX.sym(f"{name}+", size), np.zeros(size))
 
     def _tick(self, k: int, ticks: Ticks) -> ca.SX:
-        symbol = ca.SX.sym(f"tick{k}", 2)
-        self.h.add(f"tick {ticks} #{k}", "tick", symbol, np.array([float(ticks.offset), 0.0]), rate=k)
+        symbol = ca.SX.sym(f"tick{k}", 3)
+        self.h.add(f"tick {ticks} #{k}", "tick", symbol, np.array([float(ticks.offset), 0.0, 0.0]), rate=k)
         return symbol
 
     def system(self) -> System:
@@ -202,11 +175,19 @@ class _Assembly:
             for path, _, port in [name.rpartition(".")]
         }
         between = Expressions(self.instances, self.t, added=added)
-        order = Dependencies(self.instances, at_tick=False).order()
-        for node in order:
-            between.output(node)
+        dependencies = Dependencies(self.instances, at_tick=False, solve=self.solve_loops)
+        order = dependencies.order()
+        residual = self._evaluate(between, order, dependencies.cut)
+        delays = self._delays(between)
         place = {name: slot.index for name, slot in self.h.slots.items()}
-        schedule = build_schedule(self.instances, self.rates, between, place.__getitem__)
+        schedule = build_schedule(
+            self.instances,
+            self.rates,
+            between,
+            place.__getitem__,
+            self.solve_loops,
+            frozenset(dependencies.cut),
+        )
         (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.x, self.h, self.w, self.p))
         derivative = [
             between.memory(inst.path, m.name)
@@ -228,12 +209,20 @@ class _Assembly:
             | self.perturbed,
             rates=tuple(self.rates),
             tick_slots=tuple(
-                (int(s.index[0]), int(s.index[1])) for s in self.h.slots.values() if s.kind == "tick"
+                (int(s.index[0]), int(s.index[1]), int(s.index[2]))
+                for s in self.h.slots.values()
+                if s.kind == "tick"
             ),
             schedule=tuple(schedule),
             signals=signals,
             derivative=ca.vertcat(ca.SX(0, 1), *derivative),
-            accepted=self._accepted(between),
+            accepted=self._refreshed(between, "accepted"),
+            starting=self._refreshed(between, "mode"),
+            events=tuple(self._events(between)),
+            residual=residual,
+            loops=tuple(self.loops),
+            delays=delays,
+            draws=self._draws(),
             invariants=ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants")),
             terms=self._terms(between),
             port_rates={".".join(port): text for port, text in self.port_rates.items()},
@@ -268,8 +257,86 @@ class _Assembly:
                 found[name] = Signal(name, between.outputs[port], o.labels, rates.rate_of(port))
         return found
 
-    def _accepted(self, between: Expressions) -> tuple[ca.SX, np.ndarray]:
-        found = [(i.path, m.name) for i in self.instances.values() for m in i.memories("accepted")]
+    def _evaluate(self, between: Expressions, order: list[Node], cut: set[Node]) -> ca.SX:
+        """All outputs in order, unknowns first; returns what is zero at the unknowns."""
+        unknowns = sorted(cut, key=str)
+        for node in unknowns:
+            size = 1 if node.component is not None else self._size(node)
+            symbol = ca.SX.sym(f"{node}", size)
+            self.w.add(f"loop {node}", "algebraic", symbol, np.zeros(size))
+            self.loops += [str(node)] * size
+            between.assume(node, symbol)
+        for inst in self.instances.values():
+            for m in inst.memories("delayed"):
+                symbol, initial = inst.symbols[m.name], inst.values.initial[m.name]
+                self.w.add(f"{inst.path}.{m.name}", "delayed", symbol, initial, memory=m)
+        for node in order:
+            if node not in cut:
+                between.output(node)
+        residuals = [
+            between.of(inst.path, "z:", ca.vertcat(*[m.equation for m in found]))
+            for inst in self.instances.values()
+            if (found := inst.memories("algebraic"))
+        ]
+        return ca.vertcat(ca.SX(0, 1), *residuals, *[between.mismatch(node) for node in unknowns])
+
+    def _size(self, node: Node) -> int:
+        outputs = self.instances[node.path].traced.declared.outputs
+        return next(o.size for o in outputs if o.name == node.name)
+
+    def _delays(self, between: Expressions) -> tuple[Delay, ...]:
+        found = []
+        for inst in self.instances.values():
+            for m in inst.memories("delayed"):
+                assert m.delay is not None  # declared with the memory
+                name = f"{inst.path}.{m.name}"
+                seconds = between.of(inst.path, f"delay:{m.name}", m.delay)
+                slot = self.w.slots[name]
+                found.append(
+                    Delay(name, slot.index, between.memory(inst.path, m.name), seconds, slot.initial)
+                )
+        return tuple(found)
+
+    def _draws(self) -> tuple[Draw, ...]:
+        return tuple(
+            Draw(name, slot.index, slot.rate, slot.memory.distribution)
+            for name, slot in self.h.slots.items()
+            if slot.kind == "random" and slot.memory and slot.rate is not None
+        )
+
+    def _events(self, between: Expressions) -> Iterator[SystemEvent]:
+        for inst in self.instances.values():
+            for k, event in enumerate(inst.traced.declared.events):
+                crossing = between.of(inst.path, f"crossing{k}", event.crossing)
+                resets, names, discrete = [], [], [np.zeros(0, dtype=int)]
+                for target, value in event.resets:
+                    name = f"{inst.path}.{target}"
+                    kind = inst.memory(target).kind
+                    slot = (self.x if kind == "continuous" else self.h).slots[name]
+                    new = between.of(inst.path, f"reset{k}:{target}", value)
+                    resets.append(("x" if kind == "continuous" else "h", slot.index, new))
+                    names.append(name)
+                    if kind == "discrete":
+                        discrete.append(slot.index)
+                yield SystemEvent(
+                    f"{inst.path}.{event.name}",
+                    inst.path,
+                    crossing,
+                    event.direction,
+                    tuple(resets),
+                    tuple(names),
+                    np.concatenate(discrete),
+                    event.stop,
+                )
+
+    def _refreshed(self, between: Expressions, kind: str) -> tuple[ca.SX, np.ndarray]:
+        """New values and places of the memories of a kind that have an expression."""
+        found = [
+            (i.path, m.name)
+            for i in self.instances.values()
+            for m in i.memories(kind)
+            if m.expression is not None
+        ]
         places = [self.h.slots[f"{path}.{name}"].index for path, name in found]
         values = [between.memory(path, name) for path, name in found]
         return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])

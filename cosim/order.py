@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import casadi as ca
 import networkx as nx
 import numpy as np
 
@@ -20,7 +21,10 @@ from cosim.instances import TICKED, Instance
 
 @dataclass(frozen=True)
 class Node:
-    """An output ("y") or a sampled memory ("m") of a block, whole or one component of it."""
+    """An output ("y"), a sampled memory ("m") or the implicit unknowns ("z") of a block.
+
+    Whole, or one component of it.
+    """
 
     path: str
     kind: str
@@ -35,8 +39,16 @@ class Node:
 class Dependencies:
     """The graph of outputs (and, at a tick, sampled memories) by what they need at one instant."""
 
-    def __init__(self, instances: dict[str, Instance], at_tick: bool) -> None:
-        self.instances, self.at_tick = instances, at_tick
+    def __init__(
+        self,
+        instances: dict[str, Instance],
+        at_tick: bool,
+        solve: bool = False,
+        cut: frozenset[Node] = frozenset(),
+    ) -> None:
+        self.instances, self.at_tick, self.solve = instances, at_tick, solve
+        self.cut = set(cut)  # outputs that are unknowns of a loop between ticks
+        self.solved: list[list[Node]] = []  # memories that depend on themselves at a tick, loop by loop
         self.split: set[tuple[str, str, str]] = set()
         self.alone: set[Node] = set()  # memories of a cycle whose rates never meet: each its own segment
         self._sizes: dict[tuple[str, str, str], int] = {}
@@ -46,34 +58,71 @@ class Dependencies:
             if at_tick:
                 for m in inst.memories(*TICKED):
                     self._sizes[inst.path, "m", m.name] = m.size
+                if inst.memories("algebraic"):
+                    self._sizes[inst.path, "z", "unknowns"] = 1
 
     def order(self) -> list[Node]:
-        """All nodes, each after what it needs.
+        """All nodes, each after what it needs; members of a loop that is solved stand together.
 
         Raises
         ------
         AlgebraicLoopError     with every loop hop by hop
         """
+        graph, cyclic = self._split_cycles()
+        if not cyclic:
+            return list(nx.topological_sort(graph))
+        loops = [c for c in cyclic if not self._expected(c) and self._coincides(graph.subgraph(c))]
+        if loops and not self.solve:
+            raise AlgebraicLoopError(
+                "\n".join(self._text(graph.subgraph(c)) for c in loops) + "\n",
+                hint="Break it with a delay or a sampled block, or allow it with solve_loops=True.",
+            )
+        harmless = [c for c in cyclic if c not in loops and not self._expected(c)]
+        relaxed = self._relaxed(graph, harmless)
+        for component in loops:
+            self._cut(relaxed, component)
+        return self._grouped(relaxed)
+
+    def _split_cycles(self) -> tuple[nx.DiGraph, list[set[Node]]]:
+        """The graph, and its cycles once every port in them is split into components."""
         while True:
             graph = self.graph()
-            try:
-                return list(nx.topological_sort(graph))
-            except nx.NetworkXUnfeasible:
-                pass
+            if nx.is_directed_acyclic_graph(graph):
+                return graph, []
             cyclic = [c for c in nx.strongly_connected_components(graph) if len(c) > 1]
             cyclic += [{n} for n in nx.nodes_with_selfloops(graph)]
             whole = {(n.path, n.kind, n.name) for c in cyclic for n in c if n.component is None}
             wide = {key for key in whole if self._sizes[key] > 1}
-            if wide:
-                self.split |= wide
-                continue
-            loops = [c for c in cyclic if self._coincides(graph.subgraph(c))]
-            if loops:
-                raise AlgebraicLoopError(
-                    "\n".join(self._text(graph.subgraph(c)) for c in loops),
-                    hint="Break it with a delay or a sampled block, or allow it with solve_loops=True.",
-                )
-            return self._order_without_loops(graph, cyclic)
+            if not wide:
+                return graph, cyclic
+            self.split |= wide
+
+    def _expected(self, component: set[Node]) -> bool:
+        """A cycle through implicit unknowns and cut outputs only: they are solved at every evaluation."""
+        implicit = any(n.kind == "z" or n in self.cut for n in component)
+        return implicit and not any(n.kind == "m" for n in component)
+
+    def _cut(self, graph: nx.DiGraph, component: set[Node]) -> None:
+        """Choose the unknowns of a loop: its sampled memories, or as few outputs as a greedy choice finds."""
+        memories = sorted((n for n in component if n.kind == "m"), key=str)
+        if memories:
+            self.solved.append(memories)
+            return
+        rest = graph.subgraph(component).copy()
+        while not nx.is_directed_acyclic_graph(rest):
+            knot = max(rest, key=lambda n: (rest.in_degree(n) * rest.out_degree(n), str(n)))
+            self.cut.add(knot)
+            rest.remove_node(knot)
+        graph.remove_edges_from([(n, k) for k in self.cut & component for n in list(graph.predecessors(k))])
+
+    @staticmethod
+    def _grouped(graph: nx.DiGraph) -> list[Node]:
+        """Topological order of the strongly connected components, members of one in a fixed order."""
+        condensed = nx.condensation(graph)
+        order: list[Node] = []
+        for k in nx.topological_sort(condensed):
+            order += sorted(condensed.nodes[k]["members"], key=lambda n: (n.kind, str(n)), reverse=True)
+        return order
 
     def graph(self) -> nx.DiGraph:
         """Edges go from what is needed to what needs it."""
@@ -92,6 +141,9 @@ class Dependencies:
         if node.kind == "y":
             output = next(o for o in d.outputs if o.name == node.name)
             inputs, own, _, _ = inst.traced.depends(f"y:{node.name}", output.expression)
+        elif node.kind == "z":
+            residual = ca.vertcat(*[m.equation for m in inst.memories("algebraic")])
+            inputs, own, _, _ = inst.traced.depends("z:", residual)
         else:
             memory = next(m for m in d.memories if m.name == node.name)
             expression = memory.external.argument if memory.external else memory.equation
@@ -104,6 +156,8 @@ class Dependencies:
             used: np.ndarray = np.any(own[rows], axis=0)
             for m in inst.memories(*TICKED):
                 yield from self._components(inst.path, "m", m.name, used[inst.traced.slices[m.name]])
+            if any(used[inst.traced.slices[m.name]].any() for m in inst.memories("algebraic")):
+                yield Node(inst.path, "z", "unknowns")
 
     def _drivers(self, inst: Instance, used: np.ndarray) -> Iterator[Node]:
         start = 0
@@ -122,7 +176,7 @@ class Dependencies:
 
     # --- cycles through rates that never meet ----------------------------------------------------
     def _ticks(self, node: Node) -> Ticks | None:
-        if node.kind == "y":
+        if node.kind != "m":
             return None
         memories = self.instances[node.path].traced.declared.memories
         return next(m.ticks for m in memories if m.name == node.name)
@@ -134,7 +188,7 @@ class Dependencies:
         found.add_nodes_from(memories)
         for memory in memories:
             ticks = self._ticks(memory)
-            inner = graph.subgraph([n for n in graph if n.kind == "y" or n == memory])
+            inner = graph.subgraph([n for n in graph if n.kind != "m" or n == memory])
             after = nx.descendants(inner, memory) | {memory}
             for other in {s for n in after for s in graph.successors(n) if s.kind == "m"}:
                 theirs = self._ticks(other)
@@ -143,21 +197,21 @@ class Dependencies:
         return found
 
     def _coincides(self, cycle: nx.DiGraph) -> bool:
-        outputs = cycle.subgraph([n for n in cycle if n.kind == "y"])
+        outputs = cycle.subgraph([n for n in cycle if n.kind == "y" and n not in self.cut])
         if not nx.is_directed_acyclic_graph(outputs):
             return True
         return not nx.is_directed_acyclic_graph(self._meeting(cycle))
 
-    def _order_without_loops(self, graph: nx.DiGraph, cyclic: list[set[Node]]) -> list[Node]:
-        """Order memories of a cycle by who needs whom at the instants where both tick."""
+    def _relaxed(self, graph: nx.DiGraph, harmless: list[set[Node]]) -> nx.DiGraph:
+        """Order memories of a cycle of rates that never meet by who needs whom where both tick."""
         relaxed = graph.copy()
-        for component in cyclic:
+        for component in harmless:
             meeting = self._meeting(graph.subgraph(component))
             inner = [(n, m) for m in meeting for n in graph.predecessors(m) if n in component]
             relaxed.remove_edges_from(inner)
             relaxed.add_edges_from(meeting.edges)
             self.alone.update(meeting)
-        return list(nx.topological_sort(relaxed))
+        return relaxed
 
     # --- messages --------------------------------------------------------------------------------
     def _text(self, cycle: nx.DiGraph) -> str:

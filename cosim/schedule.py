@@ -15,6 +15,7 @@ import casadi as ca
 import networkx as nx
 import numpy as np
 
+from blocks.errors import AlgebraicLoopError
 from blocks.rate import Ticks
 from cosim.expressions import Expressions
 from cosim.instances import Instance
@@ -43,36 +44,115 @@ def build_schedule(
     rates: Sequence[Ticks],
     between: Expressions,
     place: Callable[[str], np.ndarray],
+    solve: bool = False,
+    cut: frozenset[Node] = frozenset(),
 ) -> list[Segment]:
-    """Output and external segments in dependency order, then one update segment per rate.
+    """Output, solve and external segments in dependency order, then one update segment per rate.
 
     Parameters
     ----------
     between : Expressions     values of all outputs with every memory as a symbol
     place : callable          name of a memory -> its places in h
+    solve : bool              solve loops through sampled memories instead of refusing them
+    cut : set of nodes        outputs that are unknowns, solved at every evaluation
     """
-    dependencies = Dependencies(instances, at_tick=True)
+    dependencies = Dependencies(instances, at_tick=True, solve=solve, cut=cut)
     order = dependencies.order()
     graph = dependencies.graph()
-    labels: dict[Node, _Label] = {}
-    groups: dict[tuple[int, object], list[Node]] = defaultdict(list)
-    bucket: dict[int, list[Node]] = defaultdict(list)
-    for node in order:
-        label = NOTHING
-        for needed in graph.predecessors(node):
-            label = label.after(labels.get(needed, NOTHING))
-        if node.kind == "m":
-            writer = _writer(instances, node, dependencies.alone)
-            same = label.writers <= {writer}
-            label = _Label(max(label.level, 0) if same else label.level + 1, frozenset([writer]))
-            groups[label.level, writer].append(node)
-        labels[node] = label
-        bucket[label.level].append(node)
+    labels = _Labels(instances, dependencies, graph, order)
     index = {ticks: k for k, ticks in enumerate(rates)}
     segments = []
-    for (level, _), nodes in sorted(groups.items(), key=lambda item: item[0][0]):
-        segments.append(_segment(instances, index, between, place, nodes, bucket[level], graph))
+    for (level, _), nodes in sorted(labels.groups.items(), key=lambda item: item[0][0]):
+        if any(nodes[0] in loop for loop in dependencies.solved):
+            segments.append(_solve_segment(instances, index, between, place, nodes))
+        else:
+            candidates = [n for n in labels.bucket[level] if n not in cut]
+            segments.append(_segment(instances, index, between, place, nodes, candidates, graph))
     return segments + _updates(instances, rates, between, place)
+
+
+class _Labels:
+    """Which segment every sampled memory belongs to: `groups` by (level, writer), all nodes by level."""
+
+    def __init__(
+        self,
+        instances: dict[str, Instance],
+        dependencies: Dependencies,
+        graph: nx.DiGraph,
+        order: list[Node],
+    ) -> None:
+        self.instances, self.dependencies, self.graph = instances, dependencies, graph
+        self.labels: dict[Node, _Label] = {}
+        self.groups: dict[tuple[int, object], list[Node]] = defaultdict(list)
+        self.bucket: dict[int, list[Node]] = defaultdict(list)
+        together = self._solved_together(order)
+        for node in order:
+            group = together.get(node, [node])
+            if node == group[0]:
+                label = self._before(group)
+                for member in group:
+                    self._put(member, label, group)
+
+    def _solved_together(self, order: list[Node]) -> dict[Node, list[Node]]:
+        """Nodes of each set that is solved at once: implicit unknowns, cut outputs, loops at a tick."""
+        d = self.dependencies
+        if not (d.cut or d.solved or any(n.kind == "z" for n in self.graph)):
+            return {}
+        rank = {n: k for k, n in enumerate(order)}
+        found: dict[Node, list[Node]] = {}
+        for component in nx.strongly_connected_components(self.graph):
+            if (len(component) > 1 and not component & d.alone) or any(n.kind == "z" for n in component):
+                members = sorted(component, key=rank.__getitem__)
+                found.update(dict.fromkeys(members, members))
+        return found
+
+    def _before(self, group: list[Node]) -> _Label:
+        label = NOTHING
+        for node in group:
+            for needed in self.graph.predecessors(node):
+                label = label.after(self.labels.get(needed, NOTHING))
+        return label
+
+    def _put(self, node: Node, label: _Label, group: list[Node]) -> None:
+        solved = len(group) > 1 or node.kind == "z"
+        if node.kind == "m":
+            writer = ("loop", group[0]) if solved else _writer(self.instances, node, self.dependencies.alone)
+            same = label.writers <= {writer}
+            label = _Label(max(label.level, 0) if same else label.level + 1, frozenset([writer]))
+            self.groups[label.level, writer].append(node)
+        elif solved and label.level >= 0:  # found anew for every segment: what reads it comes later
+            label = _Label(label.level, frozenset([("solved", group[0])]))
+        self.labels[node] = label
+        self.bucket[label.level].append(node)
+
+
+def _solve_segment(
+    instances: dict[str, Instance],
+    index: dict[Ticks, int],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+    nodes: list[Node],
+) -> Segment:
+    """Sampled memories of a loop: their places are to hold a fixed point of the expressions."""
+    memories = [instances[n.path].memory(n.name) for n in nodes]
+    rates = {m.ticks for m in memories}
+    opaque = [str(n) for n, m in zip(nodes, memories, strict=True) if m.external]
+    if opaque or len(rates) > 1:
+        why = f"{opaque[0]} is an opaque function" if opaque else "its blocks have different rates"
+        raise AlgebraicLoopError(
+            f"the loop at a tick through {', '.join(str(n) for n in nodes)} cannot be solved: {why}.",
+            hint="Break it with a UnitDelay.",
+        )
+    values, places = [], []
+    for node in nodes:
+        value, where = between.memory(node.path, node.name), place(f"{node.path}.{node.name}")
+        cut = slice(None) if node.component is None else slice(node.component, node.component + 1)
+        values.append(value[cut])
+        places.append(where[cut])
+    names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
+    ticks = memories[0].ticks
+    assert ticks is not None  # every sampled memory has a rate
+    return Segment("solve", index[ticks], names, ca.vertcat(*values), np.concatenate(places))
 
 
 def _writer(instances: dict[str, Instance], node: Node, alone: set[Node]) -> object:

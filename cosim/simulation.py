@@ -7,6 +7,7 @@ import math
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -17,10 +18,11 @@ from blocks.errors import PlantloopError, SimulationError, near_miss
 from blocks.rate import Rate
 from cosim.context import Context
 from cosim.diagram import Diagram
-from cosim.engine.reference import Machine, SolverSettings
+from cosim.engine.engine import Engine, SolverSettings
+from cosim.engine.log import log_times
+from cosim.engine.reference import ReferenceEngine
 from cosim.engine.tableau import TABLEAUS, tableau
 from cosim.flatten import flatten, structural_error
-from cosim.log import Log, log_times
 from cosim.result import Result, Setting
 from cosim.system import Slot, System
 from cosim.version import __version__
@@ -41,6 +43,8 @@ class Simulation:
     engine : str            "auto", "reference" or "native"
     initial : dict          state name -> value at t = 0
     parameters : dict       parameter name -> value
+    seed : int              of random draws
+    solve_loops : bool      solve algebraic loops instead of refusing them
     signals : list of str   what to log; default all outputs and held inputs
 
     Raises
@@ -65,10 +69,12 @@ class Simulation:
         engine: str = "auto",
         initial: Mapping[str, Any] | None = None,
         parameters: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        solve_loops: bool = False,
         signals: Sequence[str] | None = None,
     ) -> None:
-        self.system = _system(diagram)
-        self.settings = _settings(solver, step, rtol, atol, max_step)
+        self.system = _system(diagram, solve_loops)
+        self.settings = replace(_settings(solver, step, rtol, atol, max_step), seed=int(seed))
         given = {"step": step, "rtol": rtol, "atol": atol, "max_step": max_step}
         self._given = {name for name, value in given.items() if value is not None}
         _check_engine(engine)
@@ -79,16 +85,16 @@ class Simulation:
         for name, value in (initial or {}).items():
             set_initial(self.system, context, name, value)
         self._changed = {"parameters": dict(parameters or {}), "initial": dict(initial or {})}
-        self._machine = Machine(self.system, self.settings, context)
+        self._engine: Engine = ReferenceEngine(self.system, self.settings, context)
         self._names = list(self.system.signals) if signals is None else list(signals)
-        self._log = Log(self._machine, self._names, np.zeros(0))
+        self._engine.start_log(self._names, np.zeros(0))
         self._wall = 0.0
 
     # --- running ---------------------------------------------------------------------------------
     @property
     def time(self) -> float:
         """Present time [s]."""
-        return self._machine.context.t
+        return self._engine.context.t
 
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """Run to exactly `until` [s]; a tick that falls there is executed.
@@ -104,11 +110,7 @@ class Simulation:
             )
         began = time.perf_counter()
         try:
-            self._start()
-            while self.time < until:
-                self._to(min(until, self._machine.next_stop()))
-                if progress is not None:
-                    progress(self.time)
+            self._engine.advance(until, progress)
         except PlantloopError as error:
             self._wall += time.perf_counter() - began
             error.result = self.result(complete=False, message=str(error))
@@ -117,38 +119,17 @@ class Simulation:
 
     def step(self) -> float:
         """Run to the next tick or listed instant (for a system without any, one solver step); returns it."""
-        self._start()
-        stop = self._machine.next_stop()
+        self.advance(self.time)
+        stop = self._engine.next_stop()
         if not math.isfinite(stop):
             stop = self.time + self.settings.step
         self.advance(stop)
         return self.time
 
-    def _start(self) -> None:
-        context = self._machine.context
-        if not context.started:
-            context.started = True
-            self._log.instant(context.t, self._machine.settle(context.t))
-
-    def _to(self, stop: float) -> None:
-        """One stretch without jumps, then everything that happens at its end."""
-        machine = self._machine
-
-        def accepted(step: Any) -> None:
-            self._log.step(step)
-            if step.t1 < stop:
-                machine.put(step.t1, step.x1)
-                self._log.end_of_step(step.t1)
-
-        machine.integrate(stop, accepted)
-        self._log.instant(stop, machine.settle(stop))
-
     # --- looking and changing --------------------------------------------------------------------
     def value(self, name: str) -> np.ndarray:
         """Present value of a signal, (k,)."""
-        expression = self.system.signal(name).expression
-        self._machine.put(self.time)
-        return self._machine.bind(f"signal:{name}", lambda: [expression])().copy()
+        return self._engine.value(name)
 
     def set_input(self, name: str, value: Any) -> None:
         """Set an input of the whole diagram, from now on."""
@@ -158,16 +139,16 @@ class Simulation:
                 path=name,
             )
         slot = self.system.inputs[name]
-        self._machine.context.h[slot.index] = _sized(value, slot, name)
+        self._engine.context.h[slot.index] = _sized(value, slot, name)
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Change a parameter, from now on."""
-        set_parameter(self.system, self._machine.context, name, value)
+        set_parameter(self.system, self._engine.context, name, value)
 
     def snapshot(self) -> Context:
         """Everything that changes, copied."""
-        self._start()
-        context = self._machine.context
+        self.advance(self.time)
+        context = self._engine.context
         for path, owner in self._opaque():
             if owner is not None:
                 context.opaque[path] = owner.save()
@@ -175,14 +156,13 @@ class Simulation:
 
     def restore(self, snapshot: Context) -> None:
         """Go back to a snapshot of this diagram. The log keeps what it has."""
-        context = self._machine.context
+        context = self._engine.context
         if len(snapshot.x) != len(context.x) or len(snapshot.h) != len(context.h):
             raise PlantloopError("this snapshot was taken of another diagram.")
         context.assign(snapshot)
         for path, owner in self._opaque():
             if owner is not None:
                 owner.load(snapshot.opaque[path])
-        self._machine.put(context.t)
 
     def _opaque(self) -> Iterator[tuple[str, Any]]:
         for segment in self.system.schedule:
@@ -192,21 +172,22 @@ class Simulation:
     # --- result ----------------------------------------------------------------------------------
     def log(self, times: np.ndarray | None) -> None:
         """Choose the instants to log from now on; None logs every step."""
-        self._log = Log(self._machine, self._names, times)
+        self._engine.start_log(self._names, times)
 
     def result(self, complete: bool = True, message: str = "") -> Result:
-        """What was logged so far."""
-        moments, signals = self._log.signals()
+        """What was logged so far; the message is that of a stop event, if one ended the run."""
+        logged = self._engine.logged()
         return Result(
             name=self.system.name,
-            time=moments,
-            signals=signals,
+            time=logged.time,
+            signals=logged.signals,
             labels={n: s.labels for n in self._names if (s := self.system.signals[n]).labels},
-            ticks_of=self._log.ticks(),
+            ticks_of=logged.ticks,
+            events=logged.events,
             settings=self._all_settings(),
             statistics=self._statistics(),
             complete=complete,
-            message=message,
+            message=message or self._engine.stopped,
         )
 
     def _all_settings(self) -> dict[str, Setting]:
@@ -215,7 +196,7 @@ class Simulation:
         found = {"solver": Setting(s.solver, "argument")}
         for name in used:
             found[name] = Setting(getattr(s, name), "argument" if name in self._given else "default")
-        found["engine"] = Setting("reference", f"engine='{self._engine_asked}'")
+        found["engine"] = Setting(self._engine.name, f"engine='{self._engine_asked}'")
         for kind, values in self._changed.items():
             found |= {name: Setting(np.asarray(v).tolist(), f"{kind}=") for name, v in values.items()}
         found |= {f"port {name}": Setting(text, "diagram") for name, text in self.system.port_rates.items()}
@@ -227,8 +208,7 @@ class Simulation:
         return found
 
     def _statistics(self) -> dict[str, Any]:
-        machine = self._machine
-        counters = machine.counters
+        counters = self._engine.counters
         limited = sorted(counters.limited_by.items(), key=lambda item: -item[1])[:1]
         return {
             "simulated time [s]": self.time,
@@ -236,8 +216,9 @@ class Simulation:
             "steps": counters.steps,
             "rejected steps": counters.rejected,
             "evaluations": counters.evaluations,
-            "ticks": {str(r): n for r, n in zip(self.system.rates, machine.context.ticks, strict=True)},
-            "state that limited most steps": machine.state_name(limited[0][0]) if limited else None,
+            "events": counters.events,
+            "ticks": {str(r): n for r, n in zip(self.system.rates, self._engine.context.ticks, strict=True)},
+            "state that limited most steps": self.system.state_name(limited[0][0]) if limited else None,
         }
 
 
@@ -253,6 +234,8 @@ def simulate(
     engine: str = "auto",
     initial: Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    solve_loops: bool = False,
     inputs: Mapping[str, Any] | None = None,
     log_every: Rate | str | None = None,
     log_at: Sequence[float] | None = None,
@@ -280,7 +263,7 @@ def simulate(
     times = log_times(0.0, float(until), log_every, log_at)
     sim = Simulation(
         diagram, solver=solver, step=step, rtol=rtol, atol=atol, max_step=max_step, engine=engine,
-        initial=initial, parameters=parameters, signals=signals,
+        initial=initial, parameters=parameters, seed=seed, solve_loops=solve_loops, signals=signals,
     )  # fmt: skip
     for name, value in (inputs or {}).items():
         sim.set_input(name, value)
@@ -291,11 +274,11 @@ def simulate(
     return sim.result(complete=False, message=f"interrupted at t={sim.time:.9g} s")
 
 
-def _system(diagram: Diagram | Block | System) -> System:
+def _system(diagram: Diagram | Block | System, solve_loops: bool) -> System:
     if isinstance(diagram, Diagram):
-        return diagram.system()
+        return diagram.system(solve_loops)
     if isinstance(diagram, Block):
-        return flatten(diagram)
+        return flatten(diagram, solve_loops)
     if isinstance(diagram, System):
         return diagram
     raise PlantloopError(f"expected a Diagram or a Block to simulate, got {type(diagram).__name__}.")
@@ -319,7 +302,7 @@ def _settings(
                 f"{name}= does not apply to solver '{solver}', which is {kind}; give {right}."
             )
         chosen[name] = float(value)
-    return SolverSettings(solver, **chosen)
+    return replace(SolverSettings(solver), **chosen)  # type: ignore[arg-type]  # seed is no float
 
 
 def _check_engine(engine: str) -> None:

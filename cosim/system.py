@@ -70,8 +70,9 @@ class Signal:
 class Segment:
     """One entry of the schedule, called at the ticks of its rate in the order of the list.
 
-    kind "output" refreshes sampled memories, "external" calls an opaque block, "update" writes next states.
-    `expression` gives the new values of ``h[writes]`` (for "external" the argument of the function).
+    kind "output" refreshes sampled memories, "solve" finds sampled memories that depend on themselves,
+    "external" calls an opaque block, "update" writes next states. `expression` gives the new values of
+    ``h[writes]`` (for "external" the argument of the function; for "solve" they are to be a fixed point).
     """
 
     kind: str
@@ -85,6 +86,44 @@ class Segment:
     def path(self) -> str:
         """Block of the first memory written."""
         return self.names[0].rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class SystemEvent:
+    """Zero crossing of the flat system.
+
+    resets : (vector "x" or "h", places, values) per target; starts : places of discrete states among them
+    """
+
+    name: str
+    path: str
+    crossing: ca.SX
+    direction: int
+    resets: tuple[tuple[str, np.ndarray, ca.SX], ...]
+    targets: tuple[str, ...]
+    discrete: np.ndarray  # places in h whose next value is reset too
+    stop: str = ""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """w[places] is `signal` as it was `seconds` ago, `initial` before there is a past."""
+
+    name: str
+    places: np.ndarray
+    signal: ca.SX
+    seconds: ca.SX
+    initial: np.ndarray
+
+
+@dataclass(frozen=True)
+class Draw:
+    """h[places] is drawn anew at every tick of a rate, from the substream of `name`."""
+
+    name: str
+    places: np.ndarray
+    rate: int
+    distribution: str
 
 
 @dataclass(frozen=True)
@@ -113,12 +152,20 @@ class System:
     aliases: Mapping[str, str]  # other names of parameters
     inputs: Mapping[str, Slot]  # places in h
     rates: tuple[Ticks, ...]
-    tick_slots: tuple[tuple[int, int], ...]  # per rate, places of (time, count) in h
+    tick_slots: tuple[
+        tuple[int, int, int], ...
+    ]  # per rate, places in h of (time, count, count since restart)
     schedule: tuple[Segment, ...]
     signals: Mapping[str, Signal]
     derivative: ca.SX  # of x
     accepted: tuple[ca.SX, np.ndarray]  # new values and places in h
+    starting: tuple[ca.SX, np.ndarray]  # modes that depend on where the run starts: values and places in h
     invariants: ca.SX
+    events: tuple[SystemEvent, ...]
+    residual: ca.SX  # zero at the algebraic unknowns, which are the first places of w
+    loops: tuple[str, ...]  # what each unknown of w stands for
+    delays: tuple[Delay, ...]
+    draws: tuple[Draw, ...]
     terms: tuple[Problem, ...]
     port_rates: Mapping[str, str]  # in words, for ports that sample
     order: tuple[str, ...]  # signals in order of evaluation
@@ -132,7 +179,8 @@ class System:
         """Function (t, x, h, w, p) -> outputs, compiled for CasADi's machine once per name."""
         made: dict[str, ca.Function] = self.__dict__.setdefault("_functions", {})
         if name not in made:
-            made[name] = ca.Function("f", [self.t, self.x, self.h, self.w, self.p], make())
+            results = [ca.densify(e) for e in make()]
+            made[name] = ca.Function("f", [self.t, self.x, self.h, self.w, self.p], results)
         return made[name]
 
     def signal(self, name: str) -> Signal:
@@ -179,6 +227,14 @@ class System:
         found = {name: ("x", slot) for name, slot in self.states.items()}
         found |= {n: ("h", s) for n, s in self.held.items() if s.kind in ("discrete", "mode", "sampled")}
         return found
+
+    def state_name(self, index: int) -> str:
+        """Name of a component of x."""
+        for name, slot in self.states.items():
+            if index in slot.index:
+                where = index - int(slot.index[0])
+                return f"{name}[{where}]" if slot.size > 1 else name
+        return f"state {index}"
 
     def info(self) -> dict[str, Any]:
         """Sizes, rates, ports and execution order, for ``cosim info``."""

@@ -10,7 +10,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_HOMES = {"Plant": "plant.plant", "Port": "plant.ports", "read_model": "plant.xml", "PlantWarning": "plant.notes"}
+_HOMES = {
+    "Plant": "plant.plant",
+    "Port": "plant.ports",
+    "read_model": "plant.xml",
+    "PlantWarning": "plant.notes",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ Everything is made when first asked for and kept, so that only what a model uses
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,12 +27,14 @@ from plant.elements import (
 )
 from plant.expression import Expression
 from plant.forces import FORCES, Applied
+from plant.functions.corners import norm
 from plant.scope import MarkerState, Refusal
 from plant.spatial import constant, cross
 from plant.splines import SplineData
+from plant.tunables import Tunables
+from plant.turns import turns_between
 
 NOT_YET = "is not supported yet"
-PARALLEL = 1e-9  # how far a marker's axis may be from a joint's for the joint coordinate to be the angle
 ROUNDING = 1e-14  # rad
 
 FORCE_FUNCTIONS = ("SFORCE", "VFORCE", "VTORQ", "GFORCE", "BUSH", "SPDP")
@@ -48,8 +50,8 @@ class Evaluation:
     tree : Tree               kinematics at the symbolic state
     expressions : mapping     (element type, id, attribute) -> parsed expression
     inputs : mapping          Reference_Variable id -> symbol of the plant input that sets it
-    number : callable         value of a numeric attribute
     integrals : mapping       Reference_Variable id -> state, of those in dot_form
+    numbers : Tunables        numeric attributes as run-time parameters
     """
 
     def __init__(
@@ -59,10 +61,10 @@ class Evaluation:
         expressions: Mapping[tuple[str, int, str], Expression],
         inputs: Mapping[int, ca.SX],
         integrals: Mapping[int, ca.SX],
-        number: Callable[[Element, str], Any],
+        numbers: Tunables,
     ) -> None:
         self._b, self.tree, self._expressions = b, tree, expressions
-        self._inputs, self._integrals, self._number = inputs, integrals, number
+        self._inputs, self._integrals, self._numbers = inputs, integrals, numbers
         self.mechanism: Mechanism = tree.mechanism
         self.model = self.mechanism.model
         self._time = ca.SX(b.time)
@@ -88,7 +90,7 @@ class Evaluation:
 
     def number(self, element: Element, attribute: str) -> Any:
         """Value of a numeric attribute: a tunable symbol, or 0.0."""
-        return self._number(element, attribute)
+        return self._numbers(element, attribute)
 
     def watch(self, text: str, value: ca.SX) -> None:
         """Name a value, so that it is found when it is not finite."""
@@ -122,17 +124,24 @@ class Evaluation:
 
     def _state_of(self, id: int) -> MarkerState:
         place = self.mechanism.place(id)
+        s = self.point(id)
         if place.link == GROUND:
-            state = MarkerState(ca.SX(constant(place.s)), ca.SX(constant(place.A)), NOTHING, NOTHING)
+            state = MarkerState(s, ca.SX(constant(place.A)), NOTHING, NOTHING)
             return state if self._accelerations is None else replace(state, a=NOTHING, al=NOTHING)
         A, r = self.tree.pose(place.link)
         w, v = self.tree.velocity(place.link)
-        s = constant(place.s)
         state = MarkerState(r + A @ s, A @ constant(place.A), A @ (v + cross(w, s)), A @ w)
         if self._accelerations is None:
             return state
         al, a = self.tree.point_acceleration(place.link, self._accelerations[place.link], s, self._gravity)
         return replace(state, a=a, al=al)
+
+    def point(self, id: int) -> ca.SX:
+        """(3, 1) origin of a marker in the frame of its link."""
+        place = self.mechanism.place(id)
+        s = ca.SX(constant(place.s))
+        shift = self._numbers.shift(id)
+        return s if shift is None else s + constant(self.mechanism.frame(place.link)[1].T) @ shift
 
     def angle(self, function: str, i: int, j: int, principal: ca.SX) -> ca.SX:
         """AX, AY, AZ with turns counted: by joint coordinates where they add up to it, else by a memory."""
@@ -144,7 +153,7 @@ class Evaluation:
         return self._angles[key]
 
     def _by_coordinates(self, axis: int, i: int, j: int) -> ca.SX | None:
-        """Sum of joint coordinates that is the angle, where every joint between turns about that axis only."""
+        """The angle as a sum of joint coordinates, where all joints between turn about that axis only."""
         coefficients = turns_between(self.mechanism, axis, i, j)
         if coefficients is None:
             return None
@@ -244,7 +253,7 @@ class Evaluation:
         if wrench.at is not None and comp > 4:  # the same force, at J's own origin
             whole = whole + cross(wrench.at - self.marker(wrench.marker).r, wrench.F)
         if comp in (1, 5):
-            return ca.norm_2(whole)
+            return norm(whole)
         return ca.dot(whole, self.marker(frame).A[:, (comp - 2) % 4])
 
     def passed(self, times: tuple[float, ...]) -> ca.SX:
@@ -284,7 +293,7 @@ class _Finding:
             raise ModelError(
                 f"{self._where}: recursive definition: {' -> '.join(circle)}.",
                 path=self._where,
-                hint="Take one of them out of the other's expression; implicit variables are not supported yet.",
+                hint="Take one of them out of the other's expression.",
             )
         self._under_way.append(self._name)
 
@@ -300,42 +309,3 @@ def _reads(function: str, kind: type[Element]) -> bool:
         "SPDP": ("Force_SpringDamper",),
     }
     return kind.tag in names.get(function, ("Force_Vector_TwoBody", "Force_Vector_OneBody"))
-
-
-def turns_between(mechanism: Mechanism, axis: int, i: int, j: int) -> dict[int, int] | None:
-    """Links whose joint angles add up to the rotation of marker I relative to J about one axis of both.
-
-    Returns
-    -------
-    {link: +1 or -1}, or None where some joint between them turns about another axis, or the markers' axes are
-    not parallel
-    """
-    place_i, place_j = mechanism.place(i), mechanism.place(j)
-    up, down = mechanism.path(place_j.link), mechanism.path(place_i.link)
-    while up and down and up[-1] == down[-1]:  # drop what both share
-        up.pop()
-        down.pop()
-    direction = place_j.A[:, axis]
-    found: dict[int, int] = {}
-    for link, sense in [(k, -1) for k in up] + [(k, 1) for k in reversed(down)]:
-        step = _across(mechanism, link, sense, direction)
-        if step is None:
-            return None
-        sign, direction = step
-        if sign:
-            found[link] = sign
-    return found if np.abs(direction - place_i.A[:, axis]).max() < PARALLEL else None
-
-
-def _across(mechanism: Mechanism, link: int, sense: int, direction: np.ndarray) -> tuple[int, np.ndarray] | None:
-    """A direction carried over a joint, from child to parent (sense -1) or back (+1), and how it turns about it."""
-    joint, Xtree = mechanism.links[link].joint, mechanism.links[link].Xtree
-    E = np.array(ca.DM(Xtree.E))  # parent's axes to the joint's on it
-    on_joint = direction if sense < 0 else E @ direction
-    sign = 0
-    if joint.rotates:
-        along = on_joint[2]
-        if joint.turn is None or abs(abs(along) - 1) > PARALLEL or np.abs(on_joint[:2]).max() > PARALLEL:
-            return None
-        sign = sense * (1 if along > 0 else -1) * (-1 if joint.reversed else 1)
-    return sign, on_joint if sense > 0 else E.T @ on_joint

@@ -50,8 +50,8 @@ class Setting(Scope, Protocol):
         """Value of an attribute that holds an expression; 0 where it is not given."""
         ...
 
-    def number(self, element: Element, attribute: str) -> ca.SX | float:
-        """Value of a numeric attribute: a tunable symbol, or 0.0 where it is zero."""
+    def number(self, element: Element, attribute: str) -> Any:
+        """Value of a numeric attribute: a tunable (1, 1) symbol, or 0.0 where it is zero."""
         ...
 
     def watch(self, text: str, value: ca.SX) -> None:
@@ -96,54 +96,59 @@ def _scalar_two_body(force: Force_Scalar_TwoBody, setting: Setting) -> Applied:
     )
     I, J = force.i_marker_id, force.j_marker_id
     if force.type == "FORCE" and not force.is_action_only:
-        return _along_centres(force, value, setting)
+        return _along_centres(force, value, _Line(setting, I, J))
     along = setting.marker(J).A[:, 2] * value
     F, T = (along, NOTHING) if force.type == "FORCE" else (NOTHING, along)
     on_i = Wrench(I, F, T)
     return (on_i,) if force.is_action_only else (on_i, Wrench(J, -F, -T))
 
 
-def _along_centres(force: Force_Scalar_TwoBody | Force_SpringDamper, value: ca.SX, setting: Setting) -> Applied:
+def _along_centres(force: Force_Scalar_TwoBody | Force_SpringDamper, value: ca.SX, line: _Line) -> Applied:
     """Equal and opposite forces along the line from J to I; positive pushes apart."""
-    I, J = force.i_marker_id, force.j_marker_id
-    d = setting.marker(I).r - setting.marker(J).r
-    DM = length(d)
     # with coincident markers a force of zero has no direction and needs none; any other is not defined (nan)
-    factor = value / (DM + ca.logic_and(DM == 0, value == 0))
-    setting.watch(f"{force.where}, {value_name(force)} / DM({I},{J})", factor)
-    F = factor * d
-    return Wrench(I, F, NOTHING), Wrench(J, -F, NOTHING)
+    factor = value / (line.DM + ca.logic_and(line.DM == 0, value == 0))
+    line.setting.watch(f"{force.where}, force / DM({force.i_marker_id},{force.j_marker_id})", factor)
+    F = factor * line.d
+    return Wrench(force.i_marker_id, F, NOTHING), Wrench(force.j_marker_id, -F, NOTHING)
 
 
-def value_name(force: Element) -> str:
-    """What a message calls the number that acts along the line of centres."""
-    return "val" if isinstance(force, Force_Scalar_TwoBody) else "force"
+class _Line:
+    """Line of centres of two markers: d = r_I - r_J, its length DM and the rate VR of that."""
+
+    def __init__(self, setting: Setting, i: int, j: int) -> None:
+        self.setting = setting
+        self._i, self._j = setting.marker(i), setting.marker(j)
+        self.d = self._i.r - self._j.r
+        self.DM = length(self.d)
+
+    @property
+    def VR(self) -> ca.SX:
+        """Rate at which the markers separate; 0 where they coincide."""
+        return ca.dot(self._i.v - self._j.v, self.d) / (self.DM + (self.DM == 0))
 
 
 def length(d: ca.SX) -> ca.SX:
     """|d| (3, 1) with derivative 0 where it is 0; |x| where one component alone is not structurally zero."""
-    entries = [e for e in ca.sparsify(d).nonzeros() if not e.is_zero()]
+    entries = [d[k] for k in range(3) if not ca.SX(d[k]).is_zero()]
     if len(entries) <= 1:
-        return ca.fabs(entries[0]) if entries else ca.SX(1, 1)
-    square = sum(e * e for e in entries)
+        return ca.fabs(entries[0]) if entries else ca.SX(0)
+    square = ca.SX(sum(e * e for e in entries))
     nowhere = square == 0
     return ca.sqrt(square + nowhere) - nowhere
 
 
 def _spring_damper(force: Force_SpringDamper, setting: Setting) -> Applied:
     """F = -k (DM - length) - c VR + preload along the line of centres; T likewise with AZ, WZ about z_J."""
-    k, c, free, preload = (setting.number(force, name) for name in ("stiffness", "damping", "length", "preload"))
-    marker_i, marker_j = setting.marker(force.i_marker_id), setting.marker(force.j_marker_id)
+    I, J = force.i_marker_id, force.j_marker_id
+    k, c = setting.number(force, "stiffness"), setting.number(force, "damping")
+    free, preload = setting.number(force, "length"), setting.number(force, "preload")
     if force.type == "TRANSLATIONAL":
-        d = marker_i.r - marker_j.r
-        DM = length(d)
-        VR = ca.dot(marker_i.v - marker_j.v, d) / (DM + (DM == 0))
-        return _along_centres(force, -k * (DM - free) - c * VR + preload, setting)
-    z_J = marker_j.A[:, 2]
-    WZ = ca.dot(marker_i.w - marker_j.w, z_J)
-    AZ = _turned(setting, 2, force.i_marker_id, force.j_marker_id)
-    T = (-k * (AZ - free) - c * WZ + preload) * z_J
-    return Wrench(force.i_marker_id, NOTHING, T), Wrench(force.j_marker_id, NOTHING, -T)
+        line = _Line(setting, I, J)
+        return _along_centres(force, -k * (line.DM - free) - c * line.VR + preload, line)
+    z_J = setting.marker(J).A[:, 2]
+    WZ = ca.dot(setting.marker(I).w - setting.marker(J).w, z_J)
+    T = (-k * (_turned(setting, 2, I, J) - free) - c * WZ + preload) * z_J
+    return Wrench(I, NOTHING, T), Wrench(J, NOTHING, -T)
 
 
 def _turned(setting: Setting, axis: int, i: int, j: int) -> ca.SX:
@@ -167,7 +172,7 @@ def _bushing(force: Force_Bushing, setting: Setting) -> Applied:
     rate = A.T @ (marker_i.v - marker_j.v - cross(marker_j.w, offset))
     w = A.T @ (marker_i.w - marker_j.w)
 
-    def number(name: str) -> ca.SX | float:
+    def number(name: str) -> Any:
         return setting.number(force, name)
 
     forces = [
@@ -175,7 +180,11 @@ def _bushing(force: Force_Bushing, setting: Setting) -> Applied:
         for n, axis in enumerate("xyz")
     ]
     torques = [
-        -(number(f"kt{axis}") * _turned(setting, n, I, J) if getattr(force, f"kt{axis}") else 0.0)
+        -(
+            stiffness * _turned(setting, n, I, J)
+            if isinstance(stiffness := number(f"kt{axis}"), ca.SX)
+            else 0.0
+        )
         - number(f"ct{axis}") * w[n]
         + number(f"preload_t{axis}")
         for n, axis in enumerate("xyz")

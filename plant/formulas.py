@@ -80,8 +80,8 @@ def _unknown(model: Model, element: Element, attribute: str, expression: Express
     for kind, ids in sorted(expression.references(), key=str):
         if isinstance(element, Force_Gravity) and kind != "time":
             yield (
-                f"{element.where}: {attribute}={expression.text!r} depends on a {kind}, but gravity may depend on "
-                "TIME only; apply a Force_Vector_TwoBody at each CG instead."
+                f"{element.where}: {attribute}={expression.text!r} depends on a {kind}, but gravity "
+                "may depend on TIME only; apply a Force_Vector_TwoBody at each CG instead."
             )
         elif kind in REFERRED:
             try:
@@ -107,6 +107,6 @@ def _recursive(model: Model, found: Formulas) -> Iterator[str]:
             first = model.find(Reference_Variable, edges[0][0])
             names = " -> ".join(str(id) for id in [*(edge[0] for edge in edges), edges[0][0]])
             yield (
-                f"{first.where}: recursive definition: Reference_Variable {names}. Take one of them out of the "
-                "other's expression; variables that solve an equation are not supported yet."
+                f"{first.where}: recursive definition: Reference_Variable {names}. Take one of them out of "
+                "the other's expression; variables that solve an equation are not supported yet."
             )

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -22,6 +21,7 @@ from plant.spatial import (
     Matrix,
     Transform,
     constant,
+    cross,
     matrix,
     quaternion_of,
     quaternion_rate,
@@ -43,11 +43,12 @@ class Closeness:
     angle: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Joint:
     """One joint type.
 
-    jcalc(q) -> (XJ, S)     transform from J to I coordinates, (6, nv) motion subspace in I coordinates
+    jcalc(q) -> (XJ, S)     transform from J to I coordinates, (6, nv) motion subspace in I coordinates;
+                            of a joint with six degrees of freedom S^T S = 1
     initial(r, A)           coordinates (nq,) nearest to a pose of I in J (origin r, axes the columns of A),
                             and how far the pose is from them
     cJ(q, qd)               (6, 1) rate of S in I coordinates times qd; None where S is constant
@@ -70,6 +71,10 @@ class Joint:
     rotates: bool = True
     reversed: bool = False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # its functions cannot be pickled; the table has them
+        return _named, (self.name, self.reversed)
+
     def qdot(self, q: Matrix, qd: Matrix) -> Matrix:
         """(nq, 1) rate of q."""
         return qd if self.rate is None else self.rate(q, qd)
@@ -78,12 +83,6 @@ class Joint:
         """Quantity that stays zero: e.e - 1 of a quaternion; None for plain coordinates."""
         e = [q[k] for k, (_, unit) in enumerate(self.coordinates) if unit == UNIT]
         return sum(c * c for c in e) - 1 if e else None
-
-    @cached_property
-    def S(self) -> Matrix | None:
-        """(6, nv) motion subspace where it does not depend on q, else None."""
-        subspace = self.jcalc(ca.SX.sym("q", self.nq))[1]
-        return subspace if self.cJ is None and subspace.is_constant() else None
 
 
 def reverse(joint: Joint) -> Joint:
@@ -230,14 +229,7 @@ def _free_jcalc(q: Matrix) -> tuple[Transform, Matrix]:
 def _free_cJ(q: Matrix, qd: Matrix) -> Matrix:
     moved = quaternion_rotation(q[:4]) @ qd[3:]  # along I; its rate there is -w x moved
     w = qd[:3]
-    return vector(
-        [0, 0, 0]
-        + [
-            w[2] * moved[1] - w[1] * moved[2],
-            w[0] * moved[2] - w[2] * moved[0],
-            w[1] * moved[0] - w[0] * moved[1],
-        ]
-    )
+    return ca.vertcat(_NOWHERE, cross(moved, w))
 
 
 def _free_rate(q: Matrix, qd: Matrix) -> Matrix:
@@ -313,6 +305,10 @@ JOINTS: dict[str, Joint] = {
     )
 }  # fmt: skip
 """Joint types by the name the format gives them. Add a joint: add an entry here."""
+
+
+def _named(name: str, reversed: bool) -> Joint:
+    return reverse(JOINTS[name]) if reversed else JOINTS[name]
 
 
 def pose(joint: Joint, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

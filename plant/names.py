@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 
 def slug(label: str | None) -> str:
-    """Lower-case label with runs of other characters as one underscore: "control force" -> "control_force"."""
+    """Lower-case label, runs of other characters as one underscore: "control force" -> "control_force"."""
     return re.sub(r"[^a-z0-9]+", "_", (label or "").lower()).strip("_")
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -19,55 +17,21 @@ from blocks.errors import ModelError, near_miss
 from blocks.hold import hold
 from blocks.numpy_mode import Array, as_array
 from blocks.rate import Rate
-from plant.dynamics.inertia import plain_inertia, tree_inertias
+from plant.dynamics.inertia import tree_inertias
 from plant.dynamics.initial import initial_rates
+from plant.dynamics.loads import loads
 from plant.dynamics.mechanism import GROUND, Mechanism, mechanism_of
 from plant.dynamics.tree import Tree
-from plant.elements import (
-    Body_Point,
-    Body_Rigid,
-    Constraint_Coupler,
-    Constraint_General,
-    Control_Diff,
-    Control_PlantInput,
-    Control_SISO,
-    Control_StateEqn,
-    Element,
-    Force_Field,
-    Force_Penalty,
-    Model,
-    Motion_Joint,
-    Motion_Marker,
-    Post_Request,
-    Reference_Variable,
-    Sensor_Evaluate,
-    Sensor_Event,
-    UserSubroutine,
-)
+from plant.elements import Model, Post_Request, Reference_Variable
 from plant.evaluation import Evaluation
-from plant.forces import FORCES, Wrench
 from plant.formulas import Formulas, formulas_of
-from plant.names import slug, unique_names
-from plant.notes import ModelProblems, PlantWarning
-from plant.ports import Port, Ports, found_port, is_output, ports_of
-from plant.spatial import cross
+from plant.limits import mention_ignored, refuse_massless, refuse_unsupported
+from plant.names import unique_names
+from plant.ports import Ports, found_port, ports_of
+from plant.tunables import Tunables, check_tunable
 
 COORDINATES = ("joint", "absolute")
 STABILISATIONS = ("projection", "baumgarte", "gamma_q")
-NOT_YET: tuple[type[Element], ...] = (
-    Constraint_Coupler,
-    Constraint_General,
-    Motion_Joint,
-    Motion_Marker,
-    Force_Penalty,
-    Force_Field,
-    Control_Diff,
-    Control_SISO,
-    Control_StateEqn,
-    Sensor_Event,
-    Sensor_Evaluate,
-)
-"""Elements that change the motion and that the plant cannot do yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +90,8 @@ class Plant(Block):
         from plant.xml import read_model  # lxml is slow to import, and only files need it
 
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", PlantWarning)
-            model = read_model(path if isinstance(path, (bytes, Path)) else path)
+            warnings.simplefilter("always", UserWarning)
+            model = read_model(path)
         texts = _passed_on(caught)
         plant = Plant.from_model(model, trust, coordinates, stabilisation, tunable)
         return replace(plant, warnings=(*texts, *plant.warnings))
@@ -149,21 +113,30 @@ class Plant(Block):
                 raise ModelError(f"{name}='{value}' is not known; {near_miss(value, known)}", value=value)
         if coordinates == "absolute":
             raise ModelError("coordinates='absolute' is not supported yet.", hint="Use coordinates='joint'.")
-        if tunable:
-            raise ModelError("tunable= is not supported yet.", value=tuple(tunable), hint="Leave it out.")
-        _refuse_unsupported(model)
+        check_tunable(model, tunable)
+        refuse_unsupported(model)
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", PlantWarning)
-            _mention_ignored(model)
+            warnings.simplefilter("always", UserWarning)
+            mention_ignored(model)
             mechanism = mechanism_of(model)
-            _refuse_massless(mechanism)
+            refuse_massless(mechanism)
             formulas = formulas_of(model)
             rates = initial_rates(mechanism)
         texts = _passed_on(caught)
         inputs, outputs, requests = ports_of(model)
         every = MappingProxyType({**outputs, **requests})
         return Plant(
-            model, inputs, every, mechanism, formulas, rates, coordinates, stabilisation, (), trust, texts
+            model,
+            inputs,
+            every,
+            mechanism,
+            formulas,
+            rates,
+            coordinates,
+            stabilisation,
+            tuple(tunable),
+            trust,
+            texts,
         )
 
     # --- asking ---------------------------------------------------------------------------------------
@@ -183,15 +156,18 @@ class Plant(Block):
         """
         port = found_port({**self.inputs, **self.outputs}, name)
         port = port.changed(sampling_period, offset_time, hold_order)
-        side = "inputs" if name in self.inputs else "outputs"
-        return replace(self, **{side: MappingProxyType({**getattr(self, side), name: port})})
+        if name in self.inputs:
+            return replace(self, inputs=MappingProxyType({**self.inputs, name: port}))
+        return replace(self, outputs=MappingProxyType({**self.outputs, name: port}))
 
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:
         """Initial value of every continuous state by name."""
         found = {f"{link.name}.q": link.q0 for link in self.mechanism.links if link.joint.nq}
         found |= {
-            f"{link.name}.qd": qd for link, qd in zip(self.mechanism.links, self.rates, strict=True) if link.joint.nv
+            f"{link.name}.qd": qd
+            for link, qd in zip(self.mechanism.links, self.rates, strict=True)
+            if link.joint.nv
         }
         found |= {name: np.array([v.ic]) for name, v in self._integrals.items()}
         return MappingProxyType(found)
@@ -233,6 +209,15 @@ class Plant(Block):
             "warnings": list(self.warnings),
         }
 
+    def __getstate__(self) -> dict[str, Any]:
+        # read-only mappings cannot be pickled; plain ones can, and are wrapped again
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: dict(v) if isinstance(v, MappingProxyType) else v for name, v in state.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, MappingProxyType(value) if isinstance(value, dict) else value)
+
     # --- equations ------------------------------------------------------------------------------------
     def define(self, b: Equations) -> None:
         """Declare ports, states and equations."""
@@ -252,7 +237,7 @@ class Plant(Block):
             v.id: (b.continuous(name, v.ic, static="hold" if v.static_hold else "solve"), v)
             for name, v in self._integrals.items()
         }
-        numbers = _Numbers(b, self.model)
+        numbers = Tunables(b, self.model, self.tunable)
         positions = _spread(q, [link.joint.nq for link in links])
         speeds = _spread(qd, [link.joint.nv for link in links])
         tree = Tree(self.mechanism, positions, speeds, tree_inertias(self.mechanism, numbers))
@@ -260,7 +245,7 @@ class Plant(Block):
             b, tree, self.formulas, inputs, {id: ca.SX(z) for id, (z, _) in integrals.items()}, numbers
         )
         gravity = _gravity(values)
-        forces = _loads(values)
+        forces = loads(values)
         qdd, accelerations = tree.accelerations(gravity, forces)
         values.accelerated(accelerations, gravity)
         states, rates = iter(q), iter(qd)
@@ -297,29 +282,6 @@ class Plant(Block):
             b.output(port.name, y, labels=port.labels)
 
 
-class _Numbers:
-    """Numeric attributes as tunable parameters; zeros are structural."""
-
-    def __init__(self, b: Equations, model: Model) -> None:
-        self._b = b
-        self._known: dict[tuple[str, int, str], ca.SX] = {}
-        bearers: list[type[Element]] = [Body_Rigid, Body_Point, *FORCES]
-        labels = Counter(slug(e.label) for kind in bearers for e in model.all(kind))
-        self._unique = {name for name, count in labels.items() if name and count == 1}
-
-    def __call__(self, element: Element, attribute: str) -> Any:
-        value = getattr(element, attribute)
-        if not value:
-            return 0.0
-        key = (element.tag, element.id, attribute)
-        if key not in self._known:
-            name = f"{element.tag}/{element.id}" if element.id else element.tag
-            short = slug(element.label)
-            aliases = (f"{short}.{attribute}",) if short in self._unique else ()
-            self._known[key] = ca.SX(self._b.parameter(f"{name}.{attribute}", value, aliases=aliases))
-        return self._known[key]
-
-
 def _spread(states: Sequence[Array], sizes: Sequence[int]) -> list[ca.SX]:
     """States as columns, with empty ones where the size is 0."""
     rest = iter(states)
@@ -336,78 +298,8 @@ def _gravity(values: Evaluation) -> ca.SX:
     return ca.sparsify(ca.SX(ca.vertcat(*components)))
 
 
-def _loads(values: Evaluation) -> dict[int, ca.SX]:
-    """(6, 1) force [n; f] that the force elements apply to each link, at its origin and along its axes."""
-    found: dict[int, ca.SX] = {}
-    for kind in FORCES:
-        for element in values.model.all(kind):
-            for wrench in values.wrenches(element):
-                place = values.mechanism.place(wrench.marker)
-                if place.link != GROUND:
-                    found[place.link] = found.get(place.link, ca.SX(6, 1)) + _on_link(values, wrench)
-    return found
-
-
-def _on_link(values: Evaluation, wrench: Wrench) -> ca.SX:
-    """[n; f] of one wrench at the origin of its marker's link, along the link's axes."""
-    place = values.mechanism.place(wrench.marker)
-    A, r = values.tree.pose(place.link)
-    F = A.T @ wrench.F
-    if wrench.at is None:
-        return ca.vertcat(A.T @ wrench.T + cross(ca.DM(place.s), F), F)
-    return ca.vertcat(A.T @ (wrench.T + cross(wrench.at - r, wrench.F)), F)
-
-
 def _passed_on(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Warnings shown after all; the texts of those about the plant."""
+    """Texts of warnings, which are shown after all."""
     for w in caught:
         warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    return tuple(str(w.message) for w in caught if issubclass(w.category, Warning) and "Plant" in w.category.__name__)
-
-
-def _refuse_unsupported(model: Model) -> None:
-    """One error for all elements that would change the motion and cannot be had yet."""
-    problems = [f"{e.where}: {e.tag} is not supported yet." for kind in NOT_YET for e in model.all(kind)]
-    for kind in (*FORCES, Reference_Variable):
-        for element in model.all(kind):
-            if isinstance(element, UserSubroutine) and element.has_subroutine:
-                problems.append(f"{element.where}: user subroutines are not supported yet; write an expression.")
-    driven = {id for port in model.all(Control_PlantInput) for id in port.variable_id_list}
-    for variable in model.all(Reference_Variable):
-        if variable.is_implicit and variable.id not in driven:
-            problems.append(
-                f"{variable.where}: is_implicit (autobalance={variable.autobalance}) is not supported yet."
-            )
-    if problems:
-        raise ModelProblems(problems, about=model.file or model.name)
-
-
-def _mention_ignored(model: Model) -> None:
-    """Warn of requests that give no output yet."""
-    for request in model.all(Post_Request):
-        if not is_output(request):
-            warnings.warn(
-                f"{request.where}: requests of type {request.type or 'USERSUB'} are not supported yet and ignored.",
-                PlantWarning,
-                stacklevel=2,
-            )
-
-
-def _refuse_massless(mechanism: Mechanism) -> None:
-    """Refuse joints that move no inertia: their acceleration would be 0/0."""
-    problems = []
-    moved = [plain_inertia(mechanism, i) for i in range(len(mechanism.links))]
-    for i in reversed(range(len(mechanism.links))):
-        link = mechanism.links[i]
-        XJ, S = link.joint.jcalc(ca.DM(link.q0))
-        felt = np.array(ca.DM(S)).reshape(6, link.joint.nv)
-        if link.joint.nv and np.linalg.eigvalsh(felt.T @ moved[i] @ felt).min() <= 0.0:
-            problems.append(
-                f"{link.where}: moves nothing that has inertia in all its directions; give {link.body.where} "
-                "a mass and moments of inertia."
-            )
-        if link.parent != GROUND:
-            X = np.array(ca.DM((XJ @ link.Xtree).matrix))
-            moved[link.parent] = moved[link.parent] + X.T @ moved[i] @ X
-    if problems:
-        raise ModelProblems(list(reversed(problems)), about=mechanism.model.file or mechanism.model.name)
+    return tuple(str(w.message) for w in caught)

@@ -56,7 +56,10 @@ class Port:
         return Ticks(hold.sampling_period, hold.offset_time) if hold.sampling_period else None
 
     def changed(
-        self, sampling_period: Rate | None = None, offset_time: Rate | None = None, hold_order: int | None = None
+        self,
+        sampling_period: Rate | None = None,
+        offset_time: Rate | None = None,
+        hold_order: int | None = None,
     ) -> Port:
         """The port with other values, checked.
 
@@ -70,12 +73,16 @@ class Port:
             if value is None:
                 continue
             if rational(value, f"{name} of port '{self.name}'") < 0:
-                raise BlockError(f"{name} of port '{self.name}' is {value} s, expected zero or more.", port=self.name)
+                raise BlockError(
+                    f"{name} of port '{self.name}' is {value} s, expected zero or more.", port=self.name
+                )
             values[name] = Fraction(value) if isinstance(value, str) else value
         order = self.hold_order if hold_order is None else hold_order
         if isinstance(order, bool) or not isinstance(order, int) or order < 0:
             raise BlockError(
-                f"hold_order of port '{self.name}' is {order!r}, expected 0, 1, 2, ...", port=self.name, value=order
+                f"hold_order of port '{self.name}' is {order!r}, expected 0, 1, 2, ...",
+                port=self.name,
+                value=order,
             )
         return replace(
             self,
@@ -117,7 +124,9 @@ def _by_name(ports: list[Port]) -> Ports:
 
 
 def _control_port(model: Model, name: str, element: Control_PlantInput | Control_PlantOutput) -> Port:
-    variables = [model.find(Reference_Variable, id, element, "variable_id_list") for id in element.variable_id_list]
+    variables = [
+        model.find(Reference_Variable, id, element, "variable_id_list") for id in element.variable_id_list
+    ]
     return Port(
         name,
         element.id,

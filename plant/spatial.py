@@ -150,7 +150,7 @@ def symmetric(M: Matrix) -> Matrix:
     return ca.triu2symm(ca.triu(ca.sparsify(M)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Transform:
     """Plücker transform X_B_A from frame A to frame B, X = [E 0; -E rx E] (RBDA eq. 2.24).
 

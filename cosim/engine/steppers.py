@@ -9,12 +9,13 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from blocks.errors import SimulationError
+from cosim.engine.engine import Counters
 from cosim.engine.tableau import Tableau
 
 Derivative = Callable[[float, np.ndarray], np.ndarray]
@@ -32,21 +33,12 @@ class Step:
     corrected: bool = False  # the consumer has moved x1
 
 
-@dataclass
-class Counters:
-    """What integration cost."""
-
-    steps: int = 0
-    rejected: int = 0
-    evaluations: int = 0
-    limited_by: dict[int, int] = field(default_factory=dict)  # state index -> steps it limited
-
-
 class Stepper(abc.ABC):
     """Integrates x' = f(t, x) between stops."""
 
     def __init__(self, f: Derivative, counters: Counters) -> None:
         self.f, self.counters = f, counters
+        self.limit = math.inf  # longest step the delays allow [s]
 
     @abc.abstractmethod
     def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
@@ -100,7 +92,7 @@ class FixedStepper(Stepper):
         self.method, self.step = method, step
 
     def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
-        n = max(1, math.ceil((stop - t) / self.step - 1e-9))
+        n = max(1, math.ceil((stop - t) / min(self.step, self.limit) - 1e-9))
         h = (stop - t) / n
         k: list[np.ndarray] = [x] * self.method.stages
         begin = t
@@ -166,7 +158,7 @@ class AdaptiveStepper(Stepper):
         if self.memory.step <= 0.0:
             self.memory.step = self._first_step(t, x, k[0], stop)
         while t < stop:
-            wanted = min(self.memory.step, self.max_step)
+            wanted = min(self.memory.step, self.max_step, self.limit)
             left = stop - t
             lands = wanted >= left * (1 - 1e-12)
             h = left if lands else left / 2 if 2 * wanted > left else wanted

@@ -44,7 +44,9 @@ def make_diagram(factory: str, place: Place) -> Diagram:
         what = f"{type(error).__name__}: {error}"
         raise _error(place, f"{factory} failed{_line(error, file)}: {what}.") from error
     if not isinstance(made, Diagram):
-        raise _error(place, f"{factory} returned something of type {type(made).__name__}, expected a cosim.Diagram.")
+        raise _error(
+            place, f"{factory} returned something of type {type(made).__name__}, expected a cosim.Diagram."
+        )
     return made
 
 

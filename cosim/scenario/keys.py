@@ -41,7 +41,7 @@ class Place:
 
     source: Source
     keys: Keys = ()
-    problems: list[str] = field(default_factory=list)
+    problems: list[tuple[int, str]] = field(default_factory=list)  # (line, text)
 
     def at(self, *keys: str | int) -> Place:
         """The place of a key inside this one."""
@@ -49,7 +49,8 @@ class Place:
 
     def complain(self, text: str, item: object = None) -> None:
         """Note a problem; `item` is the text in a list that it is about."""
-        self.problems.append(f"{self.source.where(self.keys, item)}: {text}")
+        line = self.source.line(self.keys, item) or 0
+        self.problems.append((line, f"{self.source.where(self.keys, item)}: {text}"))
 
     def read(self, value: object, check: Check) -> Any:
         """The checked value, or None with a complaint."""
@@ -66,11 +67,10 @@ class Place:
             raise self.error()
 
     def error(self) -> ScenarioError:
-        """All problems as one error, whose ``value`` lists them."""
-        count, name = len(self.problems), self.source.path.name
-        head = "" if count == 1 else f"{count} problems in {name}:\n- "
-        text = head + "\n- ".join(self.problems)
-        return ScenarioError(text, path=str(self.source.path), value=list(self.problems))
+        """All problems as one error, in the order of the file; its ``value`` lists them."""
+        texts = [text for _, text in sorted(self.problems, key=lambda problem: problem[0])]
+        head = "" if len(texts) == 1 else f"{len(texts)} problems in {self.source.path.name}:\n- "
+        return ScenarioError(head + "\n- ".join(texts), path=str(self.source.path), value=texts)
 
 
 def shown(value: object) -> str:
@@ -191,9 +191,9 @@ def duration(least: float = -math.inf, above: float = -math.inf) -> Check:
         if not (_is_number(value) or isinstance(value, str)):
             raise Unfit(expected)
         try:
-            exact = rational(value, "it")
+            exact = rational(value, "The value")
         except BlockError as error:
-            raise Unfit(expected, str(error)[:1].upper() + str(error)[1:]) from None
+            raise Unfit(expected, (error.hint or "") if isinstance(value, str) else str(error)) from None
         if exact < least or exact <= above:
             raise Unfit(expected)
         return value

@@ -108,7 +108,8 @@ class Scenario:
             system = diagram.system()
         except WiringError as error:
             for problem in error.problems:
-                self._wiring_place(problem, place).complain(problem, self._entry(problem))
+                text = re.sub(r"ground\('(\S+)'\)", r'ground = ["\1"]', problem)  # as a file writes it
+                self._wiring_place(problem, place).complain(text, self._entry(problem))
             raise place.error() from error
         self._check_numbers(system, place)
         self._check_signals(system, place)

@@ -140,8 +140,9 @@ def _lines_of_keys(text: str) -> tuple[dict[Keys, int], set[Keys]]:
         parsed = tomllib.loads(statement)
         if statement.lstrip().startswith("["):
             table = _header(parsed, headers, seen)
-            headers.add(table)
-            lines.setdefault(table, number)
+            for depth in range(1, len(table) + 1):  # [blocks.lag] also opens [blocks]
+                headers.add(table[:depth])
+                lines.setdefault(table[:depth], number)
         else:
             for keys in _paths(parsed):
                 lines.setdefault(table + keys, number)

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
 from plant.spatial import Matrix
 
 Part = Callable[..., Sequence[Matrix]]
+Key = tuple[object, ...]  # tells parts apart that take equal arguments; its first entry names the functions
 
 UNITS = ca.DM([1.0, -1.0])
 ONE, MINUS_ONE = -2, -1  # entries that are these numbers; others count from 0
 
 
-def written_out(key: object, part: Part, *arguments: Matrix) -> Sequence[Matrix]:
+def written_out(key: Key, part: Part, *arguments: Matrix) -> Sequence[Matrix]:
     """Evaluate a part of an algorithm in place."""
     return part(*arguments)
 
@@ -64,7 +66,8 @@ class Column:
             self._kept.append(ca.vec(symbolic).nz[:])
         return Pattern(*symbolic.shape, tuple(symbolic.sparsity().find()), found)
 
-    def _entry(self, value: ca.SX) -> int:
+    def _entry(self, value: Any) -> int:
+        # value is a scalar SX, typed loosely because the stubs have another name for it
         self._count += 1
         if value.is_one():
             return ONE
@@ -90,24 +93,23 @@ class Calls:
     """Evaluates parts of an algorithm as calls of functions that equal links share."""
 
     def __init__(self) -> None:
-        self._made: dict[object, _Made] = {}
+        self._made: dict[tuple[Key, tuple[Pattern, ...]], _Made] = {}
 
-    def __call__(self, key: object, part: Part, *arguments: Matrix) -> Sequence[Matrix]:
-        """Values of ``part(*arguments)``; `key` tells parts apart that take equal arguments."""
+    def __call__(self, key: Key, part: Part, *arguments: Matrix) -> Sequence[Matrix]:
+        """Values of ``part(*arguments)``."""
         column = Column()
         patterns = tuple(column.pattern(a) for a in arguments)
         full = (key, patterns)
         if full not in self._made:
-            self._made[full] = self._make(part, patterns, column.size)
+            self._made[full] = self._make(f"{key[0]}{len(self._made)}", part, patterns, column.size)
         made = self._made[full]
         (values,) = made.function.call([column.vector()], False, True)
         values = ca.vertcat(values, UNITS)
         return [p.filled(values) for p in made.given]
 
-    def _make(self, part: Part, patterns: tuple[Pattern, ...], size: int) -> _Made:
+    def _make(self, name: str, part: Part, patterns: tuple[Pattern, ...], size: int) -> _Made:
         symbols = ca.SX.sym("a", size)
         known = ca.vertcat(symbols, UNITS)
         outputs = Column()
         given = [outputs.pattern(value) for value in part(*[p.filled(known) for p in patterns])]
-        name = f"{part.__name__.strip('_')}{len(self._made)}"
         return _Made(ca.Function(name, [symbols], [outputs.vector()]), given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import casadi as ca
 import numpy as np
@@ -28,37 +28,47 @@ def link_inertia(mechanism: Mechanism, i: int, number: Number = plain) -> Matrix
     It is a sum of numbers of the body times constant matrices. Moments given about `im_id` are shifted to
     the centre of mass first (parallel axes).
     """
-    shapes = inertia_shapes(mechanism, i)
-    values = {name: number(mechanism.links[i].body, name) for name in shapes}
-    given = [name for name, value in values.items() if isinstance(value, ca.SX) or value]
-    if not given:
+    body = mechanism.links[i].body
+    values = {name: number(body, name) for name in _names(body)}
+    shapes = inertia_shapes(mechanism, i, [name for name, v in values.items() if isinstance(v, ca.SX) or v])
+    if not shapes:
         return ca.SX(6, 6)
-    halves = constant(np.array([shapes[name][_UPPER] for name in given]).T)
-    upper = ca.densify(ca.SX(halves @ ca.vertcat(*[values[name] for name in given])))
+    halves = constant(np.array([shape[_UPPER] for shape in shapes.values()]).T)
+    upper = ca.densify(ca.SX(halves @ ca.vertcat(*[values[name] for name in shapes])))
     return ca.triu2symm(ca.sparsify(ca.SX(ca.Sparsity.upper(6), upper)))
 
 
-def inertia_shapes(mechanism: Mechanism, i: int) -> dict[str, np.ndarray]:
-    """By name of each number of a body, its (6, 6) share of the link's inertia."""
+def _names(body: Element) -> tuple[str, ...]:
+    """Numbers of a body that make its inertia."""
+    return ("mass", *_TENSORS) if isinstance(body, Body_Rigid) else ("mass",)
+
+
+def inertia_shapes(mechanism: Mechanism, i: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """(6, 6) share that each of these numbers of a body has in the link's inertia."""
     body = mechanism.links[i].body
     if body.cg_id is None:
         return {}
     centre = mechanism.place(body.cg_id)
-    shapes = {"mass": _of_mass(centre.s)}
-    if isinstance(body, Body_Rigid):
-        axes = mechanism.place(body.im_id) if body.im_id is not None else centre
-        if axes is not centre:
-            shapes["mass"] = shapes["mass"] - _turning(_of_mass(_offset(axes, centre))[:3, :3])
-        for name, tensor in _TENSORS.items():
-            if getattr(body, name):
-                shapes[name] = _turning(axes.A @ tensor @ axes.A.T)
-    return {name: _clean(mechanism.model.units.factor * shape) for name, shape in shapes.items()}
+    axes = centre
+    if isinstance(body, Body_Rigid) and body.im_id is not None:
+        axes = mechanism.place(body.im_id)
+    shapes = {}
+    for name in names:
+        if name == "mass":
+            shape = _of_mass(centre.s)
+            if axes is not centre:
+                shape = shape - _turning(_of_mass(_offset(axes, centre))[:3, :3])
+        else:
+            shape = _turning(axes.A @ _TENSORS[name] @ axes.A.T)
+        shapes[name] = _clean(mechanism.model.units.factor * shape)
+    return shapes
 
 
 def plain_inertia(mechanism: Mechanism, i: int) -> np.ndarray:
     """(6, 6) inertia of link i as numbers."""
     body, inertia = mechanism.links[i].body, np.zeros((6, 6))
-    for name, shape in inertia_shapes(mechanism, i).items():
+    names = [name for name in _names(body) if plain(body, name)]
+    for name, shape in inertia_shapes(mechanism, i, names).items():
         inertia += plain(body, name) * shape
     return inertia
 

@@ -48,8 +48,8 @@ def initial_rates(mechanism: Mechanism) -> tuple[np.ndarray, ...]:
         for wish, miss in zip(wishes, missed, strict=True):
             if miss > MISMATCH * np.abs(b).max():
                 warnings.warn(
-                    f"{wish.where}={wish.value:g} is not possible with the joints and the other initial velocities: "
-                    f"the start has {wish.value + (wish.J @ rates - wish.value):.6g}. Correct it, or set its flag FALSE.",
+                    f"{wish.where}={wish.value:g} is not possible with the joints and the other initial "
+                    f"velocities: the start has {wish.J @ rates:.6g}. Correct it, or set its flag FALSE.",
                     PlantWarning,
                     stacklevel=3,
                 )
@@ -107,5 +107,3 @@ def _mass_matrix(mechanism: Mechanism, starts: np.ndarray) -> np.ndarray:
         local = np.vstack([A.T @ J[:3], A.T @ J[3:]])
         H += local.T @ plain_inertia(mechanism, i) @ local
     return H
-
-

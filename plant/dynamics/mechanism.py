@@ -42,7 +42,7 @@ def in_frame(outer: Frame, inner: Frame) -> Frame:
     return np.where(np.abs(r) <= 1e-15 * scale, 0.0, r) + 0.0, snapped(A0.T @ A1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Link:
     """One moving body and the joint that ties it to its parent.
 
@@ -70,7 +70,7 @@ class Link:
         return self.element.where if self.element is not None else f"{self.body.where} (free)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Place:
     """Where a marker sits: link number, origin (3,) and axes (3, 3) in the link's frame."""
 
@@ -79,7 +79,7 @@ class Place:
     A: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mechanism:
     """All links of a model, parents first."""
 
@@ -136,7 +136,8 @@ def mechanism_of(model: Model) -> Mechanism:
     ModelProblems    joints that close loops, are of a type without coordinates, or whose markers do not fit
     """
     ground_key = _key(model.ground_body)
-    bodies: dict[Key, Body] = {_key(b): b for b in (*model.all(Body_Rigid), *model.all(Body_Point))}
+    listed: list[Body] = [*model.all(Body_Rigid), *model.all(Body_Point)]
+    bodies = {_key(body): body for body in listed}
     problems: list[str] = []
     graph = _graph(model, bodies, problems)
     edges = list(_spanning_edges(graph, ground_key, problems))
@@ -213,7 +214,7 @@ def _spanning_edges(graph: nx.MultiGraph, ground: Key, problems: list[str]) -> I
         if key not in used:
             problems.append(
                 f"{joint.where}: closes a loop between {one[0]} {one[1]} and {other[0]} {other[1]}; "
-                "closed loops are not supported yet. Remove the joint, or replace it by a stiff Force_Bushing."
+                "closed loops are not supported yet. Remove the joint, or put a stiff Force_Bushing there."
             )
 
 
@@ -256,19 +257,18 @@ def _implied(model: Model, body: Body, name: str, parent: int) -> Link:
 
 
 def _check_fit(element: Constraint_Joint, misfit: Closeness) -> None:
+    markers = f"{element.where}: markers {element.i_marker_id} and {element.j_marker_id}"
     if misfit.distance > DISTANCE_TOLERANCE or misfit.angle > ANGLE_TOLERANCE:
-        raise ModelProblems(
-            [
-                f"{element.where}: markers {element.i_marker_id} and {element.j_marker_id} do not fit a "
-                f"{element.type} joint in the design configuration: they are {misfit.distance:.6g} apart and "
-                f"{np.degrees(misfit.angle):.6g} deg askew, expected 0. Correct pos_* or the direction cosines of "
-                "one of them; assembly is not supported yet."
-            ]
+        text = (
+            f"{markers} do not fit a {element.type} joint in the design configuration: they are "
+            f"{misfit.distance:.6g} apart and {np.degrees(misfit.angle):.6g} deg askew, expected 0. "
+            "Correct pos_* or the direction cosines of one of them; assembly is not supported yet."
         )
+        raise ModelProblems([text])
     if misfit.distance > ROUNDING or misfit.angle > ROUNDING:
         warnings.warn(
-            f"{element.where}: markers {element.i_marker_id} and {element.j_marker_id} are {misfit.distance:.3g} "
-            f"apart and {misfit.angle:.3g} rad askew; the I side was moved onto the joint.",
+            f"{markers} are {misfit.distance:.3g} apart and {misfit.angle:.3g} rad askew; "
+            "the I side was moved onto the joint.",
             PlantWarning,
             stacklevel=2,
         )

@@ -11,6 +11,7 @@ Source: Featherstone, RBDA, tables 5.1 (RNEA), 6.2 (CRBA) and 7.1 (ABA).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -18,31 +19,44 @@ import casadi as ca
 from plant.dynamics.calls import Calls, written_out
 from plant.dynamics.mechanism import GROUND, Mechanism
 from plant.joints import Joint
-from plant.spatial import Matrix, Transform, cross, crf, crm, symmetric
+from plant.spatial import Matrix, Transform, crf, crm, cross, symmetric
 
 INLINE_LINKS = 20
-"""Up to so many links the equations are written out."""
+"""Up to so many links the equations are written out.
+
+Compiled, calls and written-out equations take the same time to within a third; beyond 20 links in space the
+written-out ones take seconds to compile.
+"""
+
 
 # --- parts of the algorithms: one link each ------------------------------------------------------------
-def _outward(joint: Joint, q: Matrix, qd: Matrix, E: Matrix, r: Matrix, v: Matrix | None) -> list[Matrix]:
-    """Transform X_link_parent, velocity and bias acceleration (table 7.1, pass 1); S where it varies."""
+def _outward(
+    joint: Joint, q: Matrix, qd: Matrix, E: Matrix, r: Matrix, v: Matrix | None = None
+) -> list[Matrix]:
+    """Transform X_link_parent, motion subspace, velocity and bias acceleration (table 7.1, pass 1)."""
     XJ, S = joint.jcalc(q)
     X = XJ @ Transform(E, r)
     vJ = S @ qd
     cJ = ca.SX(6, 1) if joint.cJ is None else joint.cJ(q, qd)
     if v is None:  # on the ground: v x vJ = vJ x vJ = 0
-        velocity, c = vJ, cJ
-    else:
-        carried = X.motion(v)
-        velocity, c = carried + vJ, cJ + crm(carried) @ vJ
-    varying = [] if joint.S is not None else [S]
-    return [X.E, X.r, velocity, ca.sparsify(c), *varying]
+        return [X.E, X.r, S, vJ, cJ]
+    carried = X.motion(v)
+    return [X.E, X.r, S, carried + vJ, ca.sparsify(cJ + crm(carried) @ vJ)]
 
 
 def _inward(
-    joint: Joint, S: Matrix, E: Matrix, r: Matrix, v: Matrix, c: Matrix, I: Matrix, IA: Matrix, p: Matrix, tau: Matrix,
+    joint: Joint,
     on_ground: bool,
-) -> list[Matrix]:  # fmt: skip
+    E: Matrix,
+    r: Matrix,
+    S: Matrix,
+    v: Matrix,
+    c: Matrix,
+    I: Matrix,
+    IA: Matrix,
+    p: Matrix,
+    tau: Matrix,
+) -> list[Matrix]:
     """Gain K and k of qdd = k - K a' and what the link adds to its parent (table 7.1, pass 2).
 
     I is the link's own inertia, IA and p what its children and the forces on it add.
@@ -74,9 +88,7 @@ def _solved(D: Matrix, right: Matrix) -> Matrix:
     return ca.ldl_solve(right, *ca.ldl(ca.SX(D)))
 
 
-def _accelerated(
-    joint: Joint, S: Matrix, E: Matrix, r: Matrix, c: Matrix, K: Matrix, k: Matrix, a: Matrix
-) -> list[Matrix]:
+def _accelerated(E: Matrix, r: Matrix, S: Matrix, c: Matrix, K: Matrix, k: Matrix, a: Matrix) -> list[Matrix]:
     """Acceleration of the link and of its coordinates from its parent's (table 7.1, pass 3)."""
     carried = Transform(E, r).motion(a) + c
     qdd = k - K @ carried
@@ -113,24 +125,16 @@ class Tree:
         self.S: list[Matrix] = []
         self.v: list[Matrix] = []  # velocities, link coordinates
         self._c: list[Matrix] = []
-        for i, link in enumerate(mechanism.links):
-            self._move(i, link.joint, link.parent, link.Xtree)
+        for link, position, rate in zip(mechanism.links, q, qd, strict=True):
+            carried = [] if link.parent == GROUND else [self.v[link.parent]]
+            key = ("outward", link.joint.name, link.joint.reversed, len(carried))
+            outward = partial(_outward, link.joint)
+            E, r, S, v, c = self._evaluate(key, outward, position, rate, link.Xtree.E, link.Xtree.r, *carried)
+            self.X.append(Transform(E, r))
+            self.S.append(S)
+            self.v.append(v)
+            self._c.append(c)
         self._poses: dict[int, tuple[Matrix, Matrix]] = {GROUND: (ca.SX.eye(3), ca.SX(3, 1))}
-
-    def _move(self, i: int, joint: Joint, parent: int, Xtree: Transform) -> None:
-        arguments = [self.q[i], self.qd[i], Xtree.E, Xtree.r]
-        moving = parent != GROUND
-        if moving:
-            arguments.append(self.v[parent])
-
-        def outward(*a: Matrix) -> list[Matrix]:
-            return _outward(joint, *a) if moving else _outward(joint, *a, None)
-
-        E, r, v, c, *S = self._evaluate(("outward", joint.name, joint.reversed, moving), outward, *arguments)
-        self.X.append(Transform(E, r))
-        self.v.append(v)
-        self._c.append(c)
-        self.S.append(S[0] if S else joint.S)
 
     # --- kinematics -----------------------------------------------------------------------------------
     def pose(self, i: int) -> tuple[Matrix, Matrix]:
@@ -139,7 +143,7 @@ class Tree:
             if k not in self._poses:
                 A, r = self._poses[self.mechanism.links[k].parent]
                 X = self.X[k]
-                self._poses[k] = tuple(self._evaluate("posed", _posed, A, r, X.E, X.r))
+                self._poses[k] = tuple(self._evaluate(("posed",), _posed, A, r, X.E, X.r))
         return self._poses[i]
 
     def velocity(self, i: int) -> tuple[Matrix, Matrix]:
@@ -177,37 +181,18 @@ class Tree:
         qdd: list[Matrix] = []
         base = ca.vertcat(ca.SX(3, 1), -gravity)
         for i, link in enumerate(links):
-            accelerated, second = self._accelerate(
-                i, K[i], k[i], base if link.parent == GROUND else a[link.parent]
-            )
+            outer = base if link.parent == GROUND else a[link.parent]
+            moving = (self.X[i].E, self.X[i].r, self.S[i], self._c[i])
+            accelerated, second = self._evaluate(("accelerated",), _accelerated, *moving, K[i], k[i], outer)
             a.append(accelerated)
             qdd.append(second)
         return qdd, a
 
     def _gather(self, i: int, IA: Matrix, p: Matrix, tau: Matrix) -> Sequence[Matrix]:
-        link = self.mechanism.links[i]
-        joint, on_ground = link.joint, link.parent == GROUND
-        varying = [] if joint.S is not None else [self.S[i]]
-
-        def inward(*a: Matrix) -> list[Matrix]:
-            return _inward(joint, *([joint.S] if joint.S is not None else []), *a, on_ground)
-
-        key = ("inward", joint.name, joint.reversed, on_ground)
-        X = self.X[i]
-        return self._evaluate(
-            key, inward, *varying, X.E, X.r, self.v[i], self._c[i], self.inertia[i], IA, p, tau
-        )
-
-    def _accelerate(self, i: int, K: Matrix, k: Matrix, a: Matrix) -> Sequence[Matrix]:
-        joint = self.mechanism.links[i].joint
-        varying = [] if joint.S is not None else [self.S[i]]
-
-        def accelerated(*b: Matrix) -> list[Matrix]:
-            return _accelerated(joint, *([joint.S] if joint.S is not None else []), *b)
-
-        key = ("accelerated", joint.name, joint.reversed)
-        X = self.X[i]
-        return self._evaluate(key, accelerated, *varying, X.E, X.r, self._c[i], K, k, a)
+        joint, on_ground = self.mechanism.links[i].joint, self.mechanism.links[i].parent == GROUND
+        X, inward = self.X[i], partial(_inward, joint, on_ground)
+        moving = (X.E, X.r, self.S[i], self.v[i], self._c[i])
+        return self._evaluate(("inward", joint.nv, on_ground), inward, *moving, self.inertia[i], IA, p, tau)
 
     # --- inverse dynamics and mass matrix -------------------------------------------------------------
     def inverse(self, gravity: Matrix, qdd: Sequence[Matrix], forces: dict[int, Matrix]) -> list[Matrix]:

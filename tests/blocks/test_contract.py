@@ -2,8 +2,11 @@
 
 import dataclasses
 import inspect
+import pathlib
 import pickle
 import re
+import subprocess
+import sys
 import textwrap
 
 import casadi as ca
@@ -206,3 +209,11 @@ def test_nan_is_never_swallowed(block, sizes):
             outputs = solo.outputs(bad)
             for name, mask in solo.feedthrough(ticking=True).items():
                 assert np.all(np.isnan(outputs[name][mask[:, width[k] + j]])), name
+
+
+def test_importing_blocks_is_light():
+    heavy = ("scipy", "control", "networkx", "pandas")
+    code = f"import sys, blocks; print([m for m in {heavy} if m in sys.modules])"
+    root = pathlib.Path(blocks.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

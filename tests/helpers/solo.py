@@ -52,7 +52,7 @@ class Solo:
     def tick_values(self) -> list[float]:
         pairs = []
         for ticks, n in self.taken.items():
-            pairs += [float(ticks.offset + max(n - 1, 0) * ticks.period), float(n)]
+            pairs += [float(ticks.offset + max(n - 1, 0) * ticks.period), float(n), float(n)]
         return pairs
 
     # --- at an instant ------------------------------------------------------------------------------

@@ -65,9 +65,15 @@ def body(id: int, r: np.ndarray, A: np.ndarray, rng: np.random.Generator) -> lis
     moments = 0.5 + rng.uniform(0, 0.4, 3)
     return [
         Body_Rigid(
-            id=id, cg_id=id * 10, mass=float(rng.uniform(0.5, 2)), inertia_xx=float(moments[0]),
-            inertia_yy=float(moments[1]), inertia_zz=float(moments[2]), inertia_xy=0.05, inertia_yz=-0.03,
+            id=id,
+            cg_id=id * 10,
+            mass=float(rng.uniform(0.5, 2)),
+            inertia_xx=float(moments[0]),
+            inertia_yy=float(moments[1]),
+            inertia_zz=float(moments[2]),
+            inertia_xy=0.05,
+            inertia_yz=-0.03,
             inertia_xz=0.02,
         ),
         marker(id * 10, id, r, A),
-    ]  # fmt: skip
+    ]

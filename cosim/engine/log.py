@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from blocks.errors import PlantloopError
 from blocks.rate import Rate, rational
-from cosim.engine.reference import Bound, Machine
+from cosim.engine.engine import Logged
 from cosim.engine.steppers import Step
-from cosim.result import Ticks
+from cosim.result import Event, Ticks
 from cosim.system import Signal, System
+
+if TYPE_CHECKING:
+    from cosim.engine.reference import Bound, Machine
 
 SNAP = 1e-12  # relative; a log time this close to a stop is that stop (0.15000000000000002 is 0.15)
 
@@ -74,6 +78,7 @@ class Log:
         self._position = 0
         self._time: list[float] = []
         self._rows: list[np.ndarray] = []
+        self.events: list[Event] = []
         self._ticked = [self._of_rate(system, k) for k in range(len(system.rates))]
 
     def _of_rate(self, system: System, k: int) -> _Samples | None:
@@ -92,6 +97,7 @@ class Log:
         while self._position < len(self.times) and self.times[self._position] < edge:
             t = float(self.times[self._position])
             self.machine.put(max(t, step.t0), step.inside(max(t, step.t0)))
+            self.machine.fresh()
             self._add(t)
 
     def end_of_step(self, t: float) -> None:
@@ -118,13 +124,14 @@ class Log:
         self._rows.append(self._row().copy())
         self._position += 1
 
-    def signals(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Times (n,) and each signal (n, k)."""
+    def logged(self) -> Logged:
+        """Everything kept so far."""
         width = sum(s.size for s in self._signals)
         table = np.array(self._rows).reshape(len(self._rows), width)
-        return np.array(self._time), _columns(table, self._signals)
+        columns = _columns(table, self._signals)
+        return Logged(np.array(self._time), columns, self._ticks(), tuple(self.events))
 
-    def ticks(self) -> dict[str, Ticks]:
+    def _ticks(self) -> dict[str, Ticks]:
         """Samples of every sampled signal."""
         result: dict[str, Ticks] = {}
         for found in self._ticked:

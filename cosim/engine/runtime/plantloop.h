@@ -1,0 +1,171 @@
+/* The runtime of compiled systems: what generated code, the runtime and its host share.
+
+   A system has the vectors t, x, h, w, p of cosim/system.py. Generated code evaluates functions of them
+   (struct pl_model); the tables that say what is called when, and where results go, are data (struct
+   pl_system); what changes in a run is the host's (struct pl_context). Nothing here is global or static and
+   writable: any number of runs may go on at once, each with its own pl_run.
+
+   C99, needs libm only. Formulas and their order of operations are those of cosim/engine/steppers.py and
+   reference.py: fixed-step runs of both engines agree bit for bit. Compile with -ffp-contract=off. */
+
+#ifndef PLANTLOOP_H
+#define PLANTLOOP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PL_ABI 1
+#define PL_STAGES 8 /* room for the stages of a method */
+
+#if defined(_WIN32)
+#define PL_EXPORT __declspec(dllexport)
+#else
+#define PL_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* Arguments of every generated function. c holds what depends on parameters only, v and iv are scratch. */
+typedef struct {
+    double t;
+    const double *x, *h, *w, *p, *c;
+    double *v;
+    long long *iv;
+} pl_args;
+
+typedef void (*pl_function)(const pl_args *a, double *out);
+
+/* Rows of a Runge-Kutta tableau without its zeros: row i < stages gives a_i, then b, error, dense. */
+typedef struct {
+    int32_t count;
+    int32_t place[PL_STAGES];
+    double weight[PL_STAGES];
+} pl_row;
+
+typedef struct {
+    int32_t stages, order, adaptive;
+    double c[PL_STAGES];
+    pl_row a[PL_STAGES], b, error, dense;
+} pl_method;
+
+/* Stages start.. of a step of size h from (t, x): k is (stages, nx), trial and x1 are (nx,). */
+typedef void (*pl_step)(pl_args *a, const pl_method *m, double t, double h, const double *x, double *k,
+                        int start, double *trial, double *x1);
+
+/* The compiled functions of a system. */
+typedef struct {
+    int32_t abi;
+    int32_t nx, nh, nw, np, nc, ny; /* lengths of x, h, w, p, c and of all signals together */
+    int64_t nv, niv;                /* doubles and integers of scratch the functions need */
+    pl_function prepare;            /* c from p */
+    pl_function derivative;         /* (nx,) */
+    pl_step step;
+    pl_function accepted;       /* new values of accepted memories */
+    pl_function invariants;     /* (ni,) and their Jacobian in x (ni, nx), column after column */
+    const pl_function *segments; /* new values of what a segment writes, or the argument of an external one */
+    int32_t n_segments;
+    const pl_function *signals; /* pieces, in order, that together give all signals */
+    int32_t n_pieces;
+} pl_model;
+
+enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2 };
+
+/* Tables of a system: who ticks when, and where values go. All arrays belong to the host. */
+typedef struct {
+    int64_t grid; /* ticks fall on multiples of 1/grid s */
+    int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants;
+    const int64_t *first, *period;                     /* (n_rates,) on the grid */
+    const int32_t *time_place, *count_place;           /* (n_rates,) in h */
+    const int32_t *discrete_start, *discrete;          /* discrete states of a rate: places in h */
+    const int32_t *segment_kind, *segment_rate;        /* (n_segments,) */
+    const int32_t *segment_start, *segment_writes;     /* places in h (next) */
+    const int32_t *segment_size;                       /* numbers its function returns */
+    const double *instant_time;                        /* (n_instants,) s, in order */
+    const int32_t *instant_list, *instant_place;       /* (n_instants,) whose it is; its place in h */
+    const int32_t *accepted;                           /* places in h */
+    const double *nominal;                             /* (nx,) */
+} pl_system;
+
+/* How to integrate. */
+typedef struct {
+    pl_method method;
+    double step, rtol, atol, max_step;
+} pl_settings;
+
+/* All that changes; lives in the host's memory, a copy of it is a snapshot. */
+typedef struct {
+    double t, step, error;
+    double *x, *h, *w, *p, *next;
+    int64_t *ticks, *instants; /* (n_rates,), (n_lists,) */
+    int32_t started;
+} pl_context;
+
+/* A buffer of the host for rows of numbers; the first column is the time. */
+typedef struct {
+    double *rows;
+    int64_t count, capacity;
+    int32_t width;          /* columns after the time */
+    const int32_t *places;  /* (width,) in the vector of all signals */
+    int32_t n_pieces;
+    const int32_t *pieces;  /* pieces of the signals these places need, in order */
+} pl_buffer;
+
+/* What to keep. With every_step set, times is not used. */
+typedef struct {
+    int32_t every_step;
+    const double *times;
+    int64_t n_times, position;
+    pl_buffer log;
+    pl_buffer *ticks; /* (n_rates,) */
+} pl_log;
+
+/* Why pl_advance came back. PL_DONE and PL_EVENT end it; the others ask for something and to be called again. */
+enum {
+    PL_DONE = 0,
+    PL_FULL = 1,       /* the log's buffer is full */
+    PL_FULL_TICKS = 2, /* the tick buffer of rate `index` is full */
+    PL_PAUSE = 3,      /* the budget of steps is spent */
+    PL_CALL = 4,       /* external segment `index`: its argument is in `out` */
+    PL_CANCELLED = 5,
+    PL_NOT_FINITE = 6, /* segment `index`, or -1: the continuous states */
+    PL_COLLAPSED = 7   /* step size; state `index` limits it; `value` is its error */
+};
+
+typedef struct {
+    int64_t steps, rejected, evaluations;
+    int64_t *limited_by; /* (nx,) */
+} pl_counters;
+
+/* One run. The host sets what it points to; the rest is the runtime's own. */
+typedef struct {
+    const pl_model *model;
+    const pl_system *system;
+    const pl_settings *settings;
+    pl_context *context;
+    pl_log *log;
+    pl_counters counters;
+    int64_t budget;        /* steps until PL_PAUSE */
+    volatile int32_t cancel;
+    int32_t index;         /* see the reasons above */
+    double value, last_good;
+    double *out;           /* room for what a segment returns */
+    /* from here on private: where the run stands between two calls */
+    int32_t phase, segment, arrived;
+    double until, stop;
+    double begin, h, t0, t1;
+    int64_t n, i;
+    int32_t corrected;     /* x1 was moved onto the invariants */
+    int32_t end_known;     /* the derivative at t1 is in f1 */
+    double *x0, *x1, *raw1, *k, *trial, *f1, *y, *seen, *c, *scratch;
+    int32_t *due;
+    long long *iv;
+    pl_args a;
+} pl_run;
+
+PL_EXPORT int pl_abi(void);
+PL_EXPORT size_t pl_room(const pl_model *m, const pl_system *s); /* bytes pl_begin needs, aligned to 16 */
+PL_EXPORT void pl_begin(pl_run *r, void *room);  /* lay out the private arrays in host memory */
+PL_EXPORT int pl_advance(pl_run *r, double until);
+PL_EXPORT void pl_reset(pl_run *r);              /* forget where an interrupted advance stood */
+PL_EXPORT double pl_next_stop(const pl_run *r);  /* time of the next tick or listed instant, or infinity */
+PL_EXPORT void pl_signals(pl_run *r, const pl_buffer *b, double *row); /* present values */
+
+#endif

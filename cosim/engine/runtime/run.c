@@ -1,0 +1,499 @@
+/* From stop to stop: integrate without jumps, then everything that happens at the stop itself.
+
+   The rules of an instant are those of ARCHITECTURE.md, "What happens at a tick". pl_advance is a state
+   machine, because it may have to come back in the middle: a buffer is full, an opaque block must be called,
+   the budget of steps is spent. Called again, it goes on where it stood. */
+
+#include "steppers.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { IDLE, BEGIN, STEP, WITHIN, ACCEPTED, SETTLE, SEGMENTS, TICKS, LOG };
+
+static const double SNAP = 1e-12; /* relative; a log time this close to a stop is that stop */
+
+int pl_abi(void) { return PL_ABI; }
+
+/* --- memory ------------------------------------------------------------------------------------------ */
+
+static size_t padded(size_t n) { return (n + 7) / 8 * 8; }
+
+static size_t stage_room(const pl_model *m) { return padded((size_t)m->nx * PL_STAGES); }
+
+static size_t out_room(const pl_model *m, const pl_system *s)
+{
+    size_t n = (size_t)s->n_accepted;
+    for (int i = 0; i < s->n_segments; i++)
+        if ((size_t)s->segment_size[i] > n) n = (size_t)s->segment_size[i];
+    const size_t invariants = (size_t)s->n_invariants * (size_t)(1 + m->nx);
+    return padded(invariants > n ? invariants : n);
+}
+
+/* Room for projection: see project.c. */
+static size_t project_room(const pl_model *m, const pl_system *s)
+{
+    const size_t n = (size_t)s->n_invariants;
+    return n ? padded(n * (size_t)m->nx + n * n + 3 * n) : 0;
+}
+
+size_t pl_room(const pl_model *m, const pl_system *s)
+{
+    const size_t nx = padded((size_t)m->nx);
+    size_t scratch = padded((size_t)m->nx + project_room(m, s));
+    size_t doubles = 5 * nx + stage_room(m) + scratch + padded((size_t)m->ny) + padded((size_t)m->np) +
+                     padded((size_t)m->nc) + padded((size_t)m->nv) + out_room(m, s);
+    return (doubles + padded((size_t)m->niv) + padded((size_t)s->n_rates) + 16) * 8;
+}
+
+static double *take(double **next, size_t n)
+{
+    double *here = *next;
+    *next += padded(n);
+    return here;
+}
+
+void pl_begin(pl_run *r, void *room)
+{
+    const pl_model *m = r->model;
+    const pl_system *s = r->system;
+    const size_t nx = (size_t)m->nx;
+    double *next = room;
+
+    r->x0 = take(&next, nx);
+    r->x1 = take(&next, nx);
+    r->raw1 = r->x1;
+    r->trial = take(&next, nx);
+    r->f1 = take(&next, nx);
+    take(&next, nx);
+    r->k = take(&next, stage_room(m));
+    r->scratch = take(&next, nx + project_room(m, s));
+    r->y = take(&next, (size_t)m->ny);
+    r->seen = take(&next, (size_t)m->np);
+    r->c = take(&next, (size_t)m->nc);
+    r->a.v = take(&next, (size_t)m->nv);
+    r->out = take(&next, out_room(m, s));
+    r->a.iv = r->iv = (long long *)take(&next, (size_t)m->niv);
+    r->due = (int32_t *)take(&next, (size_t)s->n_rates);
+    for (int i = 0; i < m->np; i++) r->seen[i] = NAN; /* so that the first advance computes c */
+    r->a.c = r->c;
+    r->phase = IDLE;
+}
+
+void pl_reset(pl_run *r) { r->phase = IDLE; }
+
+/* --- evaluation -------------------------------------------------------------------------------------- */
+
+/* Constants of the functions: what depends on parameters only, recomputed when one has changed. */
+static void prepare(pl_run *r)
+{
+    const size_t size = sizeof(double) * (size_t)r->model->np;
+    pl_context *c = r->context;
+
+    r->a.h = c->h;
+    r->a.w = c->w;
+    r->a.p = c->p;
+    r->a.x = c->x;
+    if (r->model->np && memcmp(r->seen, c->p, size) == 0) return;
+    memcpy(r->seen, c->p, size);
+    r->a.t = c->t;
+    r->model->prepare(&r->a, r->c);
+}
+
+static int all_finite(const double *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(v[i])) return 0;
+    return 1;
+}
+
+static void evaluate_signals(pl_run *r, const pl_buffer *b, double t, const double *x)
+{
+    r->a.t = t;
+    r->a.x = x;
+    for (int i = 0; i < b->n_pieces; i++) r->model->signals[b->pieces[i]](&r->a, r->y);
+}
+
+static void gather(const pl_run *r, const pl_buffer *b, double *row)
+{
+    for (int i = 0; i < b->width; i++) row[i] = r->y[b->places[i]];
+}
+
+void pl_signals(pl_run *r, const pl_buffer *b, double *row)
+{
+    prepare(r);
+    evaluate_signals(r, b, r->context->t, r->context->x);
+    gather(r, b, row);
+}
+
+static int full(const pl_buffer *b) { return b->count >= b->capacity; }
+
+static void keep(pl_run *r, pl_buffer *b, double t)
+{
+    double *row = b->rows + b->count * (b->width + 1);
+    row[0] = t;
+    gather(r, b, row + 1);
+    b->count++;
+}
+
+/* --- time -------------------------------------------------------------------------------------------- */
+
+/* Integer position on the grid to seconds, rounded once. */
+static double seconds(int64_t position, int64_t grid)
+{
+    const int64_t exact = (int64_t)1 << 53;
+    if (position < exact && grid < exact) return (double)position / (double)grid;
+    return (double)((long double)position / (long double)grid);
+}
+
+static double tick_time(const pl_run *r, int rate)
+{
+    const pl_system *s = r->system;
+    return seconds(s->first[rate] + r->context->ticks[rate] * s->period[rate], s->grid);
+}
+
+static int64_t instants_done(const pl_run *r)
+{
+    int64_t done = 0;
+    for (int i = 0; i < r->system->n_lists; i++) done += r->context->instants[i];
+    return done;
+}
+
+double pl_next_stop(const pl_run *r)
+{
+    double stop = INFINITY;
+    for (int i = 0; i < r->system->n_rates; i++) {
+        const double t = tick_time(r, i);
+        if (t < stop) stop = t;
+    }
+    const int64_t done = instants_done(r);
+    if (done < r->system->n_instants && r->system->instant_time[done] < stop)
+        stop = r->system->instant_time[done];
+    return stop;
+}
+
+/* Step 1 and 2 of an instant: listed instants pass; for the rates that hit, next becomes current. */
+static void settle(pl_run *r, double t)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    c->t = t;
+    for (int64_t done = instants_done(r); done < s->n_instants && s->instant_time[done] <= t; done++) {
+        c->h[s->instant_place[done]] += 1;
+        c->instants[s->instant_list[done]]++;
+    }
+    for (int i = 0; i < s->n_rates; i++) {
+        r->due[i] = tick_time(r, i) <= t;
+        if (!r->due[i]) continue;
+        c->ticks[i]++;
+        c->h[s->time_place[i]] = t;
+        c->h[s->count_place[i]] = (double)c->ticks[i];
+        for (int j = s->discrete_start[i]; j < s->discrete_start[i + 1]; j++)
+            c->h[s->discrete[j]] = c->next[s->discrete[j]];
+    }
+}
+
+/* Steps 3 and 4: output, external and update segments of the rates that hit, in schedule order. */
+static int segments(pl_run *r)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    r->a.t = c->t;
+    r->a.x = c->x;
+    for (; r->segment < s->n_segments; r->segment++) {
+        const int i = r->segment;
+        if (!r->due[s->segment_rate[i]]) continue;
+        r->model->segments[i](&r->a, r->out);
+        r->index = i;
+        if (s->segment_kind[i] == PL_EXTERNAL) {
+            r->segment++; /* the host writes what the block returns, then calls again */
+            return PL_CALL;
+        }
+        if (!all_finite(r->out, s->segment_size[i])) return PL_NOT_FINITE;
+        double *target = s->segment_kind[i] == PL_UPDATE ? c->next : c->h;
+        const int32_t *places = s->segment_writes + s->segment_start[i];
+        for (int j = 0; j < s->segment_size[i]; j++) target[places[j]] = r->out[j];
+    }
+    return PL_DONE;
+}
+
+/* --- log --------------------------------------------------------------------------------------------- */
+
+/* Log times strictly inside the step. */
+static int log_within(pl_run *r)
+{
+    pl_log *l = r->log;
+    if (l->every_step) return PL_DONE;
+    const double edge = r->t1 - SNAP * (fabs(r->t1) > 1.0 ? fabs(r->t1) : 1.0);
+    while (l->position < l->n_times && l->times[l->position] < edge) {
+        if (full(&l->log)) return PL_FULL;
+        const double t = l->times[l->position], inside = r->t0 > t ? r->t0 : t;
+        const double *x = r->context->x;
+        if (r->model->nx) {
+            pl_inside(r, inside, r->scratch);
+            x = r->scratch;
+        }
+        evaluate_signals(r, &l->log, inside, x);
+        keep(r, &l->log, t);
+        l->position++;
+    }
+    return PL_DONE;
+}
+
+static int log_falls(const pl_run *r, double t)
+{
+    const pl_log *l = r->log;
+    if (l->every_step) return 1;
+    return l->position < l->n_times && l->times[l->position] <= t + SNAP * (fabs(t) > 1.0 ? fabs(t) : 1.0);
+}
+
+/* Samples of the rates that hit, then the log, right-continuous. */
+static int log_ticks(pl_run *r)
+{
+    const double t = r->context->t;
+    const int both = log_falls(r, t); /* the log's signals contain those of every rate */
+    int known = 0;
+
+    for (int i = 0; i < r->system->n_rates; i++) {
+        pl_buffer *b = &r->log->ticks[i];
+        if (!r->due[i]) continue;
+        if (b->width) {
+            if (full(b)) {
+                r->index = i;
+                return PL_FULL_TICKS;
+            }
+            if (!known) evaluate_signals(r, both ? &r->log->log : b, t, r->context->x);
+            known = both;
+            keep(r, b, t);
+        }
+        r->due[i] = 0;
+    }
+    if (both && !known) evaluate_signals(r, &r->log->log, t, r->context->x);
+    return PL_DONE;
+}
+
+static int log_instant(pl_run *r)
+{
+    pl_log *l = r->log;
+    const double t = r->context->t;
+    if (l->every_step) {
+        if (full(&l->log)) return PL_FULL;
+        keep(r, &l->log, t);
+        return PL_DONE;
+    }
+    while (log_falls(r, t)) {
+        if (full(&l->log)) return PL_FULL;
+        keep(r, &l->log, l->times[l->position]);
+        l->position++;
+    }
+    return PL_DONE;
+}
+
+/* --- integration ------------------------------------------------------------------------------------- */
+
+static void put(pl_run *r, double t, const double *x)
+{
+    r->context->t = t;
+    if (x != r->context->x) memcpy(r->context->x, x, sizeof(double) * (size_t)r->model->nx);
+}
+
+/* A stretch without jumps, from the present to r->stop. */
+static void begin(pl_run *r)
+{
+    const pl_settings *s = r->settings;
+    pl_context *c = r->context;
+
+    r->begin = r->t0 = c->t;
+    r->arrived = 0;
+    r->i = 0;
+    if (r->model->nx == 0) return;
+    memcpy(r->x0, c->x, sizeof(double) * (size_t)r->model->nx);
+    if (s->method.adaptive) {
+        pl_derivative(r, r->t0, r->x0, r->k);
+        r->counters.evaluations++;
+        if (c->step <= 0.0) c->step = pl_first_step(r, r->t0, r->x0, r->k, r->stop);
+        return;
+    }
+    const double n = ceil((r->stop - r->t0) / s->step - 1e-9);
+    r->n = n > 1 ? (int64_t)n : 1;
+    r->h = (r->stop - r->t0) / (double)r->n;
+}
+
+static void fixed_step(pl_run *r)
+{
+    const pl_method *m = &r->settings->method;
+    const int lands = r->i == r->n - 1;
+
+    r->t1 = lands ? r->stop : r->begin + (double)(r->i + 1) * r->h;
+    r->model->step(&r->a, m, r->t0, r->h, r->x0, r->k, 0, r->trial, r->x1);
+    r->i++;
+    r->arrived = lands;
+    r->counters.steps++;
+    r->counters.evaluations += m->stages;
+}
+
+/* Try steps until one is accepted. */
+static int adaptive_step(pl_run *r)
+{
+    const pl_settings *s = r->settings;
+    pl_context *c = r->context;
+    const double t = r->t0, left = r->stop - t;
+
+    for (;;) {
+        const double wanted = s->max_step < c->step ? s->max_step : c->step;
+        const int lands = wanted >= left * (1 - 1e-12);
+        const double h = lands ? left : 2 * wanted > left ? left / 2 : wanted;
+        r->model->step(&r->a, &s->method, t, h, r->x0, r->k, 1, r->trial, r->x1);
+        r->counters.evaluations += s->method.stages - 1;
+        const pl_error e = pl_step_error(r, r->x0, r->x1, h);
+        if (e.error <= 1.0) {
+            pl_accept(r, h, wanted, e);
+            r->t1 = lands ? r->stop : t + h;
+            r->h = h;
+            r->arrived = !(r->t1 < r->stop);
+            return PL_DONE;
+        }
+        pl_reject(r, h, e);
+        if (c->step <= 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2)) {
+            r->index = e.worst;
+            r->value = e.error;
+            put(r, t, r->x0);
+            return PL_COLLAPSED;
+        }
+    }
+}
+
+static int step(pl_run *r)
+{
+    r->raw1 = r->x1;
+    r->end_known = 0;
+    r->corrected = 0;
+    if (!r->settings->method.adaptive) {
+        fixed_step(r);
+    } else {
+        const int reason = adaptive_step(r);
+        if (reason) return reason;
+    }
+    if (!all_finite(r->x1, r->model->nx)) {
+        put(r, r->t1, r->x1);
+        r->index = -1;
+        return PL_NOT_FINITE;
+    }
+    return PL_DONE;
+}
+
+/* The end of a step becomes the beginning of the next. */
+static void accept(pl_run *r)
+{
+    const pl_system *s = r->system;
+    const pl_method *m = &r->settings->method;
+    const size_t size = sizeof(double) * (size_t)r->model->nx;
+
+    r->last_good = r->t0 = r->t1;
+    double *old = r->x0;
+    r->x0 = r->x1;
+    r->x1 = old;
+    if (s->n_accepted) {
+        r->a.t = r->t1;
+        r->a.x = r->x0;
+        r->model->accepted(&r->a, r->out);
+        for (int i = 0; i < s->n_accepted; i++) r->context->h[s->accepted[i]] = r->out[i];
+    }
+    if (!m->adaptive || r->arrived) return;
+    if (r->corrected) {
+        pl_derivative(r, r->t0, r->x0, r->k);
+    } else {
+        memcpy(r->k, r->k + (size_t)(m->stages - 1) * (size_t)r->model->nx, size);
+    }
+}
+
+/* --- the whole --------------------------------------------------------------------------------------- */
+
+int pl_advance(pl_run *r, double until)
+{
+    pl_context *c = r->context;
+    int reason;
+
+    r->until = until;
+    prepare(r);
+    for (;;) {
+        switch (r->phase) {
+        case IDLE:
+            if (!c->started) {
+                c->started = 1;
+                r->phase = SETTLE;
+                r->stop = c->t;
+                break;
+            }
+            if (!(c->t < until)) return PL_DONE;
+            r->stop = pl_next_stop(r);
+            if (until < r->stop) r->stop = until;
+            r->phase = BEGIN;
+            break;
+        case BEGIN:
+            begin(r);
+            r->phase = STEP;
+            break;
+        case STEP:
+            if (r->cancel || r->budget <= 0) {
+                if (r->model->nx) put(r, r->t0, r->x0);
+                return r->cancel ? PL_CANCELLED : PL_PAUSE;
+            }
+            r->budget--;
+            if (r->model->nx) {
+                reason = step(r);
+                if (reason) return reason;
+            } else {
+                r->t1 = r->stop;
+                r->arrived = 1;
+            }
+            r->phase = WITHIN;
+            /* fall through */
+        case WITHIN:
+            reason = log_within(r);
+            if (reason) return reason;
+            if (!r->model->nx) {
+                r->phase = SETTLE;
+                break;
+            }
+            r->phase = ACCEPTED;
+            /* fall through */
+        case ACCEPTED:
+            if (r->log->every_step && r->t1 < r->stop) {
+                if (full(&r->log->log)) return PL_FULL;
+                evaluate_signals(r, &r->log->log, r->t1, r->x1);
+                keep(r, &r->log->log, r->t1);
+            }
+            accept(r);
+            r->phase = STEP;
+            if (!r->arrived) break;
+            put(r, r->stop, r->x0);
+            r->phase = SETTLE;
+            /* fall through */
+        case SETTLE:
+            settle(r, r->stop);
+            r->segment = 0;
+            r->phase = SEGMENTS;
+            /* fall through */
+        case SEGMENTS:
+            reason = segments(r);
+            if (reason) return reason;
+            r->phase = TICKS;
+            /* fall through */
+        case TICKS:
+            reason = log_ticks(r);
+            if (reason) return reason;
+            r->phase = LOG;
+            /* fall through */
+        case LOG:
+            reason = log_instant(r);
+            if (reason) return reason;
+            r->phase = IDLE;
+            break;
+        default:
+            return PL_DONE;
+        }
+    }
+}

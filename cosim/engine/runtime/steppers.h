@@ -1,0 +1,21 @@
+/* What a step needs besides its stages: error norm, step size control, the solution inside the step. */
+
+#ifndef PL_STEPPERS_H
+#define PL_STEPPERS_H
+
+#include "plantloop.h"
+
+typedef struct {
+    double error;  /* scaled, 1 is the tolerance */
+    int32_t worst; /* the state with the largest share */
+} pl_error;
+
+double pl_first_step(pl_run *r, double t, const double *x, const double *f0, double stop);
+pl_error pl_step_error(pl_run *r, const double *x, const double *x1, double h);
+void pl_accept(pl_run *r, double h, double wanted, pl_error e);
+void pl_reject(pl_run *r, double h, pl_error e);
+void pl_inside(pl_run *r, double t, double *x); /* the state at t in [t0, t1] */
+void pl_derivative(pl_run *r, double t, const double *x, double *f);
+int pl_project(pl_run *r);
+
+#endif

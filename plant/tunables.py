@@ -1,0 +1,111 @@
+"""Run-time parameters of a plant: every plain number of its bodies, forces and gravity.
+
+Zeros are structural, and so are positions of markers, unless ``tunable=`` names them. Structural numbers
+shape the equations: constants fold into them, and changing one means building the plant again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+
+from blocks.block import Equations
+from blocks.errors import ModelError, near_miss
+from plant.elements import Body_Point, Body_Rigid, Constraint_Joint, Element, Model, Reference_Marker
+from plant.elements.element import attributes_of
+from plant.elements.kinds import Number, NumberOrExpression
+from plant.forces import FORCES
+from plant.names import slug
+
+BEARERS: tuple[type[Element], ...] = (Body_Rigid, Body_Point, *FORCES)
+"""Elements whose numbers are run-time parameters."""
+
+POSITION = ("pos_x", "pos_y", "pos_z")
+
+
+class Tunables:
+    """Numeric attributes as symbols, declared as parameters of a block when first asked for."""
+
+    def __init__(self, b: Equations, model: Model, tunable: Sequence[str]) -> None:
+        self._b, self._model, self._tunable = b, model, frozenset(tunable)
+        self._known: dict[str, ca.SX] = {}
+        labels = Counter(slug(e.label) for kind in BEARERS for e in model.all(kind))
+        self._unique = {name for name, count in labels.items() if name and count == 1}
+
+    def __call__(self, element: Element, attribute: str) -> Any:
+        """(1, 1) symbol of a number; 0.0 where it is a structural zero."""
+        value, name = getattr(element, attribute), parameter_name(element, attribute)
+        if not value and name not in self._tunable:
+            return 0.0
+        if name not in self._known:
+            short = slug(element.label)
+            aliases = (f"{short}.{attribute}",) if short in self._unique and type(element) in BEARERS else ()
+            self._known[name] = ca.SX(self._b.parameter(name, value or 0.0, aliases=aliases))
+        return self._known[name]
+
+    def shift(self, marker_id: int) -> ca.SX | None:
+        """(3, 1) shift of a marker along global axes in the design; None where its position is structural."""
+        if not any(name.startswith(f"{Reference_Marker.tag}/{marker_id}.") for name in self._tunable):
+            return None
+        marker = self._model.find(Reference_Marker, marker_id)
+        named = [name if parameter_name(marker, name) in self._tunable else "" for name in POSITION]
+        return ca.vertcat(*[self(marker, name) - getattr(marker, name) if name else 0.0 for name in named])
+
+
+def parameter_name(element: Element, attribute: str) -> str:
+    """Name of a number among the plant's parameters, ``Body_Rigid/7.mass`` or ``Force_Gravity.grav_z``."""
+    return f"{element.tag}/{element.id}.{attribute}" if element.id else f"{element.tag}.{attribute}"
+
+
+def check_tunable(model: Model, tunable: Sequence[str]) -> None:
+    """Refuse names of `tunable` that are no number of the model, or one that has to stay structural.
+
+    Raises
+    ------
+    ModelError    with the near miss
+    """
+    if isinstance(tunable, str):
+        raise ModelError(
+            f"tunable={tunable!r} is text, expected a list of names.", hint=f"Write [{tunable!r}]."
+        )
+    known = {
+        parameter_name(element, name)
+        for kind in BEARERS
+        for element in (*model.all(kind), model.gravity)
+        for name, attribute in attributes_of(type(element)).items()
+        if isinstance(attribute.kind, (Number, NumberOrExpression)) and not name.startswith(("v_ic", "w_ic"))
+    }
+    markers = {parameter_name(m, name): m for m in model.all(Reference_Marker) for name in POSITION}
+    for wanted in tunable:
+        if wanted in markers:
+            _check_marker(model, markers[wanted], wanted)
+        elif wanted not in known:
+            raise ModelError(
+                f"tunable names '{wanted}', which is no number of the model; "
+                f"{near_miss(wanted, known | set(markers))}",
+                value=wanted,
+            )
+
+
+def _check_marker(model: Model, marker: Reference_Marker, wanted: str) -> None:
+    """Positions that shape the mechanism itself stay structural."""
+    reason = ""
+    for joint in model.all(Constraint_Joint):
+        if marker.id in (joint.i_marker_id, joint.j_marker_id):
+            reason = f"it places {joint.where}"
+    bodies: list[Body_Rigid | Body_Point] = [*model.all(Body_Rigid), *model.all(Body_Point)]
+    for body in bodies:
+        if marker.id in (body.cg_id, getattr(body, "im_id", None)):
+            reason = f"it places the mass of {body.where}"
+    if marker.rm_id is not None or any(m.rm_id == marker.id for m in model.all(Reference_Marker)):
+        reason = "it is given relative to another marker, or another one relative to it"
+    if reason:
+        raise ModelError(
+            f"tunable names '{wanted}', but {reason}, which is not supported yet.",
+            path=marker.where,
+            value=wanted,
+            hint="Change the file and read it again.",
+        )
