@@ -236,12 +236,13 @@ class TraceCache:
                 return hit
         traced = trace(block, sizes, guess)
         roles = self._roles_of(traced)
-        entry = (guess, self._key(block, sizes, roles))
-        for others, found in known:
-            if others == roles:
-                found[entry] = traced
-                return traced
-        known.append((roles, {entry: traced}))
+        key = self._key(block, sizes, roles)
+        if not any(others == roles for others, _ in known):
+            known.append((roles, {}))
+        found = next(f for others, f in known if others == roles)
+        found[guess, key] = traced
+        if not traced.guessed:  # no size was guessed, so it is what `guess=None` gives as well
+            found[None, key] = traced
         return traced
 
     @staticmethod

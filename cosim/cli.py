@@ -6,9 +6,10 @@ message and exit code 1; a traceback is a bug.
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from cosim.result import Result
     from cosim.scenario import Scenario
     from cosim.system import System
+    from plant import Plant, Port
 
 INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
+PIPED_WIDTH = 160  # columns, where the answer does not go to a terminal
 REFRESH = 0.1  # s of wall time between two pictures of the progress bar
 
 app = typer.Typer(
@@ -168,43 +171,48 @@ def _model_info(path: Path, trust: bool) -> None:
     from plant import Plant
 
     plant = Plant.read(path, trust=trust)
-    _print(_sections(plant_sections(plant.info(), len(flatten(plant).p0))))
+    tunable = [("parameters", [f"{len(flatten(plant).p0)} tunable numbers"])]
+    _print(_sections([*_plant_sections(plant), *tunable, *_warnings(plant)]))
 
 
-def plant_sections(facts: dict[str, Any], parameters: int | None = None) -> Iterator[tuple[str, list[str]]]:
-    """Headings and lines about a plant, from `plant.Plant.info`."""
+def _plant_sections(plant: Plant) -> Iterator[tuple[str, list[str]]]:
+    """Headings and lines about a model."""
+    facts = plant.info()
+    counts = {tag: len(same) for tag, same in plant.model.elements.items()}
+    listed = ", ".join(f"{count} {tag}" for tag, count in counts.items())
     yield "model", [f"{facts['model']} ({facts['formulation']})"]
-    if "elements" in facts:
-        yield "elements", [f"{sum(facts['elements'].values())}: {_counted(facts['elements'])}"]
-    yield "bodies", [str(body) for body in facts["bodies"]]
-    yield (
-        "joints",
-        [
-            f"{j['name']}: {j['type'].lower()}, {', '.join(j['coordinates']) or 'fixed'}"
-            for j in facts["joints"]
-        ],
-    )
+    yield "elements", [f"{sum(counts.values())}: {listed}"]
+    yield "bodies", [_line_first(where, facts["file"]) for where in facts["bodies"]]
+    joints = [(j["name"], j["type"].lower(), ", ".join(j["coordinates"]) or "fixed") for j in facts["joints"]]
+    yield "joints", [f"{name}: {kind}, {coordinates}" for name, kind, coordinates in joints]
     yield "degrees of freedom", [str(facts["dof"])]
-    for side in ("inputs", "outputs"):
-        yield side, [_port_line(port) for port in facts[side]]
+    yield "inputs", [_port_line(port, "at the rate of what drives it") for port in facts["inputs"]]
+    yield "outputs", [_port_line(port, "continuous") for port in facts["outputs"]]
     yield "states", [f"{name} = {_numbers(value)}" for name, value in facts["states"].items()]
-    if parameters is not None:
-        yield "parameters", [f"{parameters} tunable numbers"]
-    yield "warnings", facts["warnings"] or ["none"]
 
 
-def _port_line(port: Any) -> str:
-    """One port of a plant: name, what its components are, and what it does between samples."""
-    variables = [f"variable {id}" for id in port.variables] or [f"request {port.id}"]
-    inside = ", ".join(
-        f"{label} ({variable})" if variable not in label else label
-        for label, variable in zip(port.labels, variables * (port.size // len(variables)), strict=True)
-    )
-    period = f"sampled every {port.sampling_period} s" if port.sampling_period else "rate of its driver"
-    offset = f" from {port.offset_time} s" if port.offset_time else ""
-    return (
-        f"{port.name} [{port.size}]: {inside}; {period}{offset}, hold order {port.hold_order} ({port.origin})"
-    )
+def _warnings(plant: Plant) -> list[tuple[str, list[str]]]:
+    return [("warnings", list(plant.warnings))]
+
+
+def _line_first(where: str, file: str | None) -> str:
+    """``line 25: Body_Rigid ...`` of a place in the file that is being described."""
+    name = Path(file).name if file else ""
+    return f"line {where.removeprefix(f'{name}:')}" if name and where.startswith(f"{name}:") else where
+
+
+def _port_line(port: Port, unsampled: str) -> str:
+    """One port of a plant: name, size, what its components are, and what it does between samples."""
+    element = f"id {port.id}"
+    if port.variables:
+        element += f", variable{'s' * (port.size > 1)} {', '.join(map(str, port.variables))}"
+    rate = f"every {port.sampling_period} s" if port.sampling_period else unsampled
+    if port.offset_time:
+        rate += f" from {port.offset_time} s"
+    hold = f", hold order {port.hold_order} ({port.origin})"
+    if not port.sampling_period and unsampled == "continuous":
+        hold = ""
+    return f"{port.name} [{port.size}]: {', '.join(port.labels)}; {element}; {rate}{hold}"
 
 
 def _scenario_info(path: Path, trust: bool) -> None:
@@ -215,10 +223,10 @@ def _scenario_info(path: Path, trust: bool) -> None:
     _say(scenario.name, about.description)
     plant = scenario.plant()
     system = scenario.system()
-    facts = system.info()
+    sections = [*_system_sections(scenario, system.info())]
     if plant is not None:
-        _print(_sections(plant_sections(plant.info())))
-    _print(_sections(_system_sections(scenario, facts)))
+        sections = [*_plant_sections(plant), *sections, *_warnings(plant)]
+    _print(_sections(sections))
 
 
 def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -304,7 +312,8 @@ def _complain(text: str) -> None:
 
 
 def _print(what: Any) -> None:
-    Console(soft_wrap=True, highlight=False).print(what)
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    Console(soft_wrap=True, highlight=False, width=width).print(what)
 
 
 def _table() -> Table:
@@ -314,16 +323,12 @@ def _table() -> Table:
     return table
 
 
-def _sections(sections: Iterator[tuple[str, list[str]]]) -> Table:
+def _sections(sections: Iterable[tuple[str, list[str]]]) -> Table:
     table = _table()
     for heading, lines in sections:
         for k, line in enumerate(lines or ["none"]):
             table.add_row(heading if k == 0 else "", Text(line))
     return table
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
 def _numbers(values: Any) -> str:

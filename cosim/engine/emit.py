@@ -193,14 +193,14 @@ def emit(name: str, function: ca.Function, scratch: Scratch) -> tuple[Emitted, E
             if v in used:
                 places[v] = scratch.constants
                 scratch.constants += 1
-    prepare = _Printer(f"{name}_prepare", graph, scratch, {}).print(early, [(c, v) for v, c in places.items()])
+    prepare = _Printer(f"{name}_prepare", graph, scratch, {}).print(
+        early, [(c, v) for v, c in places.items()]
+    )
     return _Printer(name, graph, scratch, places).print(late, graph.outputs), prepare
 
 
 def _parameters_only(graph: Graph) -> dict[int, bool]:
-    found = {
-        v: isinstance(leaf, Constant) or leaf.argument == PARAMETERS for v, leaf in graph.leaves.items()
-    }
+    found = {v: isinstance(leaf, Constant) or leaf.argument == PARAMETERS for v, leaf in graph.leaves.items()}
     for o in graph.operations:
         known = all(found[v] for v in o.operands)
         for v in o.results:

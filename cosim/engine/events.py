@@ -12,7 +12,7 @@ from cosim.engine.steppers import Step
 from cosim.result import Event
 
 if TYPE_CHECKING:
-    from cosim.engine.reference import Machine
+    from cosim.engine.machine import Machine
 
 THRESHOLD = 1e-10  # |g| up to this counts as on the threshold
 ROUNDS = 100

@@ -18,7 +18,8 @@ from cosim.result import Event, Ticks
 from cosim.system import Signal, System
 
 if TYPE_CHECKING:
-    from cosim.engine.reference import Bound, Machine
+    from cosim.engine.bound import Bound
+    from cosim.engine.machine import Machine
 
 SNAP = 1e-12  # relative; a log time this close to a stop is that stop (0.15000000000000002 is 0.15)
 

@@ -112,5 +112,10 @@ def _check_files(tables: Tables, place: Place) -> None:
         if plot.file in taken:
             place.at("plots", k, "file").complain(f'"{plot.file}" is written twice; rename one.')
         taken.add(plot.file)
+        if plot.labels and len(plot.labels) != len(plot.signals):
+            count, expected = len(plot.labels), len(plot.signals)
+            place.at("plots", k, "labels").complain(
+                f"{count} labels for {expected} signals; give one for each."
+            )
         if plot.time is not None and plot.time[0] >= tables.run.until:
             place.at("plots", k, "time").complain(f"begins at {plot.time[0]:g} s, when the run is over.")

@@ -75,6 +75,10 @@ def draw(plot: Plot, result: Result, path: Path) -> None:
     from cosim.result_plot import save_figure
 
     figure = result.plot(*plot.signals, title=plot.title)
+    for axes, label in zip(figure.axes, plot.labels, strict=False):
+        axes.set_title(label, loc="left")
+        if (legend := axes.get_legend()) is not None and len(axes.lines) == 1:
+            legend.remove()
     if plot.time is not None:
         figure.axes[0].set_xlim(*plot.time)  # the rows share their time axis
     save_figure(figure, path)

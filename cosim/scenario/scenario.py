@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from blocks.errors import PlantloopError, ScenarioError, SimulationError, WiringError, near_miss
@@ -69,6 +70,7 @@ class Scenario:
                 continue
             try:
                 plant = plant.with_port(port, **{k: v for k, v in given.items() if v is not None})
+                plant = _told_by(plant, port, self.source.path.name)
             except PlantloopError as error:
                 place.at(port).complain(str(error))
         place.refuse()
@@ -233,6 +235,13 @@ class Scenario:
         }
         settings["scenario"] = Setting(str(self.source.path), self.tables.scenario.description or "file")
         return replace(result, settings=settings)
+
+
+def _told_by(plant: Plant, port: str, file: str) -> Plant:
+    """The plant, one of whose ports says that its hold comes from a file."""
+    side = "inputs" if port in plant.inputs else "outputs"
+    ports = getattr(plant, side)
+    return replace(plant, **{side: MappingProxyType({**ports, port: replace(ports[port], origin=file)})})
 
 
 def signal_of(system: System, name: str) -> str:

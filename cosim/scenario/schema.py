@@ -154,6 +154,7 @@ class Plot:
     file: str = key(file_name(*PICTURES))
     signals: tuple[str, ...] = key(list_of(text))
     title: str | None = key(text, default=None)
+    labels: tuple[str, ...] = key(list_of(text), default=())  # over the rows, instead of the signals' names
     time: tuple[float, float] | None = key(interval, default=None)  # s, the part of the run to show
 
 

@@ -161,6 +161,7 @@ typedef struct {
 } pl_run;
 
 PL_EXPORT int pl_abi(void);
+PL_EXPORT size_t pl_size_of_run(void);           /* so that a host can check its own declaration */
 PL_EXPORT size_t pl_room(const pl_model *m, const pl_system *s); /* bytes pl_begin needs, aligned to 16 */
 PL_EXPORT void pl_begin(pl_run *r, void *room);  /* lay out the private arrays in host memory */
 PL_EXPORT int pl_advance(pl_run *r, double until);

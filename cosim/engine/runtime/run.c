@@ -15,6 +15,8 @@ static const double SNAP = 1e-12; /* relative; a log time this close to a stop i
 
 int pl_abi(void) { return PL_ABI; }
 
+size_t pl_size_of_run(void) { return sizeof(pl_run); }
+
 /* --- memory ------------------------------------------------------------------------------------------ */
 
 static size_t padded(size_t n) { return (n + 7) / 8 * 8; }

@@ -1,0 +1,168 @@
+"""The structures of runtime/plantloop.h as ctypes, field by field, and the runtime's functions."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, Structure, c_double, c_int32, c_int64, c_longlong, c_size_t, c_void_p
+from typing import Any
+
+import numpy as np
+
+from cosim.engine.tableau import Tableau
+
+ABI = 1
+STAGES = 8
+
+OUTPUT, UPDATE, EXTERNAL = 0, 1, 2  # kinds of segments
+DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED = range(8)
+
+
+class Arguments(Structure):
+    """pl_args."""
+
+    _fields_ = [("t", c_double), *[(n, c_void_p) for n in ("x", "h", "w", "p", "c", "v", "iv")]]
+
+
+class Row(Structure):
+    """pl_row."""
+
+    _fields_ = [("count", c_int32), ("place", c_int32 * STAGES), ("weight", c_double * STAGES)]
+
+    @staticmethod
+    def of(weights: tuple[float, ...]) -> Row:
+        """A row of a tableau without its zeros."""
+        row = Row()
+        for j, weight in enumerate(weights):
+            if weight != 0.0:
+                row.place[row.count], row.weight[row.count] = j, weight
+                row.count += 1
+        return row
+
+
+class Method(Structure):
+    """pl_method."""
+
+    _fields_ = [
+        ("stages", c_int32), ("order", c_int32), ("adaptive", c_int32), ("c", c_double * STAGES),
+        ("a", Row * STAGES), ("b", Row), ("error", Row), ("dense", Row),
+    ]  # fmt: skip
+
+    @staticmethod
+    def of(tableau: Tableau) -> Method:
+        """A tableau of tableau.py."""
+        m = Method(tableau.stages, tableau.order, tableau.adaptive)
+        for i in range(tableau.stages):
+            m.c[i], m.a[i] = tableau.c[i], Row.of(tableau.a[i])
+        m.b, m.error, m.dense = Row.of(tableau.b), Row.of(tableau.error), Row.of(tableau.dense)
+        return m
+
+
+class Model(Structure):
+    """pl_model."""
+
+    _fields_ = [
+        ("abi", c_int32), *[(n, c_int32) for n in ("nx", "nh", "nw", "np", "nc", "ny")],
+        ("nv", c_int64), ("niv", c_int64),
+        *[(n, c_void_p) for n in ("prepare", "derivative", "step", "accepted", "invariants", "segments")],
+        ("n_segments", c_int32), ("signals", c_void_p), ("n_pieces", c_int32),
+    ]  # fmt: skip
+
+
+TABLES = (
+    "first", "period", "time_place", "count_place", "discrete_start", "discrete", "segment_kind",
+    "segment_rate", "segment_start", "segment_writes", "segment_size", "instant_time", "instant_list",
+    "instant_place", "accepted", "nominal",
+)  # fmt: skip
+
+
+class Tables(Structure):
+    """pl_system."""
+
+    _fields_ = [
+        ("grid", c_int64),
+        *[(f"n_{n}", c_int32) for n in ("rates", "segments", "instants", "lists", "accepted", "invariants")],
+        *[(n, c_void_p) for n in TABLES],
+    ]
+
+
+class Settings(Structure):
+    """pl_settings."""
+
+    _fields_ = [("method", Method), *[(n, c_double) for n in ("step", "rtol", "atol", "max_step")]]
+
+
+class State(Structure):
+    """pl_context."""
+
+    _fields_ = [
+        *[(n, c_double) for n in ("t", "step", "error")],
+        *[(n, c_void_p) for n in ("x", "h", "w", "p", "next", "ticks", "instants")],
+        ("started", c_int32),
+    ]
+
+
+class Buffer(Structure):
+    """pl_buffer."""
+
+    _fields_ = [
+        ("rows", c_void_p), ("count", c_int64), ("capacity", c_int64), ("width", c_int32),
+        ("places", c_void_p), ("n_pieces", c_int32), ("pieces", c_void_p),
+    ]  # fmt: skip
+
+
+class LogState(Structure):
+    """pl_log."""
+
+    _fields_ = [
+        ("every_step", c_int32), ("times", c_void_p), ("n_times", c_int64), ("position", c_int64),
+        ("log", Buffer), ("ticks", POINTER(Buffer)),
+    ]  # fmt: skip
+
+
+class Counts(Structure):
+    """pl_counters."""
+
+    _fields_ = [
+        *[(n, c_int64) for n in ("steps", "rejected", "evaluations")], ("limited_by", c_void_p),
+    ]  # fmt: skip
+
+
+class Run(Structure):
+    """pl_run."""
+
+    _fields_ = [
+        ("model", c_void_p), ("system", POINTER(Tables)), ("settings", POINTER(Settings)),
+        ("context", POINTER(State)), ("log", POINTER(LogState)), ("counters", Counts),
+        ("budget", c_int64), ("cancel", c_int32), ("index", c_int32), ("value", c_double),
+        ("last_good", c_double), ("out", POINTER(c_double)),
+        ("phase", c_int32), ("segment", c_int32), ("arrived", c_int32),
+        *[(n, c_double) for n in ("until", "stop", "begin", "h", "t0", "t1")],
+        ("n", c_int64), ("i", c_int64), ("corrected", c_int32), ("end_known", c_int32),
+        *[(n, c_void_p) for n in ("x0", "x1", "raw1", "k", "trial", "f1", "y", "seen", "c", "scratch")],
+        ("due", c_void_p), ("iv", POINTER(c_longlong)), ("a", Arguments),
+    ]  # fmt: skip
+
+
+def address(array: np.ndarray) -> int:
+    """Where the numbers of an array lie."""
+    return int(array.ctypes.data)
+
+
+def declare(library: Any) -> Any:
+    """Give the functions of the runtime their types; returns the library.
+
+    Raises
+    ------
+    OSError      it is not the runtime this file declares
+    """
+    library.pl_size_of_run.restype = c_size_t
+    if library.pl_abi() != ABI or library.pl_size_of_run() != ctypes.sizeof(Run):
+        raise OSError("the compiled runtime does not fit this version")
+    run = POINTER(Run)
+    library.pl_room.restype, library.pl_room.argtypes = c_size_t, [c_void_p, POINTER(Tables)]
+    library.pl_begin.restype, library.pl_begin.argtypes = None, [run, c_void_p]
+    library.pl_advance.restype, library.pl_advance.argtypes = ctypes.c_int, [run, c_double]
+    library.pl_reset.restype, library.pl_reset.argtypes = None, [run]
+    library.pl_next_stop.restype, library.pl_next_stop.argtypes = c_double, [run]
+    library.pl_signals.restype, library.pl_signals.argtypes = None, [run, POINTER(Buffer), c_void_p]
+    return library

@@ -1,0 +1,26 @@
+"""CasADi functions bound to fixed arrays."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+
+class Bound:
+    """A function of the system bound to fixed arrays: calling it costs no conversions."""
+
+    def __init__(self, function: ca.Function, arguments: list[np.ndarray]) -> None:
+        self.outputs = [np.zeros(function.nnz_out(k)) for k in range(function.n_out())]
+        self._buffer, self._evaluate = function.buffer()
+        for k, array in enumerate(arguments):
+            if array.size:
+                self._buffer.set_arg(k, memoryview(array))  # type: ignore[call-arg, arg-type]
+        for k, array in enumerate(self.outputs):
+            if array.size:
+                self._buffer.set_res(k, memoryview(array))  # type: ignore[call-arg, arg-type]
+        self._arguments = arguments  # the buffer only holds pointers
+
+    def __call__(self) -> np.ndarray:
+        """Evaluate; returns the first output, overwritten by the next call."""
+        self._evaluate()
+        return self.outputs[0]

@@ -1,0 +1,233 @@
+"""Compiled libraries kept on disk: found by the hash of all that went into them.
+
+An entry is a folder named by its key with the library and ``entry.json``, which holds the library's checksum
+and what the builder noted. Entries are made in a folder of their own and renamed into place, so processes
+never see half of one; whoever comes second takes the first one's. A damaged entry is made anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blocks.errors import PlantloopError
+
+LIMIT = 512 * 2**20  # bytes; beyond, the entries not used for longest go
+LEFTOVER = 24 * 3600  # s; unfinished folders of processes that were killed go after this time
+SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+LIBRARY, NOTE = f"library{SUFFIX}", "entry.json"
+
+
+class CacheError(PlantloopError):
+    """Compiled code cannot be stored."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A compiled library and what its builder noted about it."""
+
+    library: Path
+    note: dict[str, Any]
+
+
+def folder() -> Path:
+    """Where entries are kept: $PLANTLOOP_CACHE, or a folder "plantloop" where the system keeps caches."""
+    chosen = os.environ.get("PLANTLOOP_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+        return Path(base) / "plantloop" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "plantloop"
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "plantloop"
+
+
+def get(key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
+    """The entry of a key; ``build(folder)`` makes the library ``folder/LIBRARY`` and returns a note.
+
+    Where the cache cannot be written the library is built in a temporary folder of this process.
+
+    Raises
+    ------
+    CacheError      there is no room on disk for it
+    """
+    place = folder() / key
+    found = _read(place)
+    if found is not None:
+        with contextlib.suppress(OSError):
+            os.utime(place / NOTE)  # last use
+        return found
+    home = _writable()
+    found = _read(home / key)
+    if found is not None:
+        return found
+    making = home / f"making-{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        making.mkdir(parents=True)
+        note = build(making)
+        library = making / LIBRARY
+        entry = {"checksum": _checksum(library), "note": note}
+        (making / NOTE).write_text(json.dumps(entry))
+        for other in making.iterdir():
+            if other.name not in (LIBRARY, NOTE) and other.suffix != ".c":
+                other.unlink()
+        return _settle(making, home / key)
+    except OSError as error:
+        shutil.rmtree(making, ignore_errors=True)
+        why = "the disk is full" if error.errno == errno.ENOSPC else str(error)
+        raise CacheError(
+            f"compiled code cannot be stored in {home}: {why}.",
+            path=str(home),
+            hint="Free some space, or choose another folder in $PLANTLOOP_CACHE.",
+        ) from error
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+
+
+def _settle(making: Path, place: Path) -> Entry:
+    """Rename a finished folder into place; a sound one that is there already wins, a damaged one goes."""
+    for _ in range(3):
+        try:
+            os.rename(making, place)
+            break
+        except OSError:
+            found = _read(place)
+            if found is not None:
+                shutil.rmtree(making, ignore_errors=True)
+                return found
+            old = place.with_name(f"making-old-{secrets.token_hex(4)}")
+            with contextlib.suppress(OSError):
+                os.rename(place, old)
+            _remove(old)
+    else:
+        place = making  # somebody keeps a damaged entry there: use our own for this process
+    _bound(place)
+    found = _read(place)
+    if found is None:
+        raise OSError(errno.EIO, f"{place} cannot be read back")
+    return found
+
+
+def _read(place: Path) -> Entry | None:
+    """An entry, None where there is none or it is damaged."""
+    try:
+        entry = json.loads((place / NOTE).read_text())
+        if entry["checksum"] != _checksum(place / LIBRARY):
+            return None
+        return Entry(place / LIBRARY, dict(entry["note"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+_temporary: list[tempfile.TemporaryDirectory[str]] = []  # removed when the process ends
+
+
+def _writable() -> Path:
+    """The cache folder, or a temporary one if it cannot be written."""
+    home = folder()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        probe = home / f"making-probe-{os.getpid()}-{secrets.token_hex(4)}"
+        probe.mkdir()
+        probe.rmdir()
+        return home
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise CacheError(
+                f"compiled code cannot be stored in {home}: the disk is full.",
+                path=str(home),
+                hint="Free some space, or choose another folder in $PLANTLOOP_CACHE.",
+            ) from error
+        if not _temporary:
+            import warnings
+
+            warnings.warn(
+                f"the cache folder {home} cannot be written ({error.strerror}); compiled code is kept for this "
+                "process only. Choose another folder in $PLANTLOOP_CACHE.",
+                stacklevel=2,
+            )
+            _temporary.append(tempfile.TemporaryDirectory(prefix="plantloop-"))
+        return Path(_temporary[0].name)
+
+
+# --- size -----------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Content:
+    """What is in the cache."""
+
+    folder: Path
+    entries: int
+    size: int  # bytes
+
+
+def info() -> Content:
+    """Number and size of the entries."""
+    found = _entries()
+    return Content(folder(), len(found), sum(size for _, size, _ in found))
+
+
+def clear() -> Content:
+    """Remove all entries; returns what there was."""
+    before = info()
+    for place, _, _ in _entries():
+        _remove(place)
+    with contextlib.suppress(OSError):
+        for place in folder().glob("making-*"):
+            _remove(place)
+    return before
+
+
+def _entries() -> list[tuple[Path, int, float]]:
+    """(folder, bytes, last use) of all entries; nothing else in the folder is ours."""
+    found = []
+    with contextlib.suppress(OSError):
+        for place in folder().iterdir():
+            with contextlib.suppress(OSError):
+                used = (place / NOTE).stat().st_mtime
+                found.append((place, sum(f.stat().st_size for f in place.iterdir()), used))
+    return found
+
+
+def _bound(keep: Path) -> None:
+    """Remove what was not used for longest, and what killed processes left behind."""
+    entries = sorted(_entries(), key=lambda e: e[2])
+    total = sum(size for _, size, _ in entries)
+    for place, size, _ in entries:
+        if total <= LIMIT:
+            break
+        if place != keep:
+            _remove(place)
+            total -= size
+    with contextlib.suppress(OSError):
+        for place in folder().glob("making-*"):
+            with contextlib.suppress(OSError):
+                if time.time() - place.stat().st_mtime > LEFTOVER:
+                    _remove(place)
+
+
+def _remove(place: Path) -> None:
+    """Remove a folder of ours: only files an entry consists of, never what somebody else put there."""
+    with contextlib.suppress(OSError):
+        for f in place.iterdir():
+            if f.suffix in (".c", ".o", ".h", SUFFIX, ".json"):
+                f.unlink()
+        place.rmdir()

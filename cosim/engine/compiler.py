@@ -1,0 +1,119 @@
+"""Find a C compiler and run it on several files at once."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from blocks.errors import PlantloopError
+
+CANDIDATES = ("cc", "gcc", "clang")
+# No contraction and no reassociation: both engines give the same bits. pow stays a call of the library, as
+# in CasADi's virtual machine; errno is not read by anyone.
+FLAGS = (
+    "-std=c99",
+    "-fPIC",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-builtin-pow",
+    "-fvisibility=hidden",
+)
+HOW_TO_GET_ONE = (
+    "Install gcc or clang, or `pip install plantloop[cc]`, or set $CC, for the fast native engine."
+)
+
+
+class CompilerError(PlantloopError):
+    """No C compiler, or it failed."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler as a command.
+
+    command : words it is called with; identity : changes when the compiler does
+    """
+
+    command: tuple[str, ...]
+    identity: str
+
+    def compile(self, sources: Sequence[Path], optimise: Sequence[str]) -> list[Path]:
+        """Object files of C files, compiled side by side."""
+        objects = [s.with_suffix(".o") for s in sources]
+        jobs = [
+            (*self.command, *FLAGS, level, "-c", str(source), "-o", str(target))
+            for source, level, target in zip(sources, optimise, objects, strict=True)
+        ]
+        with ThreadPoolExecutor(_processors()) as pool:
+            for source, error in zip(sources, pool.map(_run, jobs), strict=True):
+                if error:
+                    raise CompilerError(
+                        f"the C compiler {' '.join(self.command)} failed on {source}:\n{error}",
+                        path=str(source),
+                        hint="Use engine='reference', or another compiler in $CC.",
+                    )
+        return objects
+
+    def link(self, objects: Sequence[Path], library: Path) -> None:
+        """One shared library of object files."""
+        error = _run((*self.command, "-shared", "-o", str(library), *map(str, objects), "-lm"))
+        if error:
+            raise CompilerError(f"the C compiler {' '.join(self.command)} cannot link {library}:\n{error}")
+
+
+def find() -> Compiler:
+    """The compiler in $CC, else cc, gcc, clang, else the one of the Python package ziglang.
+
+    Raises
+    ------
+    CompilerError     none of them is there
+    """
+    wanted = os.environ.get("CC", "").strip()
+    if wanted:
+        words = shlex.split(wanted)
+        path = shutil.which(words[0])
+        if path is None:
+            raise CompilerError(f"$CC names '{wanted}', which is no program on this machine.")
+        return Compiler((path, *words[1:]), _identity(path, *words[1:]))
+    for name in CANDIDATES:
+        path = shutil.which(name)
+        if path is not None:
+            return Compiler((path,), _identity(path))
+    zig = importlib.util.find_spec("ziglang")
+    if zig is not None and zig.origin is not None:
+        return Compiler((sys.executable, "-m", "ziglang", "cc"), _identity(zig.origin))
+    raise CompilerError("no C compiler found ($CC, cc, gcc, clang, ziglang).", hint=HOW_TO_GET_ONE)
+
+
+def _identity(path: str, *words: str) -> str:
+    """Fingerprint of a compiler without starting it: its file, its words, the flags."""
+    real = Path(path).resolve()
+    found = real.stat()
+    text = repr((str(real), found.st_size, found.st_mtime_ns, words, FLAGS))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _run(command: Sequence[str]) -> str:
+    """Run a command; its complaints if it fails, else nothing."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}")[:4000]
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1

@@ -1,0 +1,314 @@
+"""A system with a context in readable Python over CasADi's virtual machine: evaluate, integrate, tick.
+
+The rules of an instant are those of ARCHITECTURE.md, "What happens at a tick"; the numbers in the comments
+of `Machine.tick` are its steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.errors import PlantloopError, SimulationError
+from cosim.context import Context
+from cosim.engine.bound import Bound
+from cosim.engine.diagnose import explain
+from cosim.engine.draws import draw, stream
+from cosim.engine.engine import Counters, SolverSettings
+from cosim.engine.events import Events
+from cosim.engine.steppers import AdaptiveMemory, AdaptiveStepper, FixedStepper, Step, Stepper
+from cosim.engine.tableau import tableau
+from cosim.engine.unknowns import Unknowns
+from cosim.system import Segment, System
+
+
+class Machine:
+    """A system with a context: evaluates, integrates, ticks.
+
+    The listener is told of every accepted step and every instant; it logs.
+    """
+
+    def __init__(
+        self, system: System, settings: SolverSettings, context: Context, counters: Counters | None = None
+    ) -> None:
+        self.system, self.settings, self.context = system, settings, context
+        self.counters = counters or Counters()
+        c = context
+        self.time = np.zeros(1)
+        self.trial = c.x.copy()
+        inner = [self.time, self.trial, c.h, c.w, c.p]
+        self.outer = [self.time, c.x, c.h, c.w, c.p]
+        self._derivative = Bound(system.function("derivative", lambda: [system.derivative]), inner)
+        self._segments = [
+            (s, Bound(system.function(f"segment{k}", lambda s=s: [s.expression]), self.outer))  # type: ignore[misc]
+            for k, s in enumerate(system.schedule)
+        ]
+        self._accepted = self.bind("accepted", lambda: [system.accepted[0]])
+        self._accepted_places = system.accepted[1]
+        self._projection = self._bind_projection() if system.invariants.numel() else None
+        grid = system.grid
+        self._grid = grid
+        self._first = [int(r.offset * grid) for r in system.rates]
+        self._period = [int(r.period * grid) for r in system.rates]
+        self._discrete = self._discrete_places()
+        self._instants = sorted(
+            (float(t), name, int(slot.index[0]))
+            for name, slot in system.held.items()
+            if slot.kind == "instants"
+            for t in slot.times
+        )
+        self.stopped = ""  # message of the stop event that ended the run
+        self.unknowns = Unknowns(self, inner, self.outer)
+        self._substreams = {d.name: stream(d.name) for d in system.draws}
+        self.events = Events(self)
+        self.memory = AdaptiveMemory(c.step, c.error)
+        self.stepper = self._make_stepper()
+        self.time_of_last_good = 0.0
+
+    # --- building --------------------------------------------------------------------------------
+    def bind(self, name: str, make: Callable[[], list[ca.SX]]) -> Bound:
+        """Bind a function of the system to the context."""
+        return Bound(self.system.function(name, make), self.outer)
+
+    def _make_stepper(self) -> Stepper:
+        s, method = self.settings, tableau(self.settings.solver)
+        if not method.adaptive:
+            return FixedStepper(self.derivative, self.counters, method, s.step)
+        states = self.system.states.values()
+        nominal = [np.full(slot.size, slot.memory.nominal) for slot in states if slot.memory]
+        atol = s.atol * np.concatenate([np.zeros(0), *nominal])
+        return AdaptiveStepper(
+            self.derivative,
+            self.counters,
+            method,
+            s.rtol,
+            atol,
+            s.max_step,
+            self.memory,
+            self.system.state_name,
+        )
+
+    def _discrete_places(self) -> list[np.ndarray]:
+        places: dict[int, list[np.ndarray]] = defaultdict(list)
+        for slot in self.system.held.values():
+            if slot.kind == "discrete" and slot.rate is not None:
+                places[slot.rate].append(slot.index)
+        empty = np.zeros(0, dtype=int)
+        return [np.concatenate([empty, *places[k]]) for k in range(len(self.system.rates))]
+
+    def _bind_projection(self) -> Bound:
+        s = self.system
+        return self.bind("invariants", lambda: [s.invariants, ca.densify(ca.jacobian(s.invariants, s.x))])
+
+    # --- evaluation ------------------------------------------------------------------------------
+    def derivative(self, t: float, x: np.ndarray) -> np.ndarray:
+        """x' at (t, x) with everything held as it is; a new array."""
+        self.time[0] = t
+        self.trial[:] = x
+        self.unknowns.find(t, at_trial=True)
+        return self._derivative().copy()
+
+    def fresh(self) -> None:
+        """Bring w up to date with the time and states that bound functions see."""
+        self.unknowns.find(float(self.time[0]), at_trial=False)
+
+    def put(self, t: float, x: np.ndarray | None = None) -> None:
+        """Set the time (and continuous states) that bound functions see."""
+        self.time[0] = t
+        self.context.t = t
+        if x is not None:
+            self.context.x[:] = x
+
+    # --- time ------------------------------------------------------------------------------------
+    def next_stop(self) -> float:
+        """Time of the next tick or listed instant [s]; inf if there is none."""
+        position = min(self._tick_positions(), default=None)
+        stop = math.inf if position is None else position / self._grid
+        done = sum(self.context.instants.values())
+        if done < len(self._instants):
+            stop = min(stop, self._instants[done][0])
+        stops = self.context.stops
+        while stops and stops[0] <= self.context.t:
+            stops.pop(0)
+        return min(stop, stops[0]) if stops else stop
+
+    def _tick_positions(self) -> list[int]:
+        return [
+            first + k * period
+            for first, k, period in zip(self._first, self.context.ticks, self._period, strict=True)
+        ]
+
+    def settle(self, t: float) -> list[int]:
+        """Everything that happens at instant t itself; returns the rates that ticked."""
+        self.put(t)
+        self._pass_instants(t)
+        self.fresh()
+        due = [k for k, n in enumerate(self._tick_positions()) if n / self._grid <= t]
+        if due:
+            self.tick(t, due)
+        return due
+
+    def _pass_instants(self, t: float) -> None:
+        done = sum(self.context.instants.values())
+        while done < len(self._instants) and self._instants[done][0] <= t:
+            _, name, place = self._instants[done]
+            self.context.h[place] += 1
+            self.context.instants[name] += 1
+            done += 1
+
+    def tick(self, t: float, due: list[int]) -> None:
+        """One instant at which the rates `due` hit."""
+        c = self.context
+        for k in due:  # 2. next becomes current
+            time_place, count_place, fresh_place = self.system.tick_slots[k]
+            c.ticks[k] += 1
+            c.h[time_place] = t
+            c.h[count_place] = c.ticks[k]
+            c.h[fresh_place] += 1
+            c.h[self._discrete[k]] = c.next[self._discrete[k]]
+        self._draw(due)
+        hits = set(due)
+        for k, (segment, function) in enumerate(self._segments):  # 3. output phase, then 4. update phase
+            if segment.rate in hits:
+                self.fresh()
+                if segment.kind == "solve":
+                    self.unknowns.solve_tick(k, segment, t)
+                else:
+                    self._run(segment, function, t)
+
+    def _draw(self, due: list[int]) -> None:
+        c = self.context
+        for d in self.system.draws:
+            if d.rate in due:
+                substream, size = self._substreams[d.name], len(d.places)
+                c.h[d.places] = draw(d.distribution, size, self.settings.seed, substream, c.ticks[d.rate])
+
+    def _run(self, segment: Segment, function: Bound, t: float) -> None:
+        target = self.context.next if segment.kind == "update" else self.context.h
+        value = function()
+        if segment.external is not None:
+            value = self._call(segment, value.copy(), t)
+        if not np.isfinite(value).all():
+            raise self.non_finite(t, segment.names)
+        target[segment.writes] = value
+
+    def _call(self, segment: Segment, argument: np.ndarray, t: float) -> np.ndarray:
+        """Call an opaque block; what goes wrong inside is told with its path."""
+        assert segment.external is not None  # checked by the caller
+        path = segment.path
+        try:
+            value = np.ravel(np.asarray(segment.external.function(t, argument), dtype=float))
+        except PlantloopError:
+            raise
+        except Exception as error:  # a user's function may raise anything
+            raise SimulationError(
+                f"the function of block '{path}' raised {type(error).__name__} at t={t:.9g} s: {error}.",
+                path=path,
+                time=t,
+            ) from error
+        if value.size != len(segment.writes):
+            raise SimulationError(
+                f"the function of block '{path}' returned {value.size} values at t={t:.9g} s, expected "
+                f"{len(segment.writes)}.",
+                path=path,
+                time=t,
+                value=value,
+                hint="Return as many numbers as the block's size says.",
+            )
+        return value
+
+    def integrate(self, stop: float, listener: Callable[[Step], Any]) -> int | None:
+        """Advance the continuous states to exactly `stop`, or to the first zero crossing before it.
+
+        Returns
+        -------
+        event : int or None     the crossing that was met; the context stands just behind it
+        """
+        c = self.context
+        if not len(c.x):
+            step = Step(c.t, stop, c.x, c.x, lambda _: c.x)
+            return self._accept(step, listener)
+        self.stepper.limit = self.unknowns.longest_step()
+        self.memory.step, self.memory.error = c.step, c.error
+        for step in self.stepper.integrate(c.t, c.x.copy(), stop):
+            if not np.isfinite(step.x1).all():
+                self.put(step.t1, step.x1)
+                raise self.non_finite(step.t1, ())
+            if self._projection is not None:
+                self._project(step)
+            c.step, c.error = self.memory.step, self.memory.error
+            met = self._accept(step, listener)
+            if met is not None:
+                return met
+            self.stepper.limit = self.unknowns.longest_step()
+        return None
+
+    def _accept(self, step: Step, listener: Callable[[Step], Any]) -> int | None:
+        """Take a step over, up to the first crossing in it."""
+        met = None
+        if self.events and (found := self.events.locate(step)) is not None:
+            time, met = found
+            if time < step.t1:
+                step = Step(step.t0, time, step.x0, step.inside(time), step.inside)
+        listener(step)
+        self.unknowns.remember(step)
+        self.put(step.t1, step.x1)
+        self.time_of_last_good = step.t1
+        self.fresh()
+        self.unknowns.accept()
+        self._refresh_accepted()
+        return met
+
+    def _refresh_accepted(self) -> None:
+        if len(self._accepted_places):
+            value = self._accepted()
+            if not np.isfinite(value).all():
+                raise self.non_finite(self.context.t, ())
+            self.context.h[self._accepted_places] = value
+
+    def begin(self) -> None:
+        """Before the first instant: modes that depend on where the run starts."""
+        expression, places = self.system.starting
+        if len(places):
+            start = self.bind("starting", lambda: [expression])
+            for _ in range(2):  # one may depend on another
+                self.fresh()
+                self.context.h[places] = start()
+
+    def after_event(self) -> None:
+        """Resets were applied: holds and step size control start anew, invariants and loops hold again."""
+        c = self.context
+        for *_, fresh_place in self.system.tick_slots:
+            c.h[fresh_place] = min(c.h[fresh_place], 1.0)
+        c.step, c.error = 0.0, 1e-4
+        self.put(c.t, c.x)
+        if self._projection is not None:
+            step = Step(c.t, c.t, c.x, c.x.copy(), lambda _: c.x)
+            self._project(step)
+            c.x[:] = step.x1
+        self.fresh()
+        self.unknowns.accept()
+        self._refresh_accepted()
+
+    def _project(self, step: Step) -> None:
+        """Move the end of a step onto the invariants: least change, Gauss-Newton, at most five rounds."""
+        projection = self._projection
+        assert projection is not None  # checked by the caller
+        for _ in range(5):
+            self.put(step.t1, step.x1)
+            residual = projection()
+            if np.abs(residual).max() <= 1e-14:
+                return
+            jacobian = projection.outputs[1].reshape(len(step.x1), len(residual)).T
+            correction = np.linalg.lstsq(jacobian, residual, rcond=None)[0]
+            step.x1 = step.x1 - correction
+            step.corrected = True
+
+    def non_finite(self, t: float, names: tuple[str, ...]) -> SimulationError:
+        """The error that names the block, the signal and the first bad term."""
+        return explain(self.system, self.outer, t, self.time_of_last_good, names)
