@@ -112,13 +112,17 @@ class Equations:
         offset: Rate = 0,
         initial: Any = 0.0,
         labels: Sequence[str] = (),
+        auxiliary: bool = False,
     ) -> None:
-        """Output port. With `sample` it is refreshed at its ticks and held in between, else continuous."""
+        """Output port. With `sample` it is refreshed at its ticks and held in between, else continuous.
+
+        An `auxiliary` output is only there to be looked at, and no part of the block's linear model.
+        """
         self._unique(name, self._outputs, "output")
         value = column(expression)
         if sample is not None:
             value = column(self.sampled(value, sample, offset, initial, name=f"{name}@sampled"))
-        self._outputs[name] = Output(name, value, tuple(labels))
+        self._outputs[name] = Output(name, value, tuple(labels), auxiliary)
 
     # --- numbers ----------------------------------------------------------------------------------
     def parameters(self, **values: Any) -> list[Array]:

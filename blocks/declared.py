@@ -47,11 +47,15 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """Output port: its value as an expression, and a label for each component (may be empty)."""
+    """Output port: its value as an expression, and a label for each component (may be empty).
+
+    An `auxiliary` output is there to be looked at: it is logged, but no part of the block's linear model.
+    """
 
     name: str
     expression: ca.SX
     labels: tuple[str, ...]
+    auxiliary: bool = False
 
     @property
     def size(self) -> int:

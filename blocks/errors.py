@@ -36,7 +36,8 @@ class PlantloopError(Exception):
         value: object = None,
         hint: str | None = None,
     ) -> None:
-        super().__init__(f"{message} {hint}" if hint else message)
+        gap = "" if message.endswith("\n") else " "
+        super().__init__(f"{message}{gap}{hint}" if hint else message)
         self.path, self.port, self.time, self.value, self.hint = path, port, time, value, hint
         self.result: Any = None  # a cosim.Result; typed loosely because blocks may not import cosim
 
@@ -53,6 +54,10 @@ class WiringError(PlantloopError):
         count = len(self.problems)
         head = "" if count == 1 else f"{count} problems in the diagram:\n- "
         super().__init__(head + "\n- ".join(self.problems), **fields)
+
+    def __reduce__(self) -> Any:
+        """Pickle by the problems: the message is made of them."""
+        return type(self), (self.problems,), self.__dict__
 
 
 class AlgebraicLoopError(PlantloopError):

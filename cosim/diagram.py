@@ -199,7 +199,7 @@ class Diagram:
                 ],
                 path=str(ref),
             )
-        return ref
+        return self[ref.node][ref.port]  # a reference made by hand may name a block that is not there
 
     def _contains(self, other: Diagram) -> bool:
         inside = [b for _, b in self._graph.nodes(data="block") if isinstance(b, Diagram)]

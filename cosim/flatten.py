@@ -65,7 +65,8 @@ def around(block: Block, name: str = "block") -> Diagram:
     for i in probe.inputs:
         d.connect(d.inport(i.name, i.size), node[i.name])
     for o in probe.outputs:
-        d.outport(o.name, node[o.name])
+        if not o.auxiliary:
+            d.outport(o.name, node[o.name])
     return d
 
 

@@ -51,6 +51,9 @@ class Dependencies:
         self.solved: list[list[Node]] = []  # memories that depend on themselves at a tick, loop by loop
         self.split: set[tuple[str, str, str]] = set()
         self.alone: set[Node] = set()  # memories of a cycle whose rates never meet: each its own segment
+        self.ordered = (
+            nx.DiGraph()
+        )  # what `order` obeyed: the graph without what never happens at one instant
         self._sizes: dict[tuple[str, str, str], int] = {}
         for inst in instances.values():
             for o in inst.traced.declared.outputs:
@@ -69,6 +72,7 @@ class Dependencies:
         AlgebraicLoopError     with every loop hop by hop
         """
         graph, cyclic = self._split_cycles()
+        self.ordered = graph
         if not cyclic:
             return list(nx.topological_sort(graph))
         loops = [c for c in cyclic if not self._expected(c) and self._coincides(graph.subgraph(c))]
@@ -78,10 +82,10 @@ class Dependencies:
                 hint="Break it with a delay or a sampled block, or allow it with solve_loops=True.",
             )
         harmless = [c for c in cyclic if c not in loops and not self._expected(c)]
-        relaxed = self._relaxed(graph, harmless)
+        self.ordered = self._relaxed(graph, harmless)
         for component in loops:
-            self._cut(relaxed, component)
-        return self._grouped(relaxed)
+            self._cut(self.ordered, component)
+        return self._grouped(self.ordered)
 
     def _split_cycles(self) -> tuple[nx.DiGraph, list[set[Node]]]:
         """The graph, and its cycles once every port in them is split into components."""
@@ -203,12 +207,22 @@ class Dependencies:
         return not nx.is_directed_acyclic_graph(self._meeting(cycle))
 
     def _relaxed(self, graph: nx.DiGraph, harmless: list[set[Node]]) -> nx.DiGraph:
-        """Order memories of a cycle of rates that never meet by who needs whom where both tick."""
+        """Order memories of a cycle of rates that never meet by who needs whom where both tick.
+
+        A memory then no longer follows the outputs of the cycle that it reads, but what they need from
+        outside the cycle.
+        """
         relaxed = graph.copy()
         for component in harmless:
-            meeting = self._meeting(graph.subgraph(component))
-            inner = [(n, m) for m in meeting for n in graph.predecessors(m) if n in component]
-            relaxed.remove_edges_from(inner)
+            cycle = graph.subgraph(component)
+            meeting = self._meeting(cycle)
+            for memory in meeting:
+                relaxed.remove_edges_from([(n, memory) for n in cycle.predecessors(memory)])
+                read = nx.ancestors(
+                    cycle.subgraph([n for n in cycle if n.kind != "m" or n == memory]), memory
+                )
+                outside = {n for r in read for n in graph.predecessors(r)} - component
+                relaxed.add_edges_from((n, memory) for n in outside)
             relaxed.add_edges_from(meeting.edges)
             self.alone.update(meeting)
         return relaxed
@@ -216,23 +230,32 @@ class Dependencies:
     # --- messages --------------------------------------------------------------------------------
     def _text(self, cycle: nx.DiGraph) -> str:
         """One loop hop by hop, each block output and the input it reaches."""
-        edges = nx.find_cycle(cycle)
-        nodes = [source for source, _ in edges]
+        nodes = self._loop(cycle)
         when = "at a tick" if any(n.kind == "m" for n in nodes) else "between ticks"
-        hops = []
-        for source, target in edges:
-            if source.kind == "y" and (source.path != target.path or target.kind == "y"):
-                port = self._port(source, target)
-                hops.append(f"  {source}  ->  {port}")
-                hops.append(f"  {port}  feeds through to  {target}")
-            elif target.kind == "y":
-                continue  # a sampled value shown at its block's output
-            else:
-                port = self._port(source, target)
-                hops.append(f"  {source}  ->  {port}")
-                hops.append(f"  {port}  is sampled by  {target}")
-        count = len({p for h in hops for p in _ends(h)})
-        return f"Algebraic loop {when} through {count} ports:\n" + "\n".join(hops)
+        first = next(k for k, n in enumerate(nodes) if n.kind == "y")
+        nodes = nodes[first:] + nodes[: first + 1]
+        hops, ports = [], set()
+        source, port = nodes[0], ""
+        for node in nodes[1:]:
+            port = port or self._port(source, node)
+            if node.kind == "y":  # a sampled value is seen where its block shows it
+                hops += [f"  {source}  ->  {port}", f"  {port}  feeds through to  {node}"]
+                ports |= {str(source), port}
+                source, port = node, ""
+        return f"Algebraic loop {when} through {len(ports)} ports:\n" + "\n".join(hops)
+
+    def _loop(self, cycle: nx.DiGraph) -> list[Node]:
+        """One closed walk, among those that are loops at one instant."""
+        outputs = cycle.subgraph([n for n in cycle if n.kind != "m"])
+        if not nx.is_directed_acyclic_graph(outputs):
+            return [source for source, _ in nx.find_cycle(outputs)]
+        walk: list[Node] = []
+        for source, target in nx.find_cycle(self._meeting(cycle)):
+            inner = cycle.subgraph([*outputs, source, target])
+            after = [n for n in inner.successors(source) if nx.has_path(inner, n, target)]
+            paths = [nx.shortest_path(inner, n, target) for n in after]
+            walk += [source, *min(paths, key=len)[:-1]]
+        return walk
 
     def _port(self, source: Node, target: Node) -> str:
         """Input of the target's block through which the source reaches it."""
@@ -247,10 +270,3 @@ class Dependencies:
 def _for_all(mask: np.ndarray, rows: int) -> np.ndarray:
     """What any component uses, for each of `rows` components."""
     return np.tile(np.any(mask, axis=0), (rows, 1))
-
-
-def _ends(hop: str) -> list[str]:
-    for word in ("  ->  ", "  feeds through to  ", "  is sampled by  "):
-        if word in hop:
-            return [part.strip() for part in hop.split(word)]
-    return []

@@ -109,7 +109,7 @@ class _Labels:
     def _before(self, group: list[Node]) -> _Label:
         label = NOTHING
         for node in group:
-            for needed in self.graph.predecessors(node):
+            for needed in self.dependencies.ordered.predecessors(node):
                 label = label.after(self.labels.get(needed, NOTHING))
         return label
 

@@ -6,13 +6,15 @@ and is run again when what drives it turns out wider.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 
 from blocks.errors import PlantloopError, WiringError, near_miss
 from blocks.trace import TraceCache, Traced
-from cosim.wiring import Port, Wiring
+from cosim.wiring import Port, Wiring, open_input
 
-ROUNDS = 50  # how often a block may be run again before the sizes are said to have no fixed point
+# Sizes are said to have no fixed point when a block was run again so often, or a signal grew so much.
+ROUNDS = 50
+GROWTH = 1000
 
 
 def resolve_sizes(wiring: Wiring, cache: TraceCache) -> dict[str, Traced]:
@@ -43,8 +45,11 @@ class _Sizes:
         self.assumed: dict[Port, int] = {}  # of inputs nothing was known of
         self.traced: dict[str, Traced] = {}
         self.problems: list[str] = []
+        self.failed: set[str] = set()  # blocks with a problem: their sizes mean nothing
         self.readers: dict[Port, list[str]] = defaultdict(list)
-        for (path, _), source in wiring.drivers.items():
+        self.connected: dict[str, list[str]] = defaultdict(list)  # inputs of a block, grounded ones too
+        for (path, name), source in wiring.drivers.items():
+            self.connected[path].append(name)
             if source is not None:
                 self.readers[source].append(path)
         self.waiting = dict.fromkeys(wiring.blocks)
@@ -53,7 +58,11 @@ class _Sizes:
         self.frontier: dict[str, None] = {}  # blocks that know the size of some input
 
     def inherited(self, path: str) -> list[str]:
-        return [i.name for i in self.probe[path].declared.inputs if i.inherits]
+        inputs = self.probe[path].declared.inputs
+        if not self.probe[path].partial:
+            return [i.name for i in inputs if i.inherits]
+        fixed = {i.name for i in inputs if not i.inherits}
+        return [name for name in self.connected[path] if name not in fixed]
 
     def input_size(self, path: str, name: str) -> int | None:
         source = self.wiring.drivers[path, name]
@@ -76,12 +85,28 @@ class _Sizes:
         try:
             traced = self.cache.get(self.wiring.blocks[path], sizes)
         except PlantloopError as error:
-            shown = ", ".join(f"'{name}' has {n}" for name, n in sizes.items())
-            self.problems.append(f"block '{path}': {error}{f' (its input {shown})' if shown else ''}")
             traced = self.probe[path]
+            self.failed.add(path)
+            if error.port is None or error.port in self.connected[path] or not traced.partial:
+                shown = ", ".join(f"'{name}' has {n}" for name, n in sizes.items())
+                self.problems.append(f"block '{path}': {error}{f' (its input {shown})' if shown else ''}")
+            else:
+                self.problems.append(open_input(path, error.port))
+        else:
+            self.check_names(path, [i.name for i in traced.declared.inputs])
         self.traced[path] = traced
         for output in traced.declared.outputs:
             self.know((path, output.name), output.size)
+
+    def check_names(self, path: str, inputs: list[str]) -> None:
+        """Of a block whose ports only its sizes tell: connections to inputs that exist, none left open."""
+        connected = self.connected[path]
+        missing = [open_input(path, name) for name in inputs if name not in connected]
+        unknown = [n for n in connected if n not in inputs]
+        missing += [f"'{path}' has no input '{name}'; {near_miss(name, inputs)}" for name in unknown]
+        if missing:
+            self.problems += missing
+            self.failed.add(path)
 
     def know(self, port: Port, size: int) -> None:
         if self.size.get(port) != size:
@@ -123,14 +148,24 @@ class _Sizes:
 
     def settle(self) -> None:
         """Run blocks again whose driver turned out wider than was assumed or promised."""
-        for _ in range(ROUNDS):
-            stale = [p for p in self.wiring.blocks if self.stale(p)]
-            if not stale or self.problems:
-                return
-            for path in stale:
-                sizes = {name: self.input_size(path, name) or 1 for name in self.inherited(path)}
-                self.run(path, sizes)
-        shown = ", ".join(f"{path} {self.sizes_of(path)}" for path in stale)
+        limit = GROWTH * max(self.size.values(), default=1)
+        runs: Counter[str] = Counter()
+        queue = deque(p for p in self.wiring.blocks if self.stale(p))
+        while queue and not self.problems:
+            path = queue.popleft()
+            if not self.stale(path):
+                continue
+            runs[path] += 1
+            self.run(path, {name: self.input_size(path, name) or 1 for name in self.inherited(path)})
+            outputs = self.traced[path].declared.outputs
+            for output in outputs:
+                queue.extend(self.readers[path, output.name])
+            if runs[path] > ROUNDS or max((o.size for o in outputs), default=0) > limit:
+                self.no_fixed_point([p for p in runs if 2 * runs[p] > runs[path]])
+
+    def no_fixed_point(self, paths: list[str]) -> None:
+        self.failed.update(paths)
+        shown = ", ".join(f"{path} {self.sizes_of(path)}" for path in paths)
         self.problems.append(
             f"the sizes of these blocks have no fixed point, each makes the next one wider: {shown}. "
             "Give one of them a size of its own (a vector initial value, a matrix gain)."
@@ -143,10 +178,22 @@ class _Sizes:
     def sizes_of(self, path: str) -> dict[str, int]:
         return {i.name: i.size for i in self.traced[path].declared.inputs}
 
+    def doubtful(self) -> set[str]:
+        """Blocks with a problem, and those that inherit sizes from them."""
+        found, queue = set(self.failed), list(self.failed)
+        while queue:
+            path = queue.pop()
+            for output in self.traced[path].declared.outputs:
+                after = [r for r in self.readers[path, output.name] if r not in found and self.inherited(r)]
+                found.update(after)
+                queue.extend(after)
+        return found
+
     def check(self) -> None:
         """Both ends of every connection have the same number of components."""
+        doubtful = self.doubtful()
         for (path, name), source in self.wiring.drivers.items():
-            if source is None or self.traced[path].partial or self.traced[source[0]].partial:
+            if source is None or path in doubtful or source[0] in doubtful:
                 continue
             if source not in self.size:
                 outputs = [o.name for o in self.traced[source[0]].declared.outputs]

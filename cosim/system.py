@@ -87,6 +87,13 @@ class Segment:
         """Block of the first memory written."""
         return self.names[0].rpartition(".")[0]
 
+    def name_of(self, k: int, system: System) -> str:
+        """Name of the k-th number written; a sampled output is called as its signal is."""
+        name = next(n for n in self.names if self.writes[k] in system.held[n].index)
+        index = system.held[name].index
+        suffix = f"[{self.writes[k] - index[0]}]" if len(index) > 1 else ""
+        return name.removesuffix("@sampled") + suffix
+
 
 @dataclass(frozen=True)
 class SystemEvent:

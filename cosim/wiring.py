@@ -75,26 +75,20 @@ class _Expander:
                 return port
             if isinstance(node, Inport):
                 outer, _, own = path.rpartition("/")
+                if name != "out":
+                    self.problems.append(f"inport '{path}' has no port '{name}'; connect '{own}.out'.")
+                    return None
                 if not outer:
-                    return path, "out"
-                if (outer, own) in self.edges:
-                    port = self.edges[outer, own]
-                    continue
-                if (outer, own) not in self.grounded:
-                    self.problems.append(
-                        f"input '{own}' of subsystem '{outer}' is not connected; connect it, or leave it "
-                        f"open on purpose with ground('{outer}.{own}')."
-                    )
-                return None
-            if name not in node.outports:
-                kind = "an input" if name in node.inports else "no output"
-                self.problems.append(
-                    f"subsystem '{path}' has {kind} '{name}'; {near_miss(name, node.outports)}"
-                )
+                    return port
+                if (outer, own) not in self.edges:
+                    return None  # grounded, or reported as open
+                port = self.edges[outer, own]
+                continue
+            if not _known(f"'{path}'", name, "output", node.outports, node.inports, self.problems):
                 return None
             inner = node.outports[name]
             port = (f"{path}/{inner.node}", inner.port)
-        self.problems.append(f"'{'.'.join(port)}' is connected to itself through subsystem borders.")
+        self.problems.append(f"'{'.'.join(min(seen))}' is connected to itself through subsystem borders.")
         return None
 
 
@@ -114,6 +108,9 @@ def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
         elif isinstance(node, Inport) and "/" not in path:
             blocks[path] = ExternalInput(node.size)
     ports = {path: _ports(path, block, cache, problems) for path, block in blocks.items()}
+    for path, node in expander.nodes.items():
+        if isinstance(node, Diagram):
+            _check_borders(path, node, expander, ports, problems)
     drivers: dict[Port, Port | None] = {}
     for into, out in expander.edges.items():
         if not _check_target(into, expander, ports, problems):
@@ -126,63 +123,90 @@ def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
     for port in expander.grounded:
         if _check_target(port, expander, ports, problems, "ground: "):
             drivers.setdefault(port, None)
-    for path, declared in ports.items():
-        for name in declared[0] if declared else ():
+    for path, known in ports.items():
+        for name in known.inputs:
             if (path, name) not in drivers and (path, name) not in expander.edges:
-                problems.append(
-                    f"input '{path}.{name}' is not connected; connect it, or leave it open on purpose "
-                    f"with ground('{path}.{name}')."
-                )
+                problems.append(open_input(path, name))
     outports = {}
     for name, ref in diagram.outports.items():
+        found = len(problems)
         source = expander.source((ref.node, ref.port))
         if source is not None and _check_source(source, ports, problems):
             outports[name] = source
+        elif len(problems) == found:
+            problems.append(f"output '{name}' of '{diagram.name}' shows an input that is left open.")
     if problems:
         raise WiringError(dict.fromkeys(problems), path=diagram.name)
     return Wiring(diagram.name, blocks, drivers, outports)
 
 
-def _ports(path: str, block: Block, cache: TraceCache, problems: list[str]) -> tuple[list[str], list[str]]:
-    """Input and output names of a block, as far as they are known before its sizes are."""
+def open_input(path: str, name: str) -> str:
+    """The problem of an input that nothing is connected to."""
+    inside, _, own = path.rpartition("/")
+    where = f" in diagram '{inside}'" if inside else ""
+    return (
+        f"input '{path}.{name}' is not connected; connect it, or leave it open on purpose with "
+        f"ground('{own}.{name}'){where}."
+    )
+
+
+@dataclass(frozen=True)
+class _Ports:
+    """Names of a block's ports; `whole` when there can be no others once its sizes are known."""
+
+    inputs: list[str]
+    outputs: list[str]
+    whole: bool
+
+
+def _ports(path: str, block: Block, cache: TraceCache, problems: list[str]) -> _Ports:
     try:
         probe: Traced = cache.get(block, {}, guess=1)
     except PlantloopError as error:
         problems.append(f"block '{path}': {error}")
-        return [], []
+        return _Ports([], [], whole=False)
     d = probe.declared
-    return [i.name for i in d.inputs], [o.name for o in d.outputs]
+    return _Ports([i.name for i in d.inputs], [o.name for o in d.outputs], not probe.partial)
+
+
+def _check_borders(
+    path: str, diagram: Diagram, expander: _Expander, ports: dict[str, _Ports], problems: list[str]
+) -> None:
+    """Every input of a subsystem is connected or grounded, every output shows something that exists."""
+    for name in diagram.inports:
+        if (path, name) not in expander.edges and (path, name) not in expander.grounded:
+            problems.append(open_input(path, name))
+    for ref in diagram.outports.values():
+        source = expander.source((f"{path}/{ref.node}", ref.port))
+        if source is not None:
+            _check_source(source, ports, problems)
 
 
 def _check_target(
-    port: Port,
-    expander: _Expander,
-    ports: dict[str, tuple[list[str], list[str]]],
-    problems: list[str],
-    prefix: str = "",
+    port: Port, expander: _Expander, ports: dict[str, _Ports], problems: list[str], prefix: str = ""
 ) -> bool:
     path, name = port
-    node = expander.nodes.get(path)
-    if node is None:
-        problems.append(f"{prefix}there is no block '{path}'; {near_miss(path, expander.nodes)}")
-        return False
+    node = expander.nodes[path]
     if isinstance(node, Inport):
         problems.append(
             f"{prefix}'{path}' is an inport: it drives blocks inside its diagram and cannot be driven here."
         )
         return False
+    where = f"{prefix}'{path}'"
     if isinstance(node, Diagram):
-        inputs, outputs = list(node.inports), list(node.outports)
-    else:
-        inputs, outputs = ports[path]
-    return _known(f"{prefix}'{path}'", name, "input", inputs, outputs, problems)
+        return _known(where, name, "input", node.inports, node.outports, problems)
+    known = ports[path]
+    if not known.whole and name not in known.outputs:
+        return True  # its inputs are known once its sizes are; `resolve_sizes` checks then
+    return _known(where, name, "input", known.inputs, known.outputs, problems)
 
 
-def _check_source(port: Port, ports: dict[str, tuple[list[str], list[str]]], problems: list[str]) -> bool:
-    inputs, outputs = ports[port[0]]
-    if not outputs and port[1] not in inputs:
-        return True  # its outputs are known once its sizes are; `resolve_sizes` checks then
-    return _known(f"'{port[0]}'", port[1], "output", outputs, inputs, problems)
+def _check_source(port: Port, ports: dict[str, _Ports], problems: list[str]) -> bool:
+    path, name = port
+    known = ports[path]
+    if not known.whole and name not in known.inputs:
+        return True
+    return _known(f"'{path}'", name, "output", known.outputs, known.inputs, problems)
 
 
 def _known(
@@ -196,6 +220,6 @@ def _known(
             f"{where} has no {kind} '{name}': that is an {'output' if kind == 'input' else 'input'}. "
             "connect(output, input) goes from an output to an input."
         )
-    elif right or wrong:
+    else:
         problems.append(f"{where} has no {kind} '{name}'; {near_miss(name, right)}")
     return False

@@ -48,7 +48,9 @@ class Plant(Block):
         plant = d.add("plant", Plant.read("inverted_pendulum.xml"))
         d.connect(controller["u"], plant["control_force"])
 
-    inputs, outputs : mapping of name to Port; requests are outputs named ``request_<label or id>``
+    inputs, outputs : mapping of name to Port
+    requests : mapping of name to Port      of Post_Requests: outputs named ``request_<label or id>`` that are
+                                            logged but no part of linear models
     mechanism : Mechanism        the spanning tree; rates : initial joint rates
     warnings : tuple of str      what was ignored or assumed
     """
@@ -56,6 +58,7 @@ class Plant(Block):
     model: Model
     inputs: Ports
     outputs: Ports
+    requests: Ports
     mechanism: Mechanism = field(repr=False)
     formulas: Formulas = field(repr=False)
     rates: tuple[np.ndarray, ...] = field(repr=False)
@@ -124,11 +127,11 @@ class Plant(Block):
             rates = initial_rates(mechanism)
         texts = _passed_on(caught)
         inputs, outputs, requests = ports_of(model)
-        every = MappingProxyType({**outputs, **requests})
         return Plant(
             model,
             inputs,
-            every,
+            outputs,
+            requests,
             mechanism,
             formulas,
             rates,
@@ -206,6 +209,7 @@ class Plant(Block):
             "states": {name: value.tolist() for name, value in self.initial.items()},
             "inputs": list(self.inputs.values()),
             "outputs": list(self.outputs.values()),
+            "requests": list(self.requests.values()),
             "warnings": list(self.warnings),
         }
 
@@ -270,7 +274,7 @@ class Plant(Block):
         return found
 
     def _declare_outputs(self, b: Equations, values: Evaluation) -> None:
-        for port in self.outputs.values():
+        for port in (*self.outputs.values(), *self.requests.values()):
             if port.variables:
                 signals = [values.variable(id) for id in port.variables]
             else:
@@ -279,7 +283,7 @@ class Plant(Block):
             y: Any = ca.densify(ca.SX(ca.vertcat(*signals)))
             if port.ticks is not None:
                 y = hold(b, as_array(y), port.hold_order, port.ticks, f"{port.name}_hold")
-            b.output(port.name, y, labels=port.labels)
+            b.output(port.name, y, labels=port.labels, auxiliary=port.name in self.requests)
 
 
 def _spread(states: Sequence[Array], sizes: Sequence[int]) -> list[ca.SX]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, Structure, c_double, c_int32, c_int64, c_longlong, c_size_t, c_void_p
+from ctypes import POINTER, Structure, c_double, c_int32, c_int64, c_longlong, c_size_t, c_uint64, c_void_p
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ ABI = 1
 STAGES = 8
 
 OUTPUT, UPDATE, EXTERNAL = 0, 1, 2  # kinds of segments
-DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED = range(8)
+DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, EVENT, SIGNS = range(10)
 
 
 class Arguments(Structure):
@@ -57,22 +57,29 @@ class Method(Structure):
         return m
 
 
+MODEL_FUNCTIONS = ("prepare", "derivative", "step", "accepted", "crossings", "invariants", "segments")
+
+
 class Model(Structure):
     """pl_model."""
 
     _fields_ = [
         ("abi", c_int32), *[(n, c_int32) for n in ("nx", "nh", "nw", "np", "nc", "ny")],
         ("nv", c_int64), ("niv", c_int64),
-        *[(n, c_void_p) for n in ("prepare", "derivative", "step", "accepted", "invariants", "segments")],
+        *[(n, c_void_p) for n in MODEL_FUNCTIONS],
         ("n_segments", c_int32), ("signals", c_void_p), ("n_pieces", c_int32),
     ]  # fmt: skip
 
 
 TABLES = (
-    "first", "period", "time_place", "count_place", "discrete_start", "discrete", "segment_kind",
+    "first", "period", "time_place", "count_place", "fresh_place", "discrete_start", "discrete", "segment_kind",
     "segment_rate", "segment_start", "segment_writes", "segment_size", "instant_time", "instant_list",
-    "instant_place", "accepted", "nominal",
+    "instant_place", "accepted", "nominal", "direction", "draw_stream", "draw_rate", "draw_normal",
+    "draw_start", "draw_places",
 )  # fmt: skip
+
+
+COUNTED = ("rates", "segments", "instants", "lists", "accepted", "invariants", "events", "draws")
 
 
 class Tables(Structure):
@@ -80,7 +87,7 @@ class Tables(Structure):
 
     _fields_ = [
         ("grid", c_int64),
-        *[(f"n_{n}", c_int32) for n in ("rates", "segments", "instants", "lists", "accepted", "invariants")],
+        *[(f"n_{n}", c_int32) for n in COUNTED],
         *[(n, c_void_p) for n in TABLES],
     ]
 
@@ -88,7 +95,11 @@ class Tables(Structure):
 class Settings(Structure):
     """pl_settings."""
 
-    _fields_ = [("method", Method), *[(n, c_double) for n in ("step", "rtol", "atol", "max_step")]]
+    _fields_ = [
+        ("method", Method),
+        *[(n, c_double) for n in ("step", "rtol", "atol", "max_step")],
+        ("seed", c_uint64),
+    ]
 
 
 class State(Structure):
@@ -96,7 +107,7 @@ class State(Structure):
 
     _fields_ = [
         *[(n, c_double) for n in ("t", "step", "error")],
-        *[(n, c_void_p) for n in ("x", "h", "w", "p", "next", "ticks", "instants")],
+        *[(n, c_void_p) for n in ("x", "h", "w", "p", "next", "signs", "ticks", "instants")],
         ("started", c_int32),
     ]
 
@@ -127,19 +138,21 @@ class Counts(Structure):
     ]  # fmt: skip
 
 
+PRIVATE = ("x0", "x1", "raw1", "spare", "k", "trial", "f1", "y", "seen", "c", "scratch")
+
+
 class Run(Structure):
     """pl_run."""
 
     _fields_ = [
         ("model", c_void_p), ("system", POINTER(Tables)), ("settings", POINTER(Settings)),
         ("context", POINTER(State)), ("log", POINTER(LogState)), ("counters", Counts),
-        ("budget", c_int64), ("cancel", c_int32), ("index", c_int32), ("value", c_double),
+        ("budget", c_int64), ("cancel", c_int32), ("stopped", c_int32), ("index", c_int32), ("value", c_double),
         ("last_good", c_double), ("out", POINTER(c_double)),
         ("phase", c_int32), ("segment", c_int32), ("arrived", c_int32),
         *[(n, c_double) for n in ("until", "stop", "begin", "h", "t0", "t1")],
-        ("n", c_int64), ("i", c_int64), ("corrected", c_int32), ("end_known", c_int32),
-        *[(n, c_void_p) for n in ("x0", "x1", "raw1", "k", "trial", "f1", "y", "seen", "c", "scratch")],
-        ("due", c_void_p), ("iv", POINTER(c_longlong)), ("a", Arguments),
+        ("n", c_int64), ("i", c_int64), ("end", c_double), ("met", c_int32), ("corrected", c_int32), ("end_known", c_int32),
+        *[(n, c_void_p) for n in PRIVATE], ("due", c_void_p), ("iv", POINTER(c_longlong)), ("a", Arguments),
     ]  # fmt: skip
 
 

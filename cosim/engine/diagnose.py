@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import casadi as ca
 import numpy as np
 
@@ -10,7 +12,12 @@ from cosim.system import System
 
 
 def explain(
-    system: System, arguments: list[np.ndarray], t: float, last_good: float, names: tuple[str, ...]
+    system: System,
+    arguments: list[np.ndarray],
+    t: float,
+    last_good: float,
+    name: str = "",
+    value: float = math.nan,
 ) -> SimulationError:
     """Error for a non-finite value at time t [s].
 
@@ -18,26 +25,27 @@ def explain(
     ----------
     arguments : [t, x, h, w, p]     where the system stands
     last_good : float               last time at which all was finite [s]
-    names : tuple                   memories that were being refreshed, if a segment failed
+    name, value                     what was being computed, if all signals before it are finite
     """
     values = [ca.DM(a) for a in arguments]
     term = _first_term(system, values)
     signal = _first_signal(system, values)
-    state = _first_state(system, arguments, values)
-    what, path = "value", ""
     if signal is not None:
-        name, value = signal
-        what, path = f"signal '{name}' = {value}", name
-    elif state is not None:
-        what, path = f"derivative of '{state}'", state
-    elif names:
-        what, path = f"value of {', '.join(repr(n) for n in names[:3])}", names[0]
-    block = path.partition(".")[0]
+        path, value = signal
+        what = f"signal '{path}'"
+    elif name:
+        path, known = name, name.partition("[")[0] in system.signals
+        what = f"{'signal' if known else 'value of'} '{name}'"
+    else:
+        path, value = _first_state(system, arguments, values)
+        what = f"derivative of '{path}'" if path else "value"
     because = f" First non-finite term: {term}." if term else ""
     return SimulationError(
-        f"non-finite {what} in block '{block}' at t={t:.9g} s (last finite t={last_good:.9g} s).{because}",
+        f"non-finite {what} = {value:g} in block '{path.partition('.')[0]}' at t={t:.9g} s "
+        f"(last finite t={last_good:.9g} s).{because}",
         path=path,
         time=t,
+        value=value,
         hint="Look there for a division by zero, a root of a negative number, or too long a step.",
     )
 
@@ -57,7 +65,7 @@ def _first_term(system: System, values: list[ca.DM]) -> str | None:
     return None
 
 
-def _first_signal(system: System, values: list[ca.DM]) -> tuple[str, str] | None:
+def _first_signal(system: System, values: list[ca.DM]) -> tuple[str, float] | None:
     names = [n for n in (*system.order, *system.signals) if n in system.signals]
     function = system.function(
         "ordered", lambda: [ca.vertcat(ca.SX(0, 1), *[system.signals[n].expression for n in names])]
@@ -69,15 +77,15 @@ def _first_signal(system: System, values: list[ca.DM]) -> tuple[str, str] | None
         start += len(part)
         bad = np.flatnonzero(~np.isfinite(part))
         if len(bad):
-            return (f"{name}[{bad[0]}]" if len(part) > 1 else name), str(part[bad[0]])
+            return (f"{name}[{bad[0]}]" if len(part) > 1 else name), float(part[bad[0]])
     return None
 
 
-def _first_state(system: System, arguments: list[np.ndarray], values: list[ca.DM]) -> str | None:
+def _first_state(system: System, arguments: list[np.ndarray], values: list[ca.DM]) -> tuple[str, float]:
     rate = np.array(system.function("derivative", lambda: [system.derivative])(*values)).ravel()
     for name, slot in system.states.items():
         here, slope = arguments[1][slot.index], rate[slot.index]
         bad = np.flatnonzero(~(np.isfinite(here) & np.isfinite(slope)))
         if len(bad):
-            return f"{name}[{bad[0]}]" if slot.size > 1 else name
-    return None
+            return (f"{name}[{bad[0]}]" if slot.size > 1 else name), float(slope[bad[0]])
+    return "", math.nan

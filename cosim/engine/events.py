@@ -158,7 +158,7 @@ class Events:
                 start += len(places)
             c.next[event.discrete] = c.h[event.discrete]
             if not np.isfinite(found).all():
-                raise machine.non_finite(t, (event.name,))
+                raise machine.non_finite(t, event.name)
         machine.counters.events += len(due)
         return [
             Event(t, self.events[k].name, old, self._targets(k)) for k, old in zip(due, before, strict=True)

@@ -121,8 +121,12 @@ class Log:
             self._add(float(self.times[self._position]))
 
     def _add(self, t: float) -> None:
+        row = self._row().copy()
+        if not np.isfinite(row).all():
+            raise self.machine.non_finite(t)
+        self.machine.time_of_last_good = t
         self._time.append(t)
-        self._rows.append(self._row().copy())
+        self._rows.append(row)
         self._position += 1
 
     def logged(self) -> Logged:

@@ -68,6 +68,7 @@ class Machine:
         self.events = Events(self)
         self.memory = AdaptiveMemory(c.step, c.error)
         self.stepper = self._make_stepper()
+        self.stepper.explain = self._explain
         self.time_of_last_good = 0.0
 
     # --- building --------------------------------------------------------------------------------
@@ -192,9 +193,13 @@ class Machine:
         target = self.context.next if segment.kind == "update" else self.context.h
         value = function()
         if segment.external is not None:
+            if not np.isfinite(value).all():
+                raise self.non_finite(t, f"{segment.path}.argument")
             value = self._call(segment, value.copy(), t)
-        if not np.isfinite(value).all():
-            raise self.non_finite(t, segment.names)
+        bad = np.flatnonzero(~np.isfinite(value))
+        if len(bad):  # those before it are good, and what the signals behind it see
+            target[segment.writes[: bad[0]]] = value[: bad[0]]
+            raise self.non_finite(t, segment.name_of(int(bad[0]), self.system), value[bad[0]])
         target[segment.writes] = value
 
     def _call(self, segment: Segment, argument: np.ndarray, t: float) -> np.ndarray:
@@ -236,9 +241,6 @@ class Machine:
         self.stepper.limit = self.unknowns.longest_step()
         self.memory.step, self.memory.error = c.step, c.error
         for step in self.stepper.integrate(c.t, c.x.copy(), stop):
-            if not np.isfinite(step.x1).all():
-                self.put(step.t1, step.x1)
-                raise self.non_finite(step.t1, ())
             if self._projection is not None:
                 self._project(step)
             c.step, c.error = self.memory.step, self.memory.error
@@ -268,7 +270,7 @@ class Machine:
         if len(self._accepted_places):
             value = self._accepted()
             if not np.isfinite(value).all():
-                raise self.non_finite(self.context.t, ())
+                raise self.non_finite(self.context.t)
             self.context.h[self._accepted_places] = value
 
     def begin(self) -> None:
@@ -309,6 +311,11 @@ class Machine:
             step.x1 = step.x1 - correction
             step.corrected = True
 
-    def non_finite(self, t: float, names: tuple[str, ...]) -> SimulationError:
+    def _explain(self, t: float, x: np.ndarray) -> SimulationError:
+        self.put(t, x)
+        self.fresh()
+        return self.non_finite(t)
+
+    def non_finite(self, t: float, name: str = "", value: float = math.nan) -> SimulationError:
         """The error that names the block, the signal and the first bad term."""
-        return explain(self.system, self.outer, t, self.time_of_last_good, names)
+        return explain(self.system, self.outer, t, self.time_of_last_good, name, value)

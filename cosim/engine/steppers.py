@@ -19,6 +19,7 @@ from cosim.engine.engine import Counters
 from cosim.engine.tableau import Tableau
 
 Derivative = Callable[[float, np.ndarray], np.ndarray]
+Explain = Callable[[float, np.ndarray], SimulationError]  # (t, x) where the derivative is not finite
 
 
 @dataclass
@@ -33,12 +34,17 @@ class Step:
     corrected: bool = False  # the consumer has moved x1
 
 
+def _unexplained(t: float, x: np.ndarray) -> SimulationError:
+    return SimulationError(f"non-finite derivative at t={t:.9g} s.", time=t, value=x)
+
+
 class Stepper(abc.ABC):
     """Integrates x' = f(t, x) between stops."""
 
     def __init__(self, f: Derivative, counters: Counters) -> None:
         self.f, self.counters = f, counters
         self.limit = math.inf  # longest step the delays allow [s]
+        self.explain: Explain = _unexplained
 
     @abc.abstractmethod
     def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
@@ -46,6 +52,15 @@ class Stepper(abc.ABC):
 
         A consumer may correct ``step.x1`` in place (projection): integration goes on from there.
         """
+
+    def non_finite(
+        self, method: Tableau, t: float, x: np.ndarray, h: float, k: list[np.ndarray], x1: np.ndarray
+    ) -> SimulationError:
+        """Error of a step that is not finite: explained at its first stage with a bad derivative."""
+        for i, ki in enumerate(k):
+            if not np.isfinite(ki).all():
+                return self.explain(t + method.c[i] * h, x + h * weighted(method.a[i], k))
+        return self.explain(t + h, x1)
 
 
 def hermite(t0: float, t1: float, x0: np.ndarray, x1: np.ndarray, f0: np.ndarray, f1: np.ndarray) -> Any:
@@ -100,6 +115,8 @@ class FixedStepper(Stepper):
             t1 = stop if i == n - 1 else begin + (i + 1) * h
             stages(self.method, self.f, t, x, h, k, 0)
             x1 = x + h * weighted(self.method.b, k)
+            if not np.isfinite(x1).all():
+                raise self.non_finite(self.method, t, x, h, k, x1)
             self.counters.steps += 1
             self.counters.evaluations += self.method.stages
             step = Step(t, t1, x, x1, self._inside(t, t1, x, x1, k[0]))
@@ -155,6 +172,8 @@ class AdaptiveStepper(Stepper):
         k: list[np.ndarray] = [x] * self.method.stages
         k[0] = self.f(t, x)
         self.counters.evaluations += 1
+        if not np.isfinite(k[0]).all():
+            raise self.explain(t, x)
         if self.memory.step <= 0.0:
             self.memory.step = self._first_step(t, x, k[0], stop)
         while t < stop:
@@ -165,7 +184,12 @@ class AdaptiveStepper(Stepper):
             t1 = stop if lands else t + h
             x1, error, worst = self._try(t, x, h, k)
             if not error <= 1.0:
-                self._reject(t, h, error, worst)
+                self._reject(h, error)
+                if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
+                    finite = math.isfinite(error)
+                    raise (
+                        self._collapsed(t, worst) if finite else self.non_finite(self.method, t, x, h, k, x1)
+                    )
                 continue
             self._accept(h, wanted, error, worst)
             step = Step(t, t1, x, x1, self._inside(t, h, x, x1, list(k)))
@@ -192,20 +216,20 @@ class AdaptiveStepper(Stepper):
         self.memory.error = max(error, 1e-4)
         self.memory.step = max(proposed, wanted) if h < wanted else proposed
 
-    def _reject(self, t: float, h: float, error: float, worst: int) -> None:
+    def _reject(self, h: float, error: float) -> None:
         self.counters.rejected += 1
-        finite = math.isfinite(error)
         power = 1.0 / self.method.order - 0.75 * self.BETA
+        finite = math.isfinite(error)
         self.memory.step = h / min(1 / self.SHRINK, error**power / self.SAFETY) if finite else h * 0.1
-        if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
-            cause = "its error stays above the tolerance" if finite else "the derivative is not finite"
-            raise SimulationError(
-                f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: {cause}; "
-                f"the state that limits it is '{self.state_name(worst)}'.",
-                path=self.state_name(worst),
-                time=t,
-                hint="Loosen rtol and atol, use a stiff solver, or look for a discontinuity there.",
-            )
+
+    def _collapsed(self, t: float, worst: int) -> SimulationError:
+        return SimulationError(
+            f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: its error stays above the "
+            f"tolerance; the state that limits it is '{self.state_name(worst)}'.",
+            path=self.state_name(worst),
+            time=t,
+            hint="Loosen rtol and atol, use a stiff solver, or look for a discontinuity there.",
+        )
 
     def _first_step(self, t: float, x: np.ndarray, f0: np.ndarray, stop: float) -> float:
         """Starting step size (Hairer I, II.4: algorithm after eq. 4.14)."""

@@ -36,6 +36,11 @@ def findings(scenario: Scenario, result: Result) -> list[Finding]:
         limit = "" if final.tolerance is None else f", expected {final.value:g} +- {final.tolerance:g}"
         passed = None if final.tolerance is None else bool(abs(last - final.value) <= final.tolerance)
         found.append(Finding(f"final {name}", float(last), f"{last:.6g}{limit}", passed))
+    for name, largest in checks.largest.items():
+        peak = float(np.abs(result[name]).max(initial=0.0))
+        limit = "" if largest.limit is None else f", at most {largest.limit:g}"
+        passed = None if largest.limit is None else peak <= largest.limit
+        found.append(Finding(f"largest {name}", peak, f"{peak:.6g}{limit}", passed))
     for name, settling in checks.settling.items():
         t = settling_time(result.time, result[name].ravel(), settling.value, settling.band)
         band = f"{settling.value:g} +- {settling.band:g}"
@@ -76,7 +81,7 @@ def draw(plot: Plot, result: Result, path: Path) -> None:
 
     figure = result.plot(*plot.signals, title=plot.title)
     for axes, label in zip(figure.axes, plot.labels, strict=False):
-        axes.set_title(label, loc="left")
+        axes.set_title(label, loc="left", fontsize="medium")
         if (legend := axes.get_legend()) is not None and len(axes.lines) == 1:
             legend.remove()
     if plot.time is not None:

@@ -212,10 +212,9 @@ class Scenario:
         for k, plot in enumerate(outputs.plots):
             for i, name in enumerate(plot.signals):
                 yield place.at("outputs", "plots", k, "signals", i), name
-        for name in checks.final:
-            yield place.at("checks", "final", name), name
-        for name in checks.settling:
-            yield place.at("checks", "settling", name), name
+        for f in fields(checks):
+            for name in getattr(checks, f.name):
+                yield place.at("checks", f.name, name), name
 
     def _logged(self, system: System) -> list[str] | None:
         """What is logged: the listed signals and those that pictures and checks need; None for all."""

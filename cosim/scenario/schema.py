@@ -176,6 +176,13 @@ class Final:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Largest:
+    """``[checks.largest]``: the largest magnitude a signal reaches, at most `limit` if that is given."""
+
+    limit: float | None = key(number(least=0), default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settling:
     """``[checks.settling]``: when a signal enters ``value +- band`` for good, at most `within`."""
 
@@ -189,6 +196,7 @@ class Checks:
     """``[checks]``: numbers to report of a run, by signal; one with a limit passes or fails."""
 
     final: Mapping[str, Final] = key(table_of(record(Final)), default_factory=dict)
+    largest: Mapping[str, Largest] = key(table_of(record(Largest)), default_factory=dict)
     settling: Mapping[str, Settling] = key(table_of(record(Settling)), default_factory=dict)
 
 

@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from cosim import Result, __version__
 from cosim.cli import app
+
+PENDULUM = Path(__file__).parents[2] / "examples/inverted_pendulum/inverted_pendulum.xml"
 
 RAMP = """\
 [scenario]
@@ -204,3 +207,53 @@ def test_only_the_command_imports_its_libraries():
     code = "import sys, cosim.scenario; print({'typer', 'rich', 'matplotlib', 'xarray'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "set()\n", done.stderr
+
+
+def test_a_terminal_shows_how_far_a_run_is(cosim, monkeypatch):
+    assert "simulated" not in cosim("run", "ramp.toml").stderr
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
+    assert "1.00 of 1 s simulated" in cosim("run", "ramp.toml").stderr
+
+
+def test_info_of_a_model(cosim):
+    done = cosim("info", str(PENDULUM))
+    assert done.exit_code == 0, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "model inverted_pendulum (joint coordinates)" in lines
+    assert "hinge: revolute, angle [rad]" in lines
+    assert "degrees of freedom 2" in lines
+    assert (
+        "inputs control_force [1]: Fc [N]; id 303010, variable 11; at the rate of what drives it, "
+        "hold order 0 (file)" in lines
+    )
+    assert (
+        "outputs pendulum [2]: theta [rad], omega [rad/s]; id 303001, variables 12, 13; continuous" in lines
+    )
+    assert lines[-1] == "warnings none"
+    assert next(line for line in lines if line.startswith("elements")).startswith("elements 33: 1 Param_Unit")
+
+
+def test_info_of_a_scenario_with_a_model(cosim):
+    done = cosim("info", str(PENDULUM.with_name("scenario.toml")))
+    assert done.exit_code == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert "port rates plant.control_force: 100 Hz, zero-order hold (scenario.toml)" in text
+    assert "plant.disturbance_force: grounded" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<Model><Body_Rigid id='1' mass='heavy'/></Model>",
+        "<Model><Body_Rigid",
+        "no XML at all",
+        "",
+    ],
+)
+def test_a_bad_model_is_one_message(text, cosim, tmp_path):
+    (tmp_path / "bad.xml").write_text(text)
+    done = cosim("info", "bad.xml")
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr.count("bad.xml") >= 1
+    assert "Traceback" not in done.stderr

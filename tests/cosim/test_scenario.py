@@ -12,6 +12,8 @@ from cosim.scenario.blocks import TYPES
 from cosim.scenario.report import findings, settling_time, write
 from cosim.scenario.source import read_source
 
+PENDULUM = Path(__file__).parents[2] / "examples/inverted_pendulum/inverted_pendulum.xml"
+
 LOOP = """\
 [scenario]
 name = "loop"
@@ -245,3 +247,48 @@ def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(tmp_path):
     file = tmp_path / "loop.toml"
     file.write_bytes(b"\xef\xbb\xbf" + LOOP.replace("\n", "\r\n").encode())
     assert load_scenario(file).tables.run.until == 4.0
+
+
+MODEL = """\
+[model]
+file = "{file}"
+block = "cart"
+
+[model.ports.control_force]
+hold_order = 1
+sampling_period = "1/50"
+offset_time = 0.005
+
+[model.ports.pendulum]
+sampling_period = 0.1
+
+[blocks.push]
+type = "Sine"
+
+[wiring]
+connect = ["push.y -> cart.control_force"]
+ground = ["cart.disturbance_force"]
+
+[run]
+until = 0.1
+"""
+
+
+def test_a_model_is_a_block_with_the_ports_the_scenario_wants(tmp_path):
+    scenario = load_scenario(written(tmp_path, MODEL.format(file=PENDULUM)))
+    plant = scenario.plant()
+    assert plant is not None
+    port = plant.inputs["control_force"]
+    assert (port.hold_order, float(port.sampling_period), port.offset_time) == (1, 0.02, 0.005)
+    assert plant.inputs["disturbance_force"].origin == "file"
+    assert plant.outputs["pendulum"].sampling_period == 0.1
+    rates = scenario.system().port_rates
+    assert rates["cart.control_force"] == "50 Hz, offset 0.005 s, first-order extrapolation (loop.toml)"
+    assert rates["cart.disturbance_force"] == "grounded"
+
+
+def test_a_model_lies_beside_its_scenario(tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/cart.xml").write_bytes(PENDULUM.read_bytes())
+    scenario = load_scenario(written(tmp_path, MODEL.format(file="models/cart.xml")))
+    assert scenario.run().complete

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from blocks import PlantloopError, ScenarioError
+from blocks import ModelError, PlantloopError, ScenarioError
 from cosim.scenario import load_scenario
+
+PENDULUM = Path(__file__).parents[2] / "examples/inverted_pendulum/inverted_pendulum.xml"
 
 LOOP = """\
 [scenario]
@@ -378,3 +380,34 @@ def test_wrong_settings_of_a_call_are_not_blamed_on_the_file(tmp_path):
     (tmp_path / "loop.toml").write_text(LOOP)
     with pytest.raises(PlantloopError, match="no engine 'fast'"):
         load_scenario(tmp_path / "loop.toml").run(engine="fast")
+
+
+MODEL = """\
+[model]
+file = "{model}"
+
+[model.ports.control_fource]
+hold_order = 0
+
+[model.ports.pendullum]
+hold_order = 0
+
+[run]
+until = 1.0
+"""
+
+
+def test_ports_that_the_model_does_not_have(tmp_path):
+    message = check(tmp_path, MODEL.format(model=PENDULUM))
+    assert message.splitlines()[1:] == [
+        f"- loop.toml:4: [model.ports.control_fource]: '{PENDULUM}' has no port 'control_fource'; did you mean "
+        "'control_force'?",
+        f"- loop.toml:7: [model.ports.pendullum]: '{PENDULUM}' has no port 'pendullum'; did you mean 'pendulum'?",
+    ]
+
+
+def test_a_model_that_is_wrong_is_named_with_its_own_place(tmp_path):
+    (tmp_path / "bad.xml").write_text("<Model>\n<Body_Rigid id='1' mass='heavy'/></Model>")
+    (tmp_path / "loop.toml").write_text('[model]\nfile = "bad.xml"\n[run]\nuntil = 1.0\n')
+    with pytest.raises(ModelError, match=r"bad\.xml:2: "):
+        load_scenario(tmp_path / "loop.toml").system()

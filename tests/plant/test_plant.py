@@ -82,12 +82,13 @@ def test_equal_labels_take_their_ids():
 # --- ports -----------------------------------------------------------------------------------------------
 def test_ports_of_the_file(pendulum):
     assert list(pendulum.inputs) == ["control_force", "disturbance_force"]
-    assert list(pendulum.outputs) == ["pendulum", "slider", "request_hinge"]
+    assert list(pendulum.outputs) == ["pendulum", "slider"]
+    assert list(pendulum.requests) == ["request_hinge"]
     force, output = pendulum.inputs["control_force"], pendulum.outputs["pendulum"]
     assert (force.id, force.size, force.variables, force.labels) == (303010, 1, (11,), ("Fc [N]",))
     assert (force.hold_order, force.sampling_period, force.origin) == (0, 0.0, "file")
     assert (output.id, output.variables, output.hold_order) == (303001, (12, 13), 1)
-    assert pendulum.outputs["request_hinge"].labels == ("expr2", "expr3", "expr4")
+    assert pendulum.requests["request_hinge"].labels == ("expr2", "expr3", "expr4")
 
 
 def test_sampled_port_of_the_file():
@@ -338,7 +339,7 @@ def test_splines_and_instants_in_forces():
 def test_requests_skip_empty_channels():
     request = Post_Request(id=3, type="EXPRESSION", expr2="AZ(20,10)", expr8="2*WZ(20)")
     plant = Plant.from_model(axle(request))
-    assert plant.outputs["request_3"].labels == ("expr2", "expr8")
+    assert plant.requests["request_3"].labels == ("expr2", "expr8")
     assert Alone(plant).output("request_3", x=[0.3, 0.4]) == pytest.approx([0.3, 0.8])
 
 

@@ -59,6 +59,7 @@ typedef struct {
     pl_function derivative;         /* (nx,) */
     pl_step step;
     pl_function accepted;       /* new values of accepted memories */
+    pl_function crossings;      /* (ne,), and after them their rates along the derivative (ne,) */
     pl_function invariants;     /* (ni,) and their Jacobian in x (ni, nx), column after column */
     const pl_function *segments; /* new values of what a segment writes, or the argument of an external one */
     int32_t n_segments;
@@ -71,9 +72,10 @@ enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2 };
 /* Tables of a system: who ticks when, and where values go. All arrays belong to the host. */
 typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
-    int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants;
+    int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
+    int32_t n_draws;
     const int64_t *first, *period;                     /* (n_rates,) on the grid */
-    const int32_t *time_place, *count_place;           /* (n_rates,) in h */
+    const int32_t *time_place, *count_place, *fresh_place; /* (n_rates,) in h */
     const int32_t *discrete_start, *discrete;          /* discrete states of a rate: places in h */
     const int32_t *segment_kind, *segment_rate;        /* (n_segments,) */
     const int32_t *segment_start, *segment_writes;     /* places in h (next) */
@@ -82,18 +84,22 @@ typedef struct {
     const int32_t *instant_list, *instant_place;       /* (n_instants,) whose it is; its place in h */
     const int32_t *accepted;                           /* places in h */
     const double *nominal;                             /* (nx,) */
+    const int32_t *direction;                          /* (n_events,) of a crossing: -1, 1, or 0 for both */
+    const uint64_t *draw_stream;                       /* (n_draws,) substream */
+    const int32_t *draw_rate, *draw_normal, *draw_start, *draw_places; /* random draws, and where they go */
 } pl_system;
 
 /* How to integrate. */
 typedef struct {
     pl_method method;
     double step, rtol, atol, max_step;
+    uint64_t seed;
 } pl_settings;
 
 /* All that changes; lives in the host's memory, a copy of it is a snapshot. */
 typedef struct {
     double t, step, error;
-    double *x, *h, *w, *p, *next;
+    double *x, *h, *w, *p, *next, *signs;
     int64_t *ticks, *instants; /* (n_rates,), (n_lists,) */
     int32_t started;
 } pl_context;
@@ -117,7 +123,7 @@ typedef struct {
     pl_buffer *ticks; /* (n_rates,) */
 } pl_log;
 
-/* Why pl_advance came back. PL_DONE and PL_EVENT end it; the others ask for something and to be called again. */
+/* Why pl_advance came back. PL_DONE ends it; the others ask for something and to be called again. */
 enum {
     PL_DONE = 0,
     PL_FULL = 1,       /* the log's buffer is full */
@@ -126,7 +132,9 @@ enum {
     PL_CALL = 4,       /* external segment `index`: its argument is in `out` */
     PL_CANCELLED = 5,
     PL_NOT_FINITE = 6, /* segment `index`, or -1: the continuous states */
-    PL_COLLAPSED = 7   /* step size; state `index` limits it; `value` is its error */
+    PL_COLLAPSED = 7,  /* step size; state `index` limits it; `value` is its error */
+    PL_EVENT = 8,      /* crossing `index` was met at the context's time: resets are the host's */
+    PL_SIGNS = 9       /* some sign differs from the one kept: the host settles the events of this instant */
 };
 
 typedef struct {
@@ -144,6 +152,7 @@ typedef struct {
     pl_counters counters;
     int64_t budget;        /* steps until PL_PAUSE */
     volatile int32_t cancel;
+    int32_t stopped;       /* set by the host: a stop event ended the run */
     int32_t index;         /* see the reasons above */
     double value, last_good;
     double *out;           /* room for what a segment returns */
@@ -152,9 +161,11 @@ typedef struct {
     double until, stop;
     double begin, h, t0, t1;
     int64_t n, i;
-    int32_t corrected;     /* x1 was moved onto the invariants */
-    int32_t end_known;     /* the derivative at t1 is in f1 */
-    double *x0, *x1, *raw1, *k, *trial, *f1, *y, *seen, *c, *scratch;
+    double end;            /* of the step as integrated; t1 is earlier if a crossing was met */
+    int32_t met;           /* that crossing, or -1 */
+    int32_t corrected;     /* x1 was moved onto the invariants or to a crossing */
+    int32_t end_known;     /* the derivative at the end is in f1 */
+    double *x0, *x1, *raw1, *spare, *k, *trial, *f1, *y, *seen, *c, *scratch;
     int32_t *due;
     long long *iv;
     pl_args a;

@@ -25,7 +25,7 @@ static size_t stage_room(const pl_model *m) { return padded((size_t)m->nx * PL_S
 
 static size_t out_room(const pl_model *m, const pl_system *s)
 {
-    size_t n = (size_t)s->n_accepted;
+    size_t n = (size_t)(s->n_accepted > 2 * s->n_events ? s->n_accepted : 2 * s->n_events);
     for (int i = 0; i < s->n_segments; i++)
         if ((size_t)s->segment_size[i] > n) n = (size_t)s->segment_size[i];
     const size_t invariants = (size_t)s->n_invariants * (size_t)(1 + m->nx);
@@ -64,10 +64,10 @@ void pl_begin(pl_run *r, void *room)
 
     r->x0 = take(&next, nx);
     r->x1 = take(&next, nx);
+    r->spare = take(&next, nx);
     r->raw1 = r->x1;
     r->trial = take(&next, nx);
     r->f1 = take(&next, nx);
-    take(&next, nx);
     r->k = take(&next, stage_room(m));
     r->scratch = take(&next, nx + project_room(m, s));
     r->y = take(&next, (size_t)m->ny);
@@ -191,9 +191,12 @@ static void settle(pl_run *r, double t)
         c->ticks[i]++;
         c->h[s->time_place[i]] = t;
         c->h[s->count_place[i]] = (double)c->ticks[i];
+        c->h[s->fresh_place[i]] += 1;
         for (int j = s->discrete_start[i]; j < s->discrete_start[i + 1]; j++)
             c->h[s->discrete[j]] = c->next[s->discrete[j]];
     }
+    for (int i = 0; i < s->n_draws; i++)
+        if (r->due[s->draw_rate[i]]) pl_draw(r, i);
 }
 
 /* Steps 3 and 4: output, external and update segments of the rates that hit, in schedule order. */
@@ -372,6 +375,7 @@ static int step(pl_run *r)
     r->raw1 = r->x1;
     r->end_known = 0;
     r->corrected = 0;
+    r->met = -1;
     if (!r->settings->method.adaptive) {
         fixed_step(r);
     } else {
@@ -383,11 +387,12 @@ static int step(pl_run *r)
         r->index = -1;
         return PL_NOT_FINITE;
     }
+    r->end = r->t1;
     return PL_DONE;
 }
 
 /* The end of a step becomes the beginning of the next. */
-static void accept(pl_run *r)
+static int accept(pl_run *r)
 {
     const pl_system *s = r->system;
     const pl_method *m = &r->settings->method;
@@ -401,14 +406,20 @@ static void accept(pl_run *r)
         r->a.t = r->t1;
         r->a.x = r->x0;
         r->model->accepted(&r->a, r->out);
+        if (!all_finite(r->out, s->n_accepted)) {
+            put(r, r->t1, r->x0);
+            r->index = -1;
+            return PL_NOT_FINITE;
+        }
         for (int i = 0; i < s->n_accepted; i++) r->context->h[s->accepted[i]] = r->out[i];
     }
-    if (!m->adaptive || r->arrived) return;
+    if (!m->adaptive || r->arrived) return PL_DONE;
     if (r->corrected) {
         pl_derivative(r, r->t0, r->x0, r->k);
     } else {
         memcpy(r->k, r->k + (size_t)(m->stages - 1) * (size_t)r->model->nx, size);
     }
+    return PL_DONE;
 }
 
 /* --- the whole --------------------------------------------------------------------------------------- */
@@ -429,7 +440,7 @@ int pl_advance(pl_run *r, double until)
                 r->stop = c->t;
                 break;
             }
-            if (!(c->t < until)) return PL_DONE;
+            if (!(c->t < until) || r->stopped) return PL_DONE;
             r->stop = pl_next_stop(r);
             if (until < r->stop) r->stop = until;
             r->phase = BEGIN;
@@ -448,31 +459,36 @@ int pl_advance(pl_run *r, double until)
                 reason = step(r);
                 if (reason) return reason;
             } else {
-                r->t1 = r->stop;
+                r->t1 = r->end = r->stop;
                 r->arrived = 1;
+                r->met = -1;
             }
+            if (r->system->n_events) pl_locate(r);
             r->phase = WITHIN;
             /* fall through */
         case WITHIN:
             reason = log_within(r);
             if (reason) return reason;
-            if (!r->model->nx) {
-                r->phase = SETTLE;
-                break;
-            }
             r->phase = ACCEPTED;
             /* fall through */
         case ACCEPTED:
             if (r->log->every_step && r->t1 < r->stop) {
                 if (full(&r->log->log)) return PL_FULL;
-                evaluate_signals(r, &r->log->log, r->t1, r->x1);
+                evaluate_signals(r, &r->log->log, r->t1, r->model->nx ? r->x1 : c->x);
                 keep(r, &r->log->log, r->t1);
             }
-            accept(r);
+            reason = accept(r);
+            if (reason) return reason;
             r->phase = STEP;
             if (!r->arrived) break;
-            put(r, r->stop, r->x0);
+            put(r, r->t1, r->model->nx ? r->x0 : c->x);
             r->phase = SETTLE;
+            if (r->met >= 0) {
+                if (r->stop - r->t1 <= 1e-12 * (r->stop - r->begin)) c->t = r->stop;
+                r->stop = c->t;
+                r->index = r->met;
+                return PL_EVENT;
+            }
             /* fall through */
         case SETTLE:
             settle(r, r->stop);
@@ -483,6 +499,7 @@ int pl_advance(pl_run *r, double until)
             reason = segments(r);
             if (reason) return reason;
             r->phase = TICKS;
+            if (r->system->n_events && pl_signs_changed(r)) return PL_SIGNS;
             /* fall through */
         case TICKS:
             reason = log_ticks(r);

@@ -139,11 +139,11 @@ double pl_first_step(pl_run *r, double t, const double *x, const double *f0, dou
 static void hermite(pl_run *r, double t, double *x)
 {
     const int nx = r->model->nx;
-    const double h = r->t1 - r->t0, s = (t - r->t0) / h;
+    const double h = r->end - r->t0, s = (t - r->t0) / h;
     const double *x0 = r->x0, *x1 = r->raw1, *f0 = r->k, *f1 = r->f1;
 
     if (!r->end_known) {
-        pl_derivative(r, r->t1, x1, r->f1);
+        pl_derivative(r, r->end, x1, r->f1);
         r->end_known = 1;
     }
     const double a0 = (1 + 2 * s) * pow(1 - s, 2), b0 = s * pow(1 - s, 2);

@@ -1,0 +1,177 @@
+"""From a system to compiled code in this process, through the cache on disk."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache as once
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from cosim.engine import bindings, cache
+from cosim.engine.compiler import Compiler, CompilerError, find
+from cosim.engine.generate import Source, functions, generate
+from cosim.system import System
+from cosim.version import __version__
+
+RUNTIME = Path(__file__).parent / "runtime"
+GENERATORS = ("emit.py", "generate.py")  # they decide what the code of a system looks like
+
+_lock = threading.Lock()
+
+
+class Compiled:
+    """A system as machine code, with the tables the runtime reads. Shared by all its runs, never changed."""
+
+    def __init__(self, system: System) -> None:
+        began = time.perf_counter()
+        compiler = find()
+        with ThreadPoolExecutor(1) as aside:  # both may have to be compiled
+            runtime = aside.submit(_runtime, compiler)
+            entry = cache.get(_key(system, compiler), lambda place: _build(system, compiler, place))
+            self.runtime = runtime.result()
+        self._library = ctypes.CDLL(str(entry.library))
+        self._library.pl_get_model.restype = ctypes.c_void_p
+        self.model: int = self._library.pl_get_model()
+        known = bindings.Model.from_address(self.model)
+        if known.abi != bindings.ABI or known.nx != len(system.x0) or known.np != len(system.p0):
+            raise CompilerError(f"{entry.library} is not the code of '{system.name}'.", hint="Clear the cache.")
+        self._needs: list[list[int]] = entry.note["needs"]
+        self._piece_of = {place: k for k, places in enumerate(entry.note["outputs"]) for place in places}
+        self.places: dict[str, np.ndarray] = {}
+        start = 0
+        for name, signal in system.signals.items():
+            self.places[name] = np.arange(start, start + signal.size, dtype=np.int32)
+            start += signal.size
+        self._kept: list[np.ndarray] = []
+        self.tables = self._tables(system)
+        self.seconds = time.perf_counter() - began
+
+    def pieces(self, places: np.ndarray) -> np.ndarray:
+        """Pieces of the signals that must be evaluated for these places, in order."""
+        wanted: set[int] = set()
+        todo = {self._piece_of[int(k)] for k in places}
+        while todo:
+            piece = todo.pop()
+            wanted.add(piece)
+            todo |= set(self._needs[piece]) - wanted
+        return np.array(sorted(wanted), dtype=np.int32)
+
+    def _tables(self, system: System) -> bindings.Tables:
+        places: list[list[int]] = [[] for _ in system.rates]
+        for slot in system.held.values():
+            if slot.kind == "discrete" and slot.rate is not None:
+                places[slot.rate] += [int(k) for k in slot.index]
+        lists = [name for name, slot in system.held.items() if slot.kind == "instants"]
+        instants = sorted(
+            (float(t), name, int(system.held[name].index[0])) for name in lists for t in system.held[name].times
+        )
+        kinds = {"output": bindings.OUTPUT, "update": bindings.UPDATE, "external": bindings.EXTERNAL}
+        states = system.states.values()
+        grid = system.grid
+        values: dict[str, list[Any]] = {
+            "first": [int(r.offset * grid) for r in system.rates],
+            "period": [int(r.period * grid) for r in system.rates],
+            "time_place": [t for t, _ in system.tick_slots],
+            "count_place": [n for _, n in system.tick_slots],
+            "discrete_start": list(np.cumsum([0, *map(len, places)])),
+            "discrete": [k for group in places for k in group],
+            "segment_kind": [kinds[s.kind] for s in system.schedule],
+            "segment_rate": [s.rate for s in system.schedule],
+            "segment_start": list(np.cumsum([0, *(len(s.writes) for s in system.schedule)])),
+            "segment_writes": [int(k) for s in system.schedule for k in s.writes],
+            "segment_size": [s.expression.numel() for s in system.schedule],
+            "instant_time": [t for t, _, _ in instants],
+            "instant_list": [lists.index(name) for _, name, _ in instants],
+            "instant_place": [place for _, _, place in instants],
+            "accepted": list(system.accepted[1]),
+            "nominal": [s.memory.nominal for s in states if s.memory for _ in range(s.size)],
+        }
+        types = {"first": np.int64, "period": np.int64, "instant_time": np.float64, "nominal": np.float64}
+        tables = bindings.Tables(
+            grid,
+            len(system.rates),
+            len(system.schedule),
+            len(instants),
+            len(lists),
+            len(system.accepted[1]),
+            system.invariants.numel(),
+        )
+        for name in bindings.TABLES:
+            array = np.array(values[name], dtype=types.get(name, np.int32))
+            self._kept.append(array)
+            setattr(tables, name, bindings.address(array))
+        return tables
+
+
+def compiled(system: System) -> Compiled:
+    """Machine code of a system, made once and kept with it.
+
+    Raises
+    ------
+    CompilerError, CacheError      no compiler, it failed, or there is no room for what it made
+    """
+    with _lock:
+        found: Compiled | None = system.__dict__.get("_compiled")
+        if found is None:
+            found = Compiled(system)
+            system.__dict__["_compiled"] = found
+        return found
+
+
+def _key(system: System, compiler: Compiler) -> str:
+    digest = hashlib.sha256()
+    for text in (__version__, ca.CasadiMeta.version(), compiler.identity, _runtime_hash()):
+        digest.update(text.encode() + b"\n")
+    for name, function in functions(system).items():
+        digest.update(name.encode() + function.serialize().encode())
+    return digest.hexdigest()[:40]
+
+
+@once
+def _runtime_hash() -> str:
+    digest = hashlib.sha256()
+    for path in [*sorted(RUNTIME.glob("*.[ch]")), *(Path(__file__).parent / g for g in GENERATORS)]:
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _build(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
+    generated = generate(system)
+    _compile(compiler, generated.sources, place)
+    return generated.note
+
+
+def _compile(compiler: Compiler, sources: list[Source], place: Path) -> None:
+    """One library of C files; only headers stand beside them."""
+    for header in RUNTIME.glob("*.h"):
+        (place / header.name).write_text(header.read_text())
+    for source in sources:
+        (place / source.name).write_text(source.text)
+    # the longest first, so that no processor waits for it at the end
+    sources = sorted(sources, key=lambda s: -len(s.text))
+    objects = compiler.compile([place / s.name for s in sources], [s.level for s in sources])
+    compiler.link(objects, place / cache.LIBRARY)
+
+
+_runtimes: dict[str, Any] = {}
+
+
+def _runtime(compiler: Compiler) -> Any:
+    """The runtime's library, compiled once per machine."""
+    key = "runtime-" + hashlib.sha256((compiler.identity + _runtime_hash()).encode()).hexdigest()[:32]
+    if key not in _runtimes:
+
+        def build(place: Path) -> dict[str, Any]:
+            sources = [Source(path.name, path.read_text(), "-O2") for path in sorted(RUNTIME.glob("*.c"))]
+            _compile(compiler, sources, place)
+            return {}
+
+        _runtimes[key] = bindings.declare(ctypes.CDLL(str(cache.get(key, build).library)))
+    return _runtimes[key]

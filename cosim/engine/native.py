@@ -1,0 +1,264 @@
+"""The native engine: the system as compiled C, driven by the runtime in C.
+
+Python gives the runtime the context's arrays and buffers for the log, and is called back only when a buffer is
+full, an opaque block has its tick, something went wrong, or a slice of time is over (so that Ctrl-C works).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from blocks.errors import PlantloopError, SimulationError
+from cosim.context import Context
+from cosim.engine import bindings as b
+from cosim.engine.build import Compiled, compiled
+from cosim.engine.diagnose import explain
+from cosim.engine.engine import Engine, Logged, SolverSettings
+from cosim.engine.external import call_external
+from cosim.engine.steppers import collapsed
+from cosim.engine.tableau import tableau
+from cosim.result import Ticks
+from cosim.system import System
+
+SLICE = 0.05  # s of wall time between two looks at Ctrl-C
+FIRST_BUDGET = 2000  # steps of the first slice
+ROWS = 4 * 2**20  # bytes; buffers grow up to this, then are stored and used again
+
+
+class Rows:
+    """Rows the runtime writes: a buffer it fills and what was taken out of it before."""
+
+    def __init__(self, code: Compiled, names: Sequence[str], buffer: b.Buffer) -> None:
+        places = [code.places[n] for n in names]
+        self._places = np.concatenate([np.zeros(0, np.int32), *places])
+        self._pieces = code.pieces(self._places)
+        self._rows = np.zeros((0, 1 + len(self._places)))
+        self._taken: list[np.ndarray] = []
+        self.buffer = buffer
+        buffer.width, buffer.places = len(self._places), b.address(self._places)
+        buffer.n_pieces, buffer.pieces = len(self._pieces), b.address(self._pieces)
+
+    def reserve(self, rows: int) -> None:
+        """Have room for at least some of so many more rows."""
+        free = self.buffer.capacity - self.buffer.count
+        if free >= rows:
+            return
+        width = self._rows.shape[1]
+        most = max(16, ROWS // (8 * width))
+        if free and self.buffer.capacity >= most:
+            return
+        self._take()
+        self._rows = np.empty((min(max(rows, 16), most), width))
+        self.buffer.rows, self.buffer.capacity = b.address(self._rows), len(self._rows)
+
+    def _take(self) -> None:
+        if self.buffer.count:
+            self._taken.append(self._rows[: self.buffer.count].copy())
+        self.buffer.count = 0
+
+    def renew(self) -> None:
+        """Empty a full buffer, and let it grow."""
+        self._take()
+        width = self._rows.shape[1]
+        more = min(2 * len(self._rows), max(16, ROWS // (8 * width)))
+        if more > len(self._rows):
+            self._rows = np.empty((more, width))
+            self.buffer.rows, self.buffer.capacity = b.address(self._rows), more
+
+    def all(self) -> np.ndarray:
+        """Every row so far, time first."""
+        here = self._rows[: self.buffer.count]
+        return np.concatenate([*self._taken, here]) if self._taken else here.copy()
+
+
+class NativeEngine(Engine):
+    """Runs one context with compiled code."""
+
+    name = "native"
+
+    def __init__(self, system: System, settings: SolverSettings, context: Context) -> None:
+        super().__init__(system, settings, context)
+        self._code = code = compiled(system)
+        self._lists = list(context.instants)
+        self._ticks = np.zeros(len(system.rates), dtype=np.int64)
+        self._instants = np.zeros(len(self._lists), dtype=np.int64)
+        self._limited = np.zeros(max(1, len(system.x0)), dtype=np.int64)
+        method = b.Method.of(tableau(settings.solver))
+        self._settings = b.Settings(method, settings.step, settings.rtol, settings.atol, settings.max_step)
+        self._state = b.State()
+        for name in ("x", "h", "w", "p", "next"):
+            setattr(self._state, name, b.address(getattr(context, name)))
+        self._state.ticks, self._state.instants = b.address(self._ticks), b.address(self._instants)
+        self._log = b.LogState()
+        self._buffers = (b.Buffer * max(1, len(system.rates)))()
+        self._log.ticks = ctypes.cast(self._buffers, ctypes.POINTER(b.Buffer))
+        self._run = run = b.Run()
+        run.model = code.model
+        run.system = ctypes.pointer(code.tables)
+        run.settings = ctypes.pointer(self._settings)
+        run.context = ctypes.pointer(self._state)
+        run.log = ctypes.pointer(self._log)
+        run.counters.limited_by = b.address(self._limited)
+        self._room = np.zeros(code.runtime.pl_room(code.model, run.system) // 8 + 2)
+        code.runtime.pl_begin(run, b.address(self._room))
+        self._budget = FIRST_BUDGET
+        self.start_log([], np.zeros(0))
+
+    # --- running ---------------------------------------------------------------------------------
+    def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
+        """See `Engine.advance`; `progress` is told after every slice of wall time."""
+        self._reserve(until)
+        self._enter()
+        run, runtime = self._run, self._code.runtime
+        try:
+            while True:
+                run.budget = self._budget
+                began = time.perf_counter()
+                reason = runtime.pl_advance(run, until)
+                if reason == b.DONE:
+                    break
+                if reason == b.PAUSE:
+                    spent = time.perf_counter() - began
+                    self._budget = int(self._budget * min(10.0, max(0.1, SLICE / max(spent, 1e-9)))) + 1
+                    if progress is not None:
+                        progress(self._state.t)
+                else:
+                    self._serve(reason)
+        finally:
+            self._leave()
+        if progress is not None:
+            progress(until)
+
+    def _serve(self, reason: int) -> None:
+        """Do what the runtime asked for."""
+        run = self._run
+        if reason == b.FULL:
+            self._rows.renew()
+        elif reason == b.FULL_TICKS:
+            self._samples[run.index].renew()
+        elif reason == b.CALL:
+            self._call(run.index)
+        elif reason == b.NOT_FINITE:
+            names = () if run.index < 0 else self.system.schedule[run.index].names
+            c, t = self.context, self._state.t
+            raise explain(self.system, [np.array([t]), c.x, c.h, c.w, c.p], t, run.last_good, names)
+        elif reason == b.COLLAPSED:
+            state = self.system.state_name(run.index)
+            raise collapsed(self._state.step, self._state.t, bool(np.isfinite(run.value)), state)
+        else:
+            raise KeyboardInterrupt
+
+    def _call(self, index: int) -> None:
+        segment, t = self.system.schedule[index], self._state.t
+        argument = np.array(self._run.out[: segment.expression.numel()], dtype=float)
+        value = call_external(segment, argument, t)
+        if not np.isfinite(value).all():
+            self.context.h[segment.writes] = value
+            c = self.context
+            raise explain(self.system, [np.array([t]), c.x, c.h, c.w, c.p], t, self._run.last_good, segment.names)
+        self.context.h[segment.writes] = value
+
+    def _enter(self) -> None:
+        """Give the runtime what the context holds as plain Python numbers."""
+        c, s = self.context, self._state
+        s.t, s.step, s.error, s.started = c.t, c.step, c.error, c.started
+        self._ticks[:] = c.ticks
+        self._instants[:] = [c.instants[name] for name in self._lists]
+
+    def _leave(self) -> None:
+        c, s, counted = self.context, self._state, self._run.counters
+        c.t, c.step, c.error, c.started = s.t, s.step, s.error, bool(s.started)
+        c.ticks[:] = self._ticks.tolist()
+        c.instants = dict(zip(self._lists, self._instants.tolist(), strict=True))
+        self.counters.steps, self.counters.rejected = counted.steps, counted.rejected
+        self.counters.evaluations = counted.evaluations
+        self.counters.limited_by = {int(k): int(self._limited[k]) for k in np.flatnonzero(self._limited)}
+        self._code.runtime.pl_reset(self._run)
+
+    def next_stop(self) -> float:
+        """See `Engine.next_stop`."""
+        self._enter()
+        return float(self._code.runtime.pl_next_stop(self._run))
+
+    # --- log -------------------------------------------------------------------------------------
+    def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
+        """See `Engine.start_log`."""
+        self._names = list(names)
+        signals = [self.system.signal(n) for n in self._names]
+        self._times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
+        log = self._log
+        log.every_step, log.times, log.n_times = times is None, b.address(self._times), len(self._times)
+        log.position = 0
+        log.log = b.Buffer()
+        self._rows = Rows(self._code, self._names, log.log)
+        self._sampled: list[list[str]] = []
+        self._samples = []
+        for k, rate in enumerate(self.system.rates):
+            chosen = [s.name for s in signals if s.ticks == rate]
+            self._buffers[k] = b.Buffer()
+            self._sampled.append(chosen)
+            self._samples.append(Rows(self._code, chosen, self._buffers[k]))
+
+    def _reserve(self, until: float) -> None:
+        """Room for the rows to come, as far as their number is known."""
+        log = self._log
+        self._rows.reserve(1024 if log.every_step else int(log.n_times - log.position))
+        for rows, names, rate in zip(self._samples, self._sampled, self.system.rates, strict=True):
+            if names:
+                rows.reserve(int((until - self.context.t) / float(rate.period)) + 2)
+
+    def logged(self) -> Logged:
+        """See `Engine.logged`."""
+        table = self._rows.all()
+        ticks: dict[str, Ticks] = {}
+        for rows, names in zip(self._samples, self._sampled, strict=True):
+            if names:
+                found = rows.all()
+                ticks |= {n: Ticks(found[:, 0], v) for n, v in self._columns(found, names).items()}
+        return Logged(table[:, 0], self._columns(table, self._names), ticks)
+
+    def _columns(self, table: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+        found, start = {}, 1
+        for n in names:
+            size = self.system.signals[n].size
+            found[n] = table[:, start : start + size]
+            start += size
+        return found
+
+    def value(self, name: str) -> np.ndarray:
+        """See `Engine.value`."""
+        self.system.signal(name)
+        self._enter()
+        rows = Rows(self._code, [name], b.Buffer())
+        row = np.zeros(max(1, rows.buffer.width))
+        self._code.runtime.pl_signals(self._run, rows.buffer, b.address(row))
+        return row[: rows.buffer.width]
+
+
+def opaque_blocks(system: System) -> list[str]:
+    """Paths of ticked blocks that are Python and so cannot be compiled."""
+    return [s.path for s in system.schedule if s.external is not None]
+
+
+def check_native(system: System) -> None:
+    """Refuse a system that is not all equations.
+
+    Raises
+    ------
+    PlantloopError      naming the blocks
+    """
+    found = opaque_blocks(system)
+    if found:
+        named = ", ".join(f"'{path}'" for path in found)
+        raise PlantloopError(
+            f"engine 'native' cannot compile {named} in '{system.name}': Python functions are opaque.",
+            path=found[0],
+            hint="engine='auto' compiles everything around them.",
+        )
+
+
+__all__ = ["NativeEngine", "SimulationError", "check_native", "opaque_blocks"]

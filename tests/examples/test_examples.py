@@ -1,0 +1,134 @@
+"""Every example, every scenario and the code in the README run, and give the answers they claim."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cosim import Result
+from cosim.scenario import load_scenario
+from cosim.scenario.report import findings, write
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SCRIPTS = sorted(EXAMPLES.rglob("*.py"))
+SCENARIOS = sorted(EXAMPLES.rglob("*.toml"))
+PNG = b"\x89PNG"
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(EXAMPLES))
+
+
+def module(path: Path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Examples run from any folder and leave nothing behind."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=named)
+def test_a_script_returns_its_results_and_prints_a_known_answer(path, tmp_path, capsys):
+    assert module(path).main() is not None
+    assert "known" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=named)
+def test_a_scenario_runs_and_passes_its_checks(path, tmp_path):
+    scenario = load_scenario(path)
+    result = scenario.run()
+    assert result.complete
+    found = findings(scenario, result)
+    assert found
+    assert [f for f in found if f.passed is False] == []
+    files = write(scenario, result, tmp_path / "out", plots=True)
+    assert all(file.read_bytes().startswith(PNG) for file in files[1:])
+    assert len(files) > 1
+
+
+def pendulum(name: str):
+    return module(EXAMPLES / "inverted_pendulum" / name)
+
+
+def scenario_result(name: str) -> Result:
+    return load_scenario(EXAMPLES / "inverted_pendulum" / name).run()
+
+
+def test_the_scenario_starts_with_the_rod_leaning_to_minus_x():
+    result = scenario_result("scenario.toml")
+    assert np.isclose(result.at(0.0, "plant.pendulum[0]"), 0.1, atol=1e-15)
+
+
+def test_the_scenario_and_the_python_version_are_the_same_loop():
+    scenario, script = scenario_result("scenario.toml"), pendulum("python_version.py").main()
+    for name in ("plant.pendulum", "plant.slider", "plant.control_force", "controller.u"):
+        # rtol 1e-10 against the default 1e-8
+        assert np.allclose(scenario[name], script[name], rtol=1e-6, atol=1e-7)
+
+
+def test_the_disturbance_gives_the_known_motion():
+    """Lagrange's equations in two coordinates at rtol 1e-12: theta, omega, x, v."""
+    result = scenario_result("disturbance.toml")
+    known = {
+        1.05: (-0.00708287592483, -0.0491581370829, 0.00330530297534, 0.16900748586),
+        1.5: (0.0493059069678, -0.0301478423792, 0.115230196486, 0.0578203723195),
+    }
+    for t, values in known.items():
+        assert np.allclose(result.at(t, "y.out"), values, rtol=0, atol=1e-9)
+
+
+def test_the_holds_give_the_known_angles(tmp_path):
+    holds = pendulum("holds.py")
+    results = holds.main(str(tmp_path / "holds.png"))
+    for order, theta in holds.THETA_REFERENCE.items():
+        assert np.isclose(results[order].at(0.5, "plant.pendulum[0]"), theta, rtol=0, atol=1e-9)
+    assert (tmp_path / "holds.png").read_bytes().startswith(PNG)
+
+
+def test_the_designed_poles_are_those_of_the_diagram_and_of_its_motion():
+    design = pendulum("design.py")
+    found = design.main()
+    assert np.allclose(found.K, design.K_REFERENCE, rtol=1e-8)
+    assert np.allclose(found.closed, found.designed, rtol=0, atol=1e-12)
+    assert np.allclose(found.simulated, found.designed, rtol=0, atol=1e-7)  # the angle is small, not zero
+
+
+def readme_python() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_code_in_the_readme_runs(tmp_path):
+    (tmp_path / "examples").symlink_to(EXAMPLES)
+    (code,) = readme_python()
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    result = names["r"]
+    assert isinstance(result, Result)
+    expected = pendulum("python_version.py").main()
+    assert np.array_equal(result["plant.pendulum"], expected["plant.pendulum"])
+    assert (tmp_path / "pendulum.png").read_bytes().startswith(PNG)
+
+
+def test_the_code_in_the_readme_is_the_python_version():
+    """Line for line, but for where the model lies."""
+    (code,) = readme_python()
+    script = (EXAMPLES / "inverted_pendulum/python_version.py").read_text(encoding="utf-8")
+    script_lines = {line.strip() for line in script.splitlines()}
+    wiring = [line for line in code.splitlines() if line.startswith(("d.", "y =", "c =", "r = "))]
+    assert len(wiring) == 8
+    assert [line for line in wiring if line not in script_lines] == []
+
+
+def test_the_picture_in_the_readme_is_there():
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert pictures
+    assert all((ROOT / picture).read_bytes().startswith(PNG) for picture in pictures)
