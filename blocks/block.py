@@ -39,6 +39,7 @@ from blocks.rate import Rate, Ticks, instant
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 STATIC = ("solve", "hold", "zero")
 DISTRIBUTIONS = ("normal", "uniform")
+THRESHOLD = 1e-10  # |g| up to this counts as on the threshold of a zero crossing
 
 
 class Block(abc.ABC):
@@ -265,9 +266,19 @@ class Equations:
             "instants", name or f"instants{len(self._memories)}", 0.0, 1, times=exact, times_field=owner
         )
 
-    def mode(self, name: str, initial: Any, size: int | None = None) -> Array:
-        """Discrete state without ticks, changed only by events."""
-        return self._memory("mode", name, initial, size)
+    def mode(self, name: str, initial: Any, size: int | None = None, at_ticks: Any = None) -> Array:
+        """Discrete state without ticks, changed only by events.
+
+        With `at_ticks`, an expression or a function of the mode itself, it starts from that value and takes it
+        at every instant with ticks, in dependency order: sampled blocks never see a branch that a jump at the
+        same instant has left. Between ticks it is memory and needs events (`when`).
+        """
+        if at_ticks is None:
+            return self._memory("mode", name, initial, size)
+        array = self._memory("branch", name, initial, size)
+        value = at_ticks(array) if callable(at_ticks) else at_ticks
+        self._complete(array, "branch", value, "value at ticks")
+        return array
 
     def accepted(self, name: str, expression: Any, initial: Any) -> Array:
         """Memory refreshed with `expression` after every accepted step and event.
@@ -328,7 +339,7 @@ class Equations:
         pairs = []
         for state, value in resets:
             target = self._memories[self._name_of(state, "a reset")]
-            if target.kind not in ("continuous", "discrete", "mode"):
+            if target.kind not in ("continuous", "discrete", "mode", "branch"):
                 raise BlockError(f"event resets '{target.name}', which is no state or mode.")
             pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
         self._event(crossing, direction, name, tuple(pairs), "")
@@ -340,11 +351,11 @@ class Equations:
     def where_event(self, g: Any, a: Any, b: Any, name: str | None = None) -> Array:
         """`a` while g >= 0, else `b`; the branch is held during a step and flipped by an event."""
         label = name or f"branch{len(self._memories)}"
-        branch = self.mode(label, 0.0)
-        start = column(np.where(self._scalar(g) >= 0, 1.0, 0.0))
-        self._memories[label] = replace(self._memories[label], expression=start)
-        self.when(g, [(branch, 1.0)], "rising", f"{label} on")
-        self.when(g, [(branch, 0.0)], "falling", f"{label} off")
+        side = self._scalar(g)
+        branch = self.mode(label, 1.0, at_ticks=lambda old: np.where(np.abs(side) > THRESHOLD, side > 0, old))
+        for state, direction, value in (("on", "rising", 1.0), ("off", "falling", 0.0)):
+            reset = (label, self._sized(value, 1, "branch"))
+            self._event(g, direction, f"{label} {state}", (reset,), "", rest=1)
         return np.where(branch[0] > 0.5, a, b)
 
     def _scalar(self, g: Any) -> Array:
@@ -442,13 +453,20 @@ class Equations:
         return value
 
     def _event(
-        self, crossing: Any, direction: str, name: str | None, resets: tuple[Any, ...], stop: str
+        self,
+        crossing: Any,
+        direction: str,
+        name: str | None,
+        resets: tuple[Any, ...],
+        stop: str,
+        rest: int | None = None,
     ) -> None:
         if direction not in DIRECTIONS:
             raise BlockError(f"event direction '{direction}': {near_miss(direction, DIRECTIONS)}")
         value = self._sized(crossing, 1, "crossing of an event")
         label = name or f"event{len(self._events)}"
-        self._events.append(Event(label, value, DIRECTIONS[direction], resets, stop))
+        sign = DIRECTIONS[direction]
+        self._events.append(Event(label, value, sign, resets, stop, (-sign or 1) if rest is None else rest))
 
     def _ticks(self, sample: Rate | Ticks, offset: Rate) -> Ticks:
         ticks = sample if isinstance(sample, Ticks) else Ticks.of(sample, offset)

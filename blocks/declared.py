@@ -88,8 +88,8 @@ class Memory:
     kind is one of `KINDS`; `initial` is an array (size,); `field` names the dataclass field it comes from.
     `ticks` is set for discrete states and sampled memories. `expression` is the derivative of a continuous
     state, the next value of a discrete one, the sampled or accepted value, the delayed signal, or the
-    residual of an algebraic unknown; for a mode its value at the start, if that is not `initial`; None for
-    counted instants.
+    residual of an algebraic unknown; for a branch its value at the start and at ticks; None for a plain mode
+    and for counted instants.
     """
 
     name: str
@@ -127,6 +127,7 @@ KINDS = (
     "sampled",  # refreshed in the output phase of its ticks
     "external",  # output of a ticked opaque block
     "mode",  # changed by events only
+    "branch",  # mode that follows its condition at the start and, like a sampled memory, at every tick
     "accepted",  # refreshed after every accepted step
     "algebraic",  # implicit unknown
     "delayed",  # the past of a signal
@@ -149,7 +150,8 @@ class External:
 class Event:
     """Zero crossing with resets: when `crossing` crosses zero in `direction`, each target takes its value.
 
-    A stop event has no resets but a message.
+    A stop event has no resets but a message. `rest` is the sign (-1 or 1) of a crossing that rests exactly on
+    zero: where it is armed to fire, unless it says otherwise.
     """
 
     name: str
@@ -157,6 +159,7 @@ class Event:
     direction: int  # -1 falling, +1 rising, 0 both
     resets: tuple[tuple[str, ca.SX], ...] = ()
     stop: str = ""
+    rest: int = 1
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ class Context:
 
     t : s; x, h, w, p as in `cosim.system`; next : (nh,) next values of discrete states, at their places in h
     ticks : per rate, number of ticks done; instants : per list of instants, number passed
-    signs : (ne,) sign of every zero crossing, 0 before the start
+    signs : (ne,) sign of every zero crossing, -1 or 1; 0 before the start
     solution : (nz,) accepted algebraic unknowns; histories, stops : of delays
     step : proposed size of the next adaptive step [s] (0: choose one); error : error memory of its control
     """
@@ -39,6 +39,7 @@ class Context:
     step: float = 0.0
     error: float = 1e-4
     opaque: dict[str, bytes] = field(default_factory=dict)
+    stopped: str = ""  # message of the stop event that ended the run
 
     @staticmethod
     def initial(system: System) -> Context:
@@ -65,7 +66,7 @@ class Context:
         """Take over another context's values, keeping this one's arrays (engines hold on to them)."""
         for name in ("x", "h", "w", "p", "next", "signs", "solution"):
             getattr(self, name)[:] = getattr(other, name)
-        for name in ("t", "started", "step", "error"):
+        for name in ("t", "started", "step", "error", "stopped"):
             setattr(self, name, getattr(other, name))
         self.ticks[:] = other.ticks
         self.instants = dict(other.instants)

@@ -61,6 +61,13 @@ def tick_model(system: System, context: Context, inputs: np.ndarray, output: ca.
             f"'{system.name}' has {len(system.rates)} rates ({listed}); an exact discrete model needs one.",
             hint="Linearise a part of the diagram, or resample the parts to one rate.",
         )
+    refuse_delays(system)
+    if system.residual.numel():
+        raise PlantloopError(
+            f"'{system.name}' is sampled and has algebraic unknowns; an exact discrete model of it is not "
+            "available.",
+            hint="Linearise the continuous part alone.",
+        )
     for segment in system.schedule:
         if segment.kind == "external":
             raise PlantloopError(
@@ -91,6 +98,16 @@ def tick_model(system: System, context: Context, inputs: np.ndarray, output: ca.
         kept, tick_h.reshape(nh, width), tick_next.reshape(len(kept), width), flow_x, flow_h,
         out_x.reshape(n_out, nx), out_h.reshape(n_out, nh),
     )  # fmt: skip
+
+
+def refuse_delays(system: System) -> None:
+    """A delay has infinitely many states."""
+    if system.delays:
+        raise PlantloopError(
+            f"'{system.delays[0].name}' is a delay, which has no linear model with finitely many states.",
+            path=system.delays[0].name,
+            hint="Put a rational (Padé) TransferFunction in its place, or UnitDelays in a sampled diagram.",
+        )
 
 
 def _tick_symbols(system: System) -> tuple[ca.SX, ca.SX, ca.SX]:

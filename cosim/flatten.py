@@ -115,8 +115,8 @@ class _Assembly:
             self._memories(inst)
             self._parameters(inst)
         self.loops = [name for name, slot in self.w.slots.items() for _ in range(slot.size)]
-        self.perturbed = {name: self._perturb(name) for name in perturb}
         self.tick_symbols = [self._tick(k, ticks) for k, ticks in enumerate(self.rates)]
+        self.perturbed = {name: self._perturb(name) for name in perturb}  # last: the other places stay
         for inst in instances.values():
             used = [self.tick_symbols[self.rate_index[t]] for t in inst.traced.declared.ticks]
             inst.ticks = ca.vertcat(ca.SX(0, 1), *used)
@@ -218,7 +218,7 @@ class _Assembly:
             signals=signals,
             derivative=ca.vertcat(ca.SX(0, 1), *derivative),
             accepted=self._refreshed(between, "accepted"),
-            starting=self._refreshed(between, "mode"),
+            starting=self._refreshed(between, "branch"),
             events=tuple(self._events(between)),
             residual=residual,
             loops=tuple(self.loops),
@@ -328,6 +328,7 @@ class _Assembly:
                     tuple(names),
                     np.concatenate(discrete),
                     event.stop,
+                    event.rest,
                 )
 
     def _refreshed(self, between: Expressions, kind: str) -> tuple[ca.SX, np.ndarray]:

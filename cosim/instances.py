@@ -40,4 +40,4 @@ class Instance:
         return next(m for m in self.traced.declared.memories if m.name == name)
 
 
-TICKED = ("sampled", "external")  # memories refreshed in the output phase: at a tick, signals pass them
+TICKED = ("sampled", "external", "branch")  # refreshed in the output phase: at a tick, signals pass them

@@ -17,9 +17,10 @@ from blocks.block import Block
 from blocks.errors import PlantloopError, near_miss
 from cosim.context import Context
 from cosim.diagram import Diagram
-from cosim.discretise import Discrete, tick_model
+from cosim.discretise import Discrete, refuse_delays, tick_model
+from cosim.engine.newton import newton
 from cosim.flatten import around
-from cosim.simulation import set_initial, set_parameter
+from cosim.simulation import set_initial, set_input, set_parameter
 from cosim.system import Slot, pick
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def linearize(
     inputs : list of str         inputs of the diagram, or outputs of blocks to which the input is added
                                  ("push.y"); default the diagram's inports
     outputs : list of str        signals; default the diagram's outports
-    at : OperatingPoint, a snapshot, or initial values by name; default the initial state, inputs zero
+    at : OperatingPoint, a snapshot, or values of states and inputs by name; default the initial state,
+                                 inputs zero. One of a block alone fits a diagram that calls the block "plant"
     parameters : dict            parameter values by name
     states : "minimal"           independent directions only: A = T A_full Z with Z a basis of what the
                                  invariants allow and T Z = I; "full" keeps every state
@@ -121,6 +123,9 @@ class _Model:
         if not isinstance(diagram, Diagram):
             raise PlantloopError(f"expected a Block or a Diagram, got {type(system).__name__}.")
         wanted = list(diagram.inports) if inputs is None else list(inputs)
+        for name in wanted:
+            if self.prefix and "." not in name:
+                _known(name, diagram.inports, "input")
         perturbed = tuple(n for n in wanted if n not in diagram.inports)
         self.system = s = diagram.system(perturb=perturbed)
         self.context = Context.initial(s)
@@ -155,22 +160,26 @@ class _Model:
         return found
 
     def _place(self, at: OperatingPoint | Context | Mapping[str, Any] | None) -> None:
-        c = self.context
+        c, s = self.context, self.system
         if isinstance(at, Context):
-            if len(at.x) != len(c.x):
+            added = sum(slot.size for name, slot in s.inputs.items() if name == slot.name.removesuffix("+"))
+            if len(at.x) != len(c.x) or len(at.h) not in (len(c.h), len(c.h) - added):
                 raise PlantloopError("this snapshot was taken of another diagram.")
-            shared = min(len(at.h), len(c.h))
-            c.t, c.x[:], c.p[:] = at.t, at.x, at.p
-            c.h[:shared], c.next[:shared] = at.h[:shared], at.next[:shared]
+            shared = len(at.h)  # perturbations come last
+            c.t, c.x[:], c.p[:], c.solution[:] = at.t, at.x, at.p, at.solution
+            c.h[:shared], c.next[:shared] = at.h, at.next
             return
-        values: dict[str, Any] = dict(at or {}) if not isinstance(at, OperatingPoint) else dict(at.states)
-        inputs = at.inputs if isinstance(at, OperatingPoint) else {}
-        slots = self.system.initial_slots()
-        for name, value in values.items():
-            set_initial(self.system, c, self._full(name, slots, [name.partition("[")[0]]), value)  # type: ignore[arg-type]
-        for name, value in inputs.items():
-            if name in self.system.inputs:
-                c.h[self.system.inputs[name].index] = value
+        if isinstance(at, OperatingPoint):
+            states = at.states if self.prefix else at.initial
+            at = dict(states) | {n: v for n, v in at.inputs.items() if n in s.inputs}
+        if not isinstance(at or {}, Mapping):
+            raise PlantloopError(f"at is {at!r}, expected an OperatingPoint, a snapshot or values by name.")
+        slots = s.initial_slots()
+        for name, value in (at or {}).items():
+            if name in s.inputs:
+                set_input(s, c, name, value)
+            else:
+                set_initial(s, c, self._full(name, slots, [name.partition("[")[0]]), value)  # type: ignore[arg-type]
 
     def arguments(self) -> list[ca.DM]:
         """t, x, h, w, p at the operating point."""
@@ -178,16 +187,36 @@ class _Model:
         return [ca.DM(c.t), ca.DM(c.x), ca.DM(c.h), ca.DM(c.w), ca.DM(c.p)]
 
     def continuous(self) -> tuple[np.ndarray, ...]:
-        """Full A, B, C, D."""
+        """Full A, B, C, D; algebraic unknowns follow by the implicit function theorem."""
         s = self.system
-        u = pick(s.h, self.input_index)
+        refuse_delays(s)
+        n, nz = len(s.x0), s.residual.numel()
+        self._find_unknowns()
+        results = ca.vertcat(s.derivative, self.output, s.residual)
+        variables = ca.vertcat(s.x, pick(s.h, self.input_index), s.w[:nz])
         key = f"jacobian:{self.input_names}:{self.output_names}"
-        pairs = [(f, v) for f in (s.derivative, self.output) for v in (s.x, u)]
-        function = s.function(key, lambda: [ca.densify(ca.jacobian(f, v)) for f, v in pairs])
-        a, b, c, d = (np.array(m, dtype=float) for m in function(*self.arguments()))
-        shapes = [(len(s.x0), len(s.x0)), (len(s.x0), len(self.input_index))]
-        shapes += [(self.output.numel(), len(s.x0)), (self.output.numel(), len(self.input_index))]
-        return tuple(m.reshape(shape) for m, shape in zip((a, b, c, d), shapes, strict=True))
+        function = s.function(key, lambda: [ca.densify(ca.jacobian(results, variables))])
+        whole = np.array(function(*self.arguments()), dtype=float)
+        whole = whole.reshape(results.numel(), variables.numel())
+        rows, columns = len(whole) - nz, variables.numel() - nz
+        if nz:
+            change = np.linalg.solve(whole[rows:, columns:], whole[rows:, :columns])
+            whole = whole[:, :columns] - whole[:, columns:] @ change
+        return whole[:n, :n], whole[:n, n:], whole[n:rows, :n], whole[n:rows, n:]
+
+    def _find_unknowns(self) -> None:
+        s, c = self.system, self.context
+        n = s.residual.numel()
+        if not n:
+            return
+        function = s.function("residual", lambda: [s.residual, ca.jacobian(s.residual, s.w[:n])])
+
+        def residual() -> tuple[np.ndarray, np.ndarray]:
+            value, jacobian = function(*self.arguments())
+            return np.array(value, dtype=float).ravel(), np.array(jacobian, dtype=float)
+
+        c.w[:n] = c.solution
+        newton(residual, c.w, np.arange(n), s.loops, c.t)
 
 
 @dataclass(frozen=True)
@@ -310,7 +339,7 @@ class _Trim:
         for name in bounds:
             _known(name, {**names, **s.inputs}, "state or input")
         for name, value in u.items():
-            c.h[s.inputs[name].index] = value
+            set_input(s, c, name, value)
         moving = [slot for n, slot in names.items() if _static(slot) == "solve" and n not in fixed]
         for slot in names.values():
             if _static(slot) == "zero":
@@ -318,44 +347,69 @@ class _Trim:
         self.x_index = np.concatenate([np.zeros(0, int), *[slot.index for slot in moving]])
         self.u_index = np.concatenate([np.zeros(0, int), *[s.inputs[n].index for n in free]])
         self.low, self.high = self._limits(names)
-        self.goal = np.concatenate([np.zeros(0), *[np.ravel(np.asarray(v, float)) for v in y.values()]])
+        self.goal = np.concatenate([np.zeros(0), *[self._target(n, value) for n, value in y.items()]])
+        resting = np.flatnonzero(
+            np.array([_static(slot) != "hold" for slot in names.values() for _ in slot.index])
+        )
         outputs = [s.signal(s.outports[n]).expression for n in y]
-        self.y_names = list(y)
-        equations = ca.vertcat(s.derivative, s.invariants, *outputs)
-        v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.u_index))
-        key = f"trim:{self.x_index.tolist()}:{self.u_index.tolist()}:{self.y_names}"
+        delays = [pick(s.w, d.places) - d.signal for d in s.delays]  # at rest the past is the present
+        equations = ca.vertcat(pick(s.derivative, resting), *outputs, s.invariants, s.residual, *delays)
+        self.equation_names = [f"the derivative of state '{model.state_names[k]}'" for k in resting]
+        self.equation_names += [f"output '{n}' minus its value" for n in y for _ in self._target(n, y[n])]
+        self.goal_at = slice(len(resting), len(resting) + len(self.goal))
+        v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.u_index), s.w)
+        key = f"trim:{self.x_index.tolist()}:{self.u_index.tolist()}:{list(y)}"
         self.function = s.function(key, lambda: [equations, ca.densify(ca.jacobian(equations, v))])
+
+    def _target(self, name: str, value: Any) -> np.ndarray:
+        s = self.model.system
+        size = s.signal(s.outports[name]).size
+        array = np.ravel(np.asarray(value, dtype=float))
+        if array.size != size:
+            raise PlantloopError(f"output '{name}' got {array.size} numbers, expected {size}.", path=name)
+        return array
 
     def _limits(self, names: Mapping[str, Slot]) -> tuple[np.ndarray, np.ndarray]:
         s = self.model.system
         low_x, high_x = np.full(len(s.x0), -np.inf), np.full(len(s.x0), np.inf)
         low_u, high_u = np.full(len(s.h0), -np.inf), np.full(len(s.h0), np.inf)
         for name, (low, high) in self.bounds.items():
+            if not low < high:
+                raise PlantloopError(
+                    f"bounds of '{name}' are ({low}, {high}), expected low < high.",
+                    path=name,
+                    hint="To keep one value, list a state in fixed= or leave an input out of free=.",
+                )
             if name in names:
                 low_x[names[name].index], high_x[names[name].index] = low, high
             else:
                 low_u[s.inputs[name].index], high_u[s.inputs[name].index] = low, high
         return (
-            np.concatenate([low_x[self.x_index], low_u[self.u_index]]),
-            np.concatenate([high_x[self.x_index], high_u[self.u_index]]),
+            np.concatenate([low_x[self.x_index], low_u[self.u_index], np.full(len(s.w0), -np.inf)]),
+            np.concatenate([high_x[self.x_index], high_u[self.u_index], np.full(len(s.w0), np.inf)]),
         )
 
     def _evaluate(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         c = self.model.context
-        cut = len(self.x_index)
-        c.x[self.x_index], c.h[self.u_index] = v[:cut], v[cut:]
+        nx, nu = len(self.x_index), len(self.u_index)
+        c.x[self.x_index], c.h[self.u_index], c.w[:] = v[:nx], v[nx : nx + nu], v[nx + nu :]
         r, jacobian = self.function(*self.model.arguments())
         residual = np.array(r, dtype=float).ravel()
-        if len(self.goal):
-            residual[-len(self.goal) :] -= self.goal
+        residual[self.goal_at] -= self.goal
         return residual, np.array(jacobian, dtype=float).reshape(len(residual), len(v))
 
     def solve(self, tolerance: float) -> OperatingPoint:
         from scipy.optimize import least_squares
 
         c = self.model.context
-        start = np.concatenate([c.x[self.x_index], c.h[self.u_index]])
+        start = np.concatenate([c.x[self.x_index], c.h[self.u_index], c.w])
         start = np.clip(start, self.low, self.high)
+        residual, _ = self._evaluate(start)
+        if not np.isfinite(residual).all():
+            raise PlantloopError(
+                f"no equilibrium can be looked for from this guess: {self._worst(residual)}.",
+                hint="Give a first guess x= at which the equations are finite.",
+            )
         if len(start):
             found = least_squares(
                 lambda v: self._evaluate(v)[0], start, jac=lambda v: self._evaluate(v)[1],
@@ -371,13 +425,10 @@ class _Trim:
         return self._point(float(np.abs(residual).max()) if len(residual) else 0.0)
 
     def _worst(self, residual: np.ndarray) -> str:
-        k = int(np.nanargmax(np.abs(residual)))
-        names = self.model.state_names
-        if k < len(names):
-            return f"the derivative of state '{names[k]}' stays at {residual[k]:.3g} per s"
-        if k >= len(residual) - len(self.goal):
-            return f"an output of {self.y_names} stays {residual[k]:.3g} from its value"
-        return f"an invariant stays at {residual[k]:.3g}"
+        k = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
+        named = k < len(self.equation_names)
+        what = self.equation_names[k] if named else "an invariant or algebraic equation"
+        return f"{what} is {residual[k]:.3g}"
 
     def _point(self, residual: float) -> OperatingPoint:
         model, s, c = self.model, self.model.system, self.model.context

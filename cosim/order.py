@@ -50,6 +50,7 @@ class Dependencies:
         self.cut = set(cut)  # outputs that are unknowns of a loop between ticks
         self.solved: list[list[Node]] = []  # memories that depend on themselves at a tick, loop by loop
         self.split: set[tuple[str, str, str]] = set()
+        self.held: set[tuple[str, str, str]] = set()  # branches of a cycle at a tick: they change after it
         self.alone: set[Node] = set()  # memories of a cycle whose rates never meet: each its own segment
         self.ordered = (
             nx.DiGraph()

@@ -15,6 +15,7 @@ p     (np,)      parameters
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ import numpy as np
 from blocks.declared import External, Memory
 from blocks.errors import PlantloopError, near_miss
 from blocks.rate import Ticks
+
+ROUNDING = 1e-13  # relative; two times this close are one
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ class SystemEvent:
     targets: tuple[str, ...]
     discrete: np.ndarray  # places in h whose next value is reset too
     stop: str = ""
+    rest: int = 1  # sign of a crossing that rests exactly on zero
 
 
 @dataclass(frozen=True)
@@ -215,24 +219,40 @@ class System:
         ------
         PlantloopError      1e10 ticks of some pair of rates would leave 64-bit integers
         """
-        common = 1
-        worst = Fraction(1)
-        for ticks in self.rates:
-            common = math.lcm(common, ticks.period.denominator, ticks.offset.denominator)
-            worst = max(worst, ticks.period)
-        if common * worst * 10**10 >= 2**63:
-            pairs = [(a, b) for a in self.rates for b in self.rates if a < b]
-            first, second = max(pairs, key=_denominator, default=(self.rates[0], self.rates[0]))
+        common = _denominator(self.rates)
+        if _positions(self.rates, common) < 2**63:
+            return common
+        if (alone := next((r for r in self.rates if _positions((r,)) >= 2**63), None)) is not None:
             raise PlantloopError(
-                f"rates {first} and {second} have no common time grid that fits 64-bit integers.",
-                hint="Give sample times whose ratio is a simple fraction.",
+                f"period and offset of the rate {alone} have no common time grid that fits 64-bit integers.",
+                hint="Give an offset that is a simple fraction of the period.",
             )
-        return common
+        first, second = max(itertools.combinations(self.rates, 2), key=_positions)
+        raise PlantloopError(
+            f"rates {first} and {second} have no common time grid that fits 64-bit integers.",
+            hint="Give sample times whose ratio is a simple fraction.",
+        )
+
+    def snapped(self, t: float) -> float:
+        """`t` [s], or the tick or listed instant it falls short of by rounding only, as 3*0.3 does of 0.9."""
+        behind = np.searchsorted(self._moments, t, side="right")
+        known = self._moments[behind : behind + 1].tolist()
+        for ticks in self.rates:
+            k = round((Fraction(t) - ticks.offset) / ticks.period)
+            known.append(float(ticks.offset + max(k, 0) * ticks.period))
+        return min((m for m in known if t < m <= t * (1.0 + ROUNDING)), default=t)
+
+    @cached_property
+    def _moments(self) -> np.ndarray:
+        """All listed instants [s], in order."""
+        return np.sort([float(m) for slot in self.held.values() for m in slot.times])
 
     def initial_slots(self) -> dict[str, tuple[str, Slot]]:
         """What ``initial=`` may set: (vector, slot) of continuous and discrete states and modes by name."""
         found = {name: ("x", slot) for name, slot in self.states.items()}
-        found |= {n: ("h", s) for n, s in self.held.items() if s.kind in ("discrete", "mode", "sampled")}
+        inputs = {slot.name for slot in self.inputs.values()}
+        kinds = ("discrete", "mode", "sampled")
+        found |= {n: ("h", s) for n, s in self.held.items() if s.kind in kinds and n not in inputs}
         return found
 
     def state_name(self, index: int) -> str:
@@ -266,6 +286,11 @@ def pick(vector: ca.SX, index: Sequence[int] | np.ndarray) -> ca.SX:
     return vector[places] if places else ca.SX(0, 1)
 
 
-def _denominator(pair: tuple[Ticks, Ticks]) -> int:
-    parts = [f.denominator for t in pair for f in (t.period, t.offset)]
-    return math.lcm(*parts)
+def _denominator(rates: Sequence[Ticks]) -> int:
+    return math.lcm(1, *[f.denominator for r in rates for f in (r.period, r.offset)])
+
+
+def _positions(rates: Sequence[Ticks], denominator: int | None = None) -> Fraction:
+    """How many places of their grid 1e10 ticks of the slowest of some rates span, offset included."""
+    common = denominator or _denominator(rates)
+    return common * max((10**10 * r.period + r.offset for r in rates), default=Fraction(0))

@@ -15,6 +15,7 @@ STAGES = 8
 
 OUTPUT, UPDATE, EXTERNAL = 0, 1, 2  # kinds of segments
 DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, EVENT, SIGNS = range(10)
+IN_STEP, AT_STATE = -1, -2  # places of PL_NOT_FINITE that are no segments
 
 
 class Arguments(Structure):
@@ -57,7 +58,9 @@ class Method(Structure):
         return m
 
 
-MODEL_FUNCTIONS = ("prepare", "derivative", "step", "accepted", "crossings", "invariants", "segments")
+MODEL_FUNCTIONS = (
+    "prepare", "derivative", "step", "accepted", "crossings", "crossing_rates", "invariants", "segments",
+)  # fmt: skip
 
 
 class Model(Structure):
@@ -74,7 +77,7 @@ class Model(Structure):
 TABLES = (
     "first", "period", "time_place", "count_place", "fresh_place", "discrete_start", "discrete", "segment_kind",
     "segment_rate", "segment_start", "segment_writes", "segment_size", "instant_time", "instant_list",
-    "instant_place", "accepted", "nominal", "direction", "draw_stream", "draw_rate", "draw_normal",
+    "instant_place", "accepted", "nominal", "direction", "rest", "draw_stream", "draw_rate", "draw_normal",
     "draw_start", "draw_places",
 )  # fmt: skip
 
@@ -138,7 +141,7 @@ class Counts(Structure):
     ]  # fmt: skip
 
 
-PRIVATE = ("x0", "x1", "raw1", "spare", "k", "trial", "f1", "y", "seen", "c", "scratch")
+PRIVATE = ("x0", "x1", "raw1", "spare", "k", "trial", "f1", "y", "seen", "c", "scratch", "crossed")
 
 
 class Run(Structure):

@@ -16,6 +16,7 @@ import numpy as np
 
 from cosim.engine import bindings, cache
 from cosim.engine.compiler import Compiler, CompilerError, find
+from cosim.engine.draws import stream
 from cosim.engine.generate import Source, functions, generate
 from cosim.system import System
 from cosim.version import __version__
@@ -41,7 +42,9 @@ class Compiled:
         self.model: int = self._library.pl_get_model()
         known = bindings.Model.from_address(self.model)
         if known.abi != bindings.ABI or known.nx != len(system.x0) or known.np != len(system.p0):
-            raise CompilerError(f"{entry.library} is not the code of '{system.name}'.", hint="Clear the cache.")
+            raise CompilerError(
+                f"{entry.library} is not the code of '{system.name}'.", hint="Clear the cache."
+            )
         self._needs: list[list[int]] = entry.note["needs"]
         self._piece_of = {place: k for k, places in enumerate(entry.note["outputs"]) for place in places}
         self.places: dict[str, np.ndarray] = {}
@@ -70,7 +73,9 @@ class Compiled:
                 places[slot.rate] += [int(k) for k in slot.index]
         lists = [name for name, slot in system.held.items() if slot.kind == "instants"]
         instants = sorted(
-            (float(t), name, int(system.held[name].index[0])) for name in lists for t in system.held[name].times
+            (float(t), name, int(system.held[name].index[0]))
+            for name in lists
+            for t in system.held[name].times
         )
         kinds = {"output": bindings.OUTPUT, "update": bindings.UPDATE, "external": bindings.EXTERNAL}
         states = system.states.values()
@@ -78,8 +83,9 @@ class Compiled:
         values: dict[str, list[Any]] = {
             "first": [int(r.offset * grid) for r in system.rates],
             "period": [int(r.period * grid) for r in system.rates],
-            "time_place": [t for t, _ in system.tick_slots],
-            "count_place": [n for _, n in system.tick_slots],
+            "time_place": [place for place, _, _ in system.tick_slots],
+            "count_place": [place for _, place, _ in system.tick_slots],
+            "fresh_place": [place for _, _, place in system.tick_slots],
             "discrete_start": list(np.cumsum([0, *map(len, places)])),
             "discrete": [k for group in places for k in group],
             "segment_kind": [kinds[s.kind] for s in system.schedule],
@@ -92,8 +98,21 @@ class Compiled:
             "instant_place": [place for _, _, place in instants],
             "accepted": list(system.accepted[1]),
             "nominal": [s.memory.nominal for s in states if s.memory for _ in range(s.size)],
+            "direction": [e.direction for e in system.events],
+            "rest": [e.rest for e in system.events],
+            "draw_stream": [stream(d.name) for d in system.draws],
+            "draw_rate": [d.rate for d in system.draws],
+            "draw_normal": [d.distribution == "normal" for d in system.draws],
+            "draw_start": list(np.cumsum([0, *(len(d.places) for d in system.draws)])),
+            "draw_places": [int(k) for d in system.draws for k in d.places],
         }
-        types = {"first": np.int64, "period": np.int64, "instant_time": np.float64, "nominal": np.float64}
+        types: dict[str, type] = {
+            "first": np.int64,
+            "period": np.int64,
+            "instant_time": np.float64,
+            "nominal": np.float64,
+        }
+        types["draw_stream"] = np.uint64
         tables = bindings.Tables(
             grid,
             len(system.rates),
@@ -102,6 +121,8 @@ class Compiled:
             len(lists),
             len(system.accepted[1]),
             system.invariants.numel(),
+            len(system.events),
+            len(system.draws),
         )
         for name in bindings.TABLES:
             array = np.array(values[name], dtype=types.get(name, np.int32))

@@ -59,7 +59,6 @@ class Engine(abc.ABC):
     def __init__(self, system: System, settings: SolverSettings, context: Context) -> None:
         self.system, self.settings, self.context = system, settings, context
         self.counters = Counters()
-        self.stopped = ""  # message of the stop event that ended the run, if one did
 
     @abc.abstractmethod
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:

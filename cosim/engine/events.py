@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from blocks.block import THRESHOLD
 from blocks.errors import SimulationError
 from cosim.engine.steppers import Step
 from cosim.result import Event
+from cosim.system import System
 
 if TYPE_CHECKING:
     from cosim.engine.machine import Machine
 
-THRESHOLD = 1e-10  # |g| up to this counts as on the threshold
 ROUNDS = 100
 
 
@@ -27,10 +28,7 @@ class Events:
         s = machine.system
         g = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in self.events])
         self._g = machine.bind("crossings", lambda: [g])
-        self._rate = machine.bind(
-            "crossing rates",
-            lambda: [ca.jtimes(g, s.x, s.derivative) + ca.jtimes(g, s.t, ca.SX(1))],
-        )
+        self._rate = machine.bind("crossing rates", lambda: [_rate_of(g, s)])
         self._resets = [
             machine.bind(
                 f"resets{k}",
@@ -38,54 +36,58 @@ class Events:
             )
             for k, e in enumerate(self.events)
         ]
+        self._rest = np.array([float(e.rest) for e in self.events])
         self._last = (-np.inf, 0)  # time of the newest event and how many there were at that time
 
     def __bool__(self) -> bool:
         return bool(self.events)
 
-    def signs(self) -> np.ndarray:
-        """Sign of every crossing: by its value, on the threshold by where it moves (0: nowhere)."""
+    def signs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sign of every crossing, -1 or 1, and which are on the threshold and moving.
+
+        By its value; on the threshold by where it moves, and at rest there as its event says.
+        """
         self.machine.fresh()
         g = self._g().copy()
         signs = np.sign(g)
         on = np.abs(g) <= THRESHOLD
         if on.any():
             signs[on] = np.sign(self._rate()[on])
-        return signs
+        moving = on & (signs != 0.0)
+        signs = np.where(signs == 0.0, self._rest, signs)
+        bad = np.flatnonzero(np.isnan(g) | np.isnan(signs))
+        if len(bad):
+            raise self.machine.non_finite(self.machine.context.t, self.events[bad[0]].name)
+        return signs, moving
 
     def fired(self) -> list[int]:
         """Events due at this instant; their new signs are stored."""
         stored = self.machine.context.signs
         due = []
-        for k, (event, sign) in enumerate(zip(self.events, self.signs(), strict=True)):
-            if sign == 0.0 or sign == stored[k]:
+        signs, moving = self.signs()
+        for k, (event, sign) in enumerate(zip(self.events, signs, strict=True)):
+            if sign == stored[k]:
                 continue
-            if stored[k] == 0.0 and not self._on_threshold(k):  # the start of a run, away from the threshold
-                stored[k] = sign
-                continue
+            armed = stored[k] != 0.0 or moving[k]  # 0: the start of a run, where only a crossing counts
             stored[k] = sign
-            if event.direction in (0, sign):
+            if armed and event.direction in (0, sign):
                 due.append(k)
         return due
-
-    def _on_threshold(self, k: int) -> bool:
-        return bool(abs(self._g()[k]) <= THRESHOLD)
 
     def locate(self, step: Step) -> tuple[float, int] | None:
         """First crossing inside a step: its time and its event, None if there is none."""
         stored = self.machine.context.signs
         self.machine.put(step.t1, step.x1)
-        signs = self.signs()
-        changed = np.flatnonzero((signs != 0.0) & (signs != stored))
+        signs, _ = self.signs()
+        changed = np.flatnonzero(signs != stored)
         due = [int(k) for k in changed if self.events[k].direction in (0, signs[k])]
         if due:
-            return min((self._root(step, k), k) for k in due)
+            return min((self._root(step, k, signs[k]), k) for k in due)
         stored[changed] = signs[changed]
         return None
 
-    def _root(self, step: Step, k: int) -> float:
-        """Bisection to the last bit that matters; the end that has crossed is returned."""
-        sign = -self.machine.context.signs[k] if self.machine.context.signs[k] else 1.0
+    def _root(self, step: Step, k: int, sign: float) -> float:
+        """Bisection to the last bit that matters; the end that has crossed, to `sign`, is returned."""
         low, high = step.t0, step.t1
         for _ in range(80):
             middle = 0.5 * (low + high)
@@ -146,8 +148,8 @@ class Events:
         owner: dict[tuple[str, int], str] = {}
         for k, found in zip(due, values, strict=True):
             event, start = self.events[k], 0
-            if event.stop and not machine.stopped:
-                machine.stopped = event.stop
+            if event.stop and not c.stopped:
+                c.stopped = event.stop
             for vector, places, _ in event.resets:
                 for place in places:
                     other = owner.setdefault((vector, int(place)), event.name)
@@ -179,3 +181,15 @@ class Events:
             time=t,
             hint="Let one event do both, or make their conditions exclude each other.",
         )
+
+
+def _rate_of(g: ca.SX, s: System) -> ca.SX:
+    """dg/dt along the right-hand side, algebraic unknowns moving with it; delayed signals count as at rest."""
+    rate = ca.jtimes(g, s.x, s.derivative) + ca.jtimes(g, s.t, ca.SX(1))
+    n = s.residual.numel()
+    if n == 0:
+        return rate
+    z = s.w[:n]
+    r = s.residual
+    drift = ca.jtimes(r, s.x, s.derivative) + ca.jtimes(r, s.t, ca.SX(1))
+    return rate - ca.mtimes(ca.jacobian(g, z), ca.solve(ca.jacobian(r, z), drift))

@@ -46,6 +46,10 @@ def functions(system: System) -> dict[str, ca.Function]:
     found = {"derivative": system.function("derivative", lambda: stacked(system.derivative))}
     for k, segment in enumerate(system.schedule):
         found[f"segment{k}"] = system.function(f"segment{k}", lambda s=segment: stacked(s.expression))  # type: ignore[misc]
+    crossings = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in system.events])
+    along = ca.jtimes(crossings, system.x, system.derivative) + ca.jtimes(crossings, system.t, ca.SX(1))
+    found["crossings"] = system.function("crossings", lambda: [crossings])
+    found["crossing_rates"] = system.function("crossing rates", lambda: [along])
     found["accepted"] = system.function("accepted", lambda: stacked(system.accepted[0]))
     if system.invariants.numel():
         found["invariants"] = system.function("projection", lambda: stacked(*_invariants(system)))
@@ -145,7 +149,8 @@ def _main(
         "{\n    pl_step_of(derivative, a, m, t, h, x, k, start, trial, x1);\n}\n\n"
         "static const pl_model model = {\n"
         f"    {ABI}, {', '.join(map(str, sizes))}, {scratch.doubles}, {scratch.integers},\n"
-        f"    prepare, derivative, step, accepted, {invariants}, segments, {len(segments)},\n"
+        f"    prepare, derivative, step, accepted, crossings, crossing_rates, {invariants},\n"
+        f"    segments, {len(segments)},\n"
         f"    signals, {len(signals)},\n"
         "};\n\n"
         "PL_EXPORT const pl_model *pl_get_model(void);\n"

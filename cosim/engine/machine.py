@@ -21,8 +21,9 @@ from cosim.engine.diagnose import explain
 from cosim.engine.draws import draw, stream
 from cosim.engine.engine import Counters, SolverSettings
 from cosim.engine.events import Events
-from cosim.engine.steppers import AdaptiveMemory, AdaptiveStepper, FixedStepper, Step, Stepper
-from cosim.engine.tableau import tableau
+from cosim.engine.jacobian import Jacobian
+from cosim.engine.solvers import solver
+from cosim.engine.steppers import AdaptiveMemory, Step, Stepper
 from cosim.engine.unknowns import Unknowns
 from cosim.system import Segment, System
 
@@ -41,7 +42,8 @@ class Machine:
         c = context
         self.time = np.zeros(1)
         self.trial = c.x.copy()
-        inner = [self.time, self.trial, c.h, c.w, c.p]
+        self._inner = inner = [self.time, self.trial, c.h, c.w, c.p]
+        self._jacobian: Jacobian | None = None
         self.outer = [self.time, c.x, c.h, c.w, c.p]
         self._derivative = Bound(system.function("derivative", lambda: [system.derivative]), inner)
         self._segments = [
@@ -62,12 +64,11 @@ class Machine:
             if slot.kind == "instants"
             for t in slot.times
         )
-        self.stopped = ""  # message of the stop event that ended the run
         self.unknowns = Unknowns(self, inner, self.outer)
         self._substreams = {d.name: stream(d.name) for d in system.draws}
         self.events = Events(self)
         self.memory = AdaptiveMemory(c.step, c.error)
-        self.stepper = self._make_stepper()
+        self.stepper: Stepper = solver(settings.solver).make(self)
         self.stepper.explain = self._explain
         self.time_of_last_good = 0.0
 
@@ -75,24 +76,6 @@ class Machine:
     def bind(self, name: str, make: Callable[[], list[ca.SX]]) -> Bound:
         """Bind a function of the system to the context."""
         return Bound(self.system.function(name, make), self.outer)
-
-    def _make_stepper(self) -> Stepper:
-        s, method = self.settings, tableau(self.settings.solver)
-        if not method.adaptive:
-            return FixedStepper(self.derivative, self.counters, method, s.step)
-        states = self.system.states.values()
-        nominal = [np.full(slot.size, slot.memory.nominal) for slot in states if slot.memory]
-        atol = s.atol * np.concatenate([np.zeros(0), *nominal])
-        return AdaptiveStepper(
-            self.derivative,
-            self.counters,
-            method,
-            s.rtol,
-            atol,
-            s.max_step,
-            self.memory,
-            self.system.state_name,
-        )
 
     def _discrete_places(self) -> list[np.ndarray]:
         places: dict[int, list[np.ndarray]] = defaultdict(list)
@@ -113,6 +96,13 @@ class Machine:
         self.trial[:] = x
         self.unknowns.find(t, at_trial=True)
         return self._derivative().copy()
+
+    def linearise(self, t: float, x: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Exact Jacobian (nx, nx) of the derivative, unknowns included, and its derivative in time (nx,)."""
+        if self._jacobian is None:
+            self._jacobian = Jacobian(self, self._inner)
+        self.derivative(t, x)  # sets the trial point and its unknowns
+        return self._jacobian()
 
     def fresh(self) -> None:
         """Bring w up to date with the time and states that bound functions see."""
@@ -180,7 +170,7 @@ class Machine:
                 if segment.kind == "solve":
                     self.unknowns.solve_tick(k, segment, t)
                 else:
-                    self._run(segment, function, t)
+                    self.take(segment, function(), t)
 
     def _draw(self, due: list[int]) -> None:
         c = self.context
@@ -189,9 +179,9 @@ class Machine:
                 substream, size = self._substreams[d.name], len(d.places)
                 c.h[d.places] = draw(d.distribution, size, self.settings.seed, substream, c.ticks[d.rate])
 
-    def _run(self, segment: Segment, function: Bound, t: float) -> None:
+    def take(self, segment: Segment, value: np.ndarray, t: float) -> None:
+        """Store what a segment's function returned, after calling the opaque block if it has one."""
         target = self.context.next if segment.kind == "update" else self.context.h
-        value = function()
         if segment.external is not None:
             if not np.isfinite(value).all():
                 raise self.non_finite(t, f"{segment.path}.argument")

@@ -7,22 +7,21 @@ full, an opaque block has its tick, something went wrong, or a slice of time is 
 from __future__ import annotations
 
 import ctypes
+import math
 import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from blocks.errors import PlantloopError, SimulationError
 from cosim.context import Context
 from cosim.engine import bindings as b
 from cosim.engine.build import Compiled, compiled
-from cosim.engine.diagnose import explain
 from cosim.engine.engine import Engine, Logged, SolverSettings
-from cosim.engine.external import call_external
-from cosim.engine.steppers import collapsed
-from cosim.engine.tableau import tableau
-from cosim.result import Ticks
-from cosim.system import System
+from cosim.engine.machine import Machine
+from cosim.engine.steppers import AdaptiveStepper
+from cosim.engine.tableau import TABLEAUS, tableau
+from cosim.result import Event, Ticks
+from cosim.system import Segment, System
 
 SLICE = 0.05  # s of wall time between two looks at Ctrl-C
 FIRST_BUDGET = 2000  # steps of the first slice
@@ -89,8 +88,9 @@ class NativeEngine(Engine):
         self._limited = np.zeros(max(1, len(system.x0)), dtype=np.int64)
         method = b.Method.of(tableau(settings.solver))
         self._settings = b.Settings(method, settings.step, settings.rtol, settings.atol, settings.max_step)
+        self._settings.seed = settings.seed & (2**64 - 1)
         self._state = b.State()
-        for name in ("x", "h", "w", "p", "next"):
+        for name in ("x", "h", "w", "p", "next", "signs"):
             setattr(self._state, name, b.address(getattr(context, name)))
         self._state.ticks, self._state.instants = b.address(self._ticks), b.address(self._instants)
         self._log = b.LogState()
@@ -106,14 +106,19 @@ class NativeEngine(Engine):
         self._room = np.zeros(code.runtime.pl_room(code.model, run.system) // 8 + 2)
         code.runtime.pl_begin(run, b.address(self._room))
         self._budget = FIRST_BUDGET
+        self._machine: Machine | None = None
+        self._happened: list[Event] = []
         self.start_log([], np.zeros(0))
 
     # --- running ---------------------------------------------------------------------------------
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`; `progress` is told after every slice of wall time."""
         self._reserve(until)
-        self._enter()
         run, runtime = self._run, self._code.runtime
+        if not self.context.started and len(self.system.starting[1]):
+            self._enter()
+            self._in_python().begin()
+        self._enter()
         try:
             while True:
                 run.budget = self._budget
@@ -130,6 +135,7 @@ class NativeEngine(Engine):
                     self._serve(reason)
         finally:
             self._leave()
+            runtime.pl_reset(run)
         if progress is not None:
             progress(until)
 
@@ -142,30 +148,64 @@ class NativeEngine(Engine):
             self._samples[run.index].renew()
         elif reason == b.CALL:
             self._call(run.index)
-        elif reason == b.NOT_FINITE:
-            names = () if run.index < 0 else self.system.schedule[run.index].names
-            c, t = self.context, self._state.t
-            raise explain(self.system, [np.array([t]), c.x, c.h, c.w, c.p], t, run.last_good, names)
-        elif reason == b.COLLAPSED:
-            state = self.system.state_name(run.index)
-            raise collapsed(self._state.step, self._state.t, bool(np.isfinite(run.value)), state)
+        elif reason in (b.EVENT, b.SIGNS):
+            self._events(run.index if reason == b.EVENT else None)
         else:
-            raise KeyboardInterrupt
+            raise self._failure(reason)
 
     def _call(self, index: int) -> None:
-        segment, t = self.system.schedule[index], self._state.t
-        argument = np.array(self._run.out[: segment.expression.numel()], dtype=float)
-        value = call_external(segment, argument, t)
-        if not np.isfinite(value).all():
-            self.context.h[segment.writes] = value
-            c = self.context
-            raise explain(self.system, [np.array([t]), c.x, c.h, c.w, c.p], t, self._run.last_good, segment.names)
-        self.context.h[segment.writes] = value
+        """Call an opaque block."""
+        segment = self.system.schedule[index]
+        self._in_python().take(segment, self._returned(segment), self._state.t)
+
+    def _returned(self, segment: Segment) -> np.ndarray:
+        return np.array(self._run.out[: segment.expression.numel()], dtype=float)
+
+    def _failure(self, reason: int) -> BaseException:
+        """The error of a run that cannot go on, told as the reference engine tells it."""
+        run, machine, t = self._run, self._in_python(), self._state.t
+        stepper, method = machine.stepper, tableau(self.settings.solver)
+        if reason == b.CANCELLED:
+            return KeyboardInterrupt()
+        if reason == b.COLLAPSED and math.isfinite(run.value):
+            assert isinstance(stepper, AdaptiveStepper)  # others never reject
+            stepper.memory.step = self._state.step
+            return stepper.collapsed(t, run.index)
+        if reason == b.COLLAPSED or run.index == b.IN_STEP:
+            k = self._private(run.k, method.stages)
+            return stepper.non_finite(
+                method, run.t0, self._private(run.x0)[0], run.h, [*k], self._private(run.x1)[0]
+            )
+        if run.index >= 0:
+            segment = self.system.schedule[run.index]
+            machine.take(segment, self._returned(segment), t)
+        return machine.non_finite(t)
+
+    def _private(self, where: int, rows: int = 1) -> np.ndarray:
+        """Rows of the runtime's own numbers, as long as the states."""
+        n = len(self.context.x)
+        return np.array((ctypes.c_double * (rows * n)).from_address(where)).reshape(rows, n)
+
+    def _events(self, located: int | None) -> None:
+        """Resets and what follows from them; rare, so they are left to the equations in Python."""
+        machine = self._in_python()
+        self._happened += machine.events.settle(self._state.t, located)
+        self._enter()
+
+    def _in_python(self) -> Machine:
+        """The reference engine's machine on the same context, at the same time."""
+        if self._machine is None:
+            self._machine = Machine(self.system, self.settings, self.context, self.counters)
+        self._leave()
+        self._machine.put(self._state.t)
+        self._machine.time_of_last_good = self._run.last_good
+        return self._machine
 
     def _enter(self) -> None:
         """Give the runtime what the context holds as plain Python numbers."""
         c, s = self.context, self._state
         s.t, s.step, s.error, s.started = c.t, c.step, c.error, c.started
+        self._run.stopped = bool(c.stopped)
         self._ticks[:] = c.ticks
         self._instants[:] = [c.instants[name] for name in self._lists]
 
@@ -177,7 +217,6 @@ class NativeEngine(Engine):
         self.counters.steps, self.counters.rejected = counted.steps, counted.rejected
         self.counters.evaluations = counted.evaluations
         self.counters.limited_by = {int(k): int(self._limited[k]) for k in np.flatnonzero(self._limited)}
-        self._code.runtime.pl_reset(self._run)
 
     def next_stop(self) -> float:
         """See `Engine.next_stop`."""
@@ -188,6 +227,7 @@ class NativeEngine(Engine):
     def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
         """See `Engine.start_log`."""
         self._names = list(names)
+        self._happened = []
         signals = [self.system.signal(n) for n in self._names]
         self._times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
         log = self._log
@@ -219,7 +259,7 @@ class NativeEngine(Engine):
             if names:
                 found = rows.all()
                 ticks |= {n: Ticks(found[:, 0], v) for n, v in self._columns(found, names).items()}
-        return Logged(table[:, 0], self._columns(table, self._names), ticks)
+        return Logged(table[:, 0], self._columns(table, self._names), ticks, tuple(self._happened))
 
     def _columns(self, table: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         found, start = {}, 1
@@ -239,26 +279,13 @@ class NativeEngine(Engine):
         return row[: rows.buffer.width]
 
 
-def opaque_blocks(system: System) -> list[str]:
-    """Paths of ticked blocks that are Python and so cannot be compiled."""
-    return [s.path for s in system.schedule if s.external is not None]
-
-
-def check_native(system: System) -> None:
-    """Refuse a system that is not all equations.
-
-    Raises
-    ------
-    PlantloopError      naming the blocks
-    """
-    found = opaque_blocks(system)
-    if found:
-        named = ", ".join(f"'{path}'" for path in found)
-        raise PlantloopError(
-            f"engine 'native' cannot compile {named} in '{system.name}': Python functions are opaque.",
-            path=found[0],
-            hint="engine='auto' compiles everything around them.",
-        )
-
-
-__all__ = ["NativeEngine", "SimulationError", "check_native", "opaque_blocks"]
+def obstacles(system: System, settings: SolverSettings) -> list[str]:
+    """What this engine cannot run yet, in words."""
+    found = []
+    if len(system.w0):
+        found.append("it has algebraic loops or delays")
+    if system.invariants.numel():
+        found.append("it has invariants")
+    if settings.solver not in TABLEAUS:
+        found.append(f"solver '{settings.solver}' runs in Python")
+    return found

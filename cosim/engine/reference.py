@@ -27,7 +27,7 @@ class ReferenceEngine(Engine):
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`."""
         self._start()
-        while self.context.t < until and not self.stopped:
+        while self.context.t < until and not self.context.stopped:
             self._to(min(until, self.machine.next_stop()))
             if progress is not None:
                 progress(self.context.t)
@@ -66,7 +66,6 @@ class ReferenceEngine(Engine):
         if machine.events:
             self._log.events += machine.events.settle(t)
         machine.fresh()
-        self.stopped = machine.stopped
         self._log.instant(t, due)
 
     def next_stop(self) -> float:

@@ -188,7 +188,7 @@ class AdaptiveStepper(Stepper):
                 if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
                     finite = math.isfinite(error)
                     raise (
-                        self._collapsed(t, worst) if finite else self.non_finite(self.method, t, x, h, k, x1)
+                        self.collapsed(t, worst) if finite else self.non_finite(self.method, t, x, h, k, x1)
                     )
                 continue
             self._accept(h, wanted, error, worst)
@@ -222,7 +222,7 @@ class AdaptiveStepper(Stepper):
         finite = math.isfinite(error)
         self.memory.step = h / min(1 / self.SHRINK, error**power / self.SAFETY) if finite else h * 0.1
 
-    def _collapsed(self, t: float, worst: int) -> SimulationError:
+    def collapsed(self, t: float, worst: int) -> SimulationError:
         return SimulationError(
             f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: its error stays above the "
             f"tolerance; the state that limits it is '{self.state_name(worst)}'.",

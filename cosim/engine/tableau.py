@@ -76,7 +76,7 @@ TABLEAUS = {t.name: t for t in (EULER, RK4, DOPRI5)}
 
 
 def tableau(name: str) -> Tableau:
-    """Method by name."""
+    """Explicit method by name."""
     if name not in TABLEAUS:
-        raise PlantloopError(f"no solver '{name}'; {near_miss(name, TABLEAUS)}", value=name)
+        raise PlantloopError(f"no explicit method '{name}'; {near_miss(name, TABLEAUS)}", value=name)
     return TABLEAUS[name]

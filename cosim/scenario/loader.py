@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from blocks.errors import near_miss
-from cosim.engine.tableau import tableau
+from cosim.engine.solvers import solver
 from cosim.scenario.factory import module_file
 from cosim.scenario.keys import Place, record
 from cosim.scenario.scenario import Scenario
@@ -90,7 +90,7 @@ def _check_block(port: str, known: list[str], place: Place, written: str) -> Non
 
 
 def _check_run(run: Run, place: Place) -> None:
-    method = tableau(run.solver or "dopri5")
+    method = solver(run.solver or "dopri5")
     for name in ("step",) if method.adaptive else ADAPTIVE_KEYS:
         if getattr(run, name) is not None:
             kind = "adaptive" if method.adaptive else "fixed-step"

@@ -399,10 +399,10 @@ until = 1.0
 
 def test_ports_that_the_model_does_not_have(tmp_path):
     message = check(tmp_path, MODEL.format(model=PENDULUM))
-    assert message.splitlines()[1:] == [
-        f"- loop.toml:4: [model.ports.control_fource]: '{PENDULUM}' has no port 'control_fource'; did you mean "
+    assert message.replace(str(PENDULUM), "the.xml").splitlines()[1:] == [
+        "- loop.toml:4: [model.ports.control_fource]: 'the.xml' has no port 'control_fource'; did you mean "
         "'control_force'?",
-        f"- loop.toml:7: [model.ports.pendullum]: '{PENDULUM}' has no port 'pendullum'; did you mean 'pendulum'?",
+        "- loop.toml:7: [model.ports.pendullum]: 'the.xml' has no port 'pendullum'; did you mean 'pendulum'?",
     ]
 
 

@@ -16,28 +16,34 @@ static void evaluate(pl_run *r, double t, const double *x)
 
 static double sign(double v) { return v > 0 ? 1. : v < 0 ? -1. : v == 0 ? 0. : v; }
 
-/* Sign of crossing i: by its value, on the threshold by where it moves (0: nowhere). */
-static double sign_of(const pl_run *r, int i)
+/* Signs of all crossings: by their values, on the threshold by where they move, at rest as their event says. */
+static void signs(pl_run *r, double t, const double *x)
 {
-    const double g = r->out[i];
-    return fabs(g) <= THRESHOLD ? sign(r->out[r->system->n_events + i]) : sign(g);
+    const int n = r->system->n_events;
+    double *rates = r->out + n;
+    int on = 0;
+
+    evaluate(r, t, x);
+    for (int i = 0; i < n; i++) on |= fabs(r->out[i]) <= THRESHOLD;
+    if (on) r->model->crossing_rates(&r->a, rates);
+    for (int i = 0; i < n; i++) {
+        r->crossed[i] = sign(fabs(r->out[i]) <= THRESHOLD ? rates[i] : r->out[i]);
+        if (r->crossed[i] == 0.) r->crossed[i] = r->system->rest[i];
+    }
 }
 
 int pl_signs_changed(pl_run *r)
 {
     const pl_context *c = r->context;
-    evaluate(r, c->t, c->x);
-    for (int i = 0; i < r->system->n_events; i++) {
-        const double now = sign_of(r, i);
-        if (now != 0. && now != c->signs[i]) return 1;
-    }
+    signs(r, c->t, c->x);
+    for (int i = 0; i < r->system->n_events; i++)
+        if (r->crossed[i] != 0. && r->crossed[i] != c->signs[i]) return 1;
     return 0;
 }
 
 /* Bisection to the last bit that matters; the end that has crossed is returned. */
-static double root(pl_run *r, int i)
+static double root(pl_run *r, int i, double side)
 {
-    const double kept = r->context->signs[i], side = kept != 0. ? -kept : 1.;
     double low = r->t0, high = r->end;
     for (int round = 0; round < 80; round++) {
         const double middle = 0.5 * (low + high);
@@ -59,11 +65,10 @@ void pl_locate(pl_run *r)
     pl_context *c = r->context;
     double first = INFINITY;
 
-    evaluate(r, r->t1, r->model->nx ? r->x1 : c->x);
+    signs(r, r->t1, r->model->nx ? r->x1 : c->x);
     int due = 0;
     for (int i = 0; i < s->n_events; i++) {
-        const double now = sign_of(r, i);
-        r->crossed[i] = now;
+        const double now = r->crossed[i];
         if (now != 0. && now != c->signs[i] && (s->direction[i] == 0 || s->direction[i] == now)) due = 1;
     }
     if (!due) {
@@ -74,7 +79,7 @@ void pl_locate(pl_run *r)
     for (int i = 0; i < s->n_events; i++) {
         const double now = r->crossed[i];
         if (now == 0. || now == c->signs[i] || (s->direction[i] != 0 && s->direction[i] != now)) continue;
-        const double t = root(r, i);
+        const double t = root(r, i, now);
         if (t < first) {
             first = t;
             r->met = i;

@@ -59,7 +59,8 @@ typedef struct {
     pl_function derivative;         /* (nx,) */
     pl_step step;
     pl_function accepted;       /* new values of accepted memories */
-    pl_function crossings;      /* (ne,), and after them their rates along the derivative (ne,) */
+    pl_function crossings;      /* (ne,) */
+    pl_function crossing_rates; /* (ne,) along the derivative */
     pl_function invariants;     /* (ni,) and their Jacobian in x (ni, nx), column after column */
     const pl_function *segments; /* new values of what a segment writes, or the argument of an external one */
     int32_t n_segments;
@@ -85,6 +86,7 @@ typedef struct {
     const int32_t *accepted;                           /* places in h */
     const double *nominal;                             /* (nx,) */
     const int32_t *direction;                          /* (n_events,) of a crossing: -1, 1, or 0 for both */
+    const int32_t *rest;                               /* (n_events,) sign of a crossing at rest on zero */
     const uint64_t *draw_stream;                       /* (n_draws,) substream */
     const int32_t *draw_rate, *draw_normal, *draw_start, *draw_places; /* random draws, and where they go */
 } pl_system;
@@ -131,11 +133,13 @@ enum {
     PL_PAUSE = 3,      /* the budget of steps is spent */
     PL_CALL = 4,       /* external segment `index`: its argument is in `out` */
     PL_CANCELLED = 5,
-    PL_NOT_FINITE = 6, /* segment `index`, or -1: the continuous states */
+    PL_NOT_FINITE = 6, /* segment `index`, or one of the places below */
     PL_COLLAPSED = 7,  /* step size; state `index` limits it; `value` is its error */
     PL_EVENT = 8,      /* crossing `index` was met at the context's time: resets are the host's */
     PL_SIGNS = 9       /* some sign differs from the one kept: the host settles the events of this instant */
 };
+
+enum { PL_IN_STEP = -1, PL_AT_STATE = -2 }; /* a step from (t0, x0) with size h; the context's own state */
 
 typedef struct {
     int64_t steps, rejected, evaluations;
@@ -165,7 +169,7 @@ typedef struct {
     int32_t met;           /* that crossing, or -1 */
     int32_t corrected;     /* x1 was moved onto the invariants or to a crossing */
     int32_t end_known;     /* the derivative at the end is in f1 */
-    double *x0, *x1, *raw1, *spare, *k, *trial, *f1, *y, *seen, *c, *scratch;
+    double *x0, *x1, *raw1, *spare, *k, *trial, *f1, *y, *seen, *c, *scratch, *crossed;
     int32_t *due;
     long long *iv;
     pl_args a;

@@ -44,7 +44,8 @@ size_t pl_room(const pl_model *m, const pl_system *s)
     const size_t nx = padded((size_t)m->nx);
     size_t scratch = padded((size_t)m->nx + project_room(m, s));
     size_t doubles = 5 * nx + stage_room(m) + scratch + padded((size_t)m->ny) + padded((size_t)m->np) +
-                     padded((size_t)m->nc) + padded((size_t)m->nv) + out_room(m, s);
+                     padded((size_t)m->nc) + padded((size_t)m->nv) + out_room(m, s) +
+                     padded((size_t)s->n_events);
     return (doubles + padded((size_t)m->niv) + padded((size_t)s->n_rates) + 16) * 8;
 }
 
@@ -76,6 +77,7 @@ void pl_begin(pl_run *r, void *room)
     r->a.v = take(&next, (size_t)m->nv);
     r->out = take(&next, out_room(m, s));
     r->a.iv = r->iv = (long long *)take(&next, (size_t)m->niv);
+    r->crossed = take(&next, (size_t)s->n_events);
     r->due = (int32_t *)take(&next, (size_t)s->n_rates);
     for (int i = 0; i < m->np; i++) r->seen[i] = NAN; /* so that the first advance computes c */
     r->a.c = r->c;
@@ -209,7 +211,7 @@ static int segments(pl_run *r)
     r->a.x = c->x;
     for (; r->segment < s->n_segments; r->segment++) {
         const int i = r->segment;
-        if (!r->due[s->segment_rate[i]]) continue;
+        if (s->segment_rate[i] >= 0 && !r->due[s->segment_rate[i]]) continue; /* -1: at every instant */
         r->model->segments[i](&r->a, r->out);
         r->index = i;
         if (s->segment_kind[i] == PL_EXTERNAL) {
@@ -305,7 +307,7 @@ static void put(pl_run *r, double t, const double *x)
 }
 
 /* A stretch without jumps, from the present to r->stop. */
-static void begin(pl_run *r)
+static int begin(pl_run *r)
 {
     const pl_settings *s = r->settings;
     pl_context *c = r->context;
@@ -313,17 +315,22 @@ static void begin(pl_run *r)
     r->begin = r->t0 = c->t;
     r->arrived = 0;
     r->i = 0;
-    if (r->model->nx == 0) return;
+    if (r->model->nx == 0) return PL_DONE;
     memcpy(r->x0, c->x, sizeof(double) * (size_t)r->model->nx);
     if (s->method.adaptive) {
         pl_derivative(r, r->t0, r->x0, r->k);
         r->counters.evaluations++;
+        if (!all_finite(r->k, r->model->nx)) {
+            r->index = PL_AT_STATE;
+            return PL_NOT_FINITE;
+        }
         if (c->step <= 0.0) c->step = pl_first_step(r, r->t0, r->x0, r->k, r->stop);
-        return;
+        return PL_DONE;
     }
     const double n = ceil((r->stop - r->t0) / s->step - 1e-9);
     r->n = n > 1 ? (int64_t)n : 1;
     r->h = (r->stop - r->t0) / (double)r->n;
+    return PL_DONE;
 }
 
 static void fixed_step(pl_run *r)
@@ -335,7 +342,6 @@ static void fixed_step(pl_run *r)
     r->model->step(&r->a, m, r->t0, r->h, r->x0, r->k, 0, r->trial, r->x1);
     r->i++;
     r->arrived = lands;
-    r->counters.steps++;
     r->counters.evaluations += m->stages;
 }
 
@@ -364,6 +370,7 @@ static int adaptive_step(pl_run *r)
         if (c->step <= 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2)) {
             r->index = e.worst;
             r->value = e.error;
+            r->h = h;
             put(r, t, r->x0);
             return PL_COLLAPSED;
         }
@@ -384,9 +391,10 @@ static int step(pl_run *r)
     }
     if (!all_finite(r->x1, r->model->nx)) {
         put(r, r->t1, r->x1);
-        r->index = -1;
+        r->index = PL_IN_STEP;
         return PL_NOT_FINITE;
     }
+    r->counters.steps += !r->settings->method.adaptive;
     r->end = r->t1;
     return PL_DONE;
 }
@@ -408,7 +416,7 @@ static int accept(pl_run *r)
         r->model->accepted(&r->a, r->out);
         if (!all_finite(r->out, s->n_accepted)) {
             put(r, r->t1, r->x0);
-            r->index = -1;
+            r->index = PL_AT_STATE;
             return PL_NOT_FINITE;
         }
         for (int i = 0; i < s->n_accepted; i++) r->context->h[s->accepted[i]] = r->out[i];
@@ -446,7 +454,8 @@ int pl_advance(pl_run *r, double until)
             r->phase = BEGIN;
             break;
         case BEGIN:
-            begin(r);
+            reason = begin(r);
+            if (reason) return reason;
             r->phase = STEP;
             break;
         case STEP:
