@@ -7,13 +7,16 @@ States s [m], theta [rad] (0 upright), v [m/s], omega [rad/s]; the force acts on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from blocks import StateFeedback
+from blocks import Mux, StateFeedback
 from blocks.block import Block, Equations
 from cosim import Diagram
+from plant import Plant
 
+DECK = Path(__file__).parents[1] / "examples" / "inverted_pendulum" / "inverted_pendulum.xml"
 START = (0.0, 0.1, 0.0, 0.0)
 GAIN = (-19.89148472630994, -55.60605640155979, -10.020738672851252, -14.405727192620363)  # LQR at 100 Hz
 
@@ -45,6 +48,20 @@ class CartPole(Block):
         alpha = ((M + m) * on_pole - coupling * on_cart) / det
         b.derivative(x, np.stack([v, omega, a, alpha]))
         b.output("state", x)
+
+
+def from_file(sample: float = 0.01) -> Diagram:
+    """The inverted pendulum of the multibody deck with a sampled state feedback of its own."""
+    plant = Plant.read(DECK).with_port("control_force", hold_order=0, sampling_period=sample)
+    d = Diagram("inverted_pendulum")
+    p, y = d.add("plant", plant), d.add("measured", Mux(2))
+    control = d.add("controller", StateFeedback([[76.43, 18.41, -23.2, -13.97]], sample=sample))
+    d.connect(p["pendulum"], y["in1"])
+    d.connect(p["slider"], y["in2"])
+    d.connect(y["out"], control["x"])
+    d.connect(control["u"], p["control_force"])
+    d.ground(p["disturbance_force"])
+    return d
 
 
 def closed_loop(sample: float = 0.01) -> Diagram:

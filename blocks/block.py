@@ -31,9 +31,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.callback import PythonCall
 from blocks.declared import Declared, Event, External, Input, Memory, Output, Parameter, PortHold, Term
 from blocks.errors import BlockError, near_miss
-from blocks.numpy_mode import Array, as_array, as_scalar, column
+from blocks.numpy_mode import Array, as_array, as_scalar, column, hash_of
 from blocks.rate import Rate, Ticks, instant
 
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
@@ -60,7 +61,7 @@ class Equations:
     ----------
     sizes : dict            size of each input, where known
     fields : dict           the dataclass fields by name, to recognise which are run-time numbers
-    guess : int or None     size to give an input nothing is known of; checks are then lenient
+    guess : int or None     size to give an input nothing is known of; once one is guessed, checks are lenient
     """
 
     def __init__(
@@ -74,10 +75,11 @@ class Equations:
         self._arrays: dict[int, str] = {}  # id of the array handed out -> memory name
         self._kept: list[Array] = []  # keeps those arrays alive, so that their ids stay unique
         self._events: list[Event] = []
-        self._invariants: list[ca.SX] = []
+        self._invariants: list[tuple[ca.SX, float]] = []
         self._terms: list[Term] = []
         self._rates: dict[Ticks, tuple[ca.SX, ca.SX, ca.SX]] = {}
         self._residuals: list[ca.SX] = []
+        self._calls: list[PythonCall] = []
         self._time = ca.SX.sym("t")
         self.guessed = False  # an input took the guessed size
 
@@ -120,7 +122,7 @@ class Equations:
         An `auxiliary` output is only there to be looked at, and no part of the block's linear model.
         """
         self._unique(name, self._outputs, "output")
-        value = column(expression)
+        value = column(expression, f"output '{name}'")
         if sample is not None:
             value = column(self.sampled(value, sample, offset, initial, name=f"{name}@sampled"))
         self._outputs[name] = Output(name, value, tuple(labels), auxiliary)
@@ -255,6 +257,25 @@ class Equations:
             external=External(function, column(argument), owner, memoryless=owner is None),
         )
 
+    def opaque(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        argument: Any,
+        size: int,
+        jacobian: Callable[..., Any] | None = None,
+    ) -> Array:
+        """A pure Python function inside continuous equations: y = function(t, u), (size,).
+
+        It is called at every evaluation, also at trial values, so it must keep nothing. ``jacobian(t, u)``
+        gives dy/du, (size, n); without it CasADi takes central differences. No C code exists of such a block.
+        """
+        u = column(argument)
+        call = PythonCall(name, function, int(u.numel()), int(size), jacobian)
+        self._calls.append(call)
+        (value,) = call.call([self._time, u], False, True)
+        return as_array(value)
+
     def instants(self, times: Any, name: str | None = None) -> Array:
         """How many of the listed instants [s] have passed, shape (1,); a step ends on each of them."""
         listed = np.atleast_1d(np.asarray(times, dtype=object))
@@ -269,9 +290,9 @@ class Equations:
     def mode(self, name: str, initial: Any, size: int | None = None, at_ticks: Any = None) -> Array:
         """Discrete state without ticks, changed only by events.
 
-        With `at_ticks`, an expression or a function of the mode itself, it starts from that value and takes it
-        at every instant with ticks, in dependency order: sampled blocks never see a branch that a jump at the
-        same instant has left. Between ticks it is memory and needs events (`when`).
+        With `at_ticks`, an expression or a function of the mode itself, it starts from that value and takes
+        it at every instant with ticks, in dependency order: sampled blocks never see a branch that a jump at
+        the same instant has left. Between ticks it is memory and needs events (`when`).
         """
         if at_ticks is None:
             return self._memory("mode", name, initial, size)
@@ -280,13 +301,13 @@ class Equations:
         self._complete(array, "branch", value, "value at ticks")
         return array
 
-    def accepted(self, name: str, expression: Any, initial: Any) -> Array:
+    def accepted(self, name: str, expression: Any, initial: Any, size: int | None = None) -> Array:
         """Memory refreshed with `expression` after every accepted step and event.
 
         `expression` may be a function of the memory itself: ``lambda old: np.maximum(old, u)``.
         """
         probe = None if callable(expression) else column(expression)
-        array = self._memory("accepted", name, initial, None if probe is None else probe.numel())
+        array = self._memory("accepted", name, initial, size if probe is None else probe.numel())
         value = column(expression(array)) if callable(expression) else probe
         self._complete(array, "accepted", value, "accepted value")
         return array
@@ -323,9 +344,37 @@ class Equations:
         """Expression that the algebraic unknowns make zero; as many components in all as unknowns."""
         self._residuals.append(column(expression))
 
-    def invariant(self, expression: Any) -> None:
-        """Expression kept at zero by projecting the continuous states."""
-        self._invariants.append(column(expression))
+    def invariant(self, expression: Any, tolerance: float = 1e-13) -> None:
+        """Expression kept at zero by projecting the continuous states.
+
+        After every accepted step, and at every logged instant, states that miss `tolerance` by more than its
+        tenth are corrected: by what `correction` gives, else by the least change of this block's states.
+        """
+        self._invariants.append((column(expression), tolerance))
+
+    def correction(self, state: Array, expression: Any) -> None:
+        """What to add to a continuous state to bring the invariants of this block (nearly) to zero.
+
+        A Gauss-Newton step; it is repeated until the tolerances hold. Where one state of a block has a
+        correction, all its corrections are given this way.
+        """
+        memory = self._memories[self._name_of(state, "a correction")]
+        if memory.kind != "continuous":
+            raise BlockError(f"correction given for '{memory.name}', which is no continuous state.")
+        value = self._sized(expression, memory.size, f"correction of '{memory.name}'")
+        self._memories[memory.name] = replace(memory, correction=value)
+
+    def known(self, without: Sequence[ca.SX] = ()) -> list[tuple[ca.SX, np.ndarray]]:
+        """Every symbol declared so far with its value at the start; not the time, nor those in `without`.
+
+        Inputs are zero, no tick has passed. To look at equations with numbers while they are being written.
+        """
+        left_out = {hash_of(e) for symbols in without for e in symbols.nonzeros()}
+        pairs = [(m.symbol, m.initial) for m in self._memories.values()]
+        pairs += [(p.symbol, p.value[p.mask]) for p in self._parameters.values()]
+        pairs += [(i.symbol, np.zeros(i.size)) for i in self._inputs.values()]
+        pairs += [(symbol, np.zeros(symbol.numel())) for three in self._rates.values() for symbol in three]
+        return [(s, v) for s, v in pairs if not s.numel() or hash_of(s.nonzeros()[0]) not in left_out]
 
     # --- events -----------------------------------------------------------------------------------
     def when(
@@ -353,6 +402,7 @@ class Equations:
         label = name or f"branch{len(self._memories)}"
         side = self._scalar(g)
         branch = self.mode(label, 1.0, at_ticks=lambda old: np.where(np.abs(side) > THRESHOLD, side > 0, old))
+        self._memories[label] = replace(self._memories[label], rest=1.0)
         for state, direction, value in (("on", "rising", 1.0), ("off", "falling", 0.0)):
             reset = (label, self._sized(value, 1, "branch"))
             self._event(g, direction, f"{label} {state}", (reset,), "", rest=1)
@@ -374,6 +424,7 @@ class Equations:
     def declared(self) -> Declared:
         """All that was declared, checked for completeness."""
         self._distribute_residuals()
+        self._correct_least()
         for memory in self._memories.values():
             if memory.expression is None and memory.kind in ("continuous", "discrete"):
                 call = "derivative" if memory.kind == "continuous" else "update"
@@ -386,16 +437,33 @@ class Equations:
             tuple(self._parameters.values()),
             tuple(self._memories.values()),
             tuple(self._events),
-            tuple(self._invariants),
+            tuple(g for g, _ in self._invariants),
             tuple(self._terms),
             tuple(self._rates),
+            tuple(self._calls),
             self._time,
             ca.vertcat(*[s for pair in self._rates.values() for s in pair]) if self._rates else ca.SX(0, 1),
+            tuple(tolerance for _, tolerance in self._invariants),
         )
 
     def ports_so_far(self) -> Declared:
         """The ports declared until ``define`` failed."""
         return Declared(tuple(self._inputs.values()), tuple(self._outputs.values()))
+
+    def _correct_least(self) -> None:
+        """Corrections of a block that gives none: the least change of its states (Gauss-Newton)."""
+        states = [m for m in self._memories.values() if m.kind == "continuous"]
+        if not self._invariants or not states or any(m.correction is not None for m in states):
+            return
+        g = ca.vertcat(*[g for g, _ in self._invariants])
+        J = ca.jacobian(g, ca.vertcat(*[m.symbol for m in states]))
+        square = ca.densify(J @ J.T) + 1e-12 * ca.SX.eye(g.numel())
+        change = -J.T @ ca.ldl_solve(g, *ca.ldl(square))
+        start = 0
+        for m in states:
+            part = ca.densify(change[start : start + m.size])
+            self._memories[m.name] = replace(self._memories[m.name], correction=part)
+            start += m.size
 
     def _distribute_residuals(self) -> None:
         unknowns = [m for m in self._memories.values() if m.kind == "algebraic"]
@@ -417,7 +485,7 @@ class Equations:
             raise BlockError(f"initial value of '{name}' is not finite: {initial!r}.", value=initial)
         actual = value.size if size is None else int(size)
         if value.size not in (1, actual):
-            if self._guess is None:
+            if not self.guessed:
                 raise BlockError(
                     f"initial value of '{name}' has {value.size} components, expected {actual} (or one).",
                     value=initial,
@@ -443,9 +511,9 @@ class Equations:
         self._memories[name] = replace(memory, expression=value)
 
     def _sized(self, expression: Any, size: int, what: str) -> ca.SX:
-        value = column(expression)
+        value = column(expression, what)
         if value.numel() != size:
-            if self._guess is None:
+            if not self.guessed:
                 raise BlockError(
                     f"{what} has {value.numel()} components, expected {size}.", value=value.numel()
                 )

@@ -16,11 +16,18 @@ from blocks.realisation import canonical, from_control, settle_polynomials, sett
 
 @dataclass(frozen=True)
 class Integrator(Block):
-    """Integrate a signal over time, elementwise.
+    """Integrate a signal over time, elementwise, within limits if there are any.
 
-    Derivative: x' = u.  Output: y = x.  Initial value: x = initial.  Direct feedthrough: none.
+    Derivative: x' = u, but 0 while x is at a limit and u drives it further (no wind-up).
+    Output: y = x.  Initial value: x = initial.  Direct feedthrough: none.
 
-    initial : number or (n,), unit of u times s; run-time number
+    Reaching and leaving a limit are events, so the corner is met exactly. With ``reset=True`` there is an
+    input "reset" (one component): where it rises through 0.5 all of x goes back to `initial`. A run that
+    starts with it above 0.5 starts as usual.
+
+    initial : number or (n,), unit of u times s; run-time number (the value a reset goes back to is tunable)
+    low, high : number or (n,), unit of x; tunable; None leaves a side open
+    reset : is there a reset input? structural
 
     Use::
 
@@ -29,16 +36,55 @@ class Integrator(Block):
     """
 
     initial: ArrayLike = 0.0
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
+    reset: bool = False
 
     def __post_init__(self) -> None:
         checks.settle(self, initial=checks.numbers(self, "initial"))
+        checks.limits(self)
+        x = np.asarray(self.initial)
+        for side, beyond in (("low", np.less), ("high", np.greater)):
+            limit = getattr(self, side)
+            if limit is not None and np.any(beyond(x, np.asarray(limit))):
+                what = f"is {self.initial}"
+                raise checks.fault(self, "initial", what, f"a value within {side} = {limit}")
 
     def define(self, b: Equations) -> None:
-        """Declare ports, the state and its derivative."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        """Declare ports, the state, its derivative and the events of limits and reset."""
+        sized = next((v for v in (self.initial, self.low, self.high) if v is not None and np.ndim(v)), None)
+        u = b.input("u", size=None if sized is None else np.size(sized))
         x = b.continuous("x", self.initial, size=u.size)
-        b.derivative(x, u)
+        rate = u
+        if self.low is not None:
+            rate = self._limited(b, "low", b.parameter("low", self.low), -1.0, x, u, rate)
+        if self.high is not None:
+            rate = self._limited(b, "high", b.parameter("high", self.high), 1.0, x, u, rate)
+        b.derivative(x, rate)
+        if self.reset:
+            trigger = b.input("reset", size=1)
+            (start,) = b.parameters(initial=self.initial)
+            b.when(trigger[0] - 0.5, [(x, np.broadcast_to(start, (u.size,)))], "rising", "reset")
         b.output("y", x)
+
+    @staticmethod
+    def _limited(
+        b: Equations, side: str, limit: Array, sign: float, x: Array, u: Array, rate: Array
+    ) -> Array:
+        """`rate`, but zero where x rests at one limit; reaching and leaving it flip a mode per component."""
+        limit = np.broadcast_to(limit, (u.size,))
+        rates = []
+        for k in range(u.size):
+            beyond, push = sign * (x[k] - limit[k]), sign * u[k]
+            near = beyond >= -1e-9 * (1.0 + np.abs(x[k]))  # wider than the threshold of a crossing
+            name = side if u.size == 1 else f"{side}[{k}]"
+            rests = b.mode(f"at {name}", 0.0, at_ticks=np.where(np.logical_and(near, push > 0), 1.0, 0.0))
+            free = rests[0] < 0.5
+            b.when(np.where(free, beyond, -1.0), [(rests, 1.0)], "rising", f"{name} reached")
+            leaving = np.where(free, 1.0, np.where(near, push, -1.0))
+            b.when(leaving, [(rests, 0.0)], "falling", f"{name} left")
+            rates.append(np.where(free, rate[k], 0.0))
+        return np.stack(rates)
 
 
 @dataclass(frozen=True)

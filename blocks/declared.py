@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from blocks.callback import PythonCall
 from blocks.rate import Ticks
 
 
@@ -57,7 +59,7 @@ class Output:
     labels: tuple[str, ...]
     auxiliary: bool = False
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of components."""
         return int(self.expression.numel())
@@ -75,7 +77,7 @@ class Parameter:
     unit: str = ""
     aliases: tuple[str, ...] = ()  # other names it may be set by
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of run-time numbers."""
         return int(self.symbol.numel())
@@ -107,8 +109,10 @@ class Memory:
     times_field: str | None = None
     distribution: str = ""
     external: External | None = None
+    rest: float | None = None  # of a branch: what it is while its condition rests on the threshold
+    correction: ca.SX | None = None  # of a continuous state: what brings the invariants back to zero
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of components."""
         return int(self.symbol.numel())
@@ -186,8 +190,10 @@ class Declared:
     invariants: tuple[ca.SX, ...] = ()
     terms: tuple[Term, ...] = ()
     ticks: tuple[Ticks, ...] = ()
+    calls: tuple[PythonCall, ...] = ()  # Python functions inside continuous equations
     time: ca.SX = field(default_factory=lambda: ca.SX.sym("t"))
     tick_symbols: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    tolerances: tuple[float, ...] = ()  # of each expression in `invariants`
 
     def memories_of(self, kind: str) -> list[Memory]:
         """Memories of one kind, in order of declaration."""

@@ -87,7 +87,8 @@ def near_miss(name: str, choices: Iterable[str]) -> str:
     "did you mean 'theta'?"
     """
     known = sorted(choices)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    close = [k for k in known if k.lower() == name.lower()]
+    close = close or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"
     if not known:

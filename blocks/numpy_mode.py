@@ -8,9 +8,11 @@ a block's ``define`` only, and makes such a conversion an error that names the l
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -24,12 +26,66 @@ _lock = threading.RLock()  # the mode and the patched conversions are process-gl
 _array_type: Any = type(ca.array(ca.SX.sym("x")))
 
 
+# What to write instead of a NumPy function that takes no symbols.
+CURES = {
+    "argmax argmin argsort searchsorted digitize": "Compare with np.where, or take a row with "
+    "blocks.functions.pick.",
+    "around rint round": "Use blocks.functions.round_half_even.",
+    "einsum": "Use @, or np.sum of products.",
+    "max min median percentile ptp quantile sort partition": "Compare with np.minimum and np.maximum.",
+    "piecewise choose select": "Use np.where(condition, a, b).",
+    "polyval": "Use blocks.functions.polyval.",
+    "unwrap": "Keep the turns in a memory: b.accepted(name, lambda old: ..., initial).",
+}
+_ELSE = "Write it with np.where, np.sum, @ or blocks.functions"
+ARRAYS = (
+    "Build arrays with np.stack([a, b]) or np.concatenate; b.output and b.derivative also take a plain list "
+    "[a, b]. Row u of a table is blocks.functions.pick(table, u)."
+)
+
+_LIBRARIES = tuple(str(Path(str(module.__file__)).parent) for module in (np, ca))
+_BLOCKS = Path(__file__).parent
+_OURS = tuple(str(_BLOCKS.parent / package) for package in ("blocks", "plant", "cosim"))
+
+
+def user_line(frames: Sequence[traceback.FrameSummary]) -> str:
+    """``file:line: source`` of the innermost frame outside CasADi, NumPy and plantloop.
+
+    Where there is none, as in a block of the library, it is the innermost one outside CasADi and NumPy.
+    """
+    around = [f for f in frames if not f.filename.startswith(_LIBRARIES)]
+    own = [f for f in around if not f.filename.startswith(_OURS)]
+    for frame in reversed(own or around):
+        return f"{frame.filename}:{frame.lineno}: {(frame.line or '').strip()}"
+    return "an unknown line"
+
+
 def _user_line() -> str:
-    """``file:line: source`` of the innermost frame outside CasADi, NumPy and this file."""
-    for frame in reversed(traceback.extract_stack()):
-        if frame.filename != __file__ and "casadi" not in frame.filename and "numpy" not in frame.filename:
-            return f"{frame.filename}:{frame.lineno}: {(frame.line or '').strip()}"
-    return "unknown line"
+    """Line of the equations that are being traced now."""
+    stack = traceback.extract_stack()[:-2]  # not this module
+    starts = (k for k, f in enumerate(stack) if f.filename == str(_BLOCKS / "trace.py"))
+    return user_line(stack[max(starts, default=-1) + 1 :])
+
+
+def explained(error: Exception) -> tuple[str, str]:
+    """What an error of NumPy, CasADi or Python means for equations, and the cure.
+
+    The cure is empty where the message says all there is.
+    """
+    text = str(error).strip().splitlines()[-1] if str(error).strip() else ""
+    if found := re.search(r"no implementation found for 'numpy\.(?:\w+\.)*(\w+)'", text):
+        function = found[1]
+        cure = next((cure for names, cure in CURES.items() if function in names.split()), f"{_ELSE}.")
+        last = "; what cannot be written so goes into a PythonFunction"
+        return f"np.{function} takes no symbols", cure.removesuffix(".") + last + "."
+    if "cannot convert symbolic" in text or "Implicit conversion of symbolic" in text:
+        return "a signal was used where NumPy needs numbers, as in np.array([u[0], u[1]])", ARRAYS
+    if "cannot be interpreted as an integer" in text and "ArrayInterface" in text:
+        cure = "Loop over range(u.size), and take row u of a table with blocks.functions.pick(table, u)."
+        return "a signal was used where Python needs a whole number, as in range(u) or table[u]", cure
+    if isinstance(error, (ValueError, TypeError)) and text:
+        return text, ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__, ""
 
 
 def _refuse_float(symbol: Any) -> float:
@@ -88,17 +144,37 @@ def as_scalar(symbol: ca.SX) -> Array:
     return ca.array(symbol).reshape(())  # type: ignore[arg-type]
 
 
-def column(expression: Any) -> ca.SX:
+def column(expression: Any, what: str = "an expression") -> ca.SX:
     """What a block's author wrote (array, number, list of scalars) as one dense SX column, row-major.
 
-    Call it inside `tracing`.
+    Call it inside `tracing`; `what` is its name in complaints.
     """
     if isinstance(expression, ca.SX):
         flat = expression if expression.is_column() else ca.vec(expression.T)
     elif isinstance(expression, (list, tuple)):
-        flat = ca.vertcat(*[column(part) for part in expression]) if expression else ca.SX(0, 1)
+        parts = [column(part, what) for part in expression]
+        flat = ca.vertcat(*parts) if parts else ca.SX(0, 1)
     elif isinstance(expression, _array_type):
         flat = ca.SX(np.ravel(expression))
     else:
-        flat = ca.SX(ca.DM(np.ravel(np.asarray(expression, dtype=float))))
+        flat = ca.SX(ca.DM(_numbers(expression, what)))
     return ca.densify(flat)
+
+
+def _numbers(value: Any, what: str) -> np.ndarray:
+    """Plain numbers as (n,) float."""
+    try:
+        if value is not None:
+            return np.ravel(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        pass
+    hint = "Does a function lack its return?" if value is None else "Give signals, numbers or a list of them."
+    raise BlockError(
+        f"{what} is {value!r}, expected signals or numbers. At {_user_line()}.", value=value, hint=hint
+    )
+
+
+def hash_of(element: Any) -> int:
+    """Identity of one scalar of an SX; two symbols of the same name have different ones."""
+    found: int = element.element_hash()  # the stubs do not know it
+    return found

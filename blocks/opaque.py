@@ -71,7 +71,12 @@ class Function(Block):
 
     def define(self, b: Equations) -> None:
         """Declare one input per parameter and trace the function."""
-        b.output("y", self.function(*[b.input(port) for port in self._ports()]), self.sample, self.offset)
+        y = self.function(*[b.input(port) for port in self._ports()])
+        if y is None:
+            raise checks.fault(
+                self, "function", f"{_named(self.function)} returned None", "a signal", "Add the return."
+            )
+        b.output("y", y, self.sample, self.offset)
 
 
 @dataclass(frozen=True)
@@ -81,12 +86,17 @@ class PythonFunction(Block):
     Output: y_k = function(t_k, u_k), held between ticks; initial before the first one.
     Direct feedthrough: every input to every component of y, at ticks. No derivatives: linear models hold y.
 
+    With sample=None it is part of the continuous equations, y = function(t, u), called at every evaluation,
+    also at trial values the solver then rejects; direct feedthrough at all times. Its derivatives come from
+    `jacobian`, else from central differences.
+
     function : ``function(t, u) -> y``, t in s, u (n,) all inputs one after the other, y (size,). For a run
         to repeat itself it may depend on nothing else, except what `memory` saves.
     inputs : an int n for one port "u" of n components (0: no input), or {port: components}; structural
     size : components of y; structural
-    sample, offset : s; structural
-    initial : number or (size,); run-time number
+    sample, offset : s; None means continuous; structural
+    initial : number or (size,); run-time number; of no use without a sample time
+    jacobian : ``jacobian(t, u) -> dy/du``, (size, n); only without a sample time
     memory : object with ``save() -> bytes`` and ``load(bytes)`` when the function keeps something from call
         to call (for instance the object the function is a method of); without it the function must keep
         nothing
@@ -100,14 +110,16 @@ class PythonFunction(Block):
     function: Callable[[float, np.ndarray], Any]
     inputs: int | Mapping[str, int] = 1
     size: int = 1
-    sample: Rate = field(kw_only=True)
+    sample: Rate | None = field(kw_only=True)
     offset: Rate = field(default=0, kw_only=True)
     initial: ArrayLike = field(default=0.0, kw_only=True)
     memory: Saved | None = field(default=None, kw_only=True)
+    jacobian: Callable[[float, np.ndarray], Any] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         _check_callable(self)
-        checks.rate(self)
+        checks.rate(self, optional=True)
+        self._check_kind()
         checks.settle(
             self,
             inputs=self._checked_inputs(),
@@ -121,6 +133,14 @@ class PythonFunction(Block):
         if memory is not None and not isinstance(memory, Saved):
             what = f"is a {type(memory).__name__}"
             raise checks.fault(self, "memory", what, "an object with save() -> bytes and load(bytes)")
+
+    def _check_kind(self) -> None:
+        if self.sample is None and self.memory is not None:
+            hint = "Give it a sample time: a function that remembers cannot be called at trial values."
+            raise checks.fault(self, "memory", "is given without a sample time", "None", hint)
+        if self.jacobian is not None and (self.sample is not None or not callable(self.jacobian)):
+            what = "is given with a sample time" if self.sample is not None else f"is {self.jacobian!r}"
+            raise checks.fault(self, "jacobian", what, "a function, and only with sample=None")
 
     def _checked_inputs(self) -> Any:
         """Inputs as ((port, components), ...)."""
@@ -140,10 +160,20 @@ class PythonFunction(Block):
         ports: Any = self.inputs  # pairs by now
         u = [b.input(port, size=components) for port, components in ports]
         joined = np.concatenate(u) if u else np.zeros(0)
+        if self.sample is None:
+            b.output("y", b.opaque("y", self.function, joined, self.size, self.jacobian))
+            return
         y = b.external(
             "y", self.function, joined, self.size, self.sample, self.offset, self.initial, self.memory
         )
         b.output("y", y)
+
+
+def _named(function: Callable[..., Any]) -> str:
+    """Name of a function and where it is written, as far as it tells."""
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", repr(function))
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
 
 
 def _check_callable(block: Function | PythonFunction) -> None:

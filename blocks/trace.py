@@ -19,7 +19,7 @@ import numpy as np
 from blocks.block import Block, Equations
 from blocks.declared import Declared, Memory, Parameter
 from blocks.errors import BlockError, PlantloopError
-from blocks.numpy_mode import tracing
+from blocks.numpy_mode import explained, tracing, user_line
 from blocks.rate import instant
 
 
@@ -73,7 +73,7 @@ class Traced:
     """One shape of a block: what it declares, as functions any number of instances can call.
 
     Every function has the signature ``f(t, own, p, ticks, *inputs)``; `own` stacks the memories in order
-    of declaration, `p` the run-time parameters, `ticks` a (time, count, count since restart) triple per local rate.
+    of declaration, `p` the run-time parameters, `ticks` (time, count, count since restart) per local rate.
     """
 
     declared: Declared
@@ -210,14 +210,14 @@ _DEFINE_ERRORS = (
 
 def _definition_error(block: Block, error: Exception) -> BlockError:
     """What went wrong in ``define``, with the user's own line."""
-    cause = error.__cause__ if isinstance(error.__cause__, PlantloopError) else error
-    text = str(cause).strip().splitlines()[-1] if str(cause).strip() else type(cause).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    line = next((f for f in reversed(frames) if "casadi" not in f.filename), None)
-    place = f" at {line.filename}:{line.lineno}: {line.line}" if line else ""
+    if isinstance(error.__cause__, BlockError):  # what a symbol raised, wrapped by NumPy
+        return error.__cause__
+    text, cure = explained(error)
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is `trace`
     return BlockError(
-        f"the equations of {type(block).__name__} cannot be traced: {text}{place}.",
-        hint="Equations see symbols: use NumPy functions of signals, no if, and sizes that match.",
+        f"the equations of {type(block).__name__} cannot be traced: {text.rstrip('.')}. "
+        f"At {user_line(frames)}.",
+        hint=cure or "Equations see symbols: use NumPy functions of signals, no if, and sizes that match.",
     )
 
 

@@ -1,5 +1,18 @@
 """Wire blocks into diagrams and run them: the diagram, the scheduler, the engines, linear models.
 
+==================  =====================================================================
+`Diagram`           blocks and the connections between them
+`simulate`          run a diagram from start to end; returns a `Result`
+`simulate_many`     parameter sweeps and Monte Carlo: many runs, compiled once
+`Simulation`        run a diagram step by step: advance, look, change, snapshot, restore
+`Result`            what a run leaves behind: signals, ticks, events, plots, files
+`linearize`         linear model with exact derivatives, as a python-control state space
+`trim`              operating point at rest, an `OperatingPoint`
+==================  =====================================================================
+
+Blocks are in the package `blocks`, multibody models in `plant`. A signal is named "block.port",
+"sub/block.port" inside a subsystem, and "block.port[i]" or "block.port.label" is one component of it.
+
 Names are imported on first use, so that ``import cosim`` stays fast.
 """
 
@@ -12,18 +25,22 @@ from cosim.version import __version__
 
 if TYPE_CHECKING:
     from cosim.diagram import Diagram
-    from cosim.linear import OperatingPoint, linearize, trim
+    from cosim.linear import linearize
+    from cosim.many import simulate_many
+    from cosim.operating import OperatingPoint
     from cosim.result import Result
     from cosim.simulation import Simulation, simulate
+    from cosim.equilibrium import trim
 
 _HOMES = {
     "Diagram": "cosim.diagram",
-    "OperatingPoint": "cosim.linear",
+    "OperatingPoint": "cosim.operating",
     "Result": "cosim.result",
     "Simulation": "cosim.simulation",
     "linearize": "cosim.linear",
     "simulate": "cosim.simulation",
-    "trim": "cosim.linear",
+    "simulate_many": "cosim.many",
+    "trim": "cosim.equilibrium",
 }
 
 __all__ = [
@@ -34,6 +51,7 @@ __all__ = [
     "__version__",
     "linearize",
     "simulate",
+    "simulate_many",
     "trim",
 ]
 

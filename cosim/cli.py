@@ -24,13 +24,13 @@ from blocks.errors import PlantloopError, SimulationError
 from cosim.version import __version__
 
 if TYPE_CHECKING:
+    from cosim.engine.cache import Content
     from cosim.result import Result
     from cosim.scenario import Scenario
     from cosim.system import System
     from plant import Plant, Port
 
 INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
-PIPED_WIDTH = 160  # columns, where the answer does not go to a terminal
 REFRESH = 0.1  # s of wall time between two pictures of the progress bar
 
 app = typer.Typer(
@@ -111,16 +111,13 @@ def _conclude(scenario: Scenario, system: System, result: Result, folder: Path, 
 
     files = write(scenario, result, folder, plot)
     found = findings(scenario, result)
-    table = _table()
-    for name, text in _run_rows(scenario, system, result):
-        table.add_row(name, Text(text))
+    rows = [(name, Text(text)) for name, text in _run_rows(scenario, system, result)]
     for k, finding in enumerate(found):
         mark = {None: "", True: "  ok", False: "  FAILED"}[finding.passed]
         style = "red" if finding.passed is False else ""
-        table.add_row("checks" if k == 0 else "", Text(f"{finding.what} = {finding.text}{mark}", style))
-    for k, file in enumerate(files):
-        table.add_row("written" if k == 0 else "", Text(str(file)))
-    _print(table)
+        rows.append(("checks" if k == 0 else "", Text(f"{finding.what} = {finding.text}{mark}", style)))
+    rows += [("written" if k == 0 else "", Text(str(file))) for k, file in enumerate(files)]
+    _print_rows(rows)
     failed = [finding.what for finding in found if finding.passed is False]
     if failed:
         raise PlantloopError(f"{len(failed)} of {len(found)} checks failed: {', '.join(failed)}.")
@@ -142,8 +139,8 @@ def _run_rows(scenario: Scenario, system: System, result: Result) -> Iterator[tu
     wall = f"{statistics['wall time [s]']:.3g} s of wall time"
     yield "run", f"{statistics['simulated time [s]']:g} s in {wall}, {statistics['steps']} steps"
     if not scenario.tables.checks.final and len(result.time):
-        for name in list(result)[:6]:
-            yield "", f"final {name} = {_numbers(result[name][-1])}"
+        for k, name in enumerate(list(result)[:6]):
+            yield ("final" if k == 0 else ""), f"{name} = {_numbers(result[name][-1])}"
 
 
 def _port_rows(system: System) -> Iterator[tuple[str, str]]:
@@ -170,9 +167,10 @@ def _model_info(path: Path, trust: bool) -> None:
     from cosim.flatten import flatten
     from plant import Plant
 
-    plant = Plant.read(path, trust=trust)
+    with _warnings_in_table():
+        plant = Plant.read(path, trust=trust)
     tunable = [("parameters", [f"{len(flatten(plant).p0)} tunable numbers"])]
-    _print(_sections([*_plant_sections(plant), *tunable, *_warnings(plant)]))
+    _print_sections([*_plant_sections(plant), *tunable, *_warnings(plant)])
 
 
 def _plant_sections(plant: Plant) -> Iterator[tuple[str, list[str]]]:
@@ -189,6 +187,16 @@ def _plant_sections(plant: Plant) -> Iterator[tuple[str, list[str]]]:
     yield "inputs", [_port_line(port, "at the rate of what drives it") for port in facts["inputs"]]
     yield "outputs", [_port_line(port, "continuous") for port in facts["outputs"]]
     yield "states", [f"{name} = {_numbers(value)}" for name, value in facts["states"].items()]
+
+
+@contextmanager
+def _warnings_in_table() -> Iterator[None]:
+    """What a model warns of is shown at the end of the table, and nowhere else."""
+    from plant.notes import PlantWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlantWarning)
+        yield
 
 
 def _warnings(plant: Plant) -> list[tuple[str, list[str]]]:
@@ -221,12 +229,13 @@ def _scenario_info(path: Path, trust: bool) -> None:
     scenario = load_scenario(path, trust)
     about = scenario.tables.scenario
     _say(scenario.name, about.description)
-    plant = scenario.plant()
-    system = scenario.system()
+    with _warnings_in_table():
+        plant = scenario.plant()
+        system = scenario.system()
     sections = [*_system_sections(scenario, system.info())]
     if plant is not None:
         sections = [*_plant_sections(plant), *sections, *_warnings(plant)]
-    _print(_sections(sections))
+    _print_sections(sections)
 
 
 def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -242,6 +251,33 @@ def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tupl
 
 
 # --- shared ---------------------------------------------------------------------------------------------
+# --- cosim cache ----------------------------------------------------------------------------------------
+cache_app = typer.Typer(help="Compiled models kept on disk.", no_args_is_help=True)
+app.add_typer(cache_app, name="cache")
+
+
+@cache_app.command("info")
+def cache_info() -> None:
+    """Say where compiled models are kept, how many there are and how large they are."""
+    with _reporting():
+        from cosim.engine import cache
+
+        _print_sections([("folder", [str(cache.folder())]), ("content", [_content(cache.info())])])
+
+
+@cache_app.command("clear")
+def cache_clear() -> None:
+    """Remove all compiled models; they are compiled anew when they are needed."""
+    with _reporting():
+        from cosim.engine import cache
+
+        _print_sections([("folder", [str(cache.folder())]), ("removed", [_content(cache.clear())])])
+
+
+def _content(found: Content) -> str:
+    return f"{found.entries} compiled libraries, {found.size / 2**20:.1f} MB"
+
+
 @contextmanager
 def _reporting() -> Iterator[None]:
     """A mistake of the user becomes one message on standard error and exit code 1."""
@@ -312,25 +348,29 @@ def _complain(text: str) -> None:
 
 
 def _print(what: Any) -> None:
-    width = None if sys.stdout.isatty() else PIPED_WIDTH
-    Console(soft_wrap=True, highlight=False, width=width).print(what)
+    Console(soft_wrap=True, highlight=False).print(what)
 
 
-def _table() -> Table:
+def _print_rows(rows: list[tuple[str, Text]]) -> None:
+    """Two columns: a table that folds long lines on a terminal, plain lines elsewhere."""
+    if not sys.stdout.isatty():
+        width = max((len(name) for name, _ in rows), default=0)
+        for name, text in rows:
+            typer.echo(f"{name:<{width}}  {text.plain}".rstrip())
+        return
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    return table
+    for name, text in rows:
+        table.add_row(name, text)
+    _print(table)
 
 
-def _sections(sections: Iterable[tuple[str, list[str]]]) -> Table:
-    table = _table()
-    for heading, lines in sections:
-        for k, line in enumerate(lines or ["none"]):
-            table.add_row(heading if k == 0 else "", Text(line))
-    return table
+def _print_sections(sections: Iterable[tuple[str, list[str]]]) -> None:
+    lines = [(name, k, line) for name, found in sections for k, line in enumerate(found or ["none"])]
+    _print_rows([(name if k == 0 else "", Text(line)) for name, k, line in lines])
 
 
 def _numbers(values: Any) -> str:
-    listed = [f"{float(v):.6g}" for v in values]
+    listed = [f"{float(v) + 0.0:.6g}" for v in values]  # + 0.0 makes -0 plain 0
     return listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"

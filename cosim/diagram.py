@@ -80,6 +80,7 @@ class Diagram:
         self._grounded: set[tuple[str, str]] = set()
         self._version = 0
         self._flat: dict[tuple[Any, ...], System] = {}
+        self._kept: dict[str, Any] = {}
 
     def add(self, name: str, block: Block | Diagram) -> Node:
         """Put a block, or a diagram as a subsystem, into this one; returns its handle.
@@ -88,6 +89,8 @@ class Diagram:
         ------
         WiringError    name taken or malformed, or `block` is no block
         """
+        if not isinstance(name, str):
+            raise WiringError([f"the name {name!r} is no text; write add('name', block)."])
         if isinstance(block, type):
             raise WiringError(
                 [f"'{name}' is the class {block.__name__}, not a block; write {block.__name__}(...)."]
@@ -168,6 +171,14 @@ class Diagram:
             self._flat[key] = flatten(self, solve_loops, perturb)
         return self._flat[key]
 
+    def kept(self, what: str) -> dict[Any, Any]:
+        """A place for what others derive from this diagram; emptied when it changes."""
+        versions = self._versions()
+        if self._kept.get("versions") != versions:
+            self._kept = {"versions": versions}
+        found: dict[Any, Any] = self._kept.setdefault(what, {})
+        return found
+
     def _node(self, name: str, content: Block | Diagram | Inport) -> Node:
         if not name or FORBIDDEN & set(name):
             raise WiringError(
@@ -192,11 +203,12 @@ class Diagram:
             hint = " Write handle['port']." if isinstance(ref, Node) else ""
             raise WiringError([f"{ref!r} is no port.{hint}"])
         if ref.diagram is not self:
+            other = ref.diagram.name
+            whose = f"diagram '{other}', not to '{self.name}'"
+            if other == self.name:
+                whose = f"another diagram that is called '{other}' too"
             raise WiringError(
-                [
-                    f"port '{ref}' belongs to diagram '{ref.diagram.name}', not to '{self.name}'. "
-                    "Connect through inport and outport of the subsystem."
-                ],
+                [f"port '{ref}' belongs to {whose}. Connect through inport and outport of the subsystem."],
                 path=str(ref),
             )
         return self[ref.node][ref.port]  # a reference made by hand may name a block that is not there

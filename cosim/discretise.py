@@ -8,6 +8,7 @@ Source: Van Loan, IEEE Trans. Automatic Control 23 (1978) 395-404, for the block
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import casadi as ca
@@ -19,6 +20,7 @@ from cosim.system import Segment, System, pick
 
 TICKS_DONE = 8  # holds of any order have their full history then
 DEGREE = 4  # highest power of the time since the tick that a hold may use
+HISTORY = re.compile(r"_prev\d+$")  # how `blocks.hold.hold` calls its older samples
 
 
 @dataclass(frozen=True)
@@ -78,18 +80,17 @@ def tick_model(system: System, context: Context, inputs: np.ndarray, output: ca.
     kept = _kept(system, before, after, following)
     at = _operating_point(system, context)
     arguments = [system.t, system.x, before, system.w, system.p]
+    if not context.started:  # a snapshot has its own history
+        _fill_holds(system, ca.Function("tick", arguments, [following]), at)
     h_after = np.array(ca.Function("h", arguments, [after])(*at)).ravel()
     free = ca.vertcat(system.x, pick(before, kept), pick(before, inputs))
     results = [after, pick(following, kept)]
     jacobian = ca.Function("j", arguments, [ca.densify(ca.jacobian(r, free)) for r in results])
     tick_h, tick_next = (np.array(m, dtype=float) for m in jacobian(*at))
     held_at = [at[0], at[1], ca.DM(h_after), at[3], at[4]]
-    looks = system.function(
-        f"discrete:{output}",
-        lambda: [
-            ca.densify(ca.jacobian(f, v)) for f in (system.derivative, output) for v in (system.x, system.h)
-        ],
-    )
+    pairs = [(f, v) for f in (system.derivative, output) for v in (system.x, system.h)]
+    whole = [system.t, system.x, system.h, system.w, system.p]
+    looks = ca.Function("looks", whole, [ca.densify(ca.jacobian(f, v)) for f, v in pairs])
     nx, nh, n_out = len(system.x0), len(system.h0), output.numel()
     _, _, out_x, out_h = (np.array(m, dtype=float) for m in looks(*held_at))
     flow_x, flow_h = _flow(system, looks, held_at, float(system.rates[0].period))
@@ -149,6 +150,15 @@ def _operating_point(system: System, context: Context) -> list[ca.DM]:
         h[time_place] = context.t
         h[[count_place, fresh_place]] = TICKS_DONE
     return [ca.DM(context.t), ca.DM(context.x), ca.DM(h), ca.DM(context.w), ca.DM(context.p)]
+
+
+def _fill_holds(system: System, tick: ca.Function, at: list[ca.DM]) -> None:
+    """Give the older samples of holds the value they have had for long: what the tick itself samples."""
+    slots = [s for s in system.held.values() if s.memory and HISTORY.search(s.memory.name)]
+    for _ in range(TICKS_DONE if slots else 0):
+        following = tick(*at)
+        for slot in slots:
+            at[2][slot.index.tolist()] = following[slot.index.tolist()]
 
 
 def _flow(

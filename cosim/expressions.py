@@ -6,6 +6,7 @@ import casadi as ca
 
 from cosim.instances import Instance
 from cosim.order import Node
+from cosim.system import stack
 from cosim.wiring import Port
 
 
@@ -24,7 +25,8 @@ class Expressions:
         added: dict[Port, ca.SX] | None = None,
     ) -> None:
         self.instances, self.t, self.base = instances, t, base
-        self.added = added or {}  # perturbations of outputs
+        self.added = added or {}  # perturbations of outputs, and of inputs that no output is named like
+        self.assumed: list[ca.SX] = [] if base is None else base.assumed  # unknowns of loops
         self.outputs: dict[Port, ca.SX] = {}
         self.memories: dict[tuple[str, str], ca.SX] = {}
         self._all: dict[str, dict[str, ca.SX]] = {}
@@ -59,6 +61,7 @@ class Expressions:
 
     def assume(self, node: Node, symbol: ca.SX) -> None:
         """Take an unknown as the value of an output."""
+        self.assumed.append(symbol)
         self._assign(node, symbol)
 
     def mismatch(self, node: Node) -> ca.SX:
@@ -99,7 +102,7 @@ class Expressions:
         if path not in self._all:
             inst = self.instances[path]
             known = [m for m in inst.traced.declared.memories if m.expression is not None]
-            values = self.of(path, "memories", ca.vertcat(*[m.equation for m in known]))
+            values = self.of(path, "memories", stack(m.equation for m in known))
             found, start = {}, 0
             for m in known:
                 found[m.name] = values[start : start + m.size]
@@ -116,10 +119,16 @@ class Expressions:
                     for m in inst.traced.declared.memories
                 ]
             )
-        inputs = []
-        for port, source in zip(inst.traced.declared.inputs, inst.drivers, strict=True):
-            value = None if source is None else self.find(source)
-            if source is None:
-                value = ca.SX.zeros(port.size)
-            inputs.append(ca.SX.nan(port.size) if value is None else value)
+        inputs = [self.input(inst, k) for k in range(len(inst.drivers))]
         return [self.t, own, inst.p, inst.ticks, *inputs]
+
+    def input(self, inst: Instance, k: int) -> ca.SX:
+        """What arrives at the k-th input of a block; nan where it is not evaluated yet."""
+        port, source = inst.traced.declared.inputs[k], inst.drivers[k]
+        value = ca.SX.zeros(port.size) if source is None else self.find(source)
+        if value is None:
+            value = ca.SX.nan(port.size)
+        key = (inst.path, port.name)
+        if key in self.added and all(o.name != port.name for o in inst.traced.declared.outputs):
+            value = value + self.added[key]
+        return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import casadi as ca
@@ -20,16 +20,17 @@ from cosim.order import Dependencies, Node
 from cosim.rates import SignalRates, insert_holds
 from cosim.schedule import build_schedule
 from cosim.sizes import resolve_sizes
-from cosim.system import Delay, Draw, Problem, Signal, Slot, System, SystemEvent
+from cosim.system import Delay, Draw, Problem, Signal, Slot, System, SystemEvent, stack
 from cosim.wiring import ExternalInput, expand
 
+ALONE = "plant"  # what a block is called when it is looked at alone
 SOLVED = ("algebraic", "delayed")  # memories that live in w; all others but states live in h
 
 
 def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[str, ...] = ()) -> System:
     """Flat system of a diagram, or of one block with its inputs as inputs of the system.
 
-    Each output named in `perturb` gets an input of the system of the same name, added to its value.
+    Each output or input named in `perturb` gets an input of the system of its name, added to its value.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[
     AlgebraicLoopError     signals that depend on themselves at one instant, hop by hop
     """
     if isinstance(diagram, Block):
-        diagram = around(diagram)
+        return replace(flatten(around(diagram), solve_loops, perturb), prefix=f"{ALONE}.")
     cache = TraceCache()
     wiring = expand(diagram, cache)
     traced = resolve_sizes(wiring, cache)
@@ -56,11 +57,11 @@ def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[
 
 
 def around(block: Block, name: str = "block") -> Diagram:
-    """Diagram of one block called "plant", its inputs and outputs as those of the diagram."""
+    """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram."""
     from blocks.trace import trace
 
     d = Diagram(name)
-    node = d.add("plant", block)
+    node = d.add(ALONE, block)
     probe = trace(block, {}, guess=1).declared
     for i in probe.inputs:
         d.connect(d.inport(i.name, i.size), node[i.name])
@@ -119,7 +120,7 @@ class _Assembly:
         self.perturbed = {name: self._perturb(name) for name in perturb}  # last: the other places stay
         for inst in instances.values():
             used = [self.tick_symbols[self.rate_index[t]] for t in inst.traced.declared.ticks]
-            inst.ticks = ca.vertcat(ca.SX(0, 1), *used)
+            inst.ticks = stack(used)
 
     def _memories(self, inst: Instance) -> None:
         for m in inst.traced.declared.memories:
@@ -138,7 +139,7 @@ class _Assembly:
                 rate=self.rate_index[m.ticks] if m.ticks else None,
                 times=inst.values.times.get(m.name, ()),
             )
-        inst.own = ca.vertcat(ca.SX(0, 1), *inst.symbols.values())
+        inst.own = stack(inst.symbols.values())
 
     def _parameters(self, inst: Instance) -> None:
         symbols = []
@@ -151,16 +152,19 @@ class _Assembly:
                 symbols.append(symbol)
                 for alias in q.aliases:
                     self.aliases[f"{inst.path}.{alias}"] = name
-        inst.p = ca.vertcat(ca.SX(0, 1), *symbols)
+        inst.p = stack(symbols)
 
     def _perturb(self, name: str) -> Slot:
         path, _, port = name.rpartition(".")
         inst = self.instances.get(path)
-        outputs = {o.name: o for o in inst.traced.declared.outputs} if inst else {}
-        if port not in outputs:
-            known = [f"{i.path}.{o.name}" for i in self.instances.values() for o in i.traced.declared.outputs]
-            raise WiringError([f"no output '{name}' to perturb; {near_miss(name, known)}"], path=name)
-        size = outputs[port].size
+        declared = [inst.traced.declared] if inst else []
+        sizes = {p.name: p.size for d in declared for ports in (d.inputs, d.outputs) for p in ports}
+        if port not in sizes:
+            shown = [i for i in self.instances.values() if not self._internal(i.path)]
+            known = [f"{i.path}.{o.name}" for i in shown for o in i.traced.declared.outputs]
+            known += [f"{i.path}.{u.name}" for i in shown for u in i.traced.declared.inputs]
+            raise WiringError([f"no port '{name}' to perturb; {near_miss(name, known)}"], path=name)
+        size = sizes[port]
         return self.h.add(f"{name}+", "mode", ca.SX.sym(f"{name}+", size), np.zeros(size))
 
     def _tick(self, k: int, ticks: Ticks) -> ca.SX:
@@ -225,10 +229,15 @@ class _Assembly:
             delays=delays,
             draws=self._draws(),
             invariants=ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants")),
+            tolerances=self._tolerances(),
+            correction=ca.vertcat(ca.SX(0, 1), *self._corrections(between)),
             terms=self._terms(between),
             port_rates={".".join(port): text for port, text in self.port_rates.items()},
             order=tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in order if not internal(n.path))),
-            outports={name: ".".join(port) for name, port in self.outports.items()},
+            opaque=tuple(i.path for i in self.instances.values() if i.traced.declared.calls),
+            calls=tuple(c for i in self.instances.values() for c in i.traced.declared.calls),
+            outports={name: self._signal_name(port) for name, port in self.outports.items()},
+            fields=self._fields(),
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip
 
@@ -248,14 +257,27 @@ class _Assembly:
             for k, i in enumerate(d.inputs):
                 if i.hold is not None:
                     source = inst.drivers[k]
-                    value = ca.SX.zeros(i.size) if source is None else between.outputs[source]
+                    value = between.input(inst, k)
                     ticks = None if source is None else rates.rate_of(source)
                     name = f"{inst.path}.{i.name}"
                     found[name] = Signal(name, value, i.labels, ticks)
             for o in d.outputs:
-                name = f"{inst.path}.{o.name}"
                 port = (inst.path, o.name)
+                name = self._signal_name(port)
                 found[name] = Signal(name, between.outputs[port], o.labels, rates.rate_of(port))
+        return found
+
+    def _signal_name(self, port: tuple[str, str]) -> str:
+        """What the signal of an output is called: an inport by its own name."""
+        return port[0] if isinstance(self.instances[port[0]].block, ExternalInput) else ".".join(port)
+
+    def _fields(self) -> dict[str, str]:
+        """Fields of blocks: the name of the initial value that a field gives, "" for others."""
+        found: dict[str, str] = {}
+        for inst in self.instances.values():
+            if not self._internal(inst.path) and not isinstance(inst.block, ExternalInput):
+                given = {m.field: f"{inst.path}.{m.name}" for m in inst.traced.declared.memories if m.field}
+                found |= {f"{inst.path}.{f.name}": given.get(f.name, "") for f in fields(inst.block)}  # type: ignore[arg-type]
         return found
 
     def _evaluate(self, between: Expressions, order: list[Node], cut: set[Node]) -> ca.SX:
@@ -343,6 +365,24 @@ class _Assembly:
         values = [between.memory(path, name) for path, name in found]
         return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])
 
+    def _tolerances(self) -> np.ndarray:
+        found = [np.zeros(0)]
+        for inst in self.instances.values():
+            d = inst.traced.declared
+            found += [np.full(g.numel(), tol) for g, tol in zip(d.invariants, d.tolerances, strict=True)]
+        return np.concatenate(found)
+
+    def _corrections(self, between: Expressions) -> list[ca.SX]:
+        found = []
+        for inst in self.instances.values():
+            states = inst.memories("continuous")
+            if all(m.correction is None for m in states):
+                found += [ca.SX.zeros(m.size) for m in states]
+            else:
+                parts = [ca.SX.zeros(m.size) if m.correction is None else m.correction for m in states]
+                found.append(between.of(inst.path, "correction", ca.vertcat(*parts)))
+        return found
+
     def _block_parts(self, between: Expressions, what: str) -> list[ca.SX]:
         return [
             between.of(inst.path, f"{what}{k}", expression)
@@ -360,6 +400,18 @@ class _Assembly:
 
 def structural_error(system: System, name: str) -> BlockError:
     """A parameter that cannot be changed at run time, and what to do instead."""
+    if initial := system.fields.get(name, ""):
+        return BlockError(
+            f"'{name}' in '{system.name}' is an initial value, not a parameter.",
+            path=name,
+            hint=f"Write initial={{'{initial}': ...}}.",
+        )
+    if name in system.fields and name not in system.parameters:
+        return BlockError(
+            f"'{name}' in '{system.name}' is structural: a field of the block that no run can change.",
+            path=name,
+            hint="Build the block anew with the other value and add it to a diagram.",
+        )
     return BlockError(
         f"'{name}' in '{system.name}' is structural (a zero of a matrix, or not a tunable number).",
         path=name,

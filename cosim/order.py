@@ -7,8 +7,8 @@ loop is only reported where the equations really have one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import casadi as ca
 import networkx as nx
@@ -19,8 +19,7 @@ from blocks.rate import Ticks
 from cosim.instances import TICKED, Instance
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """An output ("y"), a sampled memory ("m") or the implicit unknowns ("z") of a block.
 
     Whole, or one component of it.
@@ -34,6 +33,10 @@ class Node:
     def __str__(self) -> str:
         suffix = "" if self.component is None else f"[{self.component}]"
         return f"{self.path}.{self.name.removesuffix('@sampled')}{suffix}"
+
+
+# Inputs by number and memories by name that a node reads, each with its components; reads it unknowns too?
+_Reads = tuple[list[tuple[int, np.ndarray]], list[tuple[str, np.ndarray]], bool]
 
 
 class Dependencies:
@@ -52,10 +55,10 @@ class Dependencies:
         self.split: set[tuple[str, str, str]] = set()
         self.held: set[tuple[str, str, str]] = set()  # branches of a cycle at a tick: they change after it
         self.alone: set[Node] = set()  # memories of a cycle whose rates never meet: each its own segment
-        self.ordered = (
-            nx.DiGraph()
-        )  # what `order` obeyed: the graph without what never happens at one instant
+        self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
+        self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
         self._sizes: dict[tuple[str, str, str], int] = {}
+        self._used: dict[tuple[int, str, str, int | None], _Reads] = {}
         for inst in instances.values():
             for o in inst.traced.declared.outputs:
                 self._sizes[inst.path, "y", o.name] = o.size
@@ -73,6 +76,9 @@ class Dependencies:
         AlgebraicLoopError     with every loop hop by hop
         """
         graph, cyclic = self._split_cycles()
+        while held := {(n.path, n.kind, n.name) for c in cyclic for n in c if self._is_branch(n)}:
+            self.held |= held
+            graph, cyclic = self._split_cycles()
         self.ordered = graph
         if not cyclic:
             return list(nx.topological_sort(graph))
@@ -91,7 +97,7 @@ class Dependencies:
     def _split_cycles(self) -> tuple[nx.DiGraph, list[set[Node]]]:
         """The graph, and its cycles once every port in them is split into components."""
         while True:
-            graph = self.graph()
+            self.whole = graph = self._graph()
             if nx.is_directed_acyclic_graph(graph):
                 return graph, []
             cyclic = [c for c in nx.strongly_connected_components(graph) if len(c) > 1]
@@ -129,10 +135,12 @@ class Dependencies:
             order += sorted(condensed.nodes[k]["members"], key=lambda n: (n.kind, str(n)), reverse=True)
         return order
 
-    def graph(self) -> nx.DiGraph:
+    def _graph(self) -> nx.DiGraph:
         """Edges go from what is needed to what needs it."""
         graph = nx.DiGraph()
         for key, size in self._sizes.items():
+            if key in self.held:
+                continue
             for component in range(size) if key in self.split else (None,):
                 node = Node(*key, component)
                 graph.add_node(node)
@@ -142,6 +150,21 @@ class Dependencies:
     def _needs(self, node: Node) -> Iterator[Node]:
         """What a node reads at the same instant."""
         inst = self.instances[node.path]
+        key = (id(inst.traced), node.kind, node.name, node.component)
+        if key not in self._used:  # blocks of one shape read the same
+            self._used[key] = self._reads(inst, node)
+        inputs, memories, unknowns = self._used[key]
+        for k, mask in inputs:
+            source = inst.drivers[k]
+            if source is not None:
+                yield from self._components(source[0], "y", source[1], mask)
+        for name, mask in memories:
+            yield from self._components(inst.path, "m", name, mask)
+        if unknowns:
+            yield Node(inst.path, "z", "unknowns")
+
+    def _reads(self, inst: Instance, node: Node) -> _Reads:
+        """Inputs and memories a node reads, with the components, and whether it reads implicit unknowns."""
         d = inst.traced.declared
         if node.kind == "y":
             output = next(o for o in d.outputs if o.name == node.name)
@@ -156,28 +179,31 @@ class Dependencies:
             if memory.external:  # an opaque function may use all it is given
                 inputs, own = _for_all(inputs, memory.size), _for_all(own, memory.size)
         rows = slice(None) if node.component is None else slice(node.component, node.component + 1)
-        yield from self._drivers(inst, np.any(inputs[rows], axis=0))
-        if self.at_tick:
-            used: np.ndarray = np.any(own[rows], axis=0)
-            for m in inst.memories(*TICKED):
-                yield from self._components(inst.path, "m", m.name, used[inst.traced.slices[m.name]])
-            if any(used[inst.traced.slices[m.name]].any() for m in inst.memories("algebraic")):
-                yield Node(inst.path, "z", "unknowns")
-
-    def _drivers(self, inst: Instance, used: np.ndarray) -> Iterator[Node]:
-        start = 0
-        for port, source in zip(inst.traced.declared.inputs, inst.drivers, strict=True):
-            mask = used[start : start + port.size]
-            start += port.size
-            if source is not None:
-                yield from self._components(source[0], "y", source[1], mask)
+        ends = np.cumsum([i.size for i in d.inputs])[:-1]
+        parts = np.split(np.any(inputs[rows], axis=0), ends)
+        ports = [(k, mask) for k, mask in enumerate(parts) if mask.any()]
+        if not self.at_tick:
+            return ports, [], False
+        used: np.ndarray = np.any(own[rows], axis=0)
+        ticked = [
+            (m.name, used[inst.traced.slices[m.name]])
+            for m in inst.memories(*TICKED)
+            if not (node.kind == "m" and m.kind == "branch" and m.name == node.name)  # may keep its old value
+        ]
+        unknowns = any(used[inst.traced.slices[m.name]].any() for m in inst.memories("algebraic"))
+        return ports, [(name, mask) for name, mask in ticked if mask.any()], unknowns
 
     def _components(self, path: str, kind: str, name: str, mask: np.ndarray) -> Iterator[Node]:
+        if (path, kind, name) in self.held:
+            return
         if (path, kind, name) in self.split:
             for component in np.flatnonzero(mask):
                 yield Node(path, kind, name, int(component))
-        elif mask.any():
+        else:
             yield Node(path, kind, name)
+
+    def _is_branch(self, node: Node) -> bool:
+        return node.kind == "m" and self.instances[node.path].memory(node.name).kind == "branch"
 
     # --- cycles through rates that never meet ----------------------------------------------------
     def _ticks(self, node: Node) -> Ticks | None:
@@ -193,9 +219,7 @@ class Dependencies:
         found.add_nodes_from(memories)
         for memory in memories:
             ticks = self._ticks(memory)
-            inner = graph.subgraph([n for n in graph if n.kind != "m" or n == memory])
-            after = nx.descendants(inner, memory) | {memory}
-            for other in {s for n in after for s in graph.successors(n) if s.kind == "m"}:
+            for other in _up_to_memories(graph.successors, memory)[1]:
                 theirs = self._ticks(other)
                 if ticks is None or theirs is None or ticks.meets(theirs):
                     found.add_edge(memory, other)
@@ -219,9 +243,7 @@ class Dependencies:
             meeting = self._meeting(cycle)
             for memory in meeting:
                 relaxed.remove_edges_from([(n, memory) for n in cycle.predecessors(memory)])
-                read = nx.ancestors(
-                    cycle.subgraph([n for n in cycle if n.kind != "m" or n == memory]), memory
-                )
+                read, _ = _up_to_memories(cycle.predecessors, memory)
                 outside = {n for r in read for n in graph.predecessors(r)} - component
                 relaxed.add_edges_from((n, memory) for n in outside)
             relaxed.add_edges_from(meeting.edges)
@@ -266,6 +288,23 @@ class Dependencies:
                 suffix = "" if source.component is None else f"[{source.component}]"
                 return f"{target.path}.{port.name}{suffix}"
         return target.path
+
+
+def _up_to_memories(
+    neighbours: Callable[[Node], Iterable[Node]], start: Node
+) -> tuple[set[Node], set[Node]]:
+    """What lies between a node and the nearest sampled memories in one direction, and those memories."""
+    between: set[Node] = set()
+    memories: set[Node] = set()
+    queue = [start]
+    while queue:
+        for node in neighbours(queue.pop()):
+            if node.kind == "m":
+                memories.add(node)
+            elif node not in between:
+                between.add(node)
+                queue.append(node)
+    return between, memories
 
 
 def _for_all(mask: np.ndarray, rows: int) -> np.ndarray:

@@ -55,7 +55,9 @@ class SignalRates:
             for _ in range(m.size)
         ]
         for output in inst.traced.declared.outputs:
-            inputs, memories, ticks, time = inst.traced.depends(f"y:{output.name}", output.expression)
+            inputs, memories, ticks, time = _through_branches(
+                inst, inst.traced.depends(f"y:{output.name}", output.expression)
+            )
             base = []
             for c in range(output.size):
                 bits = CONTINUOUS if time[c] or ticks[c].any() else 0
@@ -110,6 +112,25 @@ class SignalRates:
             return None
         ticks = self.ticks_of(bits)
         return ticks[0] if len(ticks) == 1 else None
+
+
+def _through_branches(
+    inst: Instance, found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What a value depends on, with what decides its branches in place of the branches."""
+    inputs, own, ticks, time = np.array(found[0]), np.array(found[1]), np.array(found[2]), np.array(found[3])
+    for m in inst.memories("branch"):
+        place = inst.traced.slices[m.name]
+        used = own[:, place].any(axis=1)
+        own[:, place] = False
+        if used.any():
+            behind = inst.traced.depends(f"m:{m.name}", m.equation)
+            inputs[used] |= np.any(behind[0], axis=0)
+            own[used] |= np.any(behind[1], axis=0)
+            own[:, place] = False
+            ticks[used] |= np.any(behind[2], axis=0)
+            time[used] |= bool(behind[3].any())
+    return inputs, own, ticks, time
 
 
 def insert_holds(instances: dict[str, Instance], cache: TraceCache) -> dict[Port, str]:

@@ -8,7 +8,6 @@ in `result_files.py`, pictures in `result_plot.py`; xarray, pandas and matplotli
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.errors import PlantloopError, near_miss
+from cosim.names import component_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +72,7 @@ class Result:
     statistics : name -> value       steps, rejections, evaluations, ticks per rate, wall times
     complete : bool          False for what was computed before a run failed or was cancelled
     message : str            why the run ended, when it was not at its end time
+    aliases : name -> signal         other names of signals: the outputs of the diagram
 
     Arrays are made read-only views, not copies. Settings, statistics and event values are reduced to what
     JSON can hold: numbers, texts, None, tuples and mappings; anything else becomes its text.
@@ -91,6 +92,7 @@ class Result:
     statistics: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
     message: str = ""
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         time = _instants(self.time, f"result '{self.name}'")
@@ -107,6 +109,7 @@ class Result:
             "settings": {str(k): Setting(plain(v), str(origin)) for k, (v, origin) in self.settings.items()},
             "statistics": plain(self.statistics),
             "complete": bool(self.complete),
+            "aliases": {str(a): str(s) for a, s in self.aliases.items() if a not in width and s in width},
         }
         for key, value in frozen.items():
             object.__setattr__(self, key, MappingProxyType(value) if isinstance(value, dict) else value)
@@ -164,7 +167,10 @@ class Result:
         return values[i]
 
     def ticks(self, name: str) -> Ticks:
-        """Ticks of a sampled signal: times (m,) [s] and values (m, k), or (m,) for one component."""
+        """Ticks of a sampled signal, with fields ``time`` (m,) [s] and ``values`` (m, k).
+
+        The values of one component are (m,). Unpacks: ``t, u = r.ticks("controller.u")``.
+        """
         if name not in self.ticks_of and name in self:
             signal, _ = self.locate(name)
             if signal not in self.ticks_of:
@@ -181,30 +187,14 @@ class Result:
     def locate(self, name: str, among: Mapping[str, Any] | None = None) -> tuple[str, int | None]:
         """Split ``name`` into a signal and the number of a component, None where all are meant.
 
-        An exact name wins over ``signal[i]``, and that over ``signal.label``. ``among`` are the signals to
-        look in: all logged ones, or `ticks_of`.
+        An exact name wins over ``signal[i]``, and that over ``signal.label``, with or without the unit in
+        brackets at its end. ``among`` are the signals to look in: all logged ones, or `ticks_of`.
         """
         known = self.signals if among is None else among
-        if name in known:
-            return name, None
-        if (indexed := re.fullmatch(r"(.+)\[(\d+)\]", name, re.DOTALL)) and indexed[1] in known:
-            signal, i = indexed[1], int(indexed[2])
-            size = self._size(signal)
-            if i < size:
-                return signal, i
-            raise UnknownSignalError(
-                f"no component {i} in '{signal}': it has {size}, counted from 0.", path=signal, value=i
-            )
-        for dot in (i for i, c in enumerate(name) if c == "."):
-            signal, label = name[:dot], name[dot + 1 :]
-            found = [i for i, text in enumerate(self.labels.get(signal, ())) if text == label]
-            if signal in known and len(found) == 1:
-                return signal, found[0]
-            if signal in known and found:
-                choices = ", ".join(f"'{signal}[{i}]'" for i in found)
-                raise UnknownSignalError(
-                    f"'{name}' is ambiguous.", path=signal, hint=f"Use one of {choices}."
-                )
+        labels_of = lambda signal: self.labels.get(signal, ())
+        found = component_of(name, known, self._size, labels_of, self.aliases, UnknownSignalError)
+        if found is not None:
+            return found
         kind = "sampled signal" if known is self.ticks_of else "signal"
         raise UnknownSignalError(
             f"no {kind} '{name}' in result '{self.name}';",
@@ -218,7 +208,7 @@ class Result:
 
     def _all_names(self, known: Mapping[str, Any]) -> list[str]:
         with_labels = (f"{s}.{text}" for s in known for text in self.labels.get(s, ()) if text)
-        return [*known, *with_labels]
+        return [*known, *(alias for alias, s in self.aliases.items() if s in known), *with_labels]
 
     # -- other shapes of the same data
 

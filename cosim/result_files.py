@@ -155,6 +155,7 @@ def _header(result: Result) -> dict[str, Any]:
         "message": result.message,
         "settings": json.dumps({k: s._asdict() for k, s in result.settings.items()}),
         "statistics": json.dumps(dict(result.statistics)),
+        "aliases": json.dumps(dict(result.aliases)),
     }
 
 
@@ -165,10 +166,15 @@ def _from_header(header: Mapping[str, Any]) -> dict[str, Any]:
         "message": str(header["message"]),
         "settings": {k: Setting(**s) for k, s in json.loads(header["settings"]).items()},
         "statistics": json.loads(header["statistics"]),
+        "aliases": json.loads(header.get("aliases", "{}")),
     }
 
 
 def _check_format(found: object, source: str) -> None:
+    if found is None:
+        raise PlantloopError(
+            f"{source} is no result of plantloop.", path=source, hint="Load a file written by Result.save."
+        )
     if found != FORMAT:
         raise PlantloopError(
             f"{source} is not a result this version reads: got format {found!r}, expected {FORMAT!r}.",
@@ -212,8 +218,9 @@ def load(path: str | os.PathLike[str]) -> Result:
     try:
         return read(source)
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, BadZipFile) as reason:
+        why = "" if "allow_pickle" in str(reason) else f" ({str(reason).rstrip('.')})"  # NumPy's guess
         raise PlantloopError(
-            f"'{source}' is damaged or not a plantloop result: {reason}.",
+            f"'{source}' is damaged or not a plantloop result{why}.",
             path=str(source),
             hint="Load a file written by Result.save.",
         ) from reason

@@ -18,6 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from blocks.errors import PlantloopError
+from cosim.names import UNIT
 from cosim.result import FloatArray, Result
 from cosim.result_files import replacing
 
@@ -78,10 +79,13 @@ def _draw_signal(axes: Axes, result: Result, name: str) -> None:
     time, values = result.ticks(name) if sampled else (result.time, result[name])
     values = values.reshape(len(time), -1) if values.ndim == 1 else values
     legends, unit = _legends(result, name, sampled)
+    heading = name
+    if len(legends) == 1:  # one line needs no legend
+        heading, unit, legends = _alone(name, legends[0], unit), "", [""]
     if sampled:
         time, values = _held_to_end(result, time, values)
     for i, (colour, legend) in enumerate(zip(cycle(COLOURS), legends, strict=False)):
-        style: dict[str, Any] = {"color": colour, "label": legend if i < MOST_LEGEND else None}
+        style: dict[str, Any] = {"color": colour, "label": (legend or None) if i < MOST_LEGEND else None}
         if sampled:
             dots = slice(None, -1)  # the last point only carries the line to the end
             style |= {"drawstyle": "steps-post", "marker": ".", "markevery": dots, "linewidth": 1.0}
@@ -89,9 +93,19 @@ def _draw_signal(axes: Axes, result: Result, name: str) -> None:
         else:
             style["linewidth"] = 1.5
         axes.plot(time, values[:, i], **style)
-    _dress(axes, name, unit, any(legends), max(len(legends) - MOST_LEGEND, 0))
+    _dress(axes, heading, unit, any(legends), max(len(legends) - MOST_LEGEND, 0))
     if values.size == 0:
         axes.text(0.5, 0.5, "no values", color="#888888", ha="center", va="center", transform=axes.transAxes)
+
+
+def _alone(name: str, label: str, unit: str) -> str:
+    """Title of axes with one line: its name, label and unit, each once."""
+    bare = UNIT.sub("", label)
+    if label and name.endswith((f".{bare}", f".{label}")):
+        title = name.removesuffix(label).removesuffix(bare) + label
+    else:
+        title = f"{name}, {label}" if label else name
+    return f"{title} [{unit}]" if unit and not title.endswith(f"[{unit}]") else title
 
 
 def _is_sampled(result: Result, name: str) -> bool:

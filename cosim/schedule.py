@@ -58,7 +58,7 @@ def build_schedule(
     """
     dependencies = Dependencies(instances, at_tick=True, solve=solve, cut=cut)
     order = dependencies.order()
-    graph = dependencies.graph()
+    graph = dependencies.whole
     labels = _Labels(instances, dependencies, graph, order)
     index = {ticks: k for k, ticks in enumerate(rates)}
     segments = []
@@ -174,11 +174,11 @@ def _segment(
 ) -> Segment:
     """Expressions of the memories in `nodes`, each with the new values of those before it."""
     first = instances[nodes[0].path].memory(nodes[0].name)
-    assert first.ticks is not None  # every memory of the output phase has a rate
+    rate = -1 if first.ticks is None else index[first.ticks]
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
     if first.external is not None:
         argument = between.of(nodes[0].path, f"m:{first.name}", first.external.argument)
-        return Segment("external", index[first.ticks], names, argument, place(names[0]), first.external)
+        return Segment("external", rate, names, argument, place(names[0]), first.external)
     fresh = between.with_new_values()
     members = set(nodes)
     changed: set[Node] = set()  # outputs that see a new value
@@ -192,16 +192,32 @@ def _segment(
             fresh.output(node)
             changed.add(node)
     values, places = [], []
-    for path, name in dict.fromkeys((n.path, n.name) for n in nodes):
+    parts: dict[tuple[str, str], list[int]] = defaultdict(list)  # components of each memory; none for all
+    for node in nodes:
+        parts[node.path, node.name] += [] if node.component is None else [node.component]
+    for (path, name), components in parts.items():
         where = place(f"{path}.{name}")
-        group = [n for n in nodes if (n.path, n.name) == (path, name)]
-        components = [n.component for n in group if n.component is not None]
-        value = fresh.memories[path, name]
+        value = _at_rest(instances, fresh, path, name)
         if components:
             value, where = value[components], where[components]
         values.append(value)
         places.append(where)
-    return Segment("output", index[first.ticks], names, ca.vertcat(*values), np.concatenate(places))
+    return Segment("output", rate, names, ca.vertcat(*values), np.concatenate(places))
+
+
+def _at_rest(instances: dict[str, Instance], fresh: Expressions, path: str, name: str) -> ca.SX:
+    """New value of a memory; a branch whose condition never moves between ticks keeps no old value at 0."""
+    value, memory = fresh.memories[path, name], instances[path].memory(name)
+    if memory.rest is None:
+        return value
+    symbols = [fresh.t, *fresh.assumed]
+    for inst in instances.values():
+        symbols += [inst.symbols[m.name] for m in inst.memories("continuous", "algebraic", "delayed")]
+    moving = {s.element_hash() for s in ca.symvar(ca.vertcat(*symbols))}
+    if any(s.element_hash() in moving for s in ca.symvar(value)):
+        return value
+    still: ca.SX = ca.substitute(value, instances[path].symbols[name], ca.SX(memory.rest))
+    return still
 
 
 def _updates(

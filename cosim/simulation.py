@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,16 +17,20 @@ import numpy as np
 from blocks.block import Block
 from blocks.errors import PlantloopError, SimulationError, near_miss
 from blocks.rate import Rate
+from cosim import snapshot as snapshot_file
 from cosim.context import Context
 from cosim.diagram import Diagram
 from cosim.engine.choose import ENGINES, check_engine, choose
-from cosim.engine.engine import Engine, SolverSettings
-from cosim.engine.log import log_times
+from cosim.engine.engine import Engine, Logged, SolverSettings
+from cosim.engine.log import given_times, log_times
 from cosim.engine.solvers import solver as solver_named
 from cosim.flatten import flatten, structural_error
+from cosim.names import mapped
 from cosim.result import Result, Setting
 from cosim.system import Slot, System
 from cosim.version import __version__
+
+DEFAULT_SOLVER = SolverSettings().solver
 
 
 class Simulation:
@@ -34,16 +39,22 @@ class Simulation:
     Parameters
     ----------
     diagram : Diagram, Block or System
-    solver : str            "dopri5" (adaptive, default), "rodas4" (stiff), "rk4" or "euler" (fixed step)
+    solver : str            "dopri5" (adaptive, default), "rodas4" (stiff), "rk4" or "euler" (fixed step);
+                            SciPy's "Radau", "BDF", "LSODA" (stiff), "DOP853", "RK45", "RK23"
     step : float [s]        of a fixed-step solver; between two stops the steps are equal and at most this
-    rtol, atol : float      tolerances of an adaptive solver; atol is multiplied by a state's nominal size
-    max_step : float [s]    bound on the steps of an adaptive solver
+                            (default 1e-3)
+    rtol, atol : float      tolerances of an adaptive solver (1e-8 and 1e-10); atol is multiplied by a
+                            state's nominal size
+    max_step : float [s]    bound on the steps of an adaptive solver (default none)
     engine : str            "auto", "reference" or "native"
-    initial : dict          state name -> value at t = 0
-    parameters : dict       parameter name -> value
+    initial : dict          state name -> value at t = 0, such as "motor.w"; "arm/motor.w" of a block in a
+                            subsystem, "motor.x[0]" for one component; a block alone is called "plant", and
+                            "plant." may be left out
+    parameters : dict       parameter name -> value, "controller.K"
     seed : int              of random draws
     solve_loops : bool      solve algebraic loops instead of refusing them
-    signals : list of str   what to log; default all outputs and held inputs
+    signals : list of str   what to log; default all outputs and held inputs. A component ("motor.w[0]") logs
+                            its signal
 
     Raises
     ------
@@ -59,7 +70,7 @@ class Simulation:
         self,
         diagram: Diagram | Block | System,
         *,
-        solver: str = "dopri5",
+        solver: str | None = None,
         step: float | None = None,
         rtol: float | None = None,
         atol: float | None = None,
@@ -72,21 +83,33 @@ class Simulation:
         signals: Sequence[str] | None = None,
     ) -> None:
         self.system = _system(diagram, solve_loops)
-        self.settings = replace(_settings(solver, step, rtol, atol, max_step), seed=int(seed))
-        given = {"step": step, "rtol": rtol, "atol": atol, "max_step": max_step}
+        self.settings = replace(
+            _settings(solver or DEFAULT_SOLVER, step, rtol, atol, max_step), seed=whole_seed(seed)
+        )
+        given = {"solver": solver, "step": step, "rtol": rtol, "atol": atol, "max_step": max_step}
         self._given = {name for name, value in given.items() if value is not None}
         check_engine(engine)
         self._engine_asked = engine
         context = Context.initial(self.system)
-        for name, value in (parameters or {}).items():
+        self._changed = {
+            "parameters": mapped(parameters, "parameters"),
+            "initial": mapped(initial, "initial"),
+        }
+        for name, value in self._changed["parameters"].items():
             set_parameter(self.system, context, name, value)
-        for name, value in (initial or {}).items():
+        for name, value in self._changed["initial"].items():
             set_initial(self.system, context, name, value)
-        self._changed = {"parameters": dict(parameters or {}), "initial": dict(initial or {})}
         self._engine: Engine = choose(engine, self.system, self.settings, context)
-        self._names = list(self.system.signals) if signals is None else list(signals)
-        self._engine.start_log(self._names, np.zeros(0))
+        self._names = self.system.chosen(signals)
+        self._kept: Logged | None = None  # what was logged before the newest `restore` or `log`
+        self._times: np.ndarray | None = None
+        self._engine.start_log(self._names, None)
         self._wall = 0.0
+
+    def __repr__(self) -> str:
+        states = f"{len(self.system.x0)} continuous states, {len(self.system.rates)} rates"
+        how = f"{self.settings.solver}, {self._engine.name} engine"
+        return f"<Simulation of '{self.system.name}' at t = {self.time:.9g} s: {states}; {how}>"
 
     # --- running ---------------------------------------------------------------------------------
     @property
@@ -101,11 +124,15 @@ class Simulation:
         ------
         SimulationError     the run stopped before; ``error.result`` holds what was computed
         """
-        until = self.system.snapped(float(until)) if math.isfinite(until) else until
-        if not math.isfinite(until) or until < self.time:
+        finite = _is_number(until) and math.isfinite(until)
+        end = self.system.snapped(float(until)) if finite else math.nan
+        if not end >= self.time:
+            shown = f"{until:g}" if _is_number(until) else repr(until)
             raise PlantloopError(
-                f"advance({until:g}): expected a finite time not before the present {self.time:g} s."
+                f"advance({shown}): expected a finite time not before the present {self.time:g} s.",
+                value=until,
             )
+        until = end
         began = time.perf_counter()
         try:
             self._engine.advance(until, progress)
@@ -126,8 +153,10 @@ class Simulation:
 
     # --- looking and changing --------------------------------------------------------------------
     def value(self, name: str) -> np.ndarray:
-        """Present value of a signal, (k,)."""
-        return self._engine.value(name)
+        """Present value of a signal, (k,), or of one component of it ("motor.w[0]"), ()."""
+        full, component = self.system.locate(name)
+        found = self._engine.value(full)
+        return found if component is None else found[component]
 
     def set_input(self, name: str, value: Any) -> None:
         """Set an input of the whole diagram, from now on."""
@@ -143,11 +172,21 @@ class Simulation:
         context = self._engine.context
         for path, owner in self._opaque():
             if owner is not None:
-                context.opaque[path] = owner.save()
+                context.opaque[path] = bytes(owner.save())
         return context.copy()
 
+    def snapshot_of_start(self) -> Context:
+        """The context as it is, with nothing executed for the present instant."""
+        return self._engine.context.copy()
+
     def restore(self, snapshot: Context) -> None:
-        """Go back to a snapshot of this diagram. The log keeps what it has."""
+        """Go back to a snapshot of this diagram; what was logged after its time is dropped."""
+        if not isinstance(snapshot, Context):
+            raise PlantloopError(
+                f"restore({snapshot!r}): expected what Simulation.snapshot returned.",
+                value=snapshot,
+                hint="A file is read with Simulation.load.",
+            )
         context = self._engine.context
         if len(snapshot.x) != len(context.x) or len(snapshot.h) != len(context.h):
             raise PlantloopError("this snapshot was taken of another diagram.")
@@ -155,6 +194,20 @@ class Simulation:
         for path, owner in self._opaque():
             if owner is not None:
                 owner.load(snapshot.opaque[path])
+        self._kept = self._logged().before(context.t)
+        later = None if self._times is None else self._times[self._times > context.t]
+        self._engine.start_log(self._names, later)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a snapshot to a file (.npz), to go on from in another process, bit for bit."""
+        snapshot_file.save(path, self.snapshot(), self.system)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Go on from a file that `save` wrote for the same diagram; anything else is refused.
+
+        Parameters are part of it; settings such as the solver and the seed are not.
+        """
+        self.restore(snapshot_file.load(path, self.system))
 
     def _opaque(self) -> Iterator[tuple[str, Any]]:
         for segment in self.system.schedule:
@@ -162,13 +215,25 @@ class Simulation:
                 yield segment.names[0], segment.external.owner
 
     # --- result ----------------------------------------------------------------------------------
-    def log(self, times: np.ndarray | None) -> None:
-        """Choose the instants to log from now on; None logs every step."""
-        self._engine.start_log(self._names, times)
+    def log(self, times: Sequence[float] | np.ndarray | None) -> None:
+        """Choose the instants [s] to log from now on; None logs every step, as at the start.
+
+        Raises
+        ------
+        PlantloopError     no list of times, not finite, decreasing, or before the present
+        """
+        self._times = None if times is None else given_times(times, self.time)
+        if self._engine.context.started:
+            self._kept = self._logged()
+        self._engine.start_log(self._names, self._times)
+
+    def _logged(self) -> Logged:
+        newest = self._engine.logged()
+        return newest if self._kept is None else self._kept.then(newest)
 
     def result(self, complete: bool = True, message: str = "") -> Result:
         """What was logged so far; the message is that of a stop event, if one ended the run."""
-        logged = self._engine.logged()
+        logged = self._logged()
         return Result(
             name=self.system.name,
             time=logged.time,
@@ -180,12 +245,13 @@ class Simulation:
             statistics=self._statistics(),
             complete=complete,
             message=message or self._engine.context.stopped,
+            aliases=self.system.outports,
         )
 
     def _all_settings(self) -> dict[str, Setting]:
         s, method = self.settings, solver_named(self.settings.solver)
-        used = ("rtol", "atol", "max_step") if method.adaptive else ("step",)
-        found = {"solver": Setting(s.solver, "argument")}
+        used = ("solver", *(("rtol", "atol", "max_step") if method.adaptive else ("step",)))
+        found = {}
         for name in used:
             found[name] = Setting(getattr(s, name), "argument" if name in self._given else "default")
         found["engine"] = Setting(self._engine.name, f"engine='{self._engine_asked}'")
@@ -218,7 +284,7 @@ def simulate(
     diagram: Diagram | Block | System,
     until: float,
     *,
-    solver: str = "dopri5",
+    solver: str | None = None,
     step: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
@@ -238,7 +304,8 @@ def simulate(
 
     Parameters
     ----------
-    log_every : s, or "step" (default)    log at multiples of an interval, or after every step
+    log_every : s, or "step"              log at multiples of an interval, or after every step; default a
+                                          thousandth of the run
     log_at : (n,) s                       log exactly at these instants
     inputs : dict                         constant values of the diagram's own inputs
     progress : callable                   told the time [s] after every stop
@@ -250,14 +317,14 @@ def simulate(
 
     Ctrl-C ends the run and returns what was computed, with ``complete=False``.
     """
-    if not (isinstance(until, (int, float, np.number)) and math.isfinite(until) and until >= 0):
+    if not (_is_number(until) and math.isfinite(until) and until >= 0):
         raise PlantloopError(f"until is {until!r}, expected a finite time of zero or more [s].", value=until)
     times = log_times(0.0, float(until), log_every, log_at)
     sim = Simulation(
         diagram, solver=solver, step=step, rtol=rtol, atol=atol, max_step=max_step, engine=engine,
         initial=initial, parameters=parameters, seed=seed, solve_loops=solve_loops, signals=signals,
     )  # fmt: skip
-    for name, value in (inputs or {}).items():
+    for name, value in mapped(inputs, "inputs").items():
         sim.set_input(name, value)
     sim.log(times)
     with contextlib.suppress(KeyboardInterrupt):
@@ -273,6 +340,8 @@ def _system(diagram: Diagram | Block | System, solve_loops: bool) -> System:
         return flatten(diagram, solve_loops)
     if isinstance(diagram, System):
         return diagram
+    if isinstance(diagram, type):
+        raise PlantloopError(f"got the class {diagram.__name__}, not a block; write {diagram.__name__}(...).")
     raise PlantloopError(f"expected a Diagram or a Block to simulate, got {type(diagram).__name__}.")
 
 
@@ -285,7 +354,7 @@ def _settings(
     for name, value in given.items():
         if value is None:
             continue
-        if not (isinstance(value, (int, float, np.number)) and value > 0):
+        if not (_is_number(value) and value > 0):
             raise PlantloopError(f"{name} is {value!r}, expected a positive number.", value=value)
         if (name == "step") == method.adaptive:
             right = "rtol, atol, max_step" if method.adaptive else "step"
@@ -295,6 +364,17 @@ def _settings(
             )
         chosen[name] = float(value)
     return replace(SolverSettings(solver), **chosen)  # type: ignore[arg-type]  # seed is no float
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.complexfloating))
+
+
+def whole_seed(seed: object) -> int:
+    """The seed of the random draws, checked."""
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):
+        raise PlantloopError(f"seed is {seed!r}, expected a whole number.", value=seed)
+    return int(seed)
 
 
 def _sized(value: Any, slot: Slot, name: str) -> np.ndarray:
@@ -312,6 +392,7 @@ def _sized(value: Any, slot: Slot, name: str) -> np.ndarray:
 
 
 def set_input(system: System, context: Context, name: str, value: Any) -> None:
+    name = name if name in system.inputs else name.removeprefix(system.prefix)
     if name not in system.inputs:
         raise PlantloopError(
             f"'{system.name}' has no input '{name}'; {near_miss(name, system.inputs)}", path=name
@@ -321,13 +402,16 @@ def set_input(system: System, context: Context, name: str, value: Any) -> None:
 
 
 def set_parameter(system: System, context: Context, name: str, value: Any) -> None:
-    known = system.aliases.get(name, name)
-    slot = system.parameters.get(known)
-    if slot is None:
+    names = (name, system.prefix + name)
+    full = next((f for n in names if (f := system.aliases.get(n, n)) in system.parameters), None)
+    if full is None:
+        if (owner := system.full(name, system.fields)) in system.fields:
+            raise structural_error(system, owner)
         every = [*system.parameters, *system.aliases]
         raise PlantloopError(
             f"'{system.name}' has no parameter '{name}'; {near_miss(name, every)}", path=name
         )
+    slot = system.parameters[full]
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -348,7 +432,9 @@ def set_parameter(system: System, context: Context, name: str, value: Any) -> No
 
 def set_initial(system: System, context: Context, name: str, value: Any) -> None:
     slots = system.initial_slots()
+    name = system.full(name, slots)
     base, component = _component(name)
+    base = system.full(base, slots)
     found = slots.get(name) or slots.get(base)
     if found is None:
         raise PlantloopError(f"'{system.name}' has no state '{name}'; {near_miss(name, slots)}", path=name)

@@ -40,7 +40,7 @@ def resolve_sizes(wiring: Wiring, cache: TraceCache) -> dict[str, Traced]:
 class _Sizes:
     def __init__(self, wiring: Wiring, cache: TraceCache) -> None:
         self.wiring, self.cache = wiring, cache
-        self.probe = {path: cache.get(block, {}, guess=1) for path, block in wiring.blocks.items()}
+        self.probe = wiring.probes
         self.size: dict[Port, int] = {}  # of outputs, as far as known
         self.assumed: dict[Port, int] = {}  # of inputs nothing was known of
         self.traced: dict[str, Traced] = {}

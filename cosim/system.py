@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -26,9 +26,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.callback import PythonCall
 from blocks.declared import External, Memory
 from blocks.errors import PlantloopError, near_miss
 from blocks.rate import Ticks
+from cosim.names import UNIT, component_of, listed
 
 ROUNDING = 1e-13  # relative; two times this close are one
 
@@ -74,7 +76,8 @@ class Segment:
     """One entry of the schedule, called at the ticks of its rate in the order of the list.
 
     kind "output" refreshes sampled memories, "solve" finds sampled memories that depend on themselves,
-    "external" calls an opaque block, "update" writes next states. `expression` gives the new values of
+    "external" calls an opaque block, "update" writes next states. Rate -1 is every instant that may tick:
+    branches are refreshed there. `expression` gives the new values of
     ``h[writes]`` (for "external" the argument of the function; for "solve" they are to be a fixed point).
     """
 
@@ -171,7 +174,9 @@ class System:
     derivative: ca.SX  # of x
     accepted: tuple[ca.SX, np.ndarray]  # new values and places in h
     starting: tuple[ca.SX, np.ndarray]  # modes that depend on where the run starts: values and places in h
-    invariants: ca.SX
+    invariants: ca.SX  # zero along every solution
+    tolerances: np.ndarray  # of each component of the invariants
+    correction: ca.SX  # of x: what to add to bring the invariants back to zero
     events: tuple[SystemEvent, ...]
     residual: ca.SX  # zero at the algebraic unknowns, which are the first places of w
     loops: tuple[str, ...]  # what each unknown of w stands for
@@ -181,6 +186,10 @@ class System:
     port_rates: Mapping[str, str]  # in words, for ports that sample
     order: tuple[str, ...]  # signals in order of evaluation
     outports: Mapping[str, str]  # output of the diagram -> signal
+    opaque: tuple[str, ...] = ()  # blocks with Python functions inside their continuous equations
+    calls: tuple[PythonCall, ...] = ()  # these functions
+    fields: Mapping[str, str] = field(default_factory=dict)  # of blocks -> name of the initial value, or ""
+    prefix: str = ""  # what names of a block that is looked at alone may leave out
     x0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     h0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     w0: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -195,21 +204,67 @@ class System:
         return made[name]
 
     def signal(self, name: str) -> Signal:
-        """A signal by name, with a near miss where there is none."""
-        if name not in self.signals:
-            raise PlantloopError(
-                f"no signal '{name}' in '{self.name}'; {near_miss(name, self.signals)}", path=name
-            )
-        return self.signals[name]
+        """A signal, or a component of one, by name."""
+        if name in self.signals:
+            return self.signals[name]
+        full, component = self.locate(name)
+        whole = self.signals[full]
+        if component is None:
+            return whole
+        labels = whole.labels[component : component + 1]
+        return Signal(f"{full}[{component}]", whole.expression[component], labels, whole.ticks)
+
+    def locate(self, name: str) -> tuple[str, int | None]:
+        """The signal a name means and the number of its component, None where all are meant.
+
+        Outputs of the diagram are other names of signals; components are found as in `Result.locate`.
+
+        Raises
+        ------
+        PlantloopError      no such signal or component, with a near miss
+        """
+        if name in self.signals:
+            return name, None
+        labels_of = lambda signal: self.signals[signal].labels
+        for full in (name, self.prefix + name):
+            found = component_of(full, self.signals, lambda s: self.signals[s].size, labels_of, self.outports)
+            if found is not None:
+                return found
+        known = [*self.signals, *self.outports]
+        known += [
+            f"{s.name}.{UNIT.sub('', label)}" for s in self.signals.values() for label in s.labels if label
+        ]
+        raise PlantloopError(f"no signal '{name}' in '{self.name}'; {near_miss(name, known)}", path=name)
+
+    def chosen(self, names: Sequence[str] | str | None) -> list[str]:
+        """The signals some names mean, whole and each once; all for None."""
+        if names is None:
+            return list(self.signals)
+        return list(dict.fromkeys(self.locate(name)[0] for name in listed(names, "signals")))
+
+    def full(self, name: str, known: Mapping[str, Any]) -> str:
+        """`name`, with the prefix of a block that is looked at alone where it was left out."""
+        longer = self.prefix + name
+        return longer if name not in known and longer in known else name
 
     @cached_property
     def hash(self) -> str:
         """Fingerprint of the equations and the schedule (not of the numbers)."""
-        digest = hashlib.sha256(repr((self.rates, [s.names for s in self.schedule])).encode())
-        expressions = [self.derivative, *[s.expression for s in self.schedule]]
+        layout = [list(v) for v in (self.states, self.held, self.solved, self.parameters)]
+        discrete = [self.rates, [s.names for s in self.schedule], layout, self.opaque, self.draws_as_text()]
+        digest = hashlib.sha256(repr(discrete).encode())
+        events = [part for e in self.events for part in (e.crossing, *(v for _, _, v in e.resets))]
+        delays = [part for d in self.delays for part in (d.signal, d.seconds)]
+        segments = [s.expression for s in self.schedule]
+        rest = [self.accepted[0], self.invariants, self.residual]
+        expressions = [self.derivative, *segments, *events, *delays, *rest]
         function = self.function("hash", lambda: [ca.vertcat(ca.SX(0, 1), *expressions)])
-        digest.update(function.serialize().encode())
+        digest.update(_text_of(function).encode())
         return digest.hexdigest()[:16]
+
+    def draws_as_text(self) -> list[str]:
+        """Names and kinds of the random draws."""
+        return [f"{d.name} {d.rate} {d.distribution}" for d in self.draws]
 
     @cached_property
     def grid(self) -> int:
@@ -273,11 +328,35 @@ class System:
             "rates": [str(r) for r in self.rates],
             "ports": dict(self.port_rates),
             "schedule": [
-                f"{s.kind} {self.rates[s.rate]}: {', '.join(s.names[:6])}" + ", ..." * (len(s.names) > 6)
+                f"{s.kind} {self.rates[s.rate] if s.rate >= 0 else 'at every tick'}: "
+                f"{', '.join(s.names[:6])}" + ", ..." * (len(s.names) > 6)
                 for s in self.schedule
             ],
             "signals": {n: s.size for n, s in self.signals.items()},
         }
+
+
+def _text_of(function: ca.Function) -> str:
+    """All of a function as text; what Python computes inside it counts by its name only."""
+    try:
+        return str(function.serialize())
+    except RuntimeError:  # a call of a Python function cannot be serialised
+        steps = (
+            (function.instruction_id(k), function.instruction_input(k), function.instruction_output(k))
+            for k in range(function.n_instructions())
+        )
+        constants = [c for k in range(function.n_instructions()) if (c := _constant(function, k)) is not None]
+        return repr((list(steps), constants))
+
+
+def _constant(function: ca.Function, k: int) -> float | None:
+    return function.instruction_constant(k) if function.instruction_id(k) == ca.OP_CONST else None
+
+
+def stack(parts: Iterable[ca.SX]) -> ca.SX:
+    """Columns on top of each other; one alone, as it mostly is, costs nothing."""
+    several = list(parts)
+    return several[0] if len(several) == 1 else ca.vertcat(ca.SX(0, 1), *several)
 
 
 def pick(vector: ca.SX, index: Sequence[int] | np.ndarray) -> ca.SX:

@@ -34,6 +34,7 @@ class Wiring:
     blocks: dict[str, Block]
     drivers: dict[Port, Port | None]
     outports: dict[str, Port]
+    probes: dict[str, Traced]  # every block traced as far as that goes without sizes
 
 
 class _Expander:
@@ -122,6 +123,11 @@ def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
             drivers[into] = None
     for port in expander.grounded:
         if _check_target(port, expander, ports, problems, "ground: "):
+            if port in expander.edges:
+                first = ".".join(expander.edges[port])
+                problems.append(
+                    f"input '{'.'.join(port)}' is grounded and connected to '{first}'; keep one of the two."
+                )
             drivers.setdefault(port, None)
     for path, known in ports.items():
         for name in known.inputs:
@@ -137,7 +143,8 @@ def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
             problems.append(f"output '{name}' of '{diagram.name}' shows an input that is left open.")
     if problems:
         raise WiringError(dict.fromkeys(problems), path=diagram.name)
-    return Wiring(diagram.name, blocks, drivers, outports)
+    probes = {path: known.probe for path, known in ports.items() if known.probe}
+    return Wiring(diagram.name, blocks, drivers, outports, probes)
 
 
 def open_input(path: str, name: str) -> str:
@@ -157,6 +164,7 @@ class _Ports:
     inputs: list[str]
     outputs: list[str]
     whole: bool
+    probe: Traced | None = None
 
 
 def _ports(path: str, block: Block, cache: TraceCache, problems: list[str]) -> _Ports:
@@ -166,7 +174,7 @@ def _ports(path: str, block: Block, cache: TraceCache, problems: list[str]) -> _
         problems.append(f"block '{path}': {error}")
         return _Ports([], [], whole=False)
     d = probe.declared
-    return _Ports([i.name for i in d.inputs], [o.name for o in d.outputs], not probe.partial)
+    return _Ports([i.name for i in d.inputs], [o.name for o in d.outputs], not probe.partial, probe)
 
 
 def _check_borders(
@@ -193,12 +201,19 @@ def _check_target(
         )
         return False
     where = f"{prefix}'{path}'"
+    inputs: Iterable[str]
+    outputs: Iterable[str]
     if isinstance(node, Diagram):
-        return _known(where, name, "input", node.inports, node.outports, problems)
-    known = ports[path]
-    if not known.whole and name not in known.outputs:
-        return True  # its inputs are known once its sizes are; `resolve_sizes` checks then
-    return _known(where, name, "input", known.inputs, known.outputs, problems)
+        inputs, outputs = node.inports, node.outports
+    else:
+        known = ports[path]
+        inputs, outputs = known.inputs, known.outputs
+        if not known.whole and name not in outputs:
+            return True  # its inputs are known once its sizes are; `resolve_sizes` checks then
+    if prefix and name in outputs and name not in inputs:
+        problems.append(f"{where} has no input '{name}': that is an output, which may stay unconnected.")
+        return False
+    return _known(where, name, "input", inputs, outputs, problems)
 
 
 def _check_source(port: Port, ports: dict[str, _Ports], problems: list[str]) -> bool:

@@ -8,10 +8,10 @@ equilibrium. Where the file format's documents are silent:
   IC with those entries; a matrix not given is zero;
 - a Control_SISO has the controllable canonical form; its states and those of a Control_StateEqn start at the
   values of ``ic_array_id``, or at 0;
-- a Sensor_Event fires when its expression crosses ``value``: upwards for GE and GT, downwards for LE and LT,
-  either way for EQ. The instant is located, so ``error_tol`` is not needed. A sensor that is beyond its value
-  at the start fires on its next crossing. ``halt`` and ``return`` end the run; ``dt``, ``stepsize``, ``hmax``,
-  ``print`` and ``restart`` concern the original solver's stepping and change nothing here.
+- a Sensor_Event fires when its expression crosses ``value``: upwards for GE and GT, downwards for LE and
+  LT, either way for EQ. The instant is located, so ``error_tol`` is not needed. A sensor that is beyond its
+  value at the start fires on its next crossing. ``halt`` and ``return`` end the run; ``dt``, ``stepsize``,
+  ``hmax``, ``print`` and ``restart`` concern the original solver's stepping and change nothing here.
 
 Source: MotionSolve reference guide, Control_Diff, Control_SISO, Control_StateEqn, Sensor_Event,
 Sensor_Evaluate; sensors as in Adams.
@@ -134,7 +134,7 @@ def control_states(model: Model, formulas: Formulas, taken: set[str]) -> dict[st
     for diff in model.all(Control_Diff):
         if is_differential(diff, formulas):
             found.append((diff, np.array([diff.ic])))
-    for system in (*model.all(Control_SISO), *model.all(Control_StateEqn)):
+    for system in _systems(model):
         n = len(system.denominator_coef) - 1 if isinstance(system, Control_SISO) else system.num_state
         if n:
             found.append((system, _initial(model, system, n)))
@@ -228,8 +228,9 @@ class Controls:
         return self._both(values, element)[0]
 
     def _system(self, key: tuple[str, int]) -> Control_SISO | Control_StateEqn:
-        kind = Control_SISO if key[0] == Control_SISO.tag else Control_StateEqn
-        return self._model.find(kind, key[1])
+        if key[0] == Control_SISO.tag:
+            return self._model.find(Control_SISO, key[1])
+        return self._model.find(Control_StateEqn, key[1])
 
     def array(self, values: Evaluation, array: Reference_Array, k: int) -> ca.SX:
         """Entry k, from 1, of an array X or Y that a control element fills."""
@@ -238,15 +239,18 @@ class Controls:
             raise Refusal(f"Reference_Array {array.id} of type {array.type} belongs to no control element")
         element, part = owner
         key = (element.tag, element.id)
-        vector = (
-            self._symbols.get(key, ca.SX(0, 1)) if part == "x" else values.once(key, lambda: self._y(values, key))
-        )
+        if part == "x":
+            vector = self._symbols.get(key, ca.SX(0, 1))
+        else:
+            vector = values.once(key, lambda: self._y(values, key))
         if k > vector.numel():
             raise Refusal(f"Reference_Array {array.id} has {vector.numel()} entries, not {k}")
         return ca.SX(vector[k - 1])
 
     def _y(self, values: Evaluation, key: tuple[str, int]) -> ca.SX:
-        return self._both(values, self._system(key))[1]
+        element = self._system(key)
+        with values.finding(element):
+            return self._both(values, element)[1]
 
     def _both(self, values: Evaluation, element: Control_SISO | Control_StateEqn) -> tuple[ca.SX, ca.SX]:
         """Rate of the states and outputs."""
@@ -300,10 +304,14 @@ class Controls:
             self._b.stop(crossing, f"{sensor.where}: reached {sensor.value:g}", direction)
 
 
+def _systems(model: Model) -> list[Control_SISO | Control_StateEqn]:
+    return [*model.all(Control_SISO), *model.all(Control_StateEqn)]
+
+
 def _owners(model: Model) -> dict[int, tuple[Element, str]]:
     """Which control element fills each array of states or outputs."""
     found: dict[int, tuple[Element, str]] = {}
-    for element in (*model.all(Control_SISO), *model.all(Control_StateEqn)):
+    for element in _systems(model):
         for id, part in ((element.x_array_id, "x"), (element.y_array_id, "y")):
             if id in found:
                 raise ModelError(

@@ -6,7 +6,8 @@ Everything is made when first asked for and kept, so that only what a model uses
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,29 +16,41 @@ import numpy as np
 
 from blocks.block import Equations
 from blocks.errors import ModelError
+from plant.controls import Controls
+from plant.dynamics.absolute import Bodies
+from plant.dynamics.closure import Closure
 from plant.dynamics.mechanism import GROUND, Mechanism, in_frame
+from plant.dynamics.solution import Solution, Unknowns
 from plant.dynamics.tree import Tree
 from plant.elements import (
+    Control_Diff,
     Control_PlantInput,
     Control_PlantOutput,
     Element,
     Reference_Array,
     Reference_Spline,
     Reference_Variable,
+    Sensor_Evaluate,
+    UserSubroutine,
 )
 from plant.expression import Expression
 from plant.forces import FORCES, Applied
 from plant.functions.corners import norm
+from plant.motion import Motion
+from plant.notes import PlantWarning
+from plant.penalty import Penalty
+from plant.reactions import CONSTRAINT_FUNCTIONS, SUMS, Reactions
 from plant.scope import MarkerState, Refusal
 from plant.spatial import constant, cross
 from plant.splines import SplineData
+from plant.subroutines import component, outcome
 from plant.tunables import Tunables
 from plant.turns import turns_between
 
 NOT_YET = "is not supported yet"
 ROUNDING = 1e-14  # rad
 
-FORCE_FUNCTIONS = ("SFORCE", "VFORCE", "VTORQ", "GFORCE", "BUSH", "SPDP")
+FORCE_FUNCTIONS = ("SFORCE", "VFORCE", "VTORQ", "GFORCE", "BUSH", "SPDP", "FIELD")
 NOTHING = ca.SX(3, 1)
 
 
@@ -52,16 +65,20 @@ class Evaluation:
     inputs : mapping          Reference_Variable id -> symbol of the plant input that sets it
     integrals : mapping       Reference_Variable id -> state, of those in dot_form
     numbers : Tunables        numeric attributes as run-time parameters
+    controls : Controls       states and outputs of control elements
+    trust : bool              user subroutines may run
     """
 
     def __init__(
         self,
         b: Equations,
-        tree: Tree,
+        tree: Tree | Bodies,
         expressions: Mapping[tuple[str, int, str], Expression],
         inputs: Mapping[int, ca.SX],
         integrals: Mapping[int, ca.SX],
         numbers: Tunables,
+        controls: Controls,
+        trust: bool = False,
     ) -> None:
         self._b, self.tree, self._expressions = b, tree, expressions
         self._inputs, self._integrals, self._numbers = inputs, integrals, numbers
@@ -69,6 +86,7 @@ class Evaluation:
         self.model = self.mechanism.model
         self._time = ca.SX(b.time)
         self._markers: dict[int, MarkerState] = {}
+        self._moving: dict[int, MarkerState] = {}  # without accelerations
         self._angles: dict[tuple[int, int, int], ca.SX] = {}
         self._variables: dict[int, ca.SX] = {}
         self._under_way: list[str] = []  # elements whose values are being found, to see recursion
@@ -76,17 +94,58 @@ class Evaluation:
         self._wrenches: dict[tuple[str, int], Applied] = {}
         self._accelerations: list[ca.SX] | None = None
         self._gravity = NOTHING
+        self.controls, self.trust = controls, trust
+        self.penalties: dict[tuple[str, int], Penalty] = {}
+        self.multipliers: dict[int, ca.SX] = {}  # of variables that are hard constraints
+        self.unknowns = Unknowns()  # values of the solution that forces use
+        self.drifts: list[tuple[ca.SX, ca.SX]] = []  # filtered inputs, with their rates
+        self.closure: Closure | None = None
+        self.reactions: Reactions | None = None  # once the equations of motion are solved
+        self._watched: list[tuple[str, ca.SX]] = []
+        self._unknowns: dict[int, ca.SX] = {}  # of variables that solve an equation
+        self._open: list[Reference_Variable] = []  # whose equation is not written down yet
+        self._kept: dict[tuple[Any, ...], ca.SX] = {}
+        sums = [
+            (z, lambda id=id: self.given(self._asked(Reference_Variable, id))) for id, z in integrals.items()
+        ]
+        self.motion = Motion(tree, self._time, [*sums, *controls.states(self)])
 
     # --- what forces ask ------------------------------------------------------------------------------
     def expression(self, element: Element, attribute: str) -> ca.SX:
         """Value of an expression attribute; its parts are named for when they are not finite."""
         found = self._expressions.get((element.tag, element.id, attribute))
         if found is None:
-            return ca.SX(0)
+            return self._scripted(element, attribute)
         value = found.evaluate(self)
         for text, column, term in found.terms(self):
             self.watch(f"{element.where}, {text} in {attribute}, column {column}", term)
         return value
+
+    def given(self, element: Element) -> ca.SX:
+        """What ``expr`` or the subroutine of an element gives."""
+        return self.expression(element, "expr")
+
+    def _scripted(self, element: Element, attribute: str) -> ca.SX:
+        """The part of a subroutine's outcome that stands for an attribute; 0 where there is no subroutine."""
+        if not isinstance(element, UserSubroutine) or not element.has_subroutine:
+            return ca.SX(0)
+        place = component(element, attribute)
+        return ca.SX(0) if place is None else ca.SX(self.subroutine(element)[place])
+
+    def subroutine(self, element: UserSubroutine, *given: ca.SX, order: int = 0) -> ca.SX:
+        """Outcome (n, 1) of an element's user subroutine.
+
+        given : vectors the routine takes as arguments (states, displacements)
+        order : of the derivative a MOTSUB is to give
+        """
+        key = ("subroutine", element.tag, element.id, order, len(given))
+        return self.once(key, lambda: outcome(self, self._b, element, given, order))
+
+    def once(self, key: tuple[Any, ...], make: Callable[[], ca.SX]) -> ca.SX:
+        """A value that is worked out when first asked for."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def number(self, element: Element, attribute: str) -> Any:
         """Value of a numeric attribute: a tunable symbol, or 0.0."""
@@ -94,21 +153,71 @@ class Evaluation:
 
     def watch(self, text: str, value: ca.SX) -> None:
         """Name a value, so that it is found when it is not finite."""
-        if not value.is_constant():
+        if value.is_constant():
+            return
+        if self._accelerations is None:
+            self._watched.append((text, value))
+        else:
             self._b.term(text, value)
 
     def wrenches(self, element: Element) -> Applied:
         """What a force element applies."""
         key = (element.tag, element.id)
         if key not in self._wrenches:
-            with self._finding(element):
+            with self.finding(element):
                 self._wrenches[key] = FORCES[type(element)](element, self)
         return self._wrenches[key]
 
-    def accelerated(self, accelerations: list[ca.SX], gravity: ca.SX) -> None:
-        """The equations of motion are solved: from now on markers have accelerations."""
-        self._accelerations, self._gravity = accelerations, gravity
+    def formula(self, element: Element, attribute: str) -> Expression | None:
+        """The expression of an attribute, where it is given."""
+        return self._expressions.get((element.tag, element.id, attribute))
+
+    def explicit(self, id: int) -> Expression | None:
+        """The expression a variable is equal to, None for variables of other kinds."""
+        known = (self._inputs, self.multipliers, self._integrals, self._unknowns)
+        variable = self._asked(Reference_Variable, id)
+        if any(id in each for each in known) or (variable.is_implicit and variable.autobalance != "PENALTY"):
+            return None
+        return self.formula(variable, "expr")
+
+    def constrained(self, closure: Closure) -> None:
+        """Variables that are constraints have their multiplier as value, which is not known yet."""
+        self.closure = closure
+
+        def multiplier(k: int) -> Callable[[Solution], ca.SX]:
+            return lambda solution: solution.lam[k]
+
+        for element in closure.elements:
+            if isinstance(element, Reference_Variable):
+                self.multipliers[element.id] = ca.SX(0)  # one that holds by itself needs no force
+        for k, condition in enumerate(closure.conditions):
+            if isinstance(condition.element, Reference_Variable):
+                stand_in = self.unknowns.new(("lam", k), 1, f"lam{k}", multiplier(k))
+                self.multipliers[condition.element.id] = stand_in
+
+    def solved(self, solution: Solution, closure: Closure | None) -> None:
+        """The equations of motion are solved: markers have accelerations, joints reactions."""
+        self._accelerations, self._gravity = solution.a, solution.gravity
         self._markers.clear()
+        pending, self._watched = self._watched, []
+        unsettled = [text for text, value in pending if self.unknowns.used(value)]
+        for text, value in pending:
+            if text not in unsettled:
+                self._b.term(text, value)
+        self._forget_stand_ins()
+        for k, condition in enumerate(() if closure is None else closure.conditions):
+            if isinstance(condition.element, Reference_Variable):
+                self.multipliers[condition.element.id] = ca.SX(ca.densify(solution.lam[k]))
+        self.reactions = Reactions(self, closure, solution)
+
+    def _forget_stand_ins(self) -> None:
+        """Whatever used a value that is known now is worked out again when asked for."""
+        used = self.unknowns.used
+        self._variables = {key: value for key, value in self._variables.items() if not used(value)}
+        self._kept = {key: value for key, value in self._kept.items() if not used(value)}
+        for key, applied in list(self._wrenches.items()):
+            if any(used(ca.vertcat(w.F, w.T)) for w in applied):
+                del self._wrenches[key]
 
     # --- what expressions ask -------------------------------------------------------------------------
     @property
@@ -122,19 +231,37 @@ class Evaluation:
             self._markers[id] = self._state_of(id)
         return self._markers[id]
 
+    def pose_and_motion(self, id: int) -> MarkerState:
+        """The same without accelerations."""
+        if id not in self._moving:
+            place, s = self.mechanism.place(id), self.point(id)
+            if place.link == GROUND:
+                state = MarkerState(s, ca.SX(constant(place.A)), NOTHING, NOTHING)
+            else:
+                A, r = self.tree.pose(place.link)
+                w, v = self.tree.velocity(place.link)
+                state = MarkerState(r + A @ s, A @ constant(place.A), A @ (v + cross(w, s)), A @ w)
+            self._moving[id] = state
+        return self._moving[id]
+
     def _state_of(self, id: int) -> MarkerState:
-        place = self.mechanism.place(id)
-        s = self.point(id)
-        if place.link == GROUND:
-            state = MarkerState(s, ca.SX(constant(place.A)), NOTHING, NOTHING)
-            return state if self._accelerations is None else replace(state, a=NOTHING, al=NOTHING)
-        A, r = self.tree.pose(place.link)
-        w, v = self.tree.velocity(place.link)
-        state = MarkerState(r + A @ s, A @ constant(place.A), A @ (v + cross(w, s)), A @ w)
-        if self._accelerations is None:
-            return state
-        al, a = self.tree.point_acceleration(place.link, self._accelerations[place.link], s, self._gravity)
+        """With accelerations; stand-ins for them while the equations of motion are not solved."""
+        link, state = self.mechanism.place(id).link, self.pose_and_motion(id)
+        if link == GROUND:
+            return replace(state, a=NOTHING, al=NOTHING)
+        if self._accelerations is not None:
+            return replace(state, **self._accelerations_of(id, self._accelerations, self._gravity))
+
+        def actual(name: str) -> Callable[[Solution], ca.SX]:
+            return lambda solution: self._accelerations_of(id, solution.a, solution.gravity)[name]
+
+        a, al = (self.unknowns.new((name, id), 3, f"{name}{id}", actual(name)) for name in ("a", "al"))
         return replace(state, a=a, al=al)
+
+    def _accelerations_of(self, id: int, links: list[ca.SX], gravity: ca.SX) -> dict[str, ca.SX]:
+        link = self.mechanism.place(id).link
+        al, a = self.tree.point_acceleration(link, links[link], self.point(id), gravity)
+        return {"a": a, "al": al}
 
     def point(self, id: int) -> ca.SX:
         """(3, 1) origin of a marker in the frame of its link."""
@@ -157,7 +284,7 @@ class Evaluation:
         coefficients = turns_between(self.mechanism, axis, i, j)
         if coefficients is None:
             return None
-        R = in_frame(self.model.frames[j], self.model.frames[i])[1]
+        R = in_frame(self.mechanism.seated(j), self.mechanism.seated(i))[1]
         start, end = (axis + 1) % 3, (axis + 2) % 3
         offset = math.atan2(R[end, start], R[start, start])
         angle = ca.SX(0)
@@ -180,33 +307,74 @@ class Evaluation:
 
     def variable(self, id: int) -> ca.SX:
         """VARVAL: a plant input, an integral, or the expression of the variable."""
-        if id in self._inputs:
-            return self._inputs[id]
-        if id in self._integrals:
-            return self._integrals[id]
-        if id not in self._variables:
-            variable = self._asked(Reference_Variable, id)
-            with self._finding(variable):
-                self._variables[id] = self.expression(variable, "expr")
-        return self._variables[id]
+        for known in (self._inputs, self.multipliers, self._integrals, self._variables, self._unknowns):
+            if id in known:
+                return known[id]
+        variable = self._asked(Reference_Variable, id)
+        if variable.is_implicit and variable.autobalance != "PENALTY":
+            self._open.append(variable)
+            return self._unknown(variable)
+        if self._under_way and self._under_way[-1] == _name(variable):
+            self._warn(
+                f"{variable.where}: is defined by itself; solved as an equation by Newton's method. "
+                'Write it with is_implicit="true" to say so.'
+            )
+            return self._unknown(variable)
+        with self.finding(variable):
+            value = self.given(variable)
+        if id in self._unknowns:  # v = g(v, y, t)
+            self._b.residual(value - self._unknowns[id])
+            value = self._unknowns[id]
+        self._variables[id] = value
+        return value
+
+    def _unknown(self, variable: Reference_Variable) -> ca.SX:
+        """The unknown v of an equation; Newton's method starts from ``ic``, later from the last solution."""
+        self._unknowns[variable.id] = ca.SX(self._b.algebraic(f"variable_{variable.id}", variable.ic))
+        return self._unknowns[variable.id]
+
+    def settle(self) -> None:
+        """Write down the equations of all unknowns asked for; done last, when accelerations are known."""
+        while self._open:
+            variable = self._open.pop(0)
+            value = self.given(variable)
+            if variable.has_subroutine and not ca.jacobian(value, self._unknowns[variable.id]).nnz():
+                raise ModelError(
+                    f"{variable.where}: the subroutine does not depend on VARVAL({variable.id}), so g = 0 is "
+                    "a constraint, and constraints by subroutine are not supported yet.",
+                    path=variable.where,
+                    hint='Write it as an expression, or use autobalance="PENALTY".',
+                )
+            self._b.residual(value)
+
+    @staticmethod
+    def _warn(text: str) -> None:
+        warnings.warn(text, PlantWarning, stacklevel=3)
 
     def array(self, id: int, k: int) -> ca.SX:
         """ARYVAL of an array of inputs (U) or numbers (IC)."""
         array = self._asked(Reference_Array, id)
-        entries: tuple[Any, ...] = array.variable_id if array.type == "U" else array.values
         if array.type in ("X", "Y"):
-            raise Refusal(f"Reference_Array {id} of type {array.type} {NOT_YET}")
+            return self.controls.array(self, array, k)
+        entries: tuple[Any, ...] = array.variable_id if array.type == "U" else array.values
+        if not entries and array.has_subroutine:
+            found = self.subroutine(array)
+            if k > found.numel():
+                raise Refusal(f"Reference_Array {id} has {found.numel()} entries, not {k}")
+            return ca.SX(found[k - 1])
         if k > len(entries):
             raise Refusal(f"Reference_Array {id} has {len(entries)} entries, not {k}")
         return self.variable(entries[k - 1]) if array.type == "U" else ca.SX(entries[k - 1])
 
     def state(self, id: int) -> ca.SX:
         """DIF."""
-        raise Refusal(f"Control_Diff {id} {NOT_YET}")
+        return self.controls.state(self._asked(Control_Diff, id).id)
 
     def state_rate(self, id: int) -> ca.SX:
         """DIF1."""
-        raise Refusal(f"Control_Diff {id} {NOT_YET}")
+        diff = self._asked(Control_Diff, id)
+        with self.finding(diff):
+            return self.controls.state_rate(self, id)
 
     def plant_input(self, id: int, k: int) -> ca.SX:
         """PINVAL."""
@@ -224,7 +392,7 @@ class Evaluation:
 
     def sensor(self, id: int) -> ca.SX:
         """SENVAL."""
-        raise Refusal(f"Sensor_Evaluate {id} {NOT_YET}")
+        return self.controls.stored(self._asked(Sensor_Evaluate, id).id)
 
     def spline(self, id: int) -> SplineData:
         """Points of a spline."""
@@ -234,9 +402,11 @@ class Evaluation:
         return SplineData(np.array(spline.x), np.array(spline.y), spline.linear_extrap, where=spline.where)
 
     def force(self, function: str, ids: tuple[int, ...]) -> ca.SX:
-        """Component of what one force element applies; joint reactions and sums over markers come later."""
+        """Component of what an element applies, or of the sum over all elements between two markers."""
+        if function in CONSTRAINT_FUNCTIONS or function in SUMS:
+            return self._reaction(function, ids)
         if function not in FORCE_FUNCTIONS:
-            raise Refusal(f"it {NOT_YET}; SFORCE, VFORCE, VTORQ, GFORCE, BUSH and SPDP are")
+            raise Refusal(f"it {NOT_YET}; {', '.join((*FORCE_FUNCTIONS, *CONSTRAINT_FUNCTIONS, *SUMS))} are")
         id, jflag, comp, frame = (*ids, 0)[:4]
         kinds = [kind for kind in FORCES if _reads(function, kind)]
         element = next(
@@ -255,6 +425,16 @@ class Evaluation:
         if comp in (1, 5):
             return norm(whole)
         return ca.dot(whole, self.marker(frame).A[:, (comp - 2) % 4])
+
+    def _reaction(self, function: str, ids: tuple[int, ...]) -> ca.SX:
+        if self.reactions is not None:
+            return self.reactions.component(function, ids)
+
+        def actual(solution: Solution) -> ca.SX:
+            return Reactions(self, self.closure, solution).component(function, ids)
+
+        name = f"{function}({','.join(map(str, ids))})"
+        return self.unknowns.new((function, ids), 1, name, actual)
 
     def passed(self, times: tuple[float, ...]) -> ca.SX:
         """How many of these instants are over; one memory per distinct set."""
@@ -276,7 +456,8 @@ class Evaluation:
         except ModelError as error:
             raise Refusal(str(error)) from None
 
-    def _finding(self, element: Element) -> _Finding:
+    def finding(self, element: Element) -> _Finding:
+        """While the value of an element is found; asking for it again is a recursive definition."""
         return _Finding(self._under_way, element)
 
 
@@ -284,7 +465,7 @@ class _Finding:
     """While an element's value is found: asking for it again is a recursive definition."""
 
     def __init__(self, under_way: list[str], element: Element) -> None:
-        self._under_way, self._name = under_way, f"{element.tag} {element.id}"
+        self._under_way, self._name = under_way, _name(element)
         self._where = element.where
 
     def __enter__(self) -> None:
@@ -301,11 +482,16 @@ class _Finding:
         self._under_way.pop()
 
 
+def _name(element: Element) -> str:
+    return f"{element.tag} {element.id}"
+
+
 def _reads(function: str, kind: type[Element]) -> bool:
     """Whether a force function reads elements of this type."""
     names = {
         "SFORCE": ("Force_Scalar_TwoBody",),
         "BUSH": ("Force_Bushing",),
         "SPDP": ("Force_SpringDamper",),
+        "FIELD": ("Force_Field",),
     }
     return kind.tag in names.get(function, ("Force_Vector_TwoBody", "Force_Vector_OneBody"))

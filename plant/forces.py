@@ -18,10 +18,12 @@ import casadi as ca
 from plant.elements import (
     Element,
     Force_Bushing,
+    Force_Field,
     Force_Scalar_TwoBody,
     Force_SpringDamper,
     Force_Vector_OneBody,
     Force_Vector_TwoBody,
+    UserSubroutine,
 )
 from plant.functions.corners import direction_angle
 from plant.scope import Scope
@@ -48,6 +50,10 @@ class Setting(Scope, Protocol):
 
     def expression(self, element: Element, attribute: str) -> ca.SX:
         """Value of an attribute that holds an expression; 0 where it is not given."""
+        ...
+
+    def subroutine(self, element: UserSubroutine, *given: ca.SX) -> ca.SX:
+        """Outcome (n, 1) of an element's user subroutine, which also takes the given vectors."""
         ...
 
     def number(self, element: Element, attribute: str) -> Any:
@@ -90,9 +96,7 @@ def _vector_two_body(force: Force_Vector_TwoBody, setting: Setting) -> Applied:
 def _scalar_two_body(force: Force_Scalar_TwoBody, setting: Setting) -> Applied:
     """val along the line of centres, positive apart; action only: along z_J. Torques: about z_J."""
     value = ca.SX(
-        setting.number(force, "val")
-        if force.val_expression is None
-        else setting.expression(force, "val_expression")
+        setting.number(force, "val") if force.val is not None else setting.expression(force, "val_expression")
     )
     I, J = force.i_marker_id, force.j_marker_id
     if force.type == "FORCE" and not force.is_action_only:
@@ -193,6 +197,38 @@ def _bushing(force: Force_Bushing, setting: Setting) -> Applied:
     return Wrench(I, F, T), Wrench(J, -F, -T, marker_i.r)
 
 
+def _field(force: Force_Field, setting: Setting) -> Applied:
+    """F = F0 - K (d - d0) - C d', or what FIESUB gives for d and d'; components along J, reaction at r_I.
+
+    d (6,) is the displacement of I in J and the angles AX, AY, AZ(I,J), d' its velocity and the angular
+    velocity of I relative to J, all along J. The attributes of the linear form are not documented: here
+    ``k_matrix`` and ``c_matrix`` (36 numbers, row by row, or 6 for a diagonal), ``length`` d0 and ``preload``
+    F0 (6 numbers each).
+    """
+    I, J = force.i_marker_id, force.j_marker_id
+    marker_i, marker_j = setting.marker(I), setting.marker(J)
+    A, offset = marker_j.A, marker_i.r - marker_j.r
+    d = A.T @ offset
+    rate = A.T @ (marker_i.v - marker_j.v - cross(marker_j.w, offset))
+    displacement = ca.vertcat(d, *[_turned(setting, axis, I, J) for axis in range(3)])
+    velocity = ca.vertcat(rate, A.T @ (marker_i.w - marker_j.w))
+    if force.has_subroutine:
+        components = setting.subroutine(force, displacement, velocity)
+    else:
+        K, C = (_square(force, name) for name in ("k_matrix", "c_matrix"))
+        d0, F0 = (ca.DM(force.numbers(name, 6)) for name in ("length", "preload"))
+        components = F0 - K @ (displacement - d0) - C @ velocity
+    F, T = A @ components[:3], A @ components[3:]
+    return Wrench(I, F, T), Wrench(J, -F, -T, marker_i.r)
+
+
+def _square(force: Force_Field, name: str) -> ca.SX:
+    """(6, 6) matrix of a field; 6 numbers are its diagonal."""
+    values = force.numbers(name, 36, 6)
+    matrix = ca.diag(ca.DM(values)) if len(values) == 6 else ca.reshape(ca.DM(values), 6, 6).T
+    return ca.sparsify(ca.SX(matrix))
+
+
 # What each force element applies. Add a force: add an entry.
 FORCES: Mapping[type[Element], Callable[[Any, Setting], Applied]] = {
     Force_Vector_TwoBody: _vector_two_body,
@@ -200,4 +236,5 @@ FORCES: Mapping[type[Element], Callable[[Any, Setting], Applied]] = {
     Force_Scalar_TwoBody: _scalar_two_body,
     Force_SpringDamper: _spring_damper,
     Force_Bushing: _bushing,
+    Force_Field: _field,
 }

@@ -9,6 +9,7 @@ import networkx as nx
 
 from blocks.errors import ModelError
 from plant.elements import (
+    Control_Diff,
     Control_PlantInput,
     Control_PlantOutput,
     Element,
@@ -19,13 +20,14 @@ from plant.elements import (
     Reference_Marker,
     Reference_Spline,
     Reference_Variable,
+    Sensor_Evaluate,
 )
 from plant.elements.element import attributes_of
 from plant.elements.kinds import Expression as Formula
 from plant.elements.kinds import NumberOrExpression
 from plant.expression import Expression, parse_optional
-from plant.forces import FORCES
 from plant.notes import ModelProblems
+from plant.requests import channels
 
 Key = tuple[str, int, str]  # element type, id, attribute
 Formulas = Mapping[Key, Expression]
@@ -37,6 +39,9 @@ REFERRED: Mapping[str, type[Element]] = {
     "spline": Reference_Spline,
     "plant_input": Control_PlantInput,
     "plant_output": Control_PlantOutput,
+    "state": Control_Diff,
+    "state_rate": Control_Diff,
+    "sensor": Sensor_Evaluate,
 }
 
 
@@ -65,10 +70,12 @@ def formulas_of(model: Model) -> Formulas:
 
 
 def _texts(model: Model) -> Iterator[tuple[Element, str, str]]:
-    """Every attribute that holds an expression."""
-    kinds: list[type[Element]] = [*FORCES, Reference_Variable, Post_Request]
-    elements: list[Element] = [model.gravity, *(e for kind in kinds for e in model.all(kind))]
-    for element in elements:
+    """Every attribute that holds an expression, and the expressions that requests stand for."""
+    elements = (e for same_type in model.elements.values() for e in same_type.values() if e.is_active)
+    for element in (model.gravity, *(e for e in elements if e is not model.gravity)):
+        if isinstance(element, Post_Request):
+            yield from ((element, name, text) for name, text in channels(element).items())
+            continue
         for name, attribute in attributes_of(type(element)).items():
             text = getattr(element, name)
             if isinstance(attribute.kind, (Formula, NumberOrExpression)) and isinstance(text, str):
@@ -91,7 +98,10 @@ def _unknown(model: Model, element: Element, attribute: str, expression: Express
 
 
 def _recursive(model: Model, found: Formulas) -> Iterator[str]:
-    """Explicit variables that are defined by themselves."""
+    """Explicit variables that are defined by each other in a circle.
+
+    One that is defined by itself alone, v = g(v, y, t), is an equation and is solved.
+    """
     inputs = {id for port in model.all(Control_PlantInput) for id in port.variable_id_list}
     graph = nx.DiGraph()
     for variable in model.all(Reference_Variable):
@@ -102,11 +112,11 @@ def _recursive(model: Model, found: Formulas) -> Iterator[str]:
             if kind == "variable":
                 graph.add_edge(variable.id, int(ids[0]))
     for circle in nx.strongly_connected_components(graph):
-        if len(circle) > 1 or graph.has_edge(*(2 * tuple(circle))):
+        if len(circle) > 1:
             edges = nx.find_cycle(graph.subgraph(circle), min(circle))
             first = model.find(Reference_Variable, edges[0][0])
             names = " -> ".join(str(id) for id in [*(edge[0] for edge in edges), edges[0][0]])
             yield (
                 f"{first.where}: recursive definition: Reference_Variable {names}. Take one of them out of "
-                "the other's expression; variables that solve an equation are not supported yet."
+                'the other\'s expression, or give one of them as an equation with is_implicit="true".'
             )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import casadi as ca
 
+from plant.dynamics.absolute import Bodies
 from plant.dynamics.tree import Tree
 from plant.scope import Refusal
 
@@ -19,11 +20,11 @@ class Motion:
     force directions are the columns of g_q N. What is neither a coordinate nor a listed state nor the time
     (plant inputs, held values) counts as constant.
 
-    tree : Tree           coordinates and rates
+    tree : Tree or Bodies coordinates and rates
     states : list         further states g may depend on, with their rates
     """
 
-    def __init__(self, tree: Tree, time: ca.SX, states: Sequence[Known] = ()) -> None:
+    def __init__(self, tree: Tree | Bodies, time: ca.SX, states: Sequence[Known] = ()) -> None:
         self._links = [
             (link.joint, q, qd) for link, q, qd in zip(tree.mechanism.links, tree.q, tree.qd, strict=True)
         ]
@@ -61,7 +62,7 @@ class Motion:
         total = ca.jacobian(g, self._q) @ qdot + ca.jacobian(g, self._time)
         if self.moves_with_rates(g):
             if self._rates is None:
-                raise Refusal("it depends on velocities, and its rate on accelerations that are not known here")
+                raise Refusal("it depends on velocities, and its rate on accelerations not known here")
             total = total + ca.jacobian(g, self._qd) @ self._rates
         for state, rate in self._states:
             slope = ca.jacobian(g, state)

@@ -48,7 +48,8 @@ def penalty_torques(values: Evaluation) -> dict[int, ca.SX]:
     """(nv, 1) generalized force of all penalties on each link's joint, by link number: (g_q N)^T F."""
     model = values.model
     found: dict[int, ca.SX] = {}
-    for element in (*model.all(Force_Penalty), *soft_variables(model)):
+    elements: list[Force_Penalty | Reference_Variable] = [*model.all(Force_Penalty), *soft_variables(model)]
+    for element in elements:
         penalty = _penalty(values, element)
         values.penalties[element.tag, element.id] = penalty
         values.watch(f"{element.where}, force", penalty.F)
@@ -78,5 +79,5 @@ def _penalty(values: Evaluation, element: Force_Penalty | Reference_Variable) ->
         if element.smoothing_factor is None:
             F = ca.if_else(g > 0, F, 0)
         else:
-            F = step(g, 0, 0, values.number(element, "smoothing_factor"), 1) * F
+            F = step(g, ca.SX(0), 0, values.number(element, "smoothing_factor"), 1) * F
     return Penalty(g, rate, ca.SX(F))

@@ -15,23 +15,43 @@ import numpy as np
 from blocks.block import Block, Equations
 from blocks.errors import ModelError, near_miss
 from blocks.hold import hold
-from blocks.numpy_mode import Array, as_array
+from blocks.numpy_mode import as_array, tracing
 from blocks.rate import Rate
+from plant import energy
+from plant.assembly import Assembly, assemble
+from plant.controls import Controls, control_states
+from plant.dynamics.absolute import Bodies
+from plant.dynamics.closure import Closure
 from plant.dynamics.inertia import tree_inertias
-from plant.dynamics.initial import initial_rates
+from plant.dynamics.initial import Wish, initial_rates, wishes_of
 from plant.dynamics.loads import loads
 from plant.dynamics.mechanism import GROUND, Mechanism, mechanism_of
+from plant.dynamics.solution import corrections, solve
 from plant.dynamics.tree import Tree
 from plant.elements import Model, Post_Request, Reference_Variable
 from plant.evaluation import Evaluation
 from plant.formulas import Formulas, formulas_of
-from plant.limits import mention_ignored, refuse_massless, refuse_unsupported
+from plant.joints import UNIT, Joint
+from plant.limits import (
+    constraints_of,
+    mention_ignored,
+    refuse_inputs,
+    refuse_massless,
+    refuse_unsupported,
+)
 from plant.names import unique_names
+from plant.penalty import penalty_torques
 from plant.ports import Ports, found_port, ports_of
+from plant.stabilisation import Projection, Stabilisation, stabilisation_of
+from plant.subroutines import refuse_untrusted
 from plant.tunables import Tunables, check_tunable
 
 COORDINATES = ("joint", "absolute")
-STABILISATIONS = ("projection", "baumgarte", "gamma_q")
+
+POSITION_TOLERANCE = 1e-14  # length or cosine: how well projection keeps constraints on positions
+VELOCITY_TOLERANCE = 1e-14  # and on velocities
+# Both are at rounding, so that the state is projected after every step: at a distance e from a singular pose
+# a residual r leaves a deviation r/e that grows like 1/e. With 1e-11 and 1e-9 the steps collapse there.
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +71,9 @@ class Plant(Block):
     inputs, outputs : mapping of name to Port
     requests : mapping of name to Port      of Post_Requests: outputs named ``request_<label or id>`` that are
                                             logged but no part of linear models
-    mechanism : Mechanism        the spanning tree; rates : initial joint rates
+    mechanism : Mechanism        the spanning tree
+    start, rates : tuples        coordinates and rates of every joint at the start
+    assembly : Assembly          what closing the constraints at the start did; None without constraints
     warnings : tuple of str      what was ignored or assumed
     """
 
@@ -61,19 +83,22 @@ class Plant(Block):
     requests: Ports
     mechanism: Mechanism = field(repr=False)
     formulas: Formulas = field(repr=False)
+    start: tuple[np.ndarray, ...] = field(repr=False)
     rates: tuple[np.ndarray, ...] = field(repr=False)
+    assembly: Assembly | None = field(default=None, repr=False)
     coordinates: str = "joint"
-    stabilisation: str = "projection"
+    stabilisation: Stabilisation = field(default_factory=Projection)
     tunable: tuple[str, ...] = ()
     trust: bool = False
     warnings: tuple[str, ...] = field(default=(), repr=False)
+    audit: bool = False
 
     @staticmethod
     def read(
         path: Any,
         trust: bool = False,
         coordinates: str = "joint",
-        stabilisation: str = "projection",
+        stabilisation: str | Stabilisation = "projection",
         tunable: Sequence[str] = (),
     ) -> Plant:
         """Plant in an XML deck.
@@ -81,9 +106,10 @@ class Plant(Block):
         Parameters
         ----------
         path : str, Path, open file or bytes
-        trust : bool            allow scripts and libraries the model names to run (none can yet)
-        coordinates : str       "joint"
-        stabilisation : str     how constraints are kept: "projection", "baumgarte" or "gamma_q"
+        trust : bool            allow scripts and libraries the model names to run
+        coordinates : str       "joint": a spanning tree, loops cut; "absolute": every body on its own
+        stabilisation           how constraints are kept: "projection", "baumgarte", "gamma_q", or with
+                                numbers of its own `Baumgarte(alpha, beta)`, `GammaQ(Tstab)`
         tunable : list of str   structural numbers to be run-time parameters
 
         Raises
@@ -104,43 +130,72 @@ class Plant(Block):
         model: Model,
         trust: bool = False,
         coordinates: str = "joint",
-        stabilisation: str = "projection",
+        stabilisation: str | Stabilisation = "projection",
         tunable: Sequence[str] = (),
     ) -> Plant:
         """Plant of a model built in Python; arguments and errors as in `read`."""
-        for name, value, known in (
-            ("coordinates", coordinates, COORDINATES),
-            ("stabilisation", stabilisation, STABILISATIONS),
-        ):
-            if value not in known:
-                raise ModelError(f"{name}='{value}' is not known; {near_miss(value, known)}", value=value)
-        if coordinates == "absolute":
-            raise ModelError("coordinates='absolute' is not supported yet.", hint="Use coordinates='joint'.")
+        if coordinates not in COORDINATES:
+            raise ModelError(
+                f"coordinates='{coordinates}' is not known; {near_miss(coordinates, COORDINATES)}",
+                value=coordinates,
+            )
+        stabilised = stabilisation_of(stabilisation)
         check_tunable(model, tunable)
         refuse_unsupported(model)
+        if not trust:
+            refuse_untrusted(model)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             mention_ignored(model)
-            mechanism = mechanism_of(model)
+            mechanism = mechanism_of(model, absolute=coordinates == "absolute")
             refuse_massless(mechanism)
             formulas = formulas_of(model)
-            rates = initial_rates(mechanism)
-        texts = _passed_on(caught)
-        inputs, outputs, requests = ports_of(model)
-        return Plant(
-            model,
-            inputs,
-            outputs,
-            requests,
-            mechanism,
-            formulas,
-            rates,
-            coordinates,
-            stabilisation,
-            tuple(tunable),
-            trust,
-            texts,
-        )
+            inputs, outputs, requests = ports_of(model)
+            plant = Plant(
+                model,
+                inputs,
+                outputs,
+                requests,
+                mechanism,
+                formulas,
+                start=tuple(link.q0 for link in mechanism.links),
+                rates=(),
+                coordinates=coordinates,
+                stabilisation=stabilised,
+                tunable=tuple(tunable),
+                trust=trust,
+            )
+            plant = plant._assembled()
+        return replace(plant, warnings=_passed_on(caught))
+
+    def _assembled(self) -> Plant:
+        """The plant with a start that obeys its constraints."""
+        mechanism = self.mechanism
+        elements = constraints_of(self.model, mechanism, self.formulas)
+        if not elements:
+            start = tuple(link.q0 for link in mechanism.links)
+            return replace(self, start=start, rates=initial_rates(mechanism))
+        free = replace(self, rates=tuple(np.zeros(link.joint.nv) for link in mechanism.links))
+        b = Equations({})
+        with tracing():
+            values = free._scope(b, free._inputs(b)).values
+            closure = Closure(values, elements)
+            refuse_inputs(values, closure)
+        cuts = np.cumsum([link.joint.nq for link in mechanism.links])[:-1]
+
+        def wishes(q: np.ndarray) -> list[Wish]:
+            return wishes_of(mechanism, np.split(q, cuts))
+
+        assembly = assemble(b, closure, wishes)
+        return replace(self, start=assembly.q, rates=assembly.qd, assembly=assembly)
+
+    def __repr__(self) -> str:
+        bodies = len(self.mechanism.links)
+        joints = bodies + len(self.mechanism.cut)
+        facts = f"{bodies} bodies, {joints} joints, {self._dof} degrees of freedom"
+        sides = (("inputs", self.inputs), ("outputs", self.outputs))
+        ports = "".join(f"; {side} {', '.join(found)}" for side, found in sides if found)
+        return f"<Plant '{self.model.name}': {facts}{ports}>"
 
     # --- asking ---------------------------------------------------------------------------------------
     def with_port(
@@ -163,16 +218,24 @@ class Plant(Block):
             return replace(self, inputs=MappingProxyType({**self.inputs, name: port}))
         return replace(self, outputs=MappingProxyType({**self.outputs, name: port}))
 
+    def audited(self) -> Plant:
+        """The plant with an account of its energy and momentum: see `plant.energy`."""
+        return replace(self, audit=True)
+
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:
         """Initial value of every continuous state by name."""
-        found = {f"{link.name}.q": link.q0 for link in self.mechanism.links if link.joint.nq}
+        links = self.mechanism.links
+        found = {f"{link.name}.q": q for link, q in zip(links, self.start, strict=True) if link.joint.nq}
         found |= {
             f"{link.name}.qd": qd
             for link, qd in zip(self.mechanism.links, self.rates, strict=True)
             if link.joint.nv
         }
         found |= {name: np.array([v.ic]) for name, v in self._integrals.items()}
+        found |= {name: initial for name, (_, initial) in self._control_states.items()}
+        if self.audit:
+            found |= {f"audit.{name}": np.zeros(1) for name in energy.ACCOUNTS}
         return MappingProxyType(found)
 
     @cached_property
@@ -184,6 +247,16 @@ class Plant(Block):
         return {
             f"variable_{v.id}" if name in taken else name: v for name, v in zip(names, variables, strict=True)
         }
+
+    @cached_property
+    def _control_states(self) -> dict[str, tuple[Any, np.ndarray]]:
+        """Control elements with states, and their initial values, by the name of the states."""
+        taken = {link.name for link in self.mechanism.links} | set(self._integrals)
+        return control_states(self.model, self.formulas, taken)
+
+    @property
+    def _dof(self) -> int:
+        return self.mechanism.dof if self.assembly is None else self.assembly.dof
 
     def info(self) -> dict[str, Any]:
         """What the model is made of, as plain data."""
@@ -205,7 +278,10 @@ class Plant(Block):
                 }
                 for link in links
             ],
-            "dof": self.mechanism.dof,
+            "dof": self._dof,
+            "cut joints": [joint.where for joint in self.mechanism.cut],
+            "assembly": {} if self.assembly is None else dict(self.assembly.moved),
+            "redundant constraints": [] if self.assembly is None else list(self.assembly.redundant),
             "states": {name: value.tolist() for name, value in self.initial.items()},
             "inputs": list(self.inputs.values()),
             "outputs": list(self.outputs.values()),
@@ -225,45 +301,88 @@ class Plant(Block):
     # --- equations ------------------------------------------------------------------------------------
     def define(self, b: Equations) -> None:
         """Declare ports, states and equations."""
+        scope = self._scope(b, self._inputs(b))
+        values, tree = scope.values, scope.values.tree
+        closure = None
+        if self.assembly is not None:
+            elements = constraints_of(self.model, self.mechanism, self.formulas)
+            closure = Closure(values, elements, self.assembly.closing)
+            values.constrained(closure)
+        gravity = _gravity(values)
+        forces = loads(values)
+        solution = solve(
+            b, values, closure, gravity, forces, penalty_torques(values), self.stabilisation.gains
+        )
+        values.solved(solution, closure)
+        values.motion.accelerated(solution.qdd)
+        for k, link in enumerate(self.mechanism.links):
+            if link.joint.nq:
+                b.derivative(scope.q[k], link.joint.qdot(tree.q[k], tree.qd[k]))
+                b.derivative(scope.qd[k], solution.qdd[k])
+        self._declare_invariants(b, scope, closure)
+        for z, variable in scope.integrals.values():
+            b.derivative(z, values.expression(variable, "expr"))
+        values.controls.declare(values)
+        self._declare_outputs(b, values)
+        if self.audit:
+            energy.declare(b, values, solution, closure)
+        values.settle()
+        values.stops_at({t for f in self.formulas.values() for t in f.break_times(values.spline)})
+
+    def _scope(self, b: Equations, inputs: dict[int, ca.SX]) -> _Scope:
+        """States of the plant, and what its expressions see."""
         links = self.mechanism.links
-        inputs = self._inputs(b)
         q = [
-            b.continuous(f"{link.name}.q", link.q0, labels=[name for name, _ in link.joint.coordinates])
-            for link in links
+            b.continuous(f"{link.name}.q", start, labels=[name for name, _ in link.joint.coordinates])
             if link.joint.nq
+            else None
+            for link, start in zip(links, self.start, strict=True)
         ]
         qd = [
             b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates)
-            for link, rate in zip(links, self.rates, strict=True)
             if link.joint.nv
+            else None
+            for link, rate in zip(links, self.rates, strict=True)
         ]
         integrals = {
             v.id: (b.continuous(name, v.ic, static="hold" if v.static_hold else "solve"), v)
             for name, v in self._integrals.items()
         }
         numbers = Tunables(b, self.model, self.tunable)
-        positions = _spread(q, [link.joint.nq for link in links])
-        speeds = _spread(qd, [link.joint.nv for link in links])
-        tree = Tree(self.mechanism, positions, speeds, tree_inertias(self.mechanism, numbers))
-        values = Evaluation(
-            b, tree, self.formulas, inputs, {id: ca.SX(z) for id, (z, _) in integrals.items()}, numbers
+        positions, speeds = (
+            [ca.SX(0, 1) if part is None else ca.SX(part) for part in parts] for parts in (q, qd)
         )
-        gravity = _gravity(values)
-        forces = loads(values)
-        qdd, accelerations = tree.accelerations(gravity, forces)
-        values.accelerated(accelerations, gravity)
-        states, rates = iter(q), iter(qd)
-        for link, here, speed, change in zip(links, positions, speeds, qdd, strict=True):
-            if link.joint.nq:
-                b.derivative(next(states), link.joint.qdot(here, speed))
-                b.derivative(next(rates), change)
-            invariant = link.joint.invariant(here)
+        kind = Bodies if self.mechanism.absolute else Tree
+        tree = kind(self.mechanism, positions, speeds, tree_inertias(self.mechanism, numbers))
+        controls = Controls(b, self.model, self.formulas, self._control_states)
+        sums = {id: ca.SX(z) for id, (z, _) in integrals.items()}
+        values = Evaluation(b, tree, self.formulas, inputs, sums, numbers, controls, self.trust)
+        return _Scope(q, qd, integrals, values)
+
+    def _declare_invariants(self, b: Equations, scope: _Scope, closure: Closure | None) -> None:
+        """What projection keeps: unit quaternions, and the constraints unless drift is fed back instead."""
+        tree, links = scope.values.tree, self.mechanism.links
+        quaternions = [link.joint.invariant(q) for link, q in zip(links, tree.q, strict=True)]
+        projects = closure is not None and isinstance(self.stabilisation, Projection)
+        for k, invariant in enumerate(quaternions):
             if invariant is not None:
                 b.invariant(invariant)
-        for z, variable in integrals.values():
-            b.derivative(z, values.expression(variable, "expr"))
-        self._declare_outputs(b, values)
-        values.stops_at({t for f in self.formulas.values() for t in f.break_times(values.spline)})
+                if not projects:
+                    b.correction(scope.q[k], _unit(links[k].joint, tree.q[k]) - tree.q[k])
+        if closure is None or not projects:
+            return
+        size = max(1.0, *(float(np.abs(r).max()) for r, _ in self.model.frames.values()))
+        if closure.positions:
+            b.invariant(closure.value[closure.positions], POSITION_TOLERANCE * size)
+        if closure.velocities:
+            b.invariant(closure.rate[closure.velocities], VELOCITY_TOLERANCE * size)
+        closes, slows = corrections(closure)
+        for k, link in enumerate(links):
+            rows = slice(tree.starts[k], tree.starts[k + 1])
+            if link.joint.nq:
+                moved = tree.q[k] + link.joint.qdot(tree.q[k], closes[rows])
+                b.correction(scope.q[k], _unit(link.joint, moved) - tree.q[k])
+                b.correction(scope.qd[k], slows[rows])
 
     def _inputs(self, b: Equations) -> dict[int, ca.SX]:
         """Symbol of every variable that a plant input sets."""
@@ -286,10 +405,23 @@ class Plant(Block):
             b.output(port.name, y, labels=port.labels, auxiliary=port.name in self.requests)
 
 
-def _spread(states: Sequence[Array], sizes: Sequence[int]) -> list[ca.SX]:
-    """States as columns, with empty ones where the size is 0."""
-    rest = iter(states)
-    return [ca.SX(next(rest)) if size else ca.SX(0, 1) for size in sizes]
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """Declared states, None for joints that have none, and what expressions see."""
+
+    q: list[Any]
+    qd: list[Any]
+    integrals: dict[int, tuple[Any, Reference_Variable]]
+    values: Evaluation
+
+
+def _unit(joint: Joint, q: ca.SX) -> ca.SX:
+    """Coordinates with the quaternion in them of length 1."""
+    units = [k for k, (_, unit) in enumerate(joint.coordinates) if unit == UNIT]
+    if not units:
+        return q
+    length = ca.sqrt(ca.sumsqr(q[units]))
+    return ca.vertcat(*[q[k] / length if k in units else q[k] for k in range(joint.nq)])
 
 
 def _gravity(values: Evaluation) -> ca.SX:

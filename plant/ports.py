@@ -12,6 +12,7 @@ from blocks.errors import BlockError, near_miss
 from blocks.rate import Rate, Ticks, rational
 from plant.elements import Control_PlantInput, Control_PlantOutput, Model, Post_Request, Reference_Variable
 from plant.names import unique_names
+from plant.requests import labels
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,8 @@ def ports_of(model: Model) -> tuple[Ports, Ports, Ports]:
 
 
 def is_output(request: Post_Request) -> bool:
-    """Whether a request gives expressions, which become an output port."""
-    return request.type in (None, "EXPRESSION") and any(request.expressions)
+    """Whether a request gives results, which become an output port."""
+    return bool(labels(request))
 
 
 def _by_name(ports: list[Port]) -> Ports:
@@ -140,8 +141,8 @@ def _control_port(model: Model, name: str, element: Control_PlantInput | Control
 
 
 def _request_port(name: str, request: Post_Request) -> Port:
-    labels = tuple(f"expr{k}" for k, text in enumerate(request.expressions, start=1) if text)
-    return Port(name, request.id, len(labels), (), labels)
+    names = labels(request)
+    return Port(name, request.id, len(names), (), names)
 
 
 def found_port(ports: Ports, name: str) -> Port:

@@ -14,13 +14,21 @@ import casadi as ca
 
 from blocks.block import Equations
 from blocks.errors import ModelError, near_miss
-from plant.elements import Body_Point, Body_Rigid, Constraint_Joint, Element, Model, Reference_Marker
+from plant.elements import (
+    Body_Point,
+    Body_Rigid,
+    Constraint_Joint,
+    Element,
+    Force_Penalty,
+    Model,
+    Reference_Marker,
+)
 from plant.elements.element import attributes_of
 from plant.elements.kinds import Number, NumberOrExpression
 from plant.forces import FORCES
 from plant.names import slug
 
-BEARERS: tuple[type[Element], ...] = (Body_Rigid, Body_Point, *FORCES)
+BEARERS: tuple[type[Element], ...] = (Body_Rigid, Body_Point, *FORCES, Force_Penalty)
 """Elements whose numbers are run-time parameters."""
 
 POSITION = ("pos_x", "pos_y", "pos_z")

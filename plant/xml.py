@@ -48,6 +48,10 @@ def _load(path: str | Path | IO[bytes] | IO[str] | bytes) -> tuple[bytes, str, s
     """Contents, the name messages use, and the path of the file where there is one."""
     if isinstance(path, bytes):
         return path, "<bytes>", None
+    if not isinstance(path, (str, Path)) and not hasattr(path, "read"):
+        raise ModelError(
+            f"{path!r} is no file.", value=path, hint="Give the path of an XML file: 'pendulum.xml'."
+        )
     if not isinstance(path, (str, Path)):
         data = path.read()
         name = str(getattr(path, "name", "<stream>"))
@@ -60,16 +64,18 @@ def _load(path: str | Path | IO[bytes] | IO[str] | bytes) -> tuple[bytes, str, s
     try:
         return Path(path).read_bytes(), Path(path).name, str(path)
     except OSError as error:
-        raise ModelError(f"{path}: {_why_unreadable(Path(path), error)}", path=str(path)) from None
+        raise ModelError(_why_unreadable(Path(path), error), path=str(path)) from None
 
 
 def _why_unreadable(path: Path, error: OSError) -> str:
     if not isinstance(error, FileNotFoundError):
-        return f"cannot be read: {error.strerror or error}. Give the path of a readable XML file."
+        return f"{path}: cannot be read: {error.strerror or error}. Give the path of a readable XML file."
     if not path.parent.is_dir():
-        return f"there is no such file, and no folder {path.parent}. Correct the path."
+        return f"there is no file '{path}', and no folder '{path.parent}'. Correct the path."
     decks = [entry.name for entry in path.parent.iterdir() if entry.suffix.lower() == ".xml"]
-    return f"there is no such file; XML files in that folder: {near_miss(path.name, decks)}"
+    if not decks:
+        return f"there is no file '{path}', and no XML file in its folder. Correct the path."
+    return f"there is no file '{path}'; {near_miss(path.name, decks)}"
 
 
 class _Reader:

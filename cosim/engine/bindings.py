@@ -8,20 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from cosim.engine.tableau import Tableau
+from cosim.engine.tableau import TABLEAUS, Tableau
 
 ABI = 1
 STAGES = 8
 
-OUTPUT, UPDATE, EXTERNAL = 0, 1, 2  # kinds of segments
-DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, EVENT, SIGNS = range(10)
+OUTPUT, UPDATE, EXTERNAL, SOLVE = range(4)  # kinds of segments
+DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, EVENT, SIGNS, NO_SIGN, LOST = range(12)
 IN_STEP, AT_STATE = -1, -2  # places of PL_NOT_FINITE that are no segments
 
 
 class Arguments(Structure):
     """pl_args."""
 
-    _fields_ = [("t", c_double), *[(n, c_void_p) for n in ("x", "h", "w", "p", "c", "v", "iv")]]
+    _fields_ = [
+        ("t", c_double),
+        *[(n, c_void_p) for n in ("x", "h", "w", "p", "c", "v", "iv", "find", "owner")],
+    ]
 
 
 class Row(Structure):
@@ -44,22 +47,20 @@ class Method(Structure):
     """pl_method."""
 
     _fields_ = [
-        ("stages", c_int32), ("order", c_int32), ("adaptive", c_int32), ("c", c_double * STAGES),
-        ("a", Row * STAGES), ("b", Row), ("error", Row), ("dense", Row),
+        *[(n, c_int32) for n in ("number", "stages", "order", "adaptive")], ("error", Row), ("dense", Row),
     ]  # fmt: skip
 
     @staticmethod
     def of(tableau: Tableau) -> Method:
-        """A tableau of tableau.py."""
-        m = Method(tableau.stages, tableau.order, tableau.adaptive)
-        for i in range(tableau.stages):
-            m.c[i], m.a[i] = tableau.c[i], Row.of(tableau.a[i])
-        m.b, m.error, m.dense = Row.of(tableau.b), Row.of(tableau.error), Row.of(tableau.dense)
-        return m
+        """A tableau of tableau.py; its number is its place there."""
+        number = list(TABLEAUS).index(tableau.name)
+        error, dense = Row.of(tableau.error), Row.of(tableau.dense)
+        return Method(number, tableau.stages, tableau.order, tableau.adaptive, error, dense)
 
 
 MODEL_FUNCTIONS = (
-    "prepare", "derivative", "step", "accepted", "crossings", "crossing_rates", "invariants", "segments",
+    "prepare", "derivative", "steps", "accepted", "crossings", "crossing_rates", "invariants",
+    "correction", "residual", "starting", "segments",
 )  # fmt: skip
 
 
@@ -75,14 +76,25 @@ class Model(Structure):
 
 
 TABLES = (
-    "first", "period", "time_place", "count_place", "fresh_place", "discrete_start", "discrete", "segment_kind",
-    "segment_rate", "segment_start", "segment_writes", "segment_size", "instant_time", "instant_list",
-    "instant_place", "accepted", "nominal", "direction", "rest", "draw_stream", "draw_rate", "draw_normal",
-    "draw_start", "draw_places",
+    "first", "period", "time_place", "count_place", "fresh_place", "discrete_start", "discrete",
+    "segment_kind", "segment_rate", "segment_start", "segment_writes", "segment_size", "instant_time",
+    "instant_list", "instant_place", "accepted", "nominal", "tolerance", "starting", "direction", "rest",
+    "draw_stream", "draw_rate", "draw_normal", "draw_start", "draw_places",
 )  # fmt: skip
 
 
-COUNTED = ("rates", "segments", "instants", "lists", "accepted", "invariants", "events", "draws")
+COUNTED = (
+    "rates",
+    "segments",
+    "instants",
+    "lists",
+    "accepted",
+    "invariants",
+    "events",
+    "draws",
+    "starting",
+    "unknowns",
+)
 
 
 class Tables(Structure):
@@ -100,7 +112,7 @@ class Settings(Structure):
 
     _fields_ = [
         ("method", Method),
-        *[(n, c_double) for n in ("step", "rtol", "atol", "max_step")],
+        *[(n, c_double) for n in ("step", "rtol", "atol", "max_step", "walk")],
         ("seed", c_uint64),
     ]
 
@@ -110,7 +122,7 @@ class State(Structure):
 
     _fields_ = [
         *[(n, c_double) for n in ("t", "step", "error")],
-        *[(n, c_void_p) for n in ("x", "h", "w", "p", "next", "signs", "ticks", "instants")],
+        *[(n, c_void_p) for n in ("x", "h", "w", "p", "next", "signs", "solution", "ticks", "instants")],
         ("started", c_int32),
     ]
 
@@ -141,7 +153,7 @@ class Counts(Structure):
     ]  # fmt: skip
 
 
-PRIVATE = ("x0", "x1", "raw1", "spare", "k", "trial", "f1", "y", "seen", "c", "scratch", "crossed")
+PRIVATE = ("x0", "x1", "raw1", "whole", "k", "trial", "f1", "y", "seen", "c", "scratch", "crossed", "newton")
 
 
 class Run(Structure):
@@ -150,12 +162,23 @@ class Run(Structure):
     _fields_ = [
         ("model", c_void_p), ("system", POINTER(Tables)), ("settings", POINTER(Settings)),
         ("context", POINTER(State)), ("log", POINTER(LogState)), ("counters", Counts),
-        ("budget", c_int64), ("cancel", c_int32), ("stopped", c_int32), ("index", c_int32), ("value", c_double),
-        ("last_good", c_double), ("out", POINTER(c_double)),
-        ("phase", c_int32), ("segment", c_int32), ("arrived", c_int32),
+        ("budget", c_int64), *[(n, c_int32) for n in ("cancel", "stopped", "index")],
+        *[(n, c_double) for n in ("value", "last_good", "lost_time")],
+        ("lost", c_int32), ("lost_segment", c_int32), ("out", POINTER(c_double)),
+        *[(n, c_int32) for n in ("phase", "segment", "arrived")],
         *[(n, c_double) for n in ("until", "stop", "begin", "h", "t0", "t1")],
-        ("n", c_int64), ("i", c_int64), ("end", c_double), ("met", c_int32), ("corrected", c_int32), ("end_known", c_int32),
+        ("n", c_int64), ("i", c_int64), ("end", c_double),
+        *[(n, c_int32) for n in ("met", "corrected", "end_known")],
         *[(n, c_void_p) for n in PRIVATE], ("due", c_void_p), ("iv", POINTER(c_longlong)), ("a", Arguments),
+    ]  # fmt: skip
+
+
+class Batch(Structure):
+    """pl_batch."""
+
+    _fields_ = [
+        ("until", c_double),
+        *[(n, c_void_p) for n in ("x", "h", "w", "p", "seed", "rows", "logged", "reason")],
     ]  # fmt: skip
 
 
@@ -179,6 +202,7 @@ def declare(library: Any) -> Any:
     library.pl_begin.restype, library.pl_begin.argtypes = None, [run, c_void_p]
     library.pl_advance.restype, library.pl_advance.argtypes = ctypes.c_int, [run, c_double]
     library.pl_reset.restype, library.pl_reset.argtypes = None, [run]
+    library.pl_many.restype, library.pl_many.argtypes = None, [run, POINTER(Batch), c_int64, c_int64]
     library.pl_next_stop.restype, library.pl_next_stop.argtypes = c_double, [run]
     library.pl_signals.restype, library.pl_signals.argtypes = None, [run, POINTER(Buffer), c_void_p]
     return library

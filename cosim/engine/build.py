@@ -22,7 +22,7 @@ from cosim.system import System
 from cosim.version import __version__
 
 RUNTIME = Path(__file__).parent / "runtime"
-GENERATORS = ("emit.py", "generate.py")  # they decide what the code of a system looks like
+GENERATORS = ("emit.py", "generate.py", "tableau.py")  # they decide what the code of a system looks like
 
 _lock = threading.Lock()
 
@@ -78,6 +78,7 @@ class Compiled:
             for t in system.held[name].times
         )
         kinds = {"output": bindings.OUTPUT, "update": bindings.UPDATE, "external": bindings.EXTERNAL}
+        kinds["solve"] = bindings.SOLVE
         states = system.states.values()
         grid = system.grid
         values: dict[str, list[Any]] = {
@@ -98,6 +99,8 @@ class Compiled:
             "instant_place": [place for _, _, place in instants],
             "accepted": list(system.accepted[1]),
             "nominal": [s.memory.nominal for s in states if s.memory for _ in range(s.size)],
+            "tolerance": list(system.tolerances),
+            "starting": list(system.starting[1]),
             "direction": [e.direction for e in system.events],
             "rest": [e.rest for e in system.events],
             "draw_stream": [stream(d.name) for d in system.draws],
@@ -112,7 +115,7 @@ class Compiled:
             "instant_time": np.float64,
             "nominal": np.float64,
         }
-        types["draw_stream"] = np.uint64
+        types |= {"draw_stream": np.uint64, "tolerance": np.float64}
         tables = bindings.Tables(
             grid,
             len(system.rates),
@@ -123,9 +126,11 @@ class Compiled:
             system.invariants.numel(),
             len(system.events),
             len(system.draws),
+            len(system.starting[1]),
+            system.residual.numel(),
         )
         for name in bindings.TABLES:
-            array = np.array(values[name], dtype=types.get(name, np.int32))
+            array: np.ndarray = np.array(values[name], dtype=types.get(name, np.int32))
             self._kept.append(array)
             setattr(tables, name, bindings.address(array))
         return tables

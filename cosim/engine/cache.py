@@ -17,6 +17,7 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,11 +159,9 @@ def _writable() -> Path:
                 hint="Free some space, or choose another folder in $PLANTLOOP_CACHE.",
             ) from error
         if not _temporary:
-            import warnings
-
             warnings.warn(
-                f"the cache folder {home} cannot be written ({error.strerror}); compiled code is kept for this "
-                "process only. Choose another folder in $PLANTLOOP_CACHE.",
+                f"the cache folder {home} cannot be written ({error.strerror}); compiled code is kept for "
+                "this process only. Choose another folder in $PLANTLOOP_CACHE.",
                 stacklevel=2,
             )
             _temporary.append(tempfile.TemporaryDirectory(prefix="plantloop-"))

@@ -12,7 +12,6 @@ from cosim.engine.engine import Engine, SolverSettings
 from cosim.engine.reference import ReferenceEngine
 from cosim.system import System
 
-AUTO_IS_NATIVE = False
 ENGINES = ("auto", "reference", "native")
 
 
@@ -32,7 +31,7 @@ def choose(asked: str, system: System, settings: SolverSettings, context: Contex
     """
     from cosim.engine.native import NativeEngine, obstacles
 
-    if asked == "reference" or (asked == "auto" and not AUTO_IS_NATIVE):
+    if asked == "reference":
         return ReferenceEngine(system, settings, context)
     found = obstacles(system, settings)
     if asked == "native":

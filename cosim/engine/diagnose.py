@@ -40,6 +40,8 @@ def explain(
         path, value = _first_state(system, arguments, values)
         what = f"derivative of '{path}'" if path else "value"
     because = f" First non-finite term: {term}." if term else ""
+    for call in system.calls:
+        because += f" Python function '{call.name()}' failed: {call.failure}." if call.failure else ""
     return SimulationError(
         f"non-finite {what} = {value:g} in block '{path.partition('.')[0]}' at t={t:.9g} s "
         f"(last finite t={last_good:.9g} s).{because}",

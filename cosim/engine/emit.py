@@ -65,6 +65,11 @@ class Operation:
     results: tuple[int, ...]
     callee: str = ""
 
+    @property
+    def cost(self) -> int:
+        """How much code it is: 1, for a call the numbers that go in and come out."""
+        return 1 + len(self.operands) + len(self.results) if self.callee else 1
+
 
 @dataclass
 class Piece:
@@ -114,6 +119,7 @@ class Graph:
         self.outputs: list[tuple[int, int]] = []  # (place in the output, value)
         self._count = 0
         self._known: dict[Input | Constant, int] = {}
+        self._same: dict[tuple[str, tuple[int, ...]], int] = {}  # operations that are done already
         self._read(function, scratch)
 
     def _read(self, function: ca.Function, scratch: Scratch) -> None:
@@ -156,14 +162,19 @@ class Graph:
         self, pattern: str, operands: list[int], into: list[int], register: dict[int, int], callee: str = ""
     ) -> None:
         operand = tuple(register[r] for r in operands)
-        if pattern.startswith("{0}") and "{1}" not in pattern and pattern == "{0}":
+        if pattern == "{0}":
             register[into[0]] = operand[0]
+            return
+        same = self._same.get((pattern, operand)) if pattern else None
+        if same is not None:
+            register[into[0]] = same
             return
         results = tuple(range(self._count, self._count + len(into)))
         self._count += len(into)
         for r, value in zip(into, results, strict=True):
             if r >= 0:
                 register[r] = value
+        self._same[pattern, operand] = results[0]
         self.operations.append(Operation(pattern, operand, results, callee))
 
 
@@ -208,6 +219,19 @@ def _parameters_only(graph: Graph) -> dict[int, bool]:
     return found
 
 
+def _cut(operations: list[Operation]) -> list[list[Operation]]:
+    """Pieces of about equal cost; at least one."""
+    cuts: list[list[Operation]] = [[]]
+    size = 0
+    for o in operations:
+        if size >= PIECE:
+            cuts.append([])
+            size = 0
+        cuts[-1].append(o)
+        size += o.cost
+    return cuts
+
+
 class _Printer:
     """Cuts a list of operations into pieces and prints them."""
 
@@ -217,7 +241,7 @@ class _Printer:
         self.made: dict[int, int] = {}  # value -> piece
 
     def print(self, operations: list[Operation], outputs: list[tuple[int, int]]) -> Emitted:
-        cuts = [operations[k : k + PIECE] for k in range(0, len(operations), PIECE)] or [[]]
+        cuts = _cut(operations)
         for k, part in enumerate(cuts):
             for o in part:
                 self.made.update(dict.fromkeys(o.results, k))
@@ -230,7 +254,7 @@ class _Printer:
         if not operations and not outputs:
             pieces = []
         self.scratch.doubles = max(self.scratch.doubles, room)
-        return Emitted(self.name, pieces, len(operations))
+        return Emitted(self.name, pieces, sum(o.cost for o in operations))
 
     def _cross(self, cuts: list[list[Operation]]) -> None:
         """Places in scratch for values read by later pieces, reused when nobody needs them any more."""

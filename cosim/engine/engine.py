@@ -50,6 +50,28 @@ class Logged:
     ticks: dict[str, Ticks]
     events: tuple[Event, ...] = ()
 
+    def before(self, t: float) -> Logged:
+        """What was logged up to and at time t [s]."""
+        n = int(np.searchsorted(self.time, t, side="right"))
+        ticks = {name: Ticks(s.time[(m := s.time <= t)], s.values[m]) for name, s in self.ticks.items()}
+        events = tuple(e for e in self.events if e.time <= t)
+        return Logged(self.time[:n], {k: v[:n] for k, v in self.signals.items()}, ticks, events)
+
+    def then(self, later: Logged) -> Logged:
+        """This log and one that goes on from it; of two rows at one restart the later one stays."""
+        n = int(np.searchsorted(self.time, later.time[0], side="left")) if len(later.time) else len(self.time)
+        return Logged(
+            np.concatenate([self.time[:n], later.time]),
+            {k: np.concatenate([v[:n], later.signals[k]]) for k, v in self.signals.items()},
+            {k: _joined(s, later.ticks[k]) for k, s in self.ticks.items()},
+            self.events + later.events,
+        )
+
+
+def _joined(first: Ticks, second: Ticks) -> Ticks:
+    times = np.concatenate([first.time, second.time])
+    return Ticks(times, np.concatenate([first.values, second.values]))
+
 
 class Engine(abc.ABC):
     """Runs one system with one context."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,16 @@ import casadi as ca
 
 from blocks.errors import PlantloopError
 from cosim.engine.bindings import ABI
-from cosim.engine.emit import Emitted, Piece, Scratch, emit
-from cosim.system import System
+from cosim.engine.emit import Emitted, Piece, Scratch, emit, number
+from cosim.engine.events import rate_along
+from cosim.engine.tableau import TABLEAUS, Tableau
+from cosim.system import Segment, System, pick
 
 SMALL = 3000  # operations; up to here a system is one file, so that the compiler can inline
 FILE = 6000  # operations per file beyond
-LARGE = 20000  # operations; beyond, -O1 (it loses nothing there)
+INLINE = 400  # operations of a derivative that is copied into every stage of a step
+FEW_STATES = 16  # up to here a step is written out state by state
+LARGE = 8000  # operations; beyond, -O1, which loses nothing there and compiles twice as fast
 
 
 @dataclass(frozen=True)
@@ -40,28 +45,43 @@ class Generated:
 def functions(system: System) -> dict[str, ca.Function]:
     """Every function the native engine calls, by the name it has in C."""
 
-    def stacked(*parts: ca.SX) -> list[ca.SX]:
-        return [ca.densify(ca.vertcat(ca.SX(0, 1), *parts))]
-
-    found = {"derivative": system.function("derivative", lambda: stacked(system.derivative))}
+    found = {"derivative": system.function("derivative", lambda: _stacked(system.derivative))}
     for k, segment in enumerate(system.schedule):
-        found[f"segment{k}"] = system.function(f"segment{k}", lambda s=segment: stacked(s.expression))  # type: ignore[misc]
+        found[f"segment{k}"] = system.function(f"native segment{k}", partial(_segment, system, segment))
     crossings = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in system.events])
-    along = ca.jtimes(crossings, system.x, system.derivative) + ca.jtimes(crossings, system.t, ca.SX(1))
     found["crossings"] = system.function("crossings", lambda: [crossings])
-    found["crossing_rates"] = system.function("crossing rates", lambda: [along])
-    found["accepted"] = system.function("accepted", lambda: stacked(system.accepted[0]))
-    if system.invariants.numel():
-        found["invariants"] = system.function("projection", lambda: stacked(*_invariants(system)))
+    found["crossing_rates"] = system.function("crossing rates", lambda: [rate_along(crossings, system)])
+    found["accepted"] = system.function("accepted", lambda: _stacked(system.accepted[0]))
+    unknowns = system.w[: system.residual.numel()]
+    jacobian = ca.jacobian(system.residual, unknowns)
+    found["residual"] = system.function(
+        "native residual", lambda: _stacked(system.residual, ca.vec(ca.densify(jacobian)))
+    )
+    found["starting"] = system.function("starting", lambda: _stacked(system.starting[0]))
+    found["invariants"] = system.function("invariants", lambda: _stacked(system.invariants))
+    found["correction"] = system.function("correction", lambda: _stacked(system.correction))
     found["signals"] = system.function(
-        "signals", lambda: stacked(*[s.expression for s in system.signals.values()])
+        "signals", lambda: _stacked(*[s.expression for s in system.signals.values()])
     )
     return found
 
 
-def _invariants(system: System) -> tuple[ca.SX, ca.SX]:
-    residual = system.invariants
-    return residual, ca.vec(ca.densify(ca.jacobian(residual, system.x)))
+def _stacked(*parts: ca.SX) -> list[ca.SX]:
+    """All results of a function as one dense column."""
+    return [ca.densify(ca.vertcat(ca.SX(0, 1), *parts))]
+
+
+def _segment(system: System, segment: Segment) -> list[ca.SX]:
+    """What a segment computes.
+
+    For a loop at a tick its mismatch, and the Jacobian in what it writes and in the unknowns of w.
+    """
+    if segment.kind != "solve":
+        return _stacked(segment.expression)
+    own = pick(system.h, segment.writes)
+    unknowns = ca.vertcat(own, system.w[: system.residual.numel()])
+    mismatch = ca.vertcat(segment.expression - own, system.residual)
+    return _stacked(mismatch, ca.vec(ca.densify(ca.jacobian(mismatch, unknowns))))
 
 
 def generate(system: System) -> Generated:
@@ -106,6 +126,16 @@ def _head(callees: Iterable[str]) -> str:
     return f'#include "functions.h"\n\n{declared}\n'
 
 
+FIND = """/* The derivative with the algebraic unknowns brought up to date. */
+static void derivative_found(const pl_args *a, double *restrict out)
+{
+    a->find(a->owner, a);
+    derivative(a, out);
+}
+#define derivative derivative_found
+"""
+
+
 def _groups(pieces: list[Piece]) -> list[list[Piece]]:
     """Pieces file by file, of about equal length."""
     groups: list[list[Piece]] = []
@@ -129,28 +159,29 @@ def _main(
     outside: list[Piece],
 ) -> str:
     """Functions that call their pieces, the integration step, and the table of all of it."""
-    lines = [f"static {piece.text}" for piece in inside]
+    inlined = emitted["derivative"].operations <= INLINE
+    copied = emitted["derivative"].pieces if inlined else []
+    lines = [f"{'PL_INLINE' if piece in copied else 'static'} {piece.text}" for piece in inside]
     lines += [f"void {piece.name}(const pl_args *a, double *restrict out);" for piece in outside]
     called = {name: e.pieces for name, e in emitted.items() if name != "signals"}
     called["prepare"] = [piece for e in prepares for piece in e.pieces]
-    lines += [_whole(name, parts) for name, parts in called.items()]
+    lines += [_whole(name, parts, name == "derivative" and inlined) for name, parts in called.items()]
+    if system.residual.numel():
+        lines.append(FIND)
     segments = [f"segment{k}" for k in range(len(system.schedule))]
     signals = [piece.name for piece in emitted["signals"].pieces]
-    invariants = "invariants" if "invariants" in emitted else "0"
     lines.append(_table("segments", segments))
     lines.append(_table("signals", signals))
     sizes = [len(system.x0), len(system.h0), len(system.w0), len(system.p0), scratch.constants]
     sizes.append(sum(s.size for s in system.signals.values()))
     lines.append(
-        f"#define PL_NX {len(system.x0)}\n"
-        '#include "kernel.h"\n\n'
-        "static void step(pl_args *a, const pl_method *m, double t, double h, const double *x, double *k,\n"
-        "                 int start, double *trial, double *x1)\n"
-        "{\n    pl_step_of(derivative, a, m, t, h, x, k, start, trial, x1);\n}\n\n"
+        f"enum {{ NX = {len(system.x0)}, NV = {scratch.doubles} }};\n\n"
+        + "".join(_step(method, len(system.x0)) for method in TABLEAUS.values())
+        + f"static const pl_step steps[] = {{{', '.join(f'step_{name}' for name in TABLEAUS)}}};\n\n"
         "static const pl_model model = {\n"
-        f"    {ABI}, {', '.join(map(str, sizes))}, {scratch.doubles}, {scratch.integers},\n"
-        f"    prepare, derivative, step, accepted, crossings, crossing_rates, {invariants},\n"
-        f"    segments, {len(segments)},\n"
+        f"    {ABI}, {', '.join(map(str, sizes))}, NV + NX, {scratch.integers},\n"
+        f"    prepare, derivative, steps, accepted, crossings, crossing_rates,\n"
+        f"    invariants, correction, residual, starting, segments, {len(segments)},\n"
         f"    signals, {len(signals)},\n"
         "};\n\n"
         "PL_EXPORT const pl_model *pl_get_model(void);\n"
@@ -159,14 +190,55 @@ def _main(
     return "\n".join(lines)
 
 
-def _whole(name: str, pieces: list[Piece]) -> str:
+def _whole(name: str, pieces: list[Piece], inlined: bool) -> str:
+    kind = "PL_INLINE" if inlined else "static"
     body = "".join(f"    {piece.name}(a, out);\n" for piece in pieces)
-    return f"static void {name}(const pl_args *a, double *out)\n{{\n    (void)a, (void)out;\n{body}}}\n"
+    return (
+        f"{kind} void {name}(const pl_args *a, double *restrict out)\n{{\n    (void)a, (void)out;\n{body}}}\n"
+    )
 
 
 def _table(name: str, entries: list[str]) -> str:
     inside = ",\n    ".join([*entries, "0"])
     return f"static const pl_function {name}_table[] = {{\n    {inside},\n}};\n#define {name} {name}_table\n"
+
+
+def _finite(nx: int) -> str:
+    """Return whether x1 is finite; zero times anything else is nan."""
+    if nx <= FEW_STATES:
+        terms = [f"x1[{e}] * 0.0" for e in range(nx)] or ["0.0"]
+        while len(terms) > 1:  # pairs, so that no sum waits for another
+            terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
+        return f"    return {terms[0]} == 0.0;\n"
+    loop = "for (int e = 0; e < NX; e++) zero += x1[e] * 0.0;"
+    return f"    double zero = 0.0;\n    {loop}\n    return zero == 0.0;\n"
+
+
+def _step(method: Tableau, nx: int) -> str:
+    """One step of a Runge-Kutta method: the sums of its tableau from left to right, without the zeros.
+
+    For few states everything is written out, so that the compiler can keep the numbers in registers.
+    """
+
+    def moved(target: str, weights: tuple[float, ...]) -> str:
+        terms = [f"{number(w)} * k[{j} * NX + e]" for j, w in enumerate(weights) if w != 0.0]
+        line = f"{target}[e] = x[e] + h * ({' + '.join(terms) if terms else '0.0'});\n"
+        if nx > FEW_STATES:
+            return f"    for (int e = 0; e < NX; e++) {line}"
+        return "".join(
+            "    " + line.replace("NX + e]", f"NX + {e}]").replace("[e]", f"[{e}]") for e in range(nx)
+        )
+
+    stages = ""
+    for i in range(1 if method.adaptive else 0, method.stages):
+        stages += moved("trial", method.a[i])
+        stages += f"    s.t = t + {number(method.c[i])} * h;\n    derivative(&s, k + {i} * NX);\n"
+    room = "    double trial[NX + 1];\n" if nx <= FEW_STATES else "    double *restrict trial = a->v + NV;\n"
+    body = f"    pl_args s = *a;\n{room}    s.x = trial;\n{stages}{moved('x1', method.b)}{_finite(nx)}"
+    return (
+        f"static int step_{method.name}(const pl_args *a, double t, double h, const double *restrict x,\n"
+        f"    double *restrict k, double *restrict x1)\n{{\n{body}}}\n\n"
+    )
 
 
 def _callee(name: str, function: ca.Function) -> Source:

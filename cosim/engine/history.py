@@ -7,7 +7,20 @@ import bisect
 import numpy as np
 
 NODES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # within a step
+CHECKS = (0.1, 0.6)  # where a quartic through the nodes is compared with what it stands for
 _WEIGHTS = np.array([1.0, -4.0, 6.0, -4.0, 1.0])  # barycentric, of equidistant nodes
+
+
+def interpolate(values: np.ndarray, s: float) -> np.ndarray:
+    """The quartic through values (5, k) at `NODES`, at s; barycentric."""
+    distance = s - NODES
+    exact = np.flatnonzero(distance == 0.0)
+    if len(exact):
+        value: np.ndarray = values[exact[0]]
+        return value
+    weights = _WEIGHTS / distance
+    interpolated: np.ndarray = weights @ values / weights.sum()
+    return interpolated
 
 
 class History:
@@ -19,28 +32,27 @@ class History:
         self.ends: list[float] = []
         self.values: list[np.ndarray] = []  # (5, k)
 
-    def add(self, t0: float, t1: float, values: np.ndarray) -> float:
-        """Append a step; returns by how much the signal jumped at t0."""
-        before = self.values[-1][-1] if self.values else self.initial
+    @property
+    def newest(self) -> np.ndarray:
+        """Value at the end of the newest step; `initial` before all steps."""
+        return self.values[-1][-1] if self.values else self.initial
+
+    def add(self, t0: float, t1: float, values: np.ndarray) -> None:
+        """Append a step."""
         self.starts.append(t0)
         self.ends.append(t1)
         self.values.append(values)
-        return float(np.abs(values[0] - before).max(initial=0.0))
 
-    def at(self, t: float) -> np.ndarray:
-        """Value at time t [s], right-continuous; `initial` before the first step."""
-        k = bisect.bisect_right(self.starts, t) - 1
+    def at(self, t: float, left: bool = False) -> np.ndarray:
+        """Value at time t [s], right-continuous or, where it jumps, from the left; first of all `initial`.
+
+        A time within rounding of the start of a step counts as that start: delayed jumps are met there.
+        """
+        near = 1e-12 * max(1.0, abs(t))
+        k = bisect.bisect_right(self.starts, t - near if left else t + near) - 1
         if k < 0:
             return self.initial
-        s = (t - self.starts[k]) / (self.ends[k] - self.starts[k])
-        values = self.values[k]
-        distance = s - NODES
-        exact = np.flatnonzero(distance == 0.0)
-        if len(exact):
-            return values[exact[0]]
-        weights = _WEIGHTS / distance
-        interpolated: np.ndarray = weights @ values / weights.sum()
-        return interpolated
+        return interpolate(self.values[k], (t - self.starts[k]) / (self.ends[k] - self.starts[k]))
 
     def forget(self, before: float) -> None:
         """Drop steps that end before a time [s]."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from blocks.errors import PlantloopError
+from blocks.errors import BlockError, PlantloopError, near_miss
 from blocks.rate import Rate, rational
 from cosim.engine.engine import Logged
 from cosim.engine.steppers import Step
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from cosim.engine.bound import Bound
     from cosim.engine.machine import Machine
 
+DEFAULT_INTERVALS = 1000
 SNAP = 1e-12  # relative; a log time this close to a stop is that stop (0.15000000000000002 is 0.15)
 
 
 def log_times(
     start: float, until: float, log_every: Rate | str | None, log_at: Sequence[float] | None
 ) -> np.ndarray | None:
-    """Instants [s] to log, None for every step.
+    """Instants [s] to log, None for every step; without a wish a thousand equal intervals.
 
     Raises
     ------
@@ -36,23 +37,52 @@ def log_times(
     if log_at is not None and log_every is not None:
         raise PlantloopError("log_every and log_at exclude each other; give one of them.")
     if log_at is not None:
-        times = np.asarray(log_at, dtype=float).ravel()
-        if not np.isfinite(times).all() or (np.diff(times) < 0).any():
-            raise PlantloopError("log_at must be finite and not decreasing.", value=log_at)
-        if len(times) and (times[0] < start - SNAP or times[-1] > until * (1 + SNAP)):
-            raise PlantloopError(
-                f"log_at goes from {times[0]:g} to {times[-1]:g} s, outside the run from {start:g} to "
-                f"{until:g} s."
-            )
-        return times
-    if log_every is None or log_every == "step":
+        return given_times(log_at, start, until, "log_at")
+    if log_every is None:
+        whole = Fraction(until)
+        return np.array([float(whole * k / DEFAULT_INTERVALS) for k in range(DEFAULT_INTERVALS + 1)])
+    if log_every == "step":
         return None
-    every = rational(log_every, "log_every")
+    try:
+        every = rational(log_every, "log_every")
+    except BlockError as error:
+        if not isinstance(log_every, str):
+            raise
+        raise PlantloopError(
+            f"log_every is '{log_every}', expected seconds or 'step'.",
+            value=log_every,
+            hint=near_miss(log_every, ["step"]).capitalize() if log_every[:4] == "step" else error.hint,
+        ) from None
     if every <= 0:
         raise PlantloopError(f"log_every is {log_every} s, expected a positive interval.", value=log_every)
     first = -(-Fraction(start) // every) if start else 0
     last = int(Fraction(until).limit_denominator(10**12) / every + Fraction(1, 10**9))
+    if max(last * every.numerator, every.denominator) < 2**53:  # exact integers, rounded once
+        return np.arange(int(first), last + 1) * every.numerator / every.denominator
     return np.array([float(k * every) for k in range(int(first), last + 1)])
+
+
+def given_times(
+    times: object, start: float, until: float = np.inf, what: str = "instants to log"
+) -> np.ndarray:
+    """Instants a user listed, checked.
+
+    Raises
+    ------
+    PlantloopError     no row of numbers, not finite, decreasing, or outside [start, until]
+    """
+    try:
+        found = np.array(times, dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros((0, 0))
+    if found.ndim != 1:
+        raise PlantloopError(f"{what}: got {times!r}, expected a list of times [s].", value=times)
+    if not np.isfinite(found).all() or (np.diff(found) < 0).any():
+        raise PlantloopError(f"{what} must be finite and not decreasing.", value=times)
+    if len(found) and (found[0] < start - SNAP or found[-1] > until * (1 + SNAP)):
+        run = f"from {start:g} to {until:g} s" if np.isfinite(until) else f"that stands at {start:g} s"
+        raise PlantloopError(f"{what} goes from {found[0]:g} to {found[-1]:g} s, outside the run {run}.")
+    return found
 
 
 @dataclass
@@ -97,7 +127,8 @@ class Log:
         edge = step.t1 - SNAP * max(1.0, abs(step.t1))
         while self._position < len(self.times) and self.times[self._position] < edge:
             t = float(self.times[self._position])
-            self.machine.put(max(t, step.t0), step.inside(max(t, step.t0)))
+            inside = max(t, step.t0)
+            self.machine.put(inside, self.machine.on_invariants(inside, step.inside(inside)))
             self.machine.fresh()
             self._add(t)
 

@@ -50,6 +50,7 @@ class Machine:
             (s, Bound(system.function(f"segment{k}", lambda s=s: [s.expression]), self.outer))  # type: ignore[misc]
             for k, s in enumerate(system.schedule)
         ]
+        self._branches = any(s.rate < 0 for s in system.schedule)
         self._accepted = self.bind("accepted", lambda: [system.accepted[0]])
         self._accepted_places = system.accepted[1]
         self._projection = self._bind_projection() if system.invariants.numel() else None
@@ -67,6 +68,8 @@ class Machine:
         self.unknowns = Unknowns(self, inner, self.outer)
         self._substreams = {d.name: stream(d.name) for d in system.draws}
         self.events = Events(self)
+        moving = ca.which_depends(system.accepted[0], ca.vertcat(system.t, system.w), 1, False)
+        self._watched = bool(self.events.in_time or self.unknowns.delays or np.any(moving))
         self.memory = AdaptiveMemory(c.step, c.error)
         self.stepper: Stepper = solver(settings.solver).make(self)
         self.stepper.explain = self._explain
@@ -85,9 +88,10 @@ class Machine:
         empty = np.zeros(0, dtype=int)
         return [np.concatenate([empty, *places[k]]) for k in range(len(self.system.rates))]
 
-    def _bind_projection(self) -> Bound:
+    def _bind_projection(self) -> tuple[Bound, Bound]:
         s = self.system
-        return self.bind("invariants", lambda: [s.invariants, ca.densify(ca.jacobian(s.invariants, s.x))])
+        invariants = self.bind("invariants", lambda: [s.invariants])
+        return invariants, self.bind("correction", lambda: [s.correction])
 
     # --- evaluation ------------------------------------------------------------------------------
     def derivative(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -140,7 +144,7 @@ class Machine:
         self._pass_instants(t)
         self.fresh()
         due = [k for k, n in enumerate(self._tick_positions()) if n / self._grid <= t]
-        if due:
+        if due or self._branches:
             self.tick(t, due)
         return due
 
@@ -165,7 +169,7 @@ class Machine:
         self._draw(due)
         hits = set(due)
         for k, (segment, function) in enumerate(self._segments):  # 3. output phase, then 4. update phase
-            if segment.rate in hits:
+            if segment.rate in hits or segment.rate < 0:
                 self.fresh()
                 if segment.kind == "solve":
                     self.unknowns.solve_tick(k, segment, t)
@@ -197,7 +201,8 @@ class Machine:
         assert segment.external is not None  # checked by the caller
         path = segment.path
         try:
-            value = np.ravel(np.asarray(segment.external.function(t, argument), dtype=float))
+            given = segment.external.function(t, argument)
+            value = np.zeros(0) if given is None else np.ravel(np.asarray(given, dtype=float))
         except PlantloopError:
             raise
         except Exception as error:  # a user's function may raise anything
@@ -208,7 +213,8 @@ class Machine:
             ) from error
         if value.size != len(segment.writes):
             raise SimulationError(
-                f"the function of block '{path}' returned {value.size} values at t={t:.9g} s, expected "
+                f"the function of block '{path}' returned "
+                f"{'None' if given is None else f'{value.size} values'} at t={t:.9g} s, expected "
                 f"{len(segment.writes)}.",
                 path=path,
                 time=t,
@@ -224,11 +230,17 @@ class Machine:
         -------
         event : int or None     the crossing that was met; the context stands just behind it
         """
+        self.unknowns.end = stop
+        try:
+            return self._integrate(stop, listener)
+        finally:
+            self.unknowns.end = math.inf
+
+    def _integrate(self, stop: float, listener: Callable[[Step], Any]) -> int | None:
         c = self.context
-        if not len(c.x):
-            step = Step(c.t, stop, c.x, c.x, lambda _: c.x)
-            return self._accept(step, listener)
         self.stepper.limit = self.unknowns.longest_step()
+        if not len(c.x):
+            return self._walk(stop, listener)
         self.memory.step, self.memory.error = c.step, c.error
         for step in self.stepper.integrate(c.t, c.x.copy(), stop):
             if self._projection is not None:
@@ -238,6 +250,20 @@ class Machine:
             if met is not None:
                 return met
             self.stepper.limit = self.unknowns.longest_step()
+        return None
+
+    def _walk(self, stop: float, listener: Callable[[Step], Any]) -> int | None:
+        """Without continuous states: one step, or pieces where something must be watched on the way."""
+        c, begin, s = self.context, self.context.t, self.settings
+        longest = math.inf
+        if self._watched:
+            longest = min(self.stepper.limit, s.max_step if math.isfinite(s.max_step) else s.step)
+        n = max(1, math.ceil((stop - begin) / longest - 1e-9))
+        for k in range(n):
+            t1 = stop if k == n - 1 else begin + (k + 1) * (stop - begin) / n
+            met = self._accept(Step(c.t, t1, c.x, c.x, lambda _: c.x), listener)
+            if met is not None:
+                return met
         return None
 
     def _accept(self, step: Step, listener: Callable[[Step], Any]) -> int | None:
@@ -264,13 +290,17 @@ class Machine:
             self.context.h[self._accepted_places] = value
 
     def begin(self) -> None:
-        """Before the first instant: modes that depend on where the run starts."""
+        """Before the first instant: invariants hold; modes that depend on where the run starts."""
         expression, places = self.system.starting
+        self.context.x[:] = self.on_invariants(self.context.t, self.context.x.copy())
         if len(places):
             start = self.bind("starting", lambda: [expression])
-            for _ in range(2):  # one may depend on another
+            for _ in range(len(places) + 1):  # one may depend on another
                 self.fresh()
+                before = self.context.h[places]
                 self.context.h[places] = start()
+                if np.array_equal(before, self.context.h[places]):
+                    break
 
     def after_event(self) -> None:
         """Resets were applied: holds and step size control start anew, invariants and loops hold again."""
@@ -288,18 +318,29 @@ class Machine:
         self._refresh_accepted()
 
     def _project(self, step: Step) -> None:
-        """Move the end of a step onto the invariants: least change, Gauss-Newton, at most five rounds."""
-        projection = self._projection
-        assert projection is not None  # checked by the caller
-        for _ in range(5):
-            self.put(step.t1, step.x1)
-            residual = projection()
-            if np.abs(residual).max() <= 1e-14:
-                return
-            jacobian = projection.outputs[1].reshape(len(step.x1), len(residual)).T
-            correction = np.linalg.lstsq(jacobian, residual, rcond=None)[0]
-            step.x1 = step.x1 - correction
+        """Move the end of a step onto the invariants."""
+        found = self.on_invariants(step.t1, step.x1)
+        if found is not step.x1:
+            step.x1 = found
             step.corrected = True
+
+    def on_invariants(self, t: float, x: np.ndarray) -> np.ndarray:
+        """States at which the invariants hold: x itself where they do to a tenth of their tolerance.
+
+        Corrections are repeated until they do, at most eight times.
+        """
+        if self._projection is None:
+            return x
+        invariants, correction = self._projection
+        before = math.inf
+        for _ in range(8):
+            self.put(t, x)
+            worst = float((np.abs(invariants()) / self.system.tolerances).max())
+            if not worst > 0.1 or worst >= before:  # held, not finite, or as well as rounding allows
+                break
+            before = worst if worst < 1.0 else math.inf
+            x = x + correction()
+        return x
 
     def _explain(self, t: float, x: np.ndarray) -> SimulationError:
         self.put(t, x)

@@ -1,7 +1,7 @@
 """The native engine: the system as compiled C, driven by the runtime in C.
 
-Python gives the runtime the context's arrays and buffers for the log, and is called back only when a buffer is
-full, an opaque block has its tick, something went wrong, or a slice of time is over (so that Ctrl-C works).
+Python gives the runtime the context's arrays and buffers for the log. It is called back only when a buffer is
+full, an opaque block has its tick, an event fires, something went wrong, or a slice of time is over (Ctrl-C).
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import ctypes
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 
+import casadi as ca
 import numpy as np
 
+from blocks.errors import SimulationError
 from cosim.context import Context
 from cosim.engine import bindings as b
 from cosim.engine.build import Compiled, compiled
@@ -25,13 +28,17 @@ from cosim.system import Segment, System
 
 SLICE = 0.05  # s of wall time between two looks at Ctrl-C
 FIRST_BUDGET = 2000  # steps of the first slice
+SAMPLES = 32 * 2**20  # bytes; samples at ticks of one rate, which grow with the run and not with the log
 ROWS = 4 * 2**20  # bytes; buffers grow up to this, then are stored and used again
 
 
 class Rows:
     """Rows the runtime writes: a buffer it fills and what was taken out of it before."""
 
-    def __init__(self, code: Compiled, names: Sequence[str], buffer: b.Buffer) -> None:
+    def __init__(
+        self, code: Compiled, names: Sequence[str], buffer: b.Buffer, most: float = math.inf
+    ) -> None:
+        self._names, self._left = names, most  # bytes it may still take
         places = [code.places[n] for n in names]
         self._places = np.concatenate([np.zeros(0, np.int32), *places])
         self._pieces = code.pieces(self._places)
@@ -44,7 +51,7 @@ class Rows:
     def reserve(self, rows: int) -> None:
         """Have room for at least some of so many more rows."""
         free = self.buffer.capacity - self.buffer.count
-        if free >= rows:
+        if free >= rows or self._left <= 0:
             return
         width = self._rows.shape[1]
         most = max(16, ROWS // (8 * width))
@@ -57,11 +64,21 @@ class Rows:
     def _take(self) -> None:
         if self.buffer.count:
             self._taken.append(self._rows[: self.buffer.count].copy())
+            self._left -= self._taken[-1].nbytes
         self.buffer.count = 0
 
     def renew(self) -> None:
-        """Empty a full buffer, and let it grow."""
+        """Empty a full buffer, and let it grow; close it when it has taken all it may."""
         self._take()
+        if self._left <= 0:
+            self.buffer.width = self.buffer.capacity = 0
+            warnings.warn(
+                f"samples of {', '.join(self._names)} at their ticks fill {SAMPLES >> 20} MB at "
+                f"t={self._taken[-1][-1, 0]:.6g} s; later ones are not kept. The log goes on; "
+                "choose signals= to keep fewer.",
+                stacklevel=6,
+            )
+            return
         width = self._rows.shape[1]
         more = min(2 * len(self._rows), max(16, ROWS // (8 * width)))
         if more > len(self._rows):
@@ -88,9 +105,10 @@ class NativeEngine(Engine):
         self._limited = np.zeros(max(1, len(system.x0)), dtype=np.int64)
         method = b.Method.of(tableau(settings.solver))
         self._settings = b.Settings(method, settings.step, settings.rtol, settings.atol, settings.max_step)
+        self._settings.walk = self._longest_walk()
         self._settings.seed = settings.seed & (2**64 - 1)
         self._state = b.State()
-        for name in ("x", "h", "w", "p", "next", "signs"):
+        for name in ("x", "h", "w", "p", "next", "signs", "solution"):
             setattr(self._state, name, b.address(getattr(context, name)))
         self._state.ticks, self._state.instants = b.address(self._ticks), b.address(self._instants)
         self._log = b.LogState()
@@ -110,14 +128,21 @@ class NativeEngine(Engine):
         self._happened: list[Event] = []
         self.start_log([], np.zeros(0))
 
+    def _longest_walk(self) -> float:
+        """How far a system without continuous states may go [s] with nobody looking at its crossings."""
+        s = self.system
+        if len(s.x0) or not s.events:
+            return math.inf
+        crossings = ca.vertcat(*[e.crossing for e in s.events])
+        if not any(ca.which_depends(crossings, s.t, 1, False)):
+            return math.inf
+        return self.settings.max_step if math.isfinite(self.settings.max_step) else self.settings.step
+
     # --- running ---------------------------------------------------------------------------------
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`; `progress` is told after every slice of wall time."""
         self._reserve(until)
         run, runtime = self._run, self._code.runtime
-        if not self.context.started and len(self.system.starting[1]):
-            self._enter()
-            self._in_python().begin()
         self._enter()
         try:
             while True:
@@ -176,10 +201,23 @@ class NativeEngine(Engine):
             return stepper.non_finite(
                 method, run.t0, self._private(run.x0)[0], run.h, [*k], self._private(run.x1)[0]
             )
+        if reason == b.LOST:
+            return self._lost(machine)
+        if reason == b.NO_SIGN:
+            return machine.non_finite(t, self.system.events[run.index].name)
         if run.index >= 0:
             segment = self.system.schedule[run.index]
             machine.take(segment, self._returned(segment), t)
         return machine.non_finite(t)
+
+    def _lost(self, machine: Machine) -> SimulationError:
+        """A loop without a solution: found again in Python, which explains it."""
+        run, t = self._run, self._run.lost_time
+        machine.put(t, self._private(run.whole)[0])
+        machine.fresh()
+        if run.lost_segment >= 0:
+            machine.unknowns.solve_tick(run.lost_segment, self.system.schedule[run.lost_segment], t)
+        return SimulationError(f"an algebraic loop has no solution found at t={t:.9g} s.", time=t)
 
     def _private(self, where: int, rows: int = 1) -> np.ndarray:
         """Rows of the runtime's own numbers, as long as the states."""
@@ -218,6 +256,22 @@ class NativeEngine(Engine):
         self.counters.evaluations = counted.evaluations
         self.counters.limited_by = {int(k): int(self._limited[k]) for k in np.flatnonzero(self._limited)}
 
+    @property
+    def runs_alone(self) -> bool:
+        """Does a run never need Python, unless it fails?"""
+        s = self.system
+        return not (s.events or any(g.external for g in s.schedule))
+
+    def run_batch(self, batch: b.Batch, first: int, count: int) -> None:
+        """Runs of a batch, one after the other; what the context held is lost."""
+        for buffer in self._buffers:
+            buffer.width = 0  # samples at ticks are not kept
+        self._code.runtime.pl_many(self._run, batch, first, count)
+
+    def cancel(self) -> None:
+        """Stop a run that is under way in another thread."""
+        self._run.cancel = 1
+
     def next_stop(self) -> float:
         """See `Engine.next_stop`."""
         self._enter()
@@ -241,7 +295,7 @@ class NativeEngine(Engine):
             chosen = [s.name for s in signals if s.ticks == rate]
             self._buffers[k] = b.Buffer()
             self._sampled.append(chosen)
-            self._samples.append(Rows(self._code, chosen, self._buffers[k]))
+            self._samples.append(Rows(self._code, chosen, self._buffers[k], SAMPLES))
 
     def _reserve(self, until: float) -> None:
         """Room for the rows to come, as far as their number is known."""
@@ -281,11 +335,9 @@ class NativeEngine(Engine):
 
 def obstacles(system: System, settings: SolverSettings) -> list[str]:
     """What this engine cannot run yet, in words."""
-    found = []
-    if len(system.w0):
-        found.append("it has algebraic loops or delays")
-    if system.invariants.numel():
-        found.append("it has invariants")
+    found = [f"block '{path}' is a Python function" for path in system.opaque]
+    found += [f"'{d.name}' is a delay" for d in system.delays]
+    found += [f"block '{path}' calls Python in its continuous equations" for path in system.opaque]
     if settings.solver not in TABLEAUS:
         found.append(f"solver '{settings.solver}' runs in Python")
     return found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from blocks.errors import SimulationError
+from cosim.engine.dense import solve
 
 ROUNDS = 50
 TOLERANCE = 1e-12  # relative to the size of the unknowns
@@ -41,7 +42,7 @@ def newton(
         if not np.isfinite(jacobian).all() or not np.isfinite(value).all():
             break
         try:
-            step = np.linalg.solve(jacobian, value)
+            step = solve(jacobian, value)
         except np.linalg.LinAlgError:
             break
         start = target[places].copy()

@@ -26,11 +26,11 @@ class ReferenceEngine(Engine):
 
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`."""
-        self._start()
-        while self.context.t < until and not self.context.stopped:
-            self._to(min(until, self.machine.next_stop()))
-            if progress is not None:
-                progress(self.context.t)
+        with np.errstate(all="ignore"):  # trial steps may leave the numbers; what counts is checked
+            self._start()
+            while self.context.t < until and not self.context.stopped:
+                self.machine.unknowns.foresee()
+                self._to(min(until, self.machine.next_stop()), progress)
 
     def _start(self) -> None:
         c = self.context
@@ -39,11 +39,13 @@ class ReferenceEngine(Engine):
             self.machine.begin()
             self._instant(c.t)
 
-    def _to(self, stop: float) -> None:
+    def _to(self, stop: float, progress: Callable[[float], None] | None) -> None:
         """One stretch without jumps, then everything that happens at its end."""
         machine = self.machine
 
         def accepted(step: Step) -> None:
+            if progress is not None:
+                progress(step.t1)
             self._log.step(step)
             if step.t1 < stop:
                 machine.put(step.t1, step.x1)

@@ -86,6 +86,7 @@ class RosenbrockStepper(Stepper):
         super().__init__(f, counters)
         self.linearise, self.rtol, self.atol, self.max_step = linearise, rtol, atol, max_step
         self.memory, self.state_name = memory, state_name
+        self._bad: tuple[float, np.ndarray] | None = None  # (t, x) where the derivative was not finite
 
     def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
         """See `Stepper.integrate`."""
@@ -95,6 +96,8 @@ class RosenbrockStepper(Stepper):
             jacobian, slope = self.linearise(t, x)
             f0 = self.f(t, x)
             self.counters.evaluations += 1
+            if not np.isfinite(f0).all():
+                raise self.explain(t, x)
             while True:
                 wanted = min(self.memory.step, self.max_step, self.limit)
                 left = stop - t
@@ -103,7 +106,7 @@ class RosenbrockStepper(Stepper):
                 x1, k, error, worst = self._try(t, x, h, f0, jacobian, slope)
                 if error <= 1.0:
                     break
-                self._reject(t, h, error, worst)
+                self._reject(t, x, h, error, worst)
             self._accept(h, wanted, error, worst)
             step = Step(t, stop if lands else t + h, x, x1, self._inside(t, h, x, x1, k))
             yield step
@@ -113,6 +116,7 @@ class RosenbrockStepper(Stepper):
         self, t: float, x: np.ndarray, h: float, f0: np.ndarray, jacobian: Any, slope: np.ndarray
     ) -> tuple[np.ndarray, list[np.ndarray], float, int]:
         """End of a step, its stages, scaled error and the state with the largest share."""
+        self._bad = None
         solve = self._factor(jacobian, 1.0 / (RODAS.gamma * h))
         if solve is None:
             return x, [], math.inf, 0
@@ -123,6 +127,9 @@ class RosenbrockStepper(Stepper):
             else:
                 trial = x + sum(w * kj for w, kj in zip(RODAS.a[i], k, strict=True))
                 right = self.f(t + RODAS.alpha[i] * h, trial)
+                if not np.isfinite(right).all():
+                    self._bad = (t + RODAS.alpha[i] * h, trial)
+                    return x, [], math.inf, int(np.argmax(np.abs(trial - x) / (np.abs(x) + self.atol)))
                 right = right + sum((w / h) * kj for w, kj in zip(RODAS.c[i], k, strict=True))
                 self.counters.evaluations += 1
             k.append(solve(right + (h * RODAS.d[i]) * slope))
@@ -155,11 +162,14 @@ class RosenbrockStepper(Stepper):
         proposed = h / max(1 / self.GROW, min(1 / self.SHRINK, error**0.25 / self.SAFETY))
         self.memory.step = max(proposed, wanted) if h < wanted else proposed
 
-    def _reject(self, t: float, h: float, error: float, worst: int) -> None:
+    def _reject(self, t: float, x: np.ndarray, h: float, error: float, worst: int) -> None:
         self.counters.rejected += 1
         finite = math.isfinite(error)
         self.memory.step = h / min(1 / self.SHRINK, error**0.25 / self.SAFETY) if finite else h * 0.1
         if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
+            near = self._bad and np.all(np.abs(self._bad[1] - x) <= 1e-3 * (np.abs(x) + self.atol))
+            if self._bad and near:  # not a state that runs away
+                raise self.explain(*self._bad)
             cause = "its error stays above the tolerance" if finite else "the equations are not finite"
             raise SimulationError(
                 f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: {cause}; "

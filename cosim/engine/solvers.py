@@ -13,6 +13,8 @@ from blocks.errors import PlantloopError, near_miss
 from cosim.engine.steppers import AdaptiveStepper, FixedStepper, Stepper
 from cosim.engine.tableau import TABLEAUS, Tableau
 
+SCIPY = ("Radau", "BDF", "LSODA", "RK45", "RK23", "DOP853")
+
 if TYPE_CHECKING:
     from cosim.engine.machine import Machine
 
@@ -52,6 +54,22 @@ def _rodas(machine: Machine) -> Stepper:
     )
 
 
+def _scipy(machine: Machine, name: str) -> Stepper:
+    from cosim.engine.scipy_stepper import ScipyStepper
+
+    s, atol = machine.settings, absolute_tolerances(machine)
+    return ScipyStepper(
+        name,
+        machine.derivative,
+        machine.linearise,
+        machine.counters,
+        s.rtol,
+        atol,
+        s.max_step,
+        machine.memory,
+    )
+
+
 def absolute_tolerances(machine: Machine) -> np.ndarray:
     """atol of every state: the setting times its nominal size, (nx,)."""
     states = machine.system.states.values()
@@ -63,6 +81,7 @@ def absolute_tolerances(machine: Machine) -> np.ndarray:
 SOLVERS = {t.name: Solver(t.name, t.adaptive, partial(_explicit, method=t)) for t in TABLEAUS.values()} | {
     "rodas4": Solver("rodas4", True, _rodas),
 }
+SOLVERS |= {name: Solver(name, True, partial(_scipy, name=name)) for name in SCIPY}
 
 
 def solver(name: str) -> Solver:

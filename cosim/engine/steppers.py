@@ -80,6 +80,7 @@ def hermite(t0: float, t1: float, x0: np.ndarray, x1: np.ndarray, f0: np.ndarray
     return inside
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for and explained
 def stages(
     method: Tableau, f: Derivative, t: float, x: np.ndarray, h: float, k: list[np.ndarray], start: int
 ) -> None:
@@ -128,8 +129,13 @@ class FixedStepper(Stepper):
         made: list[Any] = []
 
         def inside(t: float) -> np.ndarray:
+            if t == t0:
+                return x0
             if not made:
-                made.append(hermite(t0, t1, x0, x1, f0, self.f(t1, x1)))
+                f1 = self.f(t1, x1)
+                if not np.isfinite(f1).all():
+                    raise self.explain(t1, x1)
+                made.append(hermite(t0, t1, x0, x1, f0, f1))
             value: np.ndarray = made[0](t)
             return value
 
@@ -186,10 +192,7 @@ class AdaptiveStepper(Stepper):
             if not error <= 1.0:
                 self._reject(h, error)
                 if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
-                    finite = math.isfinite(error)
-                    raise (
-                        self.collapsed(t, worst) if finite else self.non_finite(self.method, t, x, h, k, x1)
-                    )
+                    raise self._gives_up(t, x, h, k, x1, error, worst)
                 continue
             self._accept(h, wanted, error, worst)
             step = Step(t, t1, x, x1, self._inside(t, h, x, x1, list(k)))
@@ -197,6 +200,7 @@ class AdaptiveStepper(Stepper):
             k[0] = self.f(t1, step.x1) if step.corrected else k[-1]
             t, x = t1, step.x1
 
+    @np.errstate(all="ignore")
     def _try(self, t: float, x: np.ndarray, h: float, k: list[np.ndarray]) -> tuple[np.ndarray, float, int]:
         """End of a step, its scaled error and the state with the largest share."""
         stages(self.method, self.f, t, x, h, k, 1)
@@ -221,6 +225,17 @@ class AdaptiveStepper(Stepper):
         power = 1.0 / self.method.order - 0.75 * self.BETA
         finite = math.isfinite(error)
         self.memory.step = h / min(1 / self.SHRINK, error**power / self.SAFETY) if finite else h * 0.1
+
+    def _gives_up(
+        self, t: float, x: np.ndarray, h: float, k: list[np.ndarray], x1: np.ndarray, error: float, worst: int
+    ) -> SimulationError:
+        """A step that cannot get smaller: a state runs away, or the equations are not finite right ahead."""
+        if math.isfinite(error):
+            return self.collapsed(t, worst)
+        moved = np.abs(h * k[0]) / (np.abs(x) + self.atol)
+        if moved.max() > 1e-3:
+            return self.collapsed(t, int(np.argmax(moved)))
+        return self.non_finite(self.method, t, x, h, k, x1)
 
     def collapsed(self, t: float, worst: int) -> SimulationError:
         return SimulationError(

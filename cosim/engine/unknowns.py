@@ -10,7 +10,7 @@ import numpy as np
 
 from blocks.errors import SimulationError
 from cosim.engine.bound import Bound
-from cosim.engine.history import NODES
+from cosim.engine.history import CHECKS, NODES, interpolate
 from cosim.engine.newton import newton
 from cosim.engine.steppers import Step
 from cosim.system import Delay, Segment, pick
@@ -26,8 +26,9 @@ class Unknowns:
         self.machine, self.context = machine, machine.context
         self.count = machine.system.residual.numel()
         self._inner, self._outer = self._bind_residual(inner), self._bind_residual(outer)
-        self._delays = [(d, *self._bind_delay(d)) for d in machine.system.delays]
+        self.delays = [(d, *self._bind_delay(d)) for d in machine.system.delays]
         self._loops = self._bind_loops()
+        self.end = np.inf  # of the stretch under way [s]: delayed jumps there belong to the next one
 
     def _bind_residual(self, arguments: list[np.ndarray]) -> Bound:
         s = self.machine.system
@@ -56,8 +57,9 @@ class Unknowns:
         c = self.context
         if not len(c.w):
             return
-        for delay, _, seconds in self._delays:
-            c.w[delay.places] = c.histories[delay.name].at(t - float(seconds()[0]))
+        left = t >= self.end - 1e-12 * max(1.0, abs(t))
+        for delay, _, seconds in self.delays:
+            c.w[delay.places] = c.histories[delay.name].at(t - float(seconds()[0]), left)
         if self.count:
             n, solve = self.count, self._inner if at_trial else self._outer
             c.w[:n] = c.solution
@@ -87,30 +89,58 @@ class Unknowns:
         newton(residual, unknowns, np.arange(len(unknowns)), names, t)
         residual()
 
-    def remember(self, step: Step) -> None:
-        """Keep the course of delayed signals over a step; where one jumped, the delayed jump is a stop."""
+    def foresee(self) -> None:
+        """Where a delayed signal has just jumped, or begins, a delay later is a stop."""
         c = self.context
-        for delay, signal, seconds in self._delays:
-            history, past = c.histories[delay.name], float(seconds()[0])
-            values = []
-            for s in NODES:
-                t = step.t0 + s * (step.t1 - step.t0) if s < 1.0 else step.t1
-                self.machine.put(t, step.inside(t) if 0.0 < s < 1.0 else (step.x0, step.x1)[int(s)])
-                self.machine.fresh()
-                values.append(signal().copy())
-            jump = history.add(step.t0, step.t1, np.array(values))
-            if jump > 1e-12 * (1.0 + float(np.abs(values[0]).max())):
-                bisect.insort(c.stops, step.t0 + past)
-            history.forget(step.t1 - 2 * past)
+        if self.delays:
+            self.machine.put(c.t)
+            self.machine.fresh()
+        for delay, signal, seconds in self.delays:
+            history, now = c.histories[delay.name], signal()
+            jump = np.abs(now - history.newest).max()
+            if not history.starts or jump > 1e-12 * (1.0 + np.abs(now).max()):
+                stop = c.t + float(seconds()[0])
+                if stop not in c.stops:
+                    bisect.insort(c.stops, stop)
+
+    def remember(self, step: Step) -> None:
+        """Keep the course of delayed signals over a step."""
+        for delay, signal, seconds in self.delays:
+            self.machine.put(step.t1, step.x1)
+            past = float(seconds()[0])
+            self._keep(step, step.t0, step.t1, delay, signal)
+            self.context.histories[delay.name].forget(step.t1 - 2 * past)
+
+    def _keep(self, step: Step, t0: float, t1: float, delay: Delay, signal: Bound, depth: int = 0) -> None:
+        """Append a piece of a step to a history; halves where a quartic does not follow the signal."""
+
+        def value(s: float) -> np.ndarray:
+            t = t0 + s * (t1 - t0) if 0.0 < s < 1.0 else (t0, t1)[int(s)]
+            ends = {step.t0: step.x0, step.t1: step.x1}
+            self.machine.put(t, ends[t] if t in ends else step.inside(t))
+            self.machine.fresh()
+            return signal().copy()
+
+        c = self.context
+        history, values = c.histories[delay.name], np.array([value(s) for s in NODES])
+        settings = self.machine.settings
+        scale = settings.atol + settings.rtol * np.abs(values).max(axis=0)
+        misses = [np.abs(interpolate(values, s) - value(s)) / scale for s in CHECKS]
+        if depth < 8 and max(m.max(initial=0.0) for m in misses) > 1.0:
+            middle = 0.5 * (t0 + t1)
+            self._keep(step, t0, middle, delay, signal, depth + 1)
+            self._keep(step, middle, t1, delay, signal, depth + 1)
+            return
+        history.add(t0, t1, values)
 
     def longest_step(self) -> float:
         """The shortest delay [s]: no step is longer, so that the past it reads is known."""
-        if not self._delays:
+        if not self.delays:
             return np.inf
         self.machine.fresh()
-        shortest = min(float(seconds()[0]) for _, _, seconds in self._delays)
+        shortest = min(float(seconds()[0]) for _, _, seconds in self.delays)
         if not shortest > 0.0:
-            names = ", ".join(repr(d.name) for d, _, _ in self._delays)
+            names = ", ".join(repr(d.name) for d, _, _ in self.delays)
             raise SimulationError(
                 f"delay of {shortest:g} s at t={self.context.t:.9g} s, expected a positive time: {names}.",
                 time=self.context.t,

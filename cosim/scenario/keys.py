@@ -182,6 +182,13 @@ def integer(least: int) -> Check:
     return check
 
 
+def boolean(value: Any, place: Place) -> bool:
+    """true or false."""
+    if not isinstance(value, bool):
+        raise Unfit("true or false", "Write it without quotes.")
+    return value
+
+
 def duration(least: float = -math.inf, above: float = -math.inf) -> Check:
     """A number of seconds that must be exact: 0.01, "0.01" or "1/60"; kept as it was written."""
 

@@ -32,7 +32,7 @@ def findings(scenario: Scenario, result: Result) -> list[Finding]:
     checks = scenario.tables.checks
     found = []
     for name, final in checks.final.items():
-        last = result[name].ravel()[-1] if len(result.time) else np.nan
+        last = result[name].ravel()[-1] + 0.0 if len(result.time) else np.nan  # + 0.0 makes -0 plain 0
         limit = "" if final.tolerance is None else f", expected {final.value:g} +- {final.tolerance:g}"
         passed = None if final.tolerance is None else bool(abs(last - final.value) <= final.tolerance)
         found.append(Finding(f"final {name}", float(last), f"{last:.6g}{limit}", passed))

@@ -107,7 +107,7 @@ class Scenario:
         """
         diagram, place = self.diagram(), self._place()
         try:
-            system = diagram.system()
+            system = diagram.system(bool(self.tables.run.solve_loops))
         except WiringError as error:
             for problem in error.problems:
                 text = re.sub(r"ground\('(\S+)'\)", r'ground = ["\1"]', problem)  # as a file writes it
@@ -250,18 +250,7 @@ def signal_of(system: System, name: str) -> str:
     ------
     PlantloopError     no such signal or component
     """
-    if name in system.signals:
-        return name
-    indexed = re.fullmatch(r"(.+)\[(\d+)\]", name)
-    if indexed and indexed[1] in system.signals:
-        signal, component, size = indexed[1], int(indexed[2]), system.signals[indexed[1]].size
-        if component >= size:
-            raise PlantloopError(f"no component {component} in '{signal}': it has {size}, counted from 0.")
-        return signal
-    for signal in system.signals.values():
-        if name.startswith(f"{signal.name}.") and name[len(signal.name) + 1 :] in signal.labels:
-            return signal.name
-    return system.signal(name.partition("[")[0]).name
+    return system.locate(name)[0]
 
 
 def _accepts(system: System, **values: dict[str, object]) -> str | None:

@@ -28,11 +28,12 @@ from typing import Any
 
 from blocks import Block
 from cosim.diagram import FORBIDDEN
-from cosim.engine.tableau import TABLEAUS
+from cosim.engine.solvers import SOLVERS
 from cosim.scenario.blocks import block
 from cosim.scenario.keys import (
     Place,
     Unfit,
+    boolean,
     duration,
     either,
     file_name,
@@ -137,12 +138,14 @@ class Run:
     """``[run]``: how long, and with what settings; the same as the arguments of `cosim.simulate`."""
 
     until: float = key(number(least=0, unit="s"))
-    solver: str | None = key(one_of(TABLEAUS), default=None)
+    solver: str | None = key(one_of(SOLVERS), default=None)
     step: float | None = key(number(above=0, unit="s"), default=None)
     rtol: float | None = key(number(above=0), default=None)
     atol: float | None = key(number(above=0), default=None)
     max_step: float | None = key(number(above=0, unit="s"), default=None)
     engine: str | None = key(one_of(ENGINES), default=None)
+    solve_loops: bool | None = key(boolean, default=None)
+    seed: int | None = key(integer(least=0), default=None)
     log_every: Any = key(either(one_of(["step"]), duration(above=0)), default=None)  # s, or "step"
     log_at: tuple[float, ...] | None = key(moments, default=None)  # s
 

@@ -100,6 +100,14 @@ def _posed(A: Matrix, r: Matrix, E_link: Matrix, r_link: Matrix) -> list[Matrix]
     return [A @ E_link.T, r + A @ r_link]
 
 
+def starts_of(mechanism: Mechanism) -> list[int]:
+    """Where the rates of each link begin among all of them, and their number last."""
+    starts = [0]
+    for link in mechanism.links:
+        starts.append(starts[-1] + link.joint.nv)
+    return starts
+
+
 class Tree:
     """Kinematics and dynamics of a mechanism at symbolic coordinates.
 
@@ -150,7 +158,34 @@ class Tree:
         """Angular velocity and velocity of the origin of link i, in link coordinates."""
         return (ca.SX(3, 1), ca.SX(3, 1)) if i == GROUND else (self.v[i][:3], self.v[i][3:])
 
+    def columns(self, i: int) -> tuple[Matrix, Matrix]:
+        """(3, nv) angular velocity and velocity of the origin of link i per unit rate of its own joint.
+
+        In the ground frame.
+        """
+        A, _ = self.pose(i)
+        S = self.S[i]
+        return A @ S[:3, :], A @ S[3:, :]
+
+    @property
+    def starts(self) -> list[int]:
+        """Where the rates of each joint begin, and their number last."""
+        return starts_of(self.mechanism)
+
     # --- forward dynamics -----------------------------------------------------------------------------
+    def spatial(self, qdd: Sequence[Matrix] | None, gravity: Matrix) -> list[Matrix]:
+        """(6, 1) spatial acceleration of every link in its coordinates, with gravity in it as -g.
+
+        qdd : None for zero
+        """
+        base = ca.vertcat(ca.SX(3, 1), -gravity)
+        a: list[Matrix] = []
+        for i, link in enumerate(self.mechanism.links):
+            outer = base if link.parent == GROUND else a[link.parent]
+            moved = self.X[i].motion(outer) + self._c[i]
+            a.append(ca.sparsify(moved if qdd is None else moved + self.S[i] @ qdd[i]))
+        return a
+
     def accelerations(
         self, gravity: Matrix, forces: dict[int, Matrix], tau: dict[int, Matrix] | None = None
     ) -> tuple[list[Matrix], list[Matrix]]:
@@ -195,17 +230,16 @@ class Tree:
         return self._evaluate(("inward", joint.nv, on_ground), inward, *moving, self.inertia[i], IA, p, tau)
 
     # --- inverse dynamics and mass matrix -------------------------------------------------------------
-    def inverse(self, gravity: Matrix, qdd: Sequence[Matrix], forces: dict[int, Matrix]) -> list[Matrix]:
-        """Generalized forces (nv, 1) that give these accelerations: recursive Newton-Euler (table 5.1)."""
+    def inverse(
+        self, gravity: Matrix, qdd: Sequence[Matrix] | None, forces: dict[int, Matrix]
+    ) -> list[Matrix]:
+        """Generalized forces (nv, 1) that give these accelerations: recursive Newton-Euler (table 5.1).
+
+        qdd : None for zero
+        """
         links = self.mechanism.links
-        base = ca.vertcat(ca.SX(3, 1), -gravity)
-        a: list[Matrix] = []
-        f: list[Matrix] = []
-        for i, link in enumerate(links):
-            outer = base if link.parent == GROUND else a[link.parent]
-            a.append(self.X[i].motion(outer) + self._c[i] + self.S[i] @ qdd[i])
-            momentum = self.inertia[i] @ self.v[i]
-            f.append(self.inertia[i] @ a[i] + crf(self.v[i]) @ momentum - forces.get(i, ca.SX(6, 1)))
+        a = self.spatial(qdd, gravity)
+        f = [self._balance(i, a[i], forces) for i in range(len(links))]
         tau: list[Matrix] = [None] * len(links)
         for i in reversed(range(len(links))):
             tau[i] = self.S[i].T @ f[i]
@@ -213,12 +247,26 @@ class Tree:
                 f[links[i].parent] = f[links[i].parent] + self.X[i].force_back(f[i])
         return tau
 
+    def _balance(self, i: int, a: Matrix, forces: dict[int, Matrix]) -> Matrix:
+        """(6, 1) force that all joints of link i exert on it: what it needs beyond the applied ones."""
+        momentum = self.inertia[i] @ self.v[i]
+        return self.inertia[i] @ a + crf(self.v[i]) @ momentum - forces.get(i, ca.SX(6, 1))
+
+    def reaction(self, i: int, a: Sequence[Matrix], forces: dict[int, Matrix]) -> Matrix:
+        """(6, 1) force [n; f] on link i through its own joint, in link coordinates (table 5.1, f_i).
+
+        a : spatial accelerations of all links; forces : everything else that acts on the links
+        """
+        f = self._balance(i, a[i], forces)
+        for k in range(i + 1, len(self.mechanism.links)):
+            if self.mechanism.links[k].parent == i:
+                f = f + self.X[k].force_back(self.reaction(k, a, forces))
+        return f
+
     def mass_matrix(self) -> Matrix:
         """(n, n) joint-space inertia matrix H, n the degrees of freedom: composite bodies (table 6.2)."""
         links = self.mechanism.links
-        starts = [0]
-        for link in links:
-            starts.append(starts[-1] + link.joint.nv)
+        starts = self.starts
         IC: list[Matrix] = list(self.inertia)
         H = ca.SX(starts[-1], starts[-1])
         for i in reversed(range(len(links))):

@@ -14,6 +14,7 @@ from plant.elements.kinds import (
     FrameId,
     MarkerId,
     NonNegative,
+    Numbers,
     Positive,
     Real,
     String,
@@ -227,7 +228,9 @@ class Force_Penalty(ExpressionOrSubroutine):
 class Force_Field(UserSubroutine):
     """Force and torque on I as a function of its motion relative to J, six components along J's axes.
 
-    Only the subroutine form is documented; what else is written is kept in ``attributes``.
+    Given by a subroutine, or linear: ``k_matrix``, ``c_matrix`` (36 numbers row by row, or a diagonal of 6),
+    ``length`` and ``preload`` (6 numbers). Only the subroutine form is documented; what is written is kept in
+    ``attributes``.
     """
 
     type: String | None = None
@@ -237,6 +240,29 @@ class Force_Field(UserSubroutine):
 
     routine = "FIESUB"
     open_ended = True
+
+    def numbers(self, name: str, *counts: int) -> tuple[float, ...]:
+        """Numbers of one of the ``attributes``, as many as one of `counts`; zeros where it is not written."""
+        text = next((text for key, text in self.attributes if key.lower() == name), "")
+        values = Numbers().read(text) if text.strip() else (0.0,) * counts[0]
+        if len(values) not in counts:
+            raise ValueError(f"{name} has {len(values)} numbers, expected {' or '.join(map(str, counts))}")
+        return values
+
+    def faults(self) -> Iterator[str]:
+        yield from super().faults()
+        for name, counts in {
+            "k_matrix": (36, 6),
+            "c_matrix": (36, 6),
+            "length": (6,),
+            "preload": (6,),
+        }.items():
+            try:
+                self.numbers(name, *counts)
+            except ValueError as fault:
+                yield str(fault)
+        if not self.has_subroutine and not self.attributes:
+            yield "has neither a subroutine nor a k_matrix; give one of them"
 
     def faults_in(self, draft: Draft) -> Iterator[str]:
         yield from super().faults_in(draft)

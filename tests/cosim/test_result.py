@@ -440,10 +440,9 @@ def test_a_file_of_another_program_or_version_is_refused(tmp_path):
     xr.Dataset({"x": ("t", [1.0])}).to_netcdf(tmp_path / "other.nc", engine="netcdf4")
     np.savez(tmp_path / "other.npz", x=np.ones(1))
     pendulum().to_xarray().assign_attrs(format="plantloop result 99").to_netcdf(tmp_path / "newer.nc")
-    for name, found in (("other.nc", "None"), ("other.npz", "None"), ("newer.nc", "'plantloop result 99'")):
-        with pytest.raises(
-            PlantloopError, match=rf"{name}' is not a result .*got format {found}, expected '{FORMAT}'"
-        ):
+    newer = f"is not a result .*got format 'plantloop result 99', expected '{FORMAT}'"
+    for name, text in (("other.nc", "is no result"), ("other.npz", "is no result"), ("newer.nc", newer)):
+        with pytest.raises(PlantloopError, match=rf"{name}' {text}"):
             Result.load(tmp_path / name)
 
 
@@ -483,6 +482,29 @@ def test_plot_without_names_draws_everything_even_awkward_or_empty(tmp_path):
 def test_a_partial_result_says_so_in_the_title():
     figure = pendulum(complete=False).plot("plant.slider", title="run 7")
     assert figure.get_suptitle() == "run 7 (stopped at t = 0.3 s)"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("plant.pendulum[0]", "plant.pendulum[0], theta [rad]"),
+        ("plant.pendulum.theta", "plant.pendulum.theta [rad]"),
+        ("plant.pendulum.theta [rad]", "plant.pendulum.theta [rad]"),
+        ("mass.v", "mass.v [m/s]"),
+        ("bare", "bare"),
+    ],
+)
+def test_one_line_has_no_legend_but_its_label_in_the_title(name, title):
+    one = Result(
+        name="one",
+        time=np.arange(2.0),
+        signals={"plant.pendulum": np.zeros((2, 2)), "mass.v": np.zeros(2), "bare": np.zeros(2)},
+        labels={"plant.pendulum": ("theta [rad]", "omega [rad/s]")},
+        units={"mass.v": ("m/s",)},
+    )
+    (axes,) = one.plot(name).axes
+    assert axes.get_legend() is None
+    assert axes.get_title(loc="left") == title
 
 
 def test_a_wide_signal_has_a_short_legend():

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks import DiscretePID, Step, Sum, TransferFunction
+from blocks import AlgebraicLoopError, DiscretePID, ScenarioError, Step, Sum, TransferFunction
 from cosim import Diagram, Result, simulate
+from cosim.engine.solvers import SOLVERS
 from cosim.scenario import load_scenario
 from cosim.scenario.blocks import TYPES
 from cosim.scenario.report import findings, settling_time, write
@@ -121,6 +122,63 @@ def test_only_the_listed_signals_are_logged_and_those_that_are_shown(tmp_path):
         '[checks.final]\n"error.y" = { value = 0.0 }\n'
     )
     assert list(load_scenario(written(tmp_path, text)).run()) == ["lag.y", "push.y", "error.y"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_can_be_named_with_its_settings(solver, tmp_path):
+    own = "rtol = 1e-5\natol = 1e-7\nmax_step = 0.5" if SOLVERS[solver].adaptive else "step = 0.01"
+    wrong = "step = 0.01" if SOLVERS[solver].adaptive else "rtol = 1e-5"
+    old = 'until = 4.0\nsolver = "rk4"\nstep = 0.002'
+    text = LOOP.replace(old, f'until = 0.1\nsolver = "{solver}"\n{own}')
+    scenario = load_scenario(written(tmp_path, text))
+    settings = scenario.run(engine="reference").settings
+    assert settings["solver"] == (solver, "loop.toml [run]")
+    with pytest.raises(ScenarioError, match=f'does not apply to solver "{solver}"'):
+        load_scenario(written(tmp_path, LOOP.replace(old, f'until = 1.0\nsolver = "{solver}"\n{wrong}')))
+
+
+RING = """\
+[diagram]
+factory = "ring:make"
+
+[run]
+until = 1.0
+"""
+
+NOISY = """
+from dataclasses import dataclass
+from blocks import Block, Sum
+from cosim import Diagram
+
+@dataclass(frozen=True)
+class Dice(Block):
+    def define(self, b):
+        b.output("y", b.random(0.1))
+
+def make():
+    d = Diagram("ring")
+    d.add("dice", Dice())
+    d.connect("dice.y", d.add("sum", Sum("+-"))["in1"])
+    d.connect("sum.y", "sum.in2")
+    return d
+"""
+
+
+def test_a_scenario_may_solve_loops_and_seed_its_draws(tmp_path):
+    (tmp_path / "ring.py").write_text(NOISY)
+    with pytest.raises(AlgebraicLoopError):
+        load_scenario(written(tmp_path, RING), trust=True).system()
+
+    def run(seed):
+        text = f"{RING}solve_loops = true\nseed = {seed}\n"
+        r = load_scenario(written(tmp_path, text), trust=True).run(engine="reference")
+        np.testing.assert_allclose(r["sum.y"], r["dice.y"] / 2, atol=1e-12)
+        return r["dice.y"]
+
+    np.testing.assert_array_equal(run(1), run(1))
+    assert (run(1) != run(2)).any()
+    with pytest.raises(ScenarioError, match='solve_loops: got "yes", expected true or false'):
+        load_scenario(written(tmp_path, f'{RING}solve_loops = "yes"\n'), trust=True)
 
 
 def test_a_run_tells_its_progress(tmp_path):

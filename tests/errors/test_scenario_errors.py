@@ -88,7 +88,8 @@ MISTAKES = {
     ),
     "an unknown solver": (
         ("until = 2.0", 'until = 2.0\nsolver = "rk5"'),
-        'loop.toml:38: [run] solver: got "rk5", expected "euler" or "rk4" or "dopri5". Did you mean \'rk4\'?',
+        'loop.toml:38: [run] solver: got "rk5", expected "euler" or "rk4" or "dopri5" or "rodas4" or '
+        '"Radau" or "BDF" or "LSODA" or "RK45" or "RK23" or "DOP853". Did you mean \'rk4\'?',
     ),
     "a setting of another kind of solver": (
         ("until = 2.0", "until = 2.0\nstep = 0.001"),

@@ -107,6 +107,7 @@ def test_every_force_type_is_here():
         "Force_Scalar_TwoBody",
         "Force_SpringDamper",
         "Force_Bushing",
+        "Force_Field",
     }
 
 

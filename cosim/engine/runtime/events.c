@@ -9,15 +9,15 @@ static const double THRESHOLD = 1e-10; /* |g| up to this counts as on the thresh
 
 static void evaluate(pl_run *r, double t, const double *x)
 {
-    r->a.t = t;
-    r->a.x = x;
+    pl_see(r, t, x);
     r->model->crossings(&r->a, r->out);
 }
 
 static double sign(double v) { return v > 0 ? 1. : v < 0 ? -1. : v == 0 ? 0. : v; }
 
-/* Signs of all crossings: by their values, on the threshold by where they move, at rest as their event says. */
-static void signs(pl_run *r, double t, const double *x)
+/* Signs of all crossings: by their values, on the threshold by where they move, at rest there as each says.
+   Returns 0, or PL_NO_SIGN with the crossing that has none. */
+static int signs(pl_run *r, double t, const double *x)
 {
     const int n = r->system->n_events;
     double *rates = r->out + n;
@@ -27,23 +27,29 @@ static void signs(pl_run *r, double t, const double *x)
     for (int i = 0; i < n; i++) on |= fabs(r->out[i]) <= THRESHOLD;
     if (on) r->model->crossing_rates(&r->a, rates);
     for (int i = 0; i < n; i++) {
-        r->crossed[i] = sign(fabs(r->out[i]) <= THRESHOLD ? rates[i] : r->out[i]);
-        if (r->crossed[i] == 0.) r->crossed[i] = r->system->rest[i];
+        const double now = sign(fabs(r->out[i]) <= THRESHOLD ? rates[i] : r->out[i]);
+        r->crossed[i] = now == 0. ? r->system->rest[i] : now;
+        if (!isnan(now)) continue;
+        r->index = i;
+        return PL_NO_SIGN;
     }
+    return PL_DONE;
 }
 
 int pl_signs_changed(pl_run *r)
 {
     const pl_context *c = r->context;
-    signs(r, c->t, c->x);
+    const int reason = signs(r, c->t, c->x);
+    if (reason) return reason;
     for (int i = 0; i < r->system->n_events; i++)
-        if (r->crossed[i] != 0. && r->crossed[i] != c->signs[i]) return 1;
-    return 0;
+        if (r->crossed[i] != c->signs[i]) return PL_SIGNS;
+    return PL_DONE;
 }
 
 /* Bisection to the last bit that matters; the end that has crossed is returned. */
-static double root(pl_run *r, int i, double side)
+static double root(pl_run *r, int i)
 {
+    const double side = r->crossed[i];
     double low = r->t0, high = r->end;
     for (int round = 0; round < 80; round++) {
         const double middle = 0.5 * (low + high);
@@ -59,39 +65,43 @@ static double root(pl_run *r, int i, double side)
     return high;
 }
 
-void pl_locate(pl_run *r)
+static int fires(const pl_run *r, int i)
+{
+    const int direction = r->system->direction[i];
+    return r->crossed[i] != r->context->signs[i] && (direction == 0 || direction == r->crossed[i]);
+}
+
+int pl_locate(pl_run *r)
 {
     const pl_system *s = r->system;
     pl_context *c = r->context;
     double first = INFINITY;
-
-    signs(r, r->t1, r->model->nx ? r->x1 : c->x);
     int due = 0;
-    for (int i = 0; i < s->n_events; i++) {
-        const double now = r->crossed[i];
-        if (now != 0. && now != c->signs[i] && (s->direction[i] == 0 || s->direction[i] == now)) due = 1;
-    }
+
+    const int reason = signs(r, r->t1, r->model->nx ? r->x1 : c->x);
+    if (reason) return reason;
+    for (int i = 0; i < s->n_events; i++) due |= fires(r, i);
     if (!due) {
-        for (int i = 0; i < s->n_events; i++)
-            if (r->crossed[i] != 0.) c->signs[i] = r->crossed[i];
-        return;
+        memcpy(c->signs, r->crossed, sizeof(double) * (size_t)s->n_events);
+        return PL_DONE;
     }
     for (int i = 0; i < s->n_events; i++) {
-        const double now = r->crossed[i];
-        if (now == 0. || now == c->signs[i] || (s->direction[i] != 0 && s->direction[i] != now)) continue;
-        const double t = root(r, i, now);
+        if (!fires(r, i)) continue;
+        const double t = root(r, i);
         if (t < first) {
             first = t;
             r->met = i;
         }
     }
     r->arrived = 1;
-    if (!(first < r->t1)) return;
+    if (!(first < r->t1)) return PL_DONE;
     r->t1 = first;
-    if (!r->model->nx) return;
-    pl_inside(r, first, r->spare);
-    double *whole = r->x1; /* the solution inside the step still needs it: it is raw1 */
-    r->x1 = r->spare;
-    r->spare = whole;
+    if (!r->model->nx) return PL_DONE;
+    if (r->raw1 == r->x1) {
+        memcpy(r->whole, r->x1, sizeof(double) * (size_t)r->model->nx);
+        r->raw1 = r->whole; /* the solution inside the step still needs its end */
+    }
+    pl_inside(r, first, r->x1);
     r->corrected = 1;
+    return PL_DONE;
 }

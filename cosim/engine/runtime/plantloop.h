@@ -14,6 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__GNUC__)
+#define PL_INLINE static inline __attribute__((always_inline))
+#else
+#define PL_INLINE static inline
+#endif
+
 #define PL_ABI 1
 #define PL_STAGES 8 /* room for the stages of a method */
 
@@ -23,32 +29,35 @@
 #define PL_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* Arguments of every generated function. c holds what depends on parameters only, v and iv are scratch. */
-typedef struct {
+/* Arguments of every generated function. c holds what depends on parameters only, v and iv are scratch. The
+   derivative first calls find, where the system has algebraic unknowns, to bring w up to date. */
+typedef struct pl_args {
     double t;
     const double *x, *h, *w, *p, *c;
     double *v;
     long long *iv;
+    void (*find)(void *owner, const struct pl_args *a);
+    void *owner;
 } pl_args;
 
 typedef void (*pl_function)(const pl_args *a, double *out);
 
-/* Rows of a Runge-Kutta tableau without its zeros: row i < stages gives a_i, then b, error, dense. */
+/* A row of a Runge-Kutta tableau without its zeros. */
 typedef struct {
     int32_t count;
     int32_t place[PL_STAGES];
     double weight[PL_STAGES];
 } pl_row;
 
+/* What the runtime has to know of a method; its stages are in the generated code. */
 typedef struct {
-    int32_t stages, order, adaptive;
-    double c[PL_STAGES];
-    pl_row a[PL_STAGES], b, error, dense;
+    int32_t number, stages, order, adaptive;
+    pl_row error, dense;
 } pl_method;
 
-/* Stages start.. of a step of size h from (t, x): k is (stages, nx), trial and x1 are (nx,). */
-typedef void (*pl_step)(pl_args *a, const pl_method *m, double t, double h, const double *x, double *k,
-                        int start, double *trial, double *x1);
+/* One step of size h from (t, x): k is (stages, nx). An adaptive method finds the first stage done. Returns
+   whether all of x1 is finite. */
+typedef int (*pl_step)(const pl_args *a, double t, double h, const double *x, double *k, double *x1);
 
 /* The compiled functions of a system. */
 typedef struct {
@@ -57,34 +66,40 @@ typedef struct {
     int64_t nv, niv;                /* doubles and integers of scratch the functions need */
     pl_function prepare;            /* c from p */
     pl_function derivative;         /* (nx,) */
-    pl_step step;
+    const pl_step *steps;           /* by the method's number */
     pl_function accepted;       /* new values of accepted memories */
     pl_function crossings;      /* (ne,) */
     pl_function crossing_rates; /* (ne,) along the derivative */
-    pl_function invariants;     /* (ni,) and their Jacobian in x (ni, nx), column after column */
-    const pl_function *segments; /* new values of what a segment writes, or the argument of an external one */
+    pl_function invariants;     /* (ni,) */
+    pl_function correction;     /* (nx,) what to add to the states to bring them back to zero */
+    pl_function residual;       /* (nz,) zero at the algebraic unknowns, and its Jacobian (nz, nz) in them */
+    pl_function starting;       /* values of modes that depend on where a run starts */
+    const pl_function *segments; /* new values of what a segment writes; the argument of an external one; for
+                                    a loop its mismatch and the Jacobian in what it writes and the unknowns */
     int32_t n_segments;
     const pl_function *signals; /* pieces, in order, that together give all signals */
     int32_t n_pieces;
 } pl_model;
 
-enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2 };
+enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3 };
 
 /* Tables of a system: who ticks when, and where values go. All arrays belong to the host. */
 typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
     int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
-    int32_t n_draws;
+    int32_t n_draws, n_starting, n_unknowns;
     const int64_t *first, *period;                     /* (n_rates,) on the grid */
     const int32_t *time_place, *count_place, *fresh_place; /* (n_rates,) in h */
     const int32_t *discrete_start, *discrete;          /* discrete states of a rate: places in h */
-    const int32_t *segment_kind, *segment_rate;        /* (n_segments,) */
+    const int32_t *segment_kind, *segment_rate;        /* (n_segments,); rate -1: at every instant */
     const int32_t *segment_start, *segment_writes;     /* places in h (next) */
     const int32_t *segment_size;                       /* numbers its function returns */
     const double *instant_time;                        /* (n_instants,) s, in order */
     const int32_t *instant_list, *instant_place;       /* (n_instants,) whose it is; its place in h */
     const int32_t *accepted;                           /* places in h */
     const double *nominal;                             /* (nx,) */
+    const double *tolerance;                           /* (n_invariants,) */
+    const int32_t *starting;                           /* (n_starting,) places in h */
     const int32_t *direction;                          /* (n_events,) of a crossing: -1, 1, or 0 for both */
     const int32_t *rest;                               /* (n_events,) sign of a crossing at rest on zero */
     const uint64_t *draw_stream;                       /* (n_draws,) substream */
@@ -95,13 +110,14 @@ typedef struct {
 typedef struct {
     pl_method method;
     double step, rtol, atol, max_step;
+    double walk; /* longest stretch [s] a system without continuous states may go unwatched */
     uint64_t seed;
 } pl_settings;
 
 /* All that changes; lives in the host's memory, a copy of it is a snapshot. */
 typedef struct {
     double t, step, error;
-    double *x, *h, *w, *p, *next, *signs;
+    double *x, *h, *w, *p, *next, *signs, *solution;
     int64_t *ticks, *instants; /* (n_rates,), (n_lists,) */
     int32_t started;
 } pl_context;
@@ -136,7 +152,9 @@ enum {
     PL_NOT_FINITE = 6, /* segment `index`, or one of the places below */
     PL_COLLAPSED = 7,  /* step size; state `index` limits it; `value` is its error */
     PL_EVENT = 8,      /* crossing `index` was met at the context's time: resets are the host's */
-    PL_SIGNS = 9       /* some sign differs from the one kept: the host settles the events of this instant */
+    PL_SIGNS = 9,      /* some sign differs from the one kept: the host settles the events of this instant */
+    PL_NO_SIGN = 10,   /* crossing `index` is not finite */
+    PL_LOST = 11       /* no solution of an algebraic loop: see lost_time and lost_segment; the states in whole */
 };
 
 enum { PL_IN_STEP = -1, PL_AT_STATE = -2 }; /* a step from (t0, x0) with size h; the context's own state */
@@ -150,7 +168,7 @@ typedef struct {
 typedef struct {
     const pl_model *model;
     const pl_system *system;
-    const pl_settings *settings;
+    pl_settings *settings;
     pl_context *context;
     pl_log *log;
     pl_counters counters;
@@ -158,7 +176,8 @@ typedef struct {
     volatile int32_t cancel;
     int32_t stopped;       /* set by the host: a stop event ended the run */
     int32_t index;         /* see the reasons above */
-    double value, last_good;
+    double value, last_good, lost_time;
+    int32_t lost, lost_segment;
     double *out;           /* room for what a segment returns */
     /* from here on private: where the run stands between two calls */
     int32_t phase, segment, arrived;
@@ -169,11 +188,21 @@ typedef struct {
     int32_t met;           /* that crossing, or -1 */
     int32_t corrected;     /* x1 was moved onto the invariants or to a crossing */
     int32_t end_known;     /* the derivative at the end is in f1 */
-    double *x0, *x1, *raw1, *spare, *k, *trial, *f1, *y, *seen, *c, *scratch, *crossed;
+    double *x0, *x1, *raw1, *whole, *k, *trial, *f1, *y, *seen, *c, *scratch, *crossed, *newton;
     int32_t *due;
     long long *iv;
     pl_args a;
 } pl_run;
+
+/* Many runs of one system from t = 0, each with numbers of its own; row i belongs to run i. */
+typedef struct {
+    double until;
+    const double *x, *h, *w, *p; /* (runs, nx), ... initial values and parameters */
+    const uint64_t *seed;
+    double *rows;    /* (runs, n_times, 1 + width) what is logged */
+    int64_t *logged; /* (runs,) rows written */
+    int32_t *reason; /* (runs,) PL_DONE, or why a run needs the host */
+} pl_batch;
 
 PL_EXPORT int pl_abi(void);
 PL_EXPORT size_t pl_size_of_run(void);           /* so that a host can check its own declaration */
@@ -182,6 +211,7 @@ PL_EXPORT void pl_begin(pl_run *r, void *room);  /* lay out the private arrays i
 PL_EXPORT int pl_advance(pl_run *r, double until);
 PL_EXPORT void pl_reset(pl_run *r);              /* forget where an interrupted advance stood */
 PL_EXPORT double pl_next_stop(const pl_run *r);  /* time of the next tick or listed instant, or infinity */
+PL_EXPORT void pl_many(pl_run *r, const pl_batch *b, int64_t first, int64_t count);
 PL_EXPORT void pl_signals(pl_run *r, const pl_buffer *b, double *row); /* present values */
 
 #endif

@@ -28,24 +28,29 @@ static size_t out_room(const pl_model *m, const pl_system *s)
     size_t n = (size_t)(s->n_accepted > 2 * s->n_events ? s->n_accepted : 2 * s->n_events);
     for (int i = 0; i < s->n_segments; i++)
         if ((size_t)s->segment_size[i] > n) n = (size_t)s->segment_size[i];
-    const size_t invariants = (size_t)s->n_invariants * (size_t)(1 + m->nx);
-    return padded(invariants > n ? invariants : n);
+    if (s->n_invariants && (size_t)m->nx > n) n = (size_t)m->nx;
+    if ((size_t)s->n_invariants > n) n = (size_t)s->n_invariants;
+    if ((size_t)s->n_starting > n) n = (size_t)s->n_starting;
+    return padded(n);
 }
 
-/* Room for projection: see project.c. */
-static size_t project_room(const pl_model *m, const pl_system *s)
+/* Newton's method: residual, Jacobian, step and start of the largest loop. */
+static size_t newton_room(const pl_system *s)
 {
-    const size_t n = (size_t)s->n_invariants;
-    return n ? padded(n * (size_t)m->nx + n * n + 3 * n) : 0;
+    size_t n = (size_t)s->n_unknowns;
+    for (int i = 0; i < s->n_segments; i++) {
+        const size_t m = (size_t)(s->n_unknowns + s->segment_start[i + 1] - s->segment_start[i]);
+        if (s->segment_kind[i] == PL_SOLVE && m > n) n = m;
+    }
+    return padded(n * n + 3 * n);
 }
 
 size_t pl_room(const pl_model *m, const pl_system *s)
 {
     const size_t nx = padded((size_t)m->nx);
-    size_t scratch = padded((size_t)m->nx + project_room(m, s));
-    size_t doubles = 5 * nx + stage_room(m) + scratch + padded((size_t)m->ny) + padded((size_t)m->np) +
+    size_t doubles = 6 * nx + stage_room(m) + padded((size_t)m->ny) + padded((size_t)m->np) +
                      padded((size_t)m->nc) + padded((size_t)m->nv) + out_room(m, s) +
-                     padded((size_t)s->n_events);
+                     padded((size_t)s->n_events) + newton_room(s);
     return (doubles + padded((size_t)m->niv) + padded((size_t)s->n_rates) + 16) * 8;
 }
 
@@ -65,12 +70,12 @@ void pl_begin(pl_run *r, void *room)
 
     r->x0 = take(&next, nx);
     r->x1 = take(&next, nx);
-    r->spare = take(&next, nx);
+    r->whole = take(&next, nx);
     r->raw1 = r->x1;
     r->trial = take(&next, nx);
     r->f1 = take(&next, nx);
     r->k = take(&next, stage_room(m));
-    r->scratch = take(&next, nx + project_room(m, s));
+    r->scratch = take(&next, nx);
     r->y = take(&next, (size_t)m->ny);
     r->seen = take(&next, (size_t)m->np);
     r->c = take(&next, (size_t)m->nc);
@@ -78,13 +83,20 @@ void pl_begin(pl_run *r, void *room)
     r->out = take(&next, out_room(m, s));
     r->a.iv = r->iv = (long long *)take(&next, (size_t)m->niv);
     r->crossed = take(&next, (size_t)s->n_events);
+    r->newton = take(&next, newton_room(s));
+    r->a.find = pl_find;
+    r->a.owner = r;
     r->due = (int32_t *)take(&next, (size_t)s->n_rates);
     for (int i = 0; i < m->np; i++) r->seen[i] = NAN; /* so that the first advance computes c */
     r->a.c = r->c;
     r->phase = IDLE;
 }
 
-void pl_reset(pl_run *r) { r->phase = IDLE; }
+void pl_reset(pl_run *r)
+{
+    r->phase = IDLE;
+    r->lost = 0;
+}
 
 /* --- evaluation -------------------------------------------------------------------------------------- */
 
@@ -106,15 +118,21 @@ static void prepare(pl_run *r)
 
 static int all_finite(const double *v, int n)
 {
-    for (int i = 0; i < n; i++)
-        if (!isfinite(v[i])) return 0;
-    return 1;
+    double zero = 0.0; /* stays zero unless something is infinite or no number */
+    for (int i = 0; i < n; i++) zero += v[i] * 0.0;
+    return zero == 0.0;
+}
+
+void pl_see(pl_run *r, double t, const double *x)
+{
+    r->a.t = t;
+    r->a.x = x;
+    if (r->system->n_unknowns) pl_find(r, &r->a);
 }
 
 static void evaluate_signals(pl_run *r, const pl_buffer *b, double t, const double *x)
 {
-    r->a.t = t;
-    r->a.x = x;
+    pl_see(r, t, x);
     for (int i = 0; i < b->n_pieces; i++) r->model->signals[b->pieces[i]](&r->a, r->y);
 }
 
@@ -207,13 +225,17 @@ static int segments(pl_run *r)
     const pl_system *s = r->system;
     pl_context *c = r->context;
 
-    r->a.t = c->t;
-    r->a.x = c->x;
     for (; r->segment < s->n_segments; r->segment++) {
         const int i = r->segment;
         if (s->segment_rate[i] >= 0 && !r->due[s->segment_rate[i]]) continue; /* -1: at every instant */
-        r->model->segments[i](&r->a, r->out);
+        pl_see(r, c->t, c->x);
         r->index = i;
+        if (s->segment_kind[i] == PL_SOLVE) {
+            const int reason = pl_solve(r, i);
+            if (reason) return reason;
+            continue;
+        }
+        r->model->segments[i](&r->a, r->out);
         if (s->segment_kind[i] == PL_EXTERNAL) {
             r->segment++; /* the host writes what the block returns, then calls again */
             return PL_CALL;
@@ -240,6 +262,7 @@ static int log_within(pl_run *r)
         const double *x = r->context->x;
         if (r->model->nx) {
             pl_inside(r, inside, r->scratch);
+            if (r->system->n_invariants) pl_on_invariants(r, inside, r->scratch);
             x = r->scratch;
         }
         evaluate_signals(r, &l->log, inside, x);
@@ -312,10 +335,15 @@ static int begin(pl_run *r)
     const pl_settings *s = r->settings;
     pl_context *c = r->context;
 
+    r->lost = 0;
     r->begin = r->t0 = c->t;
     r->arrived = 0;
     r->i = 0;
-    if (r->model->nx == 0) return PL_DONE;
+    if (r->model->nx == 0) {
+        const double pieces = ceil((r->stop - r->t0) / s->walk - 1e-9);
+        r->n = pieces > 1 ? (int64_t)pieces : 1;
+        return PL_DONE;
+    }
     memcpy(r->x0, c->x, sizeof(double) * (size_t)r->model->nx);
     if (s->method.adaptive) {
         pl_derivative(r, r->t0, r->x0, r->k);
@@ -333,16 +361,27 @@ static int begin(pl_run *r)
     return PL_DONE;
 }
 
-static void fixed_step(pl_run *r)
+static int not_finite(pl_run *r)
+{
+    put(r, r->t1, r->x1);
+    r->index = PL_IN_STEP;
+    return PL_NOT_FINITE;
+}
+
+static int fixed_step(pl_run *r)
 {
     const pl_method *m = &r->settings->method;
     const int lands = r->i == r->n - 1;
 
     r->t1 = lands ? r->stop : r->begin + (double)(r->i + 1) * r->h;
-    r->model->step(&r->a, m, r->t0, r->h, r->x0, r->k, 0, r->trial, r->x1);
+    const int finite = r->model->steps[m->number](&r->a, r->t0, r->h, r->x0, r->k, r->x1);
+    if (r->lost) return PL_LOST;
+    if (!finite) return not_finite(r);
     r->i++;
     r->arrived = lands;
+    r->counters.steps++;
     r->counters.evaluations += m->stages;
+    return PL_DONE;
 }
 
 /* Try steps until one is accepted. */
@@ -356,13 +395,15 @@ static int adaptive_step(pl_run *r)
         const double wanted = s->max_step < c->step ? s->max_step : c->step;
         const int lands = wanted >= left * (1 - 1e-12);
         const double h = lands ? left : 2 * wanted > left ? left / 2 : wanted;
-        r->model->step(&r->a, &s->method, t, h, r->x0, r->k, 1, r->trial, r->x1);
+        const int finite = r->model->steps[s->method.number](&r->a, t, h, r->x0, r->k, r->x1);
+        if (r->lost) return PL_LOST;
         r->counters.evaluations += s->method.stages - 1;
         const pl_error e = pl_step_error(r, r->x0, r->x1, h);
         if (e.error <= 1.0) {
-            pl_accept(r, h, wanted, e);
             r->t1 = lands ? r->stop : t + h;
             r->h = h;
+            if (!finite) return not_finite(r);
+            pl_accept(r, h, wanted, e);
             r->arrived = !(r->t1 < r->stop);
             return PL_DONE;
         }
@@ -383,20 +424,30 @@ static int step(pl_run *r)
     r->end_known = 0;
     r->corrected = 0;
     r->met = -1;
-    if (!r->settings->method.adaptive) {
-        fixed_step(r);
-    } else {
-        const int reason = adaptive_step(r);
-        if (reason) return reason;
-    }
-    if (!all_finite(r->x1, r->model->nx)) {
-        put(r, r->t1, r->x1);
-        r->index = PL_IN_STEP;
-        return PL_NOT_FINITE;
-    }
-    r->counters.steps += !r->settings->method.adaptive;
+    const int reason = r->settings->method.adaptive ? adaptive_step(r) : fixed_step(r);
+    if (reason) return reason;
     r->end = r->t1;
+    if (r->system->n_invariants) {
+        memcpy(r->whole, r->x1, sizeof(double) * (size_t)r->model->nx);
+        r->raw1 = r->whole; /* the solution inside the step is that of the integrator */
+        r->corrected = pl_on_invariants(r, r->t1, r->x1);
+    }
     return PL_DONE;
+}
+
+/* Before the first instant: invariants hold; modes that depend on where the run starts. */
+static void start(pl_run *r)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    c->started = 1;
+    if (s->n_invariants) pl_on_invariants(r, c->t, c->x);
+    for (int round = 0; s->n_starting && round < 2; round++) { /* one may depend on another */
+        pl_see(r, c->t, c->x);
+        r->model->starting(&r->a, r->out);
+        for (int i = 0; i < s->n_starting; i++) c->h[s->starting[i]] = r->out[i];
+    }
 }
 
 /* The end of a step becomes the beginning of the next. */
@@ -410,9 +461,12 @@ static int accept(pl_run *r)
     double *old = r->x0;
     r->x0 = r->x1;
     r->x1 = old;
+    if (s->n_unknowns) { /* the present solution is one to start from */
+        pl_see(r, r->t1, r->x0);
+        memcpy(r->context->solution, r->context->w, sizeof(double) * (size_t)s->n_unknowns);
+    }
     if (s->n_accepted) {
-        r->a.t = r->t1;
-        r->a.x = r->x0;
+        pl_see(r, r->t1, r->x0);
         r->model->accepted(&r->a, r->out);
         if (!all_finite(r->out, s->n_accepted)) {
             put(r, r->t1, r->x0);
@@ -443,7 +497,7 @@ int pl_advance(pl_run *r, double until)
         switch (r->phase) {
         case IDLE:
             if (!c->started) {
-                c->started = 1;
+                start(r);
                 r->phase = SETTLE;
                 r->stop = c->t;
                 break;
@@ -455,6 +509,7 @@ int pl_advance(pl_run *r, double until)
             break;
         case BEGIN:
             reason = begin(r);
+            if (r->lost) return PL_LOST;
             if (reason) return reason;
             r->phase = STEP;
             break;
@@ -468,15 +523,22 @@ int pl_advance(pl_run *r, double until)
                 reason = step(r);
                 if (reason) return reason;
             } else {
-                r->t1 = r->end = r->stop;
-                r->arrived = 1;
+                r->i++;
+                r->arrived = r->i == r->n;
+                r->t1 = r->arrived ? r->stop : r->begin + (double)r->i * (r->stop - r->begin) / (double)r->n;
+                r->end = r->t1;
                 r->met = -1;
             }
-            if (r->system->n_events) pl_locate(r);
+            if (r->system->n_events) {
+                reason = pl_locate(r);
+                if (r->lost) return PL_LOST;
+                if (reason) return reason;
+            }
             r->phase = WITHIN;
             /* fall through */
         case WITHIN:
             reason = log_within(r);
+            if (r->lost) return PL_LOST;
             if (reason) return reason;
             r->phase = ACCEPTED;
             /* fall through */
@@ -487,6 +549,7 @@ int pl_advance(pl_run *r, double until)
                 keep(r, &r->log->log, r->t1);
             }
             reason = accept(r);
+            if (r->lost) return PL_LOST;
             if (reason) return reason;
             r->phase = STEP;
             if (!r->arrived) break;
@@ -506,9 +569,14 @@ int pl_advance(pl_run *r, double until)
             /* fall through */
         case SEGMENTS:
             reason = segments(r);
+            if (r->lost) return PL_LOST;
             if (reason) return reason;
             r->phase = TICKS;
-            if (r->system->n_events && pl_signs_changed(r)) return PL_SIGNS;
+            if (r->system->n_events) {
+                reason = pl_signs_changed(r);
+                if (r->lost) return PL_LOST;
+                if (reason) return reason;
+            }
             /* fall through */
         case TICKS:
             reason = log_ticks(r);

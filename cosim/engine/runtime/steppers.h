@@ -16,8 +16,11 @@ void pl_accept(pl_run *r, double h, double wanted, pl_error e);
 void pl_reject(pl_run *r, double h, pl_error e);
 void pl_inside(pl_run *r, double t, double *x); /* the state at t in [t0, t1] */
 void pl_derivative(pl_run *r, double t, const double *x, double *f);
-void pl_project(pl_run *r);              /* the end of the step onto the invariants */
-void pl_locate(pl_run *r);               /* cut the step at the first crossing in it */
+int pl_on_invariants(pl_run *r, double t, double *x); /* move x to where the invariants hold; did it move? */
+void pl_see(pl_run *r, double t, const double *x); /* arguments of functions, unknowns up to date */
+void pl_find(void *run, const pl_args *args);       /* the algebraic unknowns */
+int pl_solve(pl_run *r, int i);                     /* loop of segment i at a tick */
+int pl_locate(pl_run *r);                /* cut the step at the first crossing in it */
 int pl_signs_changed(pl_run *r);         /* does any crossing's sign differ from the one kept? */
 void pl_draw(pl_run *r, int i);          /* random draw i of this instant */
 

@@ -1,0 +1,104 @@
+"""A Python function inside continuous equations: CasADi calls it while it evaluates them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+Call = Callable[[float, np.ndarray], Any]
+
+
+class PythonCall(ca.Callback):
+    """y = function(t, u) as a CasADi function of t () and u (n,); keep it alive as long as equations use it.
+
+    Its Jacobian is the one given, else differenced. What goes wrong inside cannot pass through CasADi: it is
+    kept in `failure`, and the values are nan.
+    """
+
+    def __init__(self, name: str, function: Call, n: int, size: int, jacobian: Call | None = None) -> None:
+        ca.Callback.__init__(self)
+        self.function, self.n, self.size, self.given = function, n, size, jacobian
+        self.failure = ""
+        self._derivatives: list[Any] = []
+        differenced: dict[str, Any] = {"enable_fd": True, "fd_method": "central"}
+        self.construct(f"opaque_{name}", {} if jacobian else differenced)
+
+    def get_n_in(self) -> int:
+        """CasADi asks: t and u."""
+        return 2
+
+    def get_n_out(self) -> int:
+        """CasADi asks: y."""
+        return 1
+
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        """CasADi asks for the shapes of t and u."""
+        return ca.Sparsity.dense(1 if i == 0 else self.n, 1)
+
+    def get_sparsity_out(self, i: int) -> ca.Sparsity:
+        """CasADi asks for the shape of y."""
+        return ca.Sparsity.dense(self.size, 1)
+
+    def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
+        """CasADi asks for values."""
+        t, u = float(arguments[0]), np.array(arguments[1], dtype=float).ravel()
+        return [ca.DM(self.called(self.function, t, u, (self.size,)))]
+
+    def called(self, function: Call, t: float, u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Value of a user's function as an array; all nan, and the reason kept, where it fails."""
+        try:
+            given = function(t, u)
+            if given is None:
+                self.failure = f"it returned None at t={t:.9g} s; does it lack its return?"
+                return np.full(shape, np.nan)
+            value = np.asarray(given, dtype=float)
+            self.failure = ""
+            return value.reshape(shape)
+        except Exception as error:  # a user's function may raise anything
+            self.failure = f"it raised {type(error).__name__} at t={t:.9g} s: {error}"
+            return np.full(shape, np.nan)
+
+    def has_jacobian(self) -> bool:
+        """CasADi asks whether `get_jacobian` may be called."""
+        return self.given is not None
+
+    def get_jacobian(
+        self, name: str, inames: Sequence[str], onames: Sequence[str], opts: Mapping[str, Any]
+    ) -> ca.Function:
+        """CasADi asks for dy/dt and dy/du as a function of t, u and y."""
+        made = _Jacobian(self, name, opts)
+        self._derivatives.append(made)  # CasADi does not keep it alive
+        return made
+
+
+class _Jacobian(ca.Callback):
+    """dy/dt, differenced, and dy/du, as the user gave it."""
+
+    def __init__(self, call: PythonCall, name: str, options: Mapping[str, Any]) -> None:
+        ca.Callback.__init__(self)
+        self.call_of = call
+        self.construct(name, {**options, "enable_fd": True})  # second derivatives are differences
+
+    def get_n_in(self) -> int:
+        return 3
+
+    def get_n_out(self) -> int:
+        return 2
+
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        return ca.Sparsity.dense((1, self.call_of.n, self.call_of.size)[i], 1)
+
+    def get_sparsity_out(self, i: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(self.call_of.size, (1, self.call_of.n)[i])
+
+    def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
+        call, t = self.call_of, float(arguments[0])
+        u = np.array(arguments[1], dtype=float).ravel()
+        h = 1e-6 * max(1.0, abs(t))
+        late, early = (call.called(call.function, t + s * h, u, (call.size,)) for s in (1, -1))
+        assert call.given is not None  # only then is this made
+        exact = call.called(call.given, t, u, (call.size, call.n))
+        return [ca.DM((late - early) / (2 * h)), ca.DM(exact)]

@@ -1,0 +1,89 @@
+"""Every element, attribute, joint type and function the plant knows, as the page ``docs/elements.md``.
+
+    python -m plant.catalogue > docs/elements.md
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterator
+
+from plant.elements import ELEMENTS, JOINT_TYPES
+from plant.functions import FUNCTIONS
+from plant.joints import JOINTS
+
+INHERITED = {"id", "label", "source", "is_active"}
+READ_ONLY = "read and checked; its command is not run yet"
+STATUS = {
+    "Activate": READ_ONLY,
+    "Constraint_Coupler": "expression form; COUSUB is refused",
+    "Deactivate": READ_ONLY,
+    "Load_Command": READ_ONLY,
+    "Param_Linear": READ_ONLY,
+    "Param_Simulation": READ_ONLY,
+    "Param_Static": READ_ONLY,
+    "Param_Transient": "read and checked; the run's own settings hold",
+    "Reference_PlantState": "read and checked; linear models choose their states themselves",
+    "Reference_String": "read and checked",
+    "Save": READ_ONLY,
+    "Sensor_Event": "halt and return end the run; dt, stepsize, hmax, print and restart change nothing",
+    "Simulate": READ_ONLY,
+    "Stop": READ_ONLY,
+}
+"""What is less than whole; every other element is supported."""
+
+
+def page() -> str:
+    """The page, in Markdown."""
+    return "\n".join([*_head(), *_elements(), *_joints(), *_functions()]) + "\n"
+
+
+def _head() -> Iterator[str]:
+    yield "# Elements and functions of a plant"
+    yield ""
+    yield "Made by `python -m plant.catalogue`; a test keeps it true. Names are not case sensitive."
+    yield ""
+
+
+def _elements() -> Iterator[str]:
+    yield "## Elements"
+    yield ""
+    yield "| element | what it is | attributes | status |"
+    yield "| --- | --- | --- | --- |"
+    for tag, kind in sorted(ELEMENTS.items()):
+        names = [f.name for f in dataclasses.fields(kind) if f.name not in INHERITED]
+        attributes = ", ".join(f"`{n}`" for n in names)
+        yield f"| {tag} | {_first_sentence(kind)} | {attributes} | {STATUS.get(tag, 'supported')} |"
+    yield ""
+
+
+def _joints() -> Iterator[str]:
+    yield "## Joint types"
+    yield ""
+    yield "Conditions on displacement + rotation; *coordinates* marks those that can be joints of the tree."
+    yield ""
+    yield "| type | conditions | in the tree |"
+    yield "| --- | --- | --- |"
+    for name, (translations, rotations) in sorted(JOINT_TYPES.items()):
+        role = "coordinates" if name in JOINTS else "constraint"
+        yield f"| {name} | {translations} + {rotations} | {role} |"
+    yield ""
+
+
+def _functions() -> Iterator[str]:
+    yield "## Functions of the expression language"
+    yield ""
+    yield "| function | arguments |"
+    yield "| --- | --- |"
+    for name, entry in sorted(FUNCTIONS.items()):
+        yield f"| {name} | `{entry.signature}` |"
+
+
+def _first_sentence(kind: type) -> str:
+    text = " ".join((inspect.getdoc(kind) or "").split())
+    return text.split(". ")[0].rstrip(".").replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -1,0 +1,112 @@
+"""User subroutines the equations call at run time, and what becomes of the memory they keep.
+
+Their Jacobians come from central differences. What raises or is not finite gives nan, so that the run stops
+and names the element; the error itself is shown as a warning, once per function.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.block import Equations
+from plant.notes import PlantWarning
+
+STEP = 6e-6  # of 1 + |x|: the cube root of the rounding error, best for central differences
+
+
+@dataclass(eq=False)
+class Outside:
+    """A routine outside the equations.
+
+    function(x, dflag) -> y    x (n,), y (m,); dflag is true while differences are taken
+    routine                    has ``keeps``, ``state``, ``restore`` and ``forget`` if it may keep something
+    """
+
+    name: str
+    function: Callable[[np.ndarray, bool], np.ndarray]
+    n: int
+    m: int
+    routine: Any
+    failed: bool = False
+    newest: float = math.inf
+
+    @property
+    def keeps(self) -> bool:
+        """Does the routine keep something from call to call?"""
+        return bool(getattr(self.routine, "keeps", False))
+
+    def trial(self, x: np.ndarray, dflag: bool = False) -> np.ndarray:
+        """Value at x; the routine forgets this call."""
+        if not self.keeps:
+            return self._called(x, dflag)
+        before = self.routine.state()
+        try:
+            return self._called(x, dflag)
+        finally:
+            self.routine.restore(before)
+
+    def remembered(self, x: np.ndarray) -> np.ndarray:
+        """Value at x, whose first entry is the time; the routine remembers this call.
+
+        Time that goes back means a new run, for which everything is forgotten first.
+        """
+        if x[0] < self.newest:
+            self.routine.forget()
+        self.newest = float(x[0])
+        return self._called(x, False)
+
+    def _called(self, x: np.ndarray, dflag: bool) -> np.ndarray:
+        try:
+            return self.function(x, dflag)
+        except Exception as error:  # a user's routine may raise anything
+            if not self.failed:
+                self.failed = True
+                warnings.warn(f"{self.name}: {type(error).__name__}: {error}", PlantWarning, stacklevel=2)
+            return np.full(self.m, np.nan)
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """(m, n) Jacobian by central differences."""
+        J = np.zeros((self.m, self.n))
+        for k in range(self.n):
+            h = STEP * (1.0 + abs(x[k]))
+            above, below = x.copy(), x.copy()
+            above[k] += h
+            below[k] -= h
+            J[:, k] = (self.trial(above, True) - self.trial(below, True)) / (above[k] - below[k])
+        return J
+
+
+def opaque_function(outside: Outside, argument: ca.SX, b: Equations, name: str) -> ca.SX:
+    """(m, 1) value of a routine at (n, 1) `argument`, whose first entry is the time.
+
+    name : unique in the block
+    """
+    given = argument[1:] if outside.n > 1 else ca.SX(1, 1)
+
+    def joined(t: float, u: np.ndarray) -> np.ndarray:
+        return np.concatenate([[t], u])[: outside.n]
+
+    def value(t: float, u: np.ndarray) -> np.ndarray:
+        return outside.trial(joined(t, u))
+
+    def slope(t: float, u: np.ndarray) -> np.ndarray:
+        J = outside.slope(joined(t, u))[:, 1:]
+        return J if outside.n > 1 else np.zeros((outside.m, 1))
+
+    y = b.opaque(name, value, ca.densify(given), outside.m, slope)
+    if outside.keeps:  # at the start, at ticks, after every accepted step and event
+
+        def remembered(t: float, u: np.ndarray) -> np.ndarray:
+            return outside.remembered(joined(t, u))
+
+        done = b.opaque(f"{name}_accepted", remembered, ca.densify(given), outside.m)
+        b.mode(f"{name}_start", 0.0, outside.m, at_ticks=done)
+        b.accepted(f"{name}_accepted", done, np.zeros(outside.m))
+    return ca.SX(y)

@@ -1,0 +1,399 @@
+"""Zero crossings, resets, modes and branches (semantics, section 5), on the reference engine."""
+
+import numpy as np
+import pytest
+
+from blocks import (
+    Abs,
+    BlockError,
+    Clock,
+    Constant,
+    DeadZone,
+    Function,
+    Hold,
+    Integrator,
+    PeakHold,
+    Pulse,
+    Quantizer,
+    RateLimiter,
+    Relay,
+    Sign,
+    SimulationError,
+    Sine,
+    Step,
+    StopWhen,
+    Switch,
+    TimeTable,
+    TurnCounter,
+)
+from cosim import Diagram, Simulation
+from cosim import simulate as simulate_with
+from tests.helpers.made import Made, alone, chain, ramp
+
+
+def simulate(d, until, **settings):
+    return simulate_with(d, until, engine="reference", **settings)
+
+
+def names(r):
+    return [(round(e.time, 9), e.name.partition(".")[2]) for e in r.events]
+
+
+# --- when an event fires ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"solver": "rk4", "step": 0.07}, {"solver": "BDF"}])
+def test_an_event_is_located_inside_a_step(settings):
+    def equations(b):
+        x = b.continuous("x", 0.0)
+        b.derivative(x, np.cos(b.time) + 0 * x)
+        n = b.mode("n", 0.0)
+        b.when(x[0] - 0.5, [(n, n + 1)], "rising", "up")
+        b.when(x[0] - 0.5, [(n, n + 10)], "falling", "down")
+        b.output("n", n)
+
+    r = simulate(alone(equations), 10.0, log_at=[10.0], **settings)
+    expected = [(np.pi / 6, "up"), (5 * np.pi / 6, "down"), (13 * np.pi / 6, "up"), (17 * np.pi / 6, "down")]
+    assert [e.time for e in r.events] == pytest.approx([t for t, _ in expected], abs=1e-5)
+    assert [n for _, n in names(r)] == [n for _, n in expected]
+    assert r["it.n"][-1, 0] == 22
+
+
+@pytest.mark.parametrize("direction", ["rising", "falling", "both"])
+@pytest.mark.parametrize("slope", [1.0, -1.0, 0.0])
+def test_a_start_on_the_threshold_fires_only_when_moving_in_the_direction(direction, slope):
+    def equations(b):
+        x = ramp(b, slope)
+        n = b.mode("n", 0.0)
+        b.when(x[0], [(n, n + 1)], direction, "zero")
+
+    fires = {"rising": slope > 0, "falling": slope < 0, "both": slope != 0}[direction]
+    r = simulate(alone(equations), 1.0)
+    assert names(r) == ([(0.0, "zero")] if fires else [])
+
+
+def test_on_the_threshold_and_moving_away_is_armed_not_fired():
+    """x = t (t - 1) starts on 0 moving down: "rising" is armed, and fires when it comes back at t = 1."""
+
+    def equations(b):
+        n = b.mode("n", 0.0)
+        b.when(b.time * (b.time - 1), [(n, n + 1)], "rising", "back")
+        ramp(b)
+
+    assert names(simulate(alone(equations), 2.0)) == [(1.0, "back")]
+
+
+def test_a_crossing_that_rests_on_zero_fires_when_it_jumps_off():
+    def equations(b):
+        u = b.input("u")
+        n = b.mode("n", 0.0)
+        b.when(u[0], [(n, n + 1)], "rising", "up")
+        b.when(u[0], [(n, n + 1)], "falling", "down")
+        b.output("n", n)
+
+    d = Diagram("logic")
+    u = d.add("u", TimeTable([0, 1, 2, 3, 4], [0, 1, 0, -1, 0], "previous"))
+    it = d.add("it", Made(equations))
+    d.connect(u["y"], it["u"])
+    assert names(simulate(d, 5.0)) == [(1.0, "up"), (3.0, "down")]
+
+
+def test_a_crossing_of_time_alone_is_found_without_continuous_states():
+    r = simulate(chain(Sine(frequency=2 * np.pi), Abs()), 2.0, log_every=0.05)
+    assert r["b2.y"][:, 0] == pytest.approx(np.abs(np.sin(2 * np.pi * r.time)), abs=1e-12)
+    assert {round(e.time, 9) for e in r.events} >= {0.5, 1.0, 1.5}
+
+
+def test_a_touching_crossing_and_one_between_two_ticks():
+    def equations(b):
+        x = ramp(b)
+        n = b.mode("n", 0.0)
+        k = b.discrete("k", 0.0, sample=0.1)
+        b.update(k, k + 1)
+        b.when((x[0] - 0.55) * (k[0] * 0 + 1), [(n, n + 1)], "both", "between")
+
+    assert names(simulate(alone(equations), 1.0)) == [(0.55, "between")]
+
+
+# --- several at once ----------------------------------------------------------------------------------
+
+
+def test_resets_at_one_instant_read_the_values_before_any_of_them():
+    def equations(b):
+        x = ramp(b)
+        a, c = b.mode("a", 1.0), b.mode("c", 2.0)
+        b.when(x[0] - 0.5, [(a, c)], "rising", "first")
+        b.when(x[0] - 0.5, [(c, a)], "rising", "second")
+        b.output("both", np.concatenate([a, c]))
+
+    r = simulate(alone(equations), 1.0, log_at=[1.0])
+    assert names(r) == [(0.5, "first"), (0.5, "second")]
+    assert r["it.both"][-1].tolist() == [2.0, 1.0]
+
+
+def test_two_resets_of_one_state_at_once_are_an_error_naming_both():
+    def equations(b):
+        x = ramp(b)
+        b.when(x[0] - 0.5, [(x, 0.0 * x)], "rising", "one")
+        b.when(2 * x[0] - 1.0, [(x, 0.1 + 0 * x)], "rising", "other")
+
+    with pytest.raises(SimulationError, match=r"'it\.other' and 'it\.one'.*reset one state") as caught:
+        simulate(alone(equations), 1.0)
+    assert caught.value.time == pytest.approx(0.5) and not caught.value.result.complete
+
+
+def test_events_may_cause_events_at_the_same_instant():
+    def equations(b):
+        x = ramp(b)
+        a, c = b.mode("a", 0.0), b.mode("c", 0.0)
+        b.when(x[0] - 0.5, [(a, 1.0 + a)], "rising", "cause")
+        b.when(a[0] - 0.5, [(c, 1.0 + c)], "rising", "effect")
+        b.output("c", c)
+
+    r = simulate(alone(equations), 1.0, log_at=[0.4, 1.0])
+    assert names(r) == [(0.5, "cause"), (0.5, "effect")] and r["it.c"][:, 0].tolist() == [0.0, 1.0]
+
+
+def test_chattering_is_an_error_with_the_block_names_and_the_result_so_far():
+    """x' = -sign(x) held by events without hysteresis slides along x = 0."""
+
+    def equations(b):
+        x = b.continuous("x", 0.5)
+        side = b.mode("side", 1.0)
+        b.when(x[0], [(side, -side)], "both", "flip")
+        b.derivative(x, -side)
+        b.output("x", x)
+
+    with pytest.raises(SimulationError, match=r"chattering or Zeno.*'it\.flip'") as caught:
+        simulate(alone(equations), 2.0, log_every=0.1)
+    assert caught.value.time == pytest.approx(0.5, abs=1e-6)
+    assert caught.value.result.time[-1] == 0.4 and "hysteresis" in caught.value.hint
+
+
+def test_two_events_that_undo_each_other_forever_are_an_error():
+    def equations(b):
+        x = ramp(b)
+        a = b.mode("a", 0.0)
+        b.when(np.where(a[0] > 0.5, -1.0, x[0] - 0.5), [(a, 1.0 + 0 * a)], "rising", "on")
+        b.when(np.where(a[0] > 0.5, x[0] - 9.0, 1.0), [(a, 0 * a)], "falling", "off")
+
+    with pytest.raises(SimulationError, match=r"'it\.o(n|ff)'"):
+        simulate(alone(equations), 1.0)
+
+
+def test_a_crossing_that_is_not_a_number_stops_the_run():
+    def equations(b):
+        x = ramp(b)
+        b.when(np.sqrt(0.5 - x[0]), [], "both", "root")
+
+    with pytest.raises(SimulationError, match=r"it\.root"):
+        simulate(alone(equations), 1.0, solver="rk4", step=0.2)
+
+
+# --- ticks --------------------------------------------------------------------------------------------
+
+
+def test_at_a_tick_the_event_goes_first():
+    """x passes 0.5 exactly at the tick t = 0.5, which samples the value after the reset."""
+
+    def equations(b):
+        x = ramp(b)
+        b.when(x[0] - 0.5, [(x, x + 10)], "rising", "jump")
+        b.output("y", x, sample=0.25)
+
+    r = simulate(alone(equations), 1.0)
+    y = r.ticks("it.y").values
+    assert y[:, 0] == pytest.approx([0, 0.25, 10.5, 10.75, 11.0])
+
+
+def test_a_reset_of_a_discrete_state_writes_current_and_next():
+    def equations(b):
+        x = ramp(b)
+        k = b.discrete("k", 0.0, sample=0.25)
+        b.update(k, k + 1)
+        b.when(x[0] - 0.6, [(k, 100 + 0 * k)], "rising", "set")
+        b.output("k", k)
+
+    r = simulate(alone(equations), 1.0, log_at=[0.59, 0.61, 0.75, 1.0])
+    assert r["it.k"][:, 0].tolist() == [2.0, 100.0, 100.0, 101.0]
+
+
+def test_a_jump_at_a_tick_fires():
+    d = Diagram("jump")
+    source, relay = d.add("source", Pulse(1.0, 0.4, 0.5, 0.1)), d.add("relay", Relay(0.5, 0.2))
+    it = d.add("it", Integrator())
+    d.connect(source["y"], relay["u"])
+    d.connect(relay["y"], it["u"])
+    r = simulate(d, 0.7, log_at=[0.1, 0.3, 0.5, 0.7])
+    assert r["relay.y"][:, 0].tolist() == [1, 0, 1, 0]
+    assert r["it.y"][:, 0] == pytest.approx([0, 0.2, 0.2, 0.4], abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (Abs(), [0, 1, 2, 1, 0, 1, 2]),
+        (Sign(), [0, 1, 1, 1, 0, -1, -1]),
+        (DeadZone(-1, 1), [0, 0, 1, 0, 0, 0, -1]),
+        (Relay(2, -1), [0, 0, 1, 1, 1, 0, 0]),
+        (Quantizer(2.0), [0, 2, 2, 2, 0, -2, -2]),
+    ],
+)
+def test_sampled_blocks_see_a_branch_as_it_is_after_the_jump_of_the_same_tick(block, expected):
+    """A sampled signal through a block with events into another sampled block: no tick is lost."""
+    d = chain(TimeTable(np.arange(7) / 10, [0, 1, 2, 1, 0, -1, -2], "previous"), Hold(sample=0.1), block)
+    last = d.add("b4", Hold(sample=0.1))
+    d.connect(d["b3"]["y"], last["u"])
+    r = simulate(d, 0.6)
+    assert r.ticks("b3.y").values[:, 0].tolist() == expected
+    assert r.ticks("b4.y").values[:, 0].tolist() == expected
+
+
+def test_hold_histories_restart_after_an_event():
+    """A first-order hold does not extrapolate through a reset: the interval after it is constant."""
+
+    def equations(b):
+        x = ramp(b)
+        b.when(x[0] - 0.35, [(x, x + 10)], "rising", "jump")
+
+    d = Diagram("hold")
+    it, hold = d.add("it", Made(equations)), d.add("hold", Hold(1, sample=0.1))
+    d.connect(it["x"], hold["u"])
+    r = simulate(d, 0.7, log_at=[0.25, 0.34, 0.36, 0.45, 0.55])
+    assert r["hold.y"][:, 0] == pytest.approx([0.25, 0.34, 0.3, 10.4 + 0.05 * 101, 10.55])
+
+
+# --- stop, log ----------------------------------------------------------------------------------------
+
+
+def test_a_stop_event_ends_the_run_with_its_message_and_a_complete_result():
+    d = chain(Constant(1.0), Integrator(), StopWhen("far enough", threshold=0.75))
+    r = simulate(d, 2.0, log_every=0.1)
+    assert r.complete and r.message == "far enough"
+    assert r.time == pytest.approx(np.arange(8) / 10) and r.events[-1].time == pytest.approx(0.75)
+    sim = Simulation(d, engine="reference")
+    before = sim.snapshot()
+    sim.advance(2.0)
+    assert sim.time == pytest.approx(0.75)
+    sim.advance(3.0)
+    assert sim.time == pytest.approx(0.75)
+    sim.restore(before)
+    sim.advance(0.5)
+    assert sim.time == 0.5
+
+
+def test_the_log_holds_what_was_asked_for_and_events_their_values():
+    def equations(b):
+        x = ramp(b)
+        b.when(x[0] - 0.35, [(x, 0 * x)], "rising", "back")
+
+    asked = [0.0, 0.1, 0.35, 0.4, 0.7, 0.9]
+    r = simulate(alone(equations), 1.0, log_at=asked)
+    assert r.time.tolist() == asked
+    assert [e.name for e in r.events] == ["it.back"] * 2
+    assert r.events[0].before["it.x"] == pytest.approx((0.35,)) and r.events[0].after["it.x"] == (0.0,)
+    assert r["it.x"][:, 0] == pytest.approx([0, 0.1, 0.0, 0.05, 0.0, 0.2], abs=1e-12)
+
+
+def test_a_fixed_step_run_divides_what_is_left_after_an_event():
+    """Between stops and events the steps are equal, so rk4 stays exact for x' = t^3 with a reset inside."""
+
+    def equations(b):
+        x = b.continuous("x", 0.0)
+        b.derivative(x, b.time**3 + 0 * x)
+        b.when(b.time - 0.333, [(x, 0 * x)], "rising", "zero")
+        b.output("x", x)
+
+    r = simulate(alone(equations), 1.0, solver="rk4", step=0.25, log_at=[1.0])
+    assert r["it.x"][0, 0] == pytest.approx((1 - 0.333**4) / 4, abs=1e-14)
+
+
+# --- the blocks ---------------------------------------------------------------------------------------
+
+
+def test_integrator_rests_at_its_limits_without_wind_up():
+    r = simulate(chain(Sine(frequency=1.0), Integrator(0.0, low=0.5 - 1, high=1.0)), 7.0, log_every=0.1)
+    t, y = r.time, r["b2.y"][:, 0]
+    free = t <= np.pi / 2
+    assert y[free] == pytest.approx(1 - np.cos(t[free]), abs=1e-7)
+    assert y[(t > np.pi / 2) & (t < np.pi)] == pytest.approx(1.0, abs=1e-9)
+    back = (t > np.pi) & (t < 1.5 * np.pi)
+    assert y[back] == pytest.approx(-np.cos(t[back]), abs=1e-7)
+    assert [n for _, n in names(r)] == ["high reached", "high left", "low reached", "low left"]
+
+
+def test_integrator_reset_and_limits_of_a_vector():
+    d = Diagram("i")
+    u, i = (
+        d.add("u", Constant([1.0, -2.0])),
+        d.add("i", Integrator(0.25, low=[-1, -1], high=[0.5, 9], reset=True)),
+    )
+    trigger = d.add("trigger", Step(0.75))
+    d.connect(u["y"], i["u"])
+    d.connect(trigger["y"], i["reset"])
+    r = simulate(d, 1.0, log_at=[0.125, 0.25, 0.7, 0.75, 0.875, 1.0])
+    expected = [[0.375, 0], [0.5, -0.25], [0.5, -1], [0.25, 0.25], [0.375, 0], [0.5, -0.25]]
+    assert r["i.y"] == pytest.approx(np.array(expected), abs=1e-9)
+    with pytest.raises(BlockError, match="initial is 2.0, expected a value within high"):
+        Integrator(2.0, high=1.0)
+
+
+def test_relay_has_hysteresis_and_starts_where_the_input_is():
+    r = simulate(
+        chain(Sine(amplitude=1.0, frequency=1.0), Relay(0.5, -0.5, 3.0, -1.0)),
+        7.0,
+        log_at=[0.5, 2, 3.6, 4, 6],
+    )
+    assert r["b2.y"][:, 0].tolist() == [-1, 3, 3, -1, -1]
+    assert [round(t, 6) for t, _ in names(r)] == [round(np.pi / 6, 6), round(7 * np.pi / 6, 6), 6.806784]
+    assert simulate(chain(Constant(0.0), Relay(on=True)), 0.1)["b2.y"][-1, 0] == 1
+    assert simulate(chain(Constant(-3.0), Relay(on=True)), 0.1)["b2.y"][-1, 0] == 0
+
+
+def test_dead_zone_sign_abs_and_quantizer_of_a_continuous_signal():
+    for block, formula in (
+        (DeadZone(-0.5, 0.25), lambda u: u - np.clip(u, -0.5, 0.25)),
+        (Abs(), np.abs),
+        (Sign(), np.sign),
+        (Quantizer(0.3), lambda u: 0.3 * np.sign(u) * np.floor(np.abs(u) / 0.3 + 0.5)),
+    ):
+        r = simulate(chain(Sine(frequency=3.0, phase=0.1), block), 3.0, log_every=0.07)
+        assert r["b2.y"][:, 0] == pytest.approx(formula(np.sin(3 * r.time + 0.1)), abs=1e-9), block
+
+
+def test_switch_by_a_crossing():
+    d = Diagram("switch")
+    s, a, c = d.add("s", Switch(0.5)), d.add("a", Constant([1.0, 2.0])), d.add("c", Constant([-1.0, -2.0]))
+    control = d.add("control", Sine())
+    d.connect(a["y"], s["in1"])
+    d.connect(control["y"], s["control"])
+    d.connect(c["y"], s["in2"])
+    r = simulate(d, 3.0, log_at=[0.5, 0.6, 2.6, 2.7])
+    assert r["s.y"][:, 1].tolist() == [-2, 2, 2, -2]
+
+
+def test_rate_limiter_continuous_and_sampled():
+    r = simulate(chain(Step(0.5, 0, 1), RateLimiter(2.0, 4.0)), 2.0, log_at=[0.4, 0.5, 0.75, 1.0, 1.5])
+    assert r["b2.y"][:, 0] == pytest.approx([0, 0, 0.5, 1, 1])
+    d = chain(Pulse(1.0, 2.0, 0.5), RateLimiter(2.0, 4.0, sample=0.1))
+    y = simulate(d, 1.5).ticks("b2.y").values[:, 0]
+    assert y[:7] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1, 1, 1])
+    assert y[9:14] == pytest.approx([1, 0.6, 0.2, 0, 0], abs=1e-12)
+
+
+def test_peak_hold_and_turn_counter_keep_what_accepted_steps_saw():
+    r = simulate(chain(Sine(), PeakHold()), 4.0, log_at=[0.5, 4.0], max_step=0.001)
+    assert r["b2.y"][:, 0] == pytest.approx([np.sin(0.5), 1.0], abs=1e-6)
+    angle = Function(lambda t: np.arctan2(np.sin(9 * t), np.cos(9 * t)))
+    d = Diagram("turns")
+    clock, a, n, i = (
+        d.add("clock", Clock()),
+        d.add("a", angle),
+        d.add("n", TurnCounter()),
+        d.add("i", Integrator()),
+    )
+    d.connect(clock["y"], a["t"])
+    d.connect(a["y"], n["u"])
+    d.connect(n["y"], i["u"])
+    r = simulate(d, 3.0, log_every=0.1, max_step=0.05)
+    assert r["n.y"][:, 0] == pytest.approx(9 * r.time, abs=1e-9)

@@ -1,0 +1,499 @@
+"""Linear models against analytic ones and against the simulation they stand for; operating points."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import control
+import numpy as np
+import pytest
+import scipy.signal
+
+from blocks import (
+    Block,
+    Clock,
+    Constant,
+    DiscreteStateSpace,
+    Function,
+    Gain,
+    Hold,
+    Integrator,
+    PlantloopError,
+    PythonFunction,
+    Sine,
+    StateFeedback,
+    StateSpace,
+    Step,
+    Sum,
+    TransferFunction,
+    UnitDelay,
+)
+from blocks.declared import PortHold
+from cosim import Diagram, OperatingPoint, linearize, trim
+from tests.helpers.runs import Simulation, build
+
+A, B = np.array([[0.0, 1.0], [-4.0, -0.4]]), np.array([[0.0], [4.0]])
+C, D = np.array([[1.0, 0.0]]), np.zeros((1, 1))
+K = np.array([[0.3, 0.2]])
+
+
+@dataclass(frozen=True)
+class Pendulum(Block):
+    """Angle q [rad] from hanging, rate v; torque u and viscous friction. m = l = 1."""
+
+    friction: float = 0.5
+    g: float = 9.81
+
+    def define(self, b):
+        u = b.input("u", size=1)
+        friction, g = b.parameters(friction=self.friction, g=self.g)
+        q, v = b.continuous("q", 0.0), b.continuous("v", 0.0, static="zero")
+        b.derivative(q, v)
+        b.derivative(v, u - g * np.sin(q) - friction * v)
+        b.output("angle", q)
+        b.output("height", 1.0 - np.cos(q))
+
+
+def matrices(ss):
+    return ss.A, ss.B, ss.C, ss.D
+
+
+def same(ss, *expected, **tolerance):
+    for got, wanted in zip(matrices(ss), expected, strict=True):
+        np.testing.assert_allclose(got, wanted, **({"rtol": 1e-14, "atol": 1e-14} | tolerance))
+
+
+# --- continuous models
+def test_a_linear_block_gives_its_own_matrices():
+    ss = linearize(StateSpace(A, B, C, [[3.0]]))
+    assert isinstance(ss, control.StateSpace) and ss.dt == 0
+    same(ss, A, B, C, [[3.0]])
+
+
+def test_a_transfer_function_has_its_poles_and_zeros():
+    ss = linearize(TransferFunction([1.0, 3.0], [1.0, 0.4, 4.0]))
+    tf = control.tf([1.0, 3.0], [1.0, 0.4, 4.0])
+    w = np.array([0.1, 1.0, 2.0, 10.0])
+    np.testing.assert_allclose(ss(1j * w), tf(1j * w), rtol=1e-12)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.7, np.pi])
+def test_a_nonlinear_block_about_a_point(q):
+    ss = linearize(Pendulum(), at={"q": q})
+    same(ss, [[0, 1], [-9.81 * np.cos(q), -0.5]], [[0], [1]], [[1, 0], [np.sin(q), 0]], [[0], [0]])
+
+
+def test_parameters_and_inputs_of_the_point():
+    ss = linearize(Function(lambda u, v: u**2 * v), at={"u": 3.0, "v": 5.0})
+    same(ss, np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((1, 0)), [[30.0, 9.0]])
+    ss = linearize(Pendulum(), parameters={"friction": 2.0, "g": 1.0})
+    assert ss.A[1].tolist() == [-1.0, -2.0]
+
+
+def test_names_are_kept():
+    ss = linearize(Pendulum())
+    assert ss.state_labels == ["q", "v"]
+    assert ss.input_labels == ["u"] and ss.output_labels == ["angle", "height"]
+    ss = linearize(StateSpace(A, B, np.eye(2)))
+    assert ss.state_labels == ["x[0]", "x[1]"] and ss.output_labels == ["y[0]", "y[1]"]
+
+
+def test_coordinates_come_before_rates_and_controllers_last():
+    d = build("p.angle>i.u i.y>p.u", i=Integrator(), p=Pendulum())
+    assert linearize(d).state_labels == ["p_q", "p_v", "i_x"]
+
+
+def closed_loop():
+    blocks = {"p": StateSpace(A, B, np.eye(2)), "k": StateFeedback(K), "push": Step(1.0), "s": Sum("++")}
+    return build("p.y>k.x k.u>s.in1 push.y>s.in2 s.y>p.u", **blocks)
+
+
+def test_a_diagram_perturbed_at_the_output_of_a_block():
+    ss = linearize(closed_loop(), inputs=["push.y"], outputs=["p.y", "k.u"])
+    same(ss, A - B @ K, B, np.vstack([np.eye(2), -K]), np.zeros((3, 1)))
+    assert ss.input_labels == ["push_y"] and ss.output_labels == ["p_y[0]", "p_y[1]", "k_u"]
+    assert ss.state_labels == ["p_x[0]", "p_x[1]"]
+
+
+def test_a_perturbation_goes_where_the_signal_goes_and_shows_in_the_signal():
+    ss = linearize(closed_loop(), inputs=["k.u"], outputs=["k.u", "s.y"])
+    same(ss, A - B @ K, B, np.vstack([-K, -K]), [[1.0], [1.0]])
+
+
+def test_inports_and_outports_are_the_default():
+    d = Diagram("d")
+    d.connect(d.inport("force"), d.add("p", StateSpace(A, B, C))["u"])
+    d.outport("position", "p.y")
+    ss = linearize(d)
+    same(ss, A, B, C, D)
+    assert (ss.input_labels, ss.output_labels) == (["force"], ["position"])
+
+
+def test_a_model_at_a_snapshot():
+    d = build(
+        "push.y>f.u f.y>p.u", push=Step(1.0, after=2.0), f=Function(lambda u: u**3), p=StateSpace(A, B, C)
+    )
+    sim = Simulation(d)
+    sim.advance(1.5)
+    ss = linearize(d, inputs=["push.y"], outputs=["p.y"], at=sim.snapshot())
+    same(ss, A, 12.0 * B, C, D)
+
+
+def test_a_snapshot_of_a_sampled_diagram_stays_what_it_is_when_a_signal_is_perturbed():
+    blocks = {
+        "push": Constant(1.0),
+        "f": Function(lambda u: u**3),
+        "h": Hold(sample=0.1),
+        "p": StateSpace(A, B, C),
+    }
+    d = build("push.y>f.u f.y>h.u h.y>p.u", **blocks)
+    sim = Simulation(d)
+    sim.advance(2.05)
+    ss = linearize(d, inputs=["push.y"], outputs=["p.y"], at=sim.snapshot())
+    Ad, Bd, *_ = scipy.signal.cont2discrete((A, B, C, D), 0.1)
+    same(ss, Ad, 3.0 * Bd, C, D, rtol=1e-12)
+
+
+def test_the_operating_point_of_a_block_fits_a_diagram_that_calls_it_plant():
+    pendulum = Pendulum()
+    op = trim(pendulum, u={"u": 3.0})
+    d = build("c.y>plant.u", c=Constant(3.0), plant=pendulum)
+    in_diagram = linearize(d, inputs=["c.y"], outputs=["plant.angle", "plant.height"], at=op)
+    same(in_diagram, *matrices(linearize(pendulum, at=op)))
+
+
+def test_a_block_with_implicit_unknowns():
+    @dataclass(frozen=True)
+    class Implicit(Block):
+        """z + z^3 = u + x, x' = -z."""
+
+        def define(self, b):
+            u = b.input("u", size=1)
+            x = b.continuous("x", 1.0)
+            z = b.algebraic("z", 0.5)
+            b.residual(z + z**3 - u - x)
+            b.derivative(x, -z)
+            b.output("y", z)
+
+    ss = linearize(Implicit(), at={"x": 1.0, "u": 1.0})  # z = 1: dz = (dx + du)/4
+    same(ss, [[-0.25]], [[-0.25]], [[0.25]], [[0.25]], rtol=1e-12)
+    op = trim(Implicit(), u={"u": 0.5})
+    assert op.states["x"].item() == pytest.approx(-0.5) and op.outputs["y"].item() == pytest.approx(0.0)
+
+
+# --- minimal states
+@dataclass(frozen=True)
+class Spacecraft(Block):
+    """Attitude quaternion q (scalar first), rates w, torque; principal moments J."""
+
+    J: tuple[float, float, float] = (1.0, 2.0, 3.0)
+
+    def define(self, b):
+        torque = b.input("torque", size=3)
+        (J,) = b.parameters(J=self.J)
+        q = b.continuous("q", [1.0, 0.0, 0.0, 0.0], static="solve")
+        w = b.continuous("w", 0.0, size=3, static="zero")
+        x, y, z = w[0], w[1], w[2]
+        b.derivative(q, 0.5 * np.stack([
+            -q[1] * x - q[2] * y - q[3] * z,
+            q[0] * x + q[2] * z - q[3] * y,
+            q[0] * y + q[3] * x - q[1] * z,
+            q[0] * z + q[1] * y - q[2] * x,
+        ]))  # fmt: skip
+        H = J * w
+        gyro = np.stack([y * H[2] - z * H[1], z * H[0] - x * H[2], x * H[1] - y * H[0]])
+        b.derivative(w, (torque - gyro) / J)
+        b.invariant(np.sum(q * q) - 1.0)
+        b.output("q", q)
+
+
+def test_a_quaternion_contributes_three_small_rotations():
+    ss = linearize(Spacecraft())
+    assert ss.state_labels == ["q[1]", "q[2]", "q[3]", "w[0]", "w[1]", "w[2]"]
+    expected = np.zeros((6, 6))
+    expected[:3, 3:] = 0.5 * np.eye(3)
+    inertia = np.vstack([np.zeros((3, 3)), np.diag([1, 1 / 2, 1 / 3])])
+    shown = np.vstack([np.zeros((1, 6)), np.eye(3, 6)])
+    same(ss, expected, inertia, shown, np.zeros((4, 3)))
+
+
+def test_all_states_on_request():
+    ss = linearize(Spacecraft(), states="full")
+    assert ss.A.shape == (7, 7) and ss.state_labels[:4] == ["q[0]", "q[1]", "q[2]", "q[3]"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_minimal_model_has_the_response_of_the_full_one_in_any_attitude_at_rest(seed):
+    q = np.random.default_rng(seed).normal(size=4)
+    at = {"q": q / np.linalg.norm(q)}
+    full, minimal = (linearize(Spacecraft(), at=at, states=states) for states in ("full", "minimal"))
+    assert minimal.A.shape == (6, 6)
+    np.testing.assert_allclose(minimal(2j), full(2j), rtol=1e-9, atol=1e-12)
+
+
+# --- exact discrete models
+def test_a_plant_behind_a_hold_is_the_textbook_discretisation():
+    d = build("", h=Hold(sample=0.1), p=StateSpace(A, B, C))
+    d.connect(d.inport("u"), "h.u")
+    d.connect("h.y", "p.u")
+    d.outport("y", "p.y")
+    ss = linearize(d)
+    assert ss.dt == 0.1
+    same(ss, *scipy.signal.cont2discrete((A, B, C, D), 0.1)[:4], rtol=1e-13)
+
+
+def test_poles_of_a_sampled_loop():
+    blocks = {"p": StateSpace(A, B, np.eye(2)), "k": StateFeedback(K, sample=0.1)}
+    ss = linearize(build("p.y>k.x k.u>p.u", **blocks))
+    Ad, Bd, *_ = scipy.signal.cont2discrete((A, B, C, D), 0.1)
+    np.testing.assert_allclose(np.sort(ss.poles()), np.sort(np.linalg.eigvals(Ad - Bd @ K)), rtol=1e-12)
+    assert ss.state_labels == ["p_x[0]", "p_x[1]"]
+
+
+def test_a_delay_adds_its_state():
+    blocks = {"p": StateSpace(A, B, np.eye(2)), "k": StateFeedback(K, sample=0.1), "z": UnitDelay(0.1)}
+    ss = linearize(build("p.y>k.x k.u>z.u z.y>p.u", **blocks))
+    Ad, Bd, *_ = scipy.signal.cont2discrete((A, B, C, D), 0.1)
+    expected = np.block([[Ad, Bd], [-K, np.zeros((1, 1))]])
+    assert ss.state_labels == ["p_x[0]", "p_x[1]", "z_x"]
+    np.testing.assert_allclose(ss.A, expected, rtol=1e-13)
+
+
+def test_sampled_blocks_alone():
+    dss = DiscreteStateSpace([[0.5, 0.1], [0.0, 0.8]], [[1.0], [2.0]], [[1.0, 1.0]], [[3.0]], sample=0.2)
+    ss = linearize(dss)
+    assert ss.dt == 0.2
+    same(ss, dss.A, dss.B, dss.C, dss.D)
+
+
+@dataclass(frozen=True)
+class Plant(Block):
+    """A linear plant whose input port extrapolates."""
+
+    order: int
+    offset: Fraction = Fraction(0)
+
+    def define(self, b):
+        u = b.input("u", size=1, hold=PortHold(Fraction(1, 10), self.offset, self.order, "test"))
+        x = b.continuous("x", [1.0, -0.5])
+        b.derivative(x, A @ x + B @ u)
+        b.output("y", x)
+
+
+def sampled_loop(order, offset=Fraction(0), controller=None):
+    """State feedback through a hold; all at one rate."""
+    blocks = {"p": Plant(order, offset), "k": controller or StateFeedback(K, sample="1/10", offset=offset)}
+    return build("p.y>k.x k.u>p.u", **blocks)
+
+
+def before_ticks(d, n):
+    """States just before tick k by the names of the linear model, k = 1 ... n."""
+    sim = Simulation(d, solver="dopri5", rtol=1e-12, atol=1e-14)
+    names = [(name, "x", slot) for name, slot in sim.system.states.items()]
+    names += [(name, "next", slot) for name, slot in sim.system.held.items() if slot.kind == "discrete"]
+    found, held = [], None
+    for _ in range(n + 1):
+        sim.step()
+        state = sim.snapshot()
+        values = {"x": state.x, "next": held}  # of the discrete states: what the tick before has written
+        if held is not None:
+            found.append({
+                name.replace(".", "_") + (f"[{k}]" if slot.size > 1 else ""): values[vector][place]
+                for name, vector, slot in names
+                for k, place in enumerate(slot.index)
+            })  # fmt: skip
+        held = state.next.copy()
+    return found
+
+
+@pytest.mark.parametrize("offset", [Fraction(0), Fraction(1, 30)])
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_the_discrete_model_is_what_the_simulation_does_from_tick_to_tick(order, offset):
+    d = sampled_loop(order, offset)
+    ss = linearize(d)
+    assert ss.dt == 0.1 and len(ss.A) == 2 + order
+    states = before_ticks(d, order + 6)
+    z = np.array([[state[name] for name in ss.state_labels] for state in states])
+    full = z[order:]  # from here on the hold has all the samples it wants
+    np.testing.assert_allclose(full[1:], full[:-1] @ ss.A.T, rtol=1e-9, atol=1e-12)
+
+
+def test_the_discrete_model_of_a_loop_with_a_controller_with_states():
+    observer = DiscreteStateSpace([[0.5, 0.1], [-0.1, 0.3]], 0.2 * np.eye(2), [[0.4, 0.1]], K, sample="1/10")
+    blocks = {"p": Plant(1), "k": observer}
+    d = build("p.y>k.u k.y>p.u", **blocks)
+    ss = linearize(d)
+    states = before_ticks(d, 8)
+    z = np.array([[state[name] for name in ss.state_labels] for state in states])
+    assert z.shape[1] == 5
+    np.testing.assert_allclose(z[2:], z[1:-1] @ ss.A.T, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_nonlinear_plant_is_linearised_at_the_input_its_hold_has_come_to(order):
+    @dataclass(frozen=True)
+    class Cubic(Block):
+        def define(self, b):
+            u = b.input("u", size=1, hold=PortHold(Fraction(1, 10), Fraction(0), order, "test"))
+            x = b.continuous("x", 8.0)
+            b.derivative(x, u**3 - x)
+            b.output("y", x)
+
+    d = build("c.y>p.u", c=Constant(2.0), p=Cubic())
+    ss = linearize(d, inputs=["c.y"], outputs=["p.y"])
+    sim = Simulation(d, rtol=1e-12, atol=1e-14)
+    sim.advance(1.0)  # at rest: x = 8 = 2^3
+    same(linearize(d, inputs=["c.y"], outputs=["p.y"], at=sim.snapshot()), *matrices(ss), rtol=1e-9)
+    assert ss(1.0 + 0j).item() == pytest.approx(12.0)  # gain at z = 1: dy/du of y = u^3
+
+
+def test_inputs_of_a_discrete_model_are_held_from_tick_to_tick():
+    d = build("", h=Hold(1, sample=0.1), p=StateSpace(A, B, C))
+    d.connect(d.inport("u"), "h.u")
+    d.connect("h.y", "p.u")
+    d.outport("y", "p.y")
+    ss = linearize(d)
+    sim = Simulation(d, rtol=1e-12, atol=1e-14)
+    sim.advance(0.95)  # the history of the hold is full
+    inputs, outputs = np.array([1.0, -2.0, 0.5, 3.0, 0.0, 0.0]), []
+    for u in inputs:
+        sim.set_input("u", u)
+        outputs.append(float(sim.step() and sim.value("p.y").item()))
+    response = control.forced_response(ss, T=np.arange(6) * 0.1, U=inputs)
+    np.testing.assert_allclose(outputs, np.ravel(response.outputs), rtol=1e-9, atol=1e-12)
+
+
+def test_a_sampled_source_is_an_input_like_any_other():
+    d = build("s.y>p.u", s=Sine(sample=0.1), p=StateSpace(A, B, C))
+    ss = linearize(d, inputs=["s.y"], outputs=["p.y"])
+    assert ss.dt == 0.1 and ss.ninputs == 1
+
+
+# --- what has no linear model
+@pytest.mark.parametrize(
+    ("d", "options", "text"),
+    [
+        (build("", a=Sine(sample=0.1), b=Sine(sample=0.2)), {}, r"'d' has 2 rates \(10 Hz, 5 Hz\)"),
+        (PythonFunction(lambda t, u: u, sample=0.1), {}, "'plant' is an opaque Python function"),
+        (Pendulum(), {"inputs": ["v"]}, "no input 'v'; there is 'u'"),
+        (Pendulum(), {"outputs": ["angel"]}, "no signal 'angel'"),
+        (closed_loop(), {"inputs": ["push.u"]}, "no port 'push.u' to perturb; did you mean 'push.y'"),
+        (closed_loop(), {"outputs": ["p.z"]}, "no signal 'p.z' in 'd'; did you mean 'p.y'?"),
+        (Pendulum(), {"at": {"p": 1.0}}, "has no state 'p'"),
+        (Pendulum(), {"at": {"q": [1.0, 2.0]}}, "got 2 numbers, expected 1"),
+        (Pendulum(), {"at": 3.0}, "at is 3.0, expected an OperatingPoint, a snapshot or values by name"),
+        (Pendulum(), {"parameters": {"mass": 3.0}}, "has no parameter 'mass'"),
+        ({}, {}, "expected a Block or a Diagram, got dict"),
+    ],
+)
+def test_what_cannot_be_linearised_says_why(d, options, text):
+    with pytest.raises(PlantloopError, match=text):
+        linearize(d, **options)
+
+
+def test_a_snapshot_of_another_diagram_is_refused():
+    other = Simulation(build("", c=Clock())).snapshot()
+    with pytest.raises(PlantloopError, match="this snapshot was taken of another diagram"):
+        linearize(closed_loop(), at=other)
+
+
+# --- operating points
+def test_an_equilibrium_with_a_given_input():
+    op = trim(Pendulum(), u={"u": 4.905})
+    assert isinstance(op, OperatingPoint)
+    assert op.states["q"].item() == pytest.approx(np.pi / 6, rel=1e-9) and op.states["v"].item() == 0.0
+    assert op.outputs["height"].item() == pytest.approx(1 - np.cos(np.pi / 6), rel=1e-9)
+    assert op.residual < 1e-9
+
+
+def test_an_input_is_found_for_an_output():
+    op = trim(Pendulum(), y={"angle": 2.0}, free=["u"])
+    assert op.inputs["u"].item() == pytest.approx(9.81 * np.sin(2.0), rel=1e-12)
+    assert op.states["q"].item() == pytest.approx(2.0, rel=1e-12)
+
+
+def test_a_first_guess_chooses_among_equilibria():
+    assert trim(Pendulum(), x={"q": 0.3}).states["q"].item() == pytest.approx(0.0, abs=1e-9)
+    assert trim(Pendulum(), x={"q": 3.0}).states["q"].item() == pytest.approx(np.pi, rel=1e-9)
+
+
+def test_a_fixed_state_stays_and_the_input_follows():
+    op = trim(Pendulum(), x={"q": 0.5}, fixed=["q"], free=["u"])
+    assert op.states["q"].item() == 0.5 and op.inputs["u"].item() == pytest.approx(9.81 * np.sin(0.5))
+
+
+def test_bounds_choose_a_branch():
+    op = trim(Pendulum(), x={"q": 1.0}, u={"u": 4.905}, bounds={"q": (np.pi / 2, np.pi)})
+    assert op.states["q"].item() == pytest.approx(5 * np.pi / 6, rel=1e-9)
+
+
+def test_bounds_on_a_free_input():
+    with pytest.raises(PlantloopError, match="no equilibrium found: .* is "):
+        trim(Pendulum(), y={"angle": 1.5}, free=["u"], bounds={"u": (-5.0, 5.0)})
+
+
+def test_a_rate_is_zero_although_its_start_is_not():
+    assert trim(Pendulum(), x={"v": 3.0}).states["v"].item() == 0.0
+
+
+def test_a_held_state_keeps_its_value_and_need_not_rest():
+    @dataclass(frozen=True)
+    class Drifting(Block):
+        def define(self, b):
+            turns = b.continuous("turns", 3.0, static="hold")
+            b.derivative(turns, 1.0)
+            x = b.continuous("x", 0.0)
+            b.derivative(x, turns - x)
+            b.output("y", x)
+
+    assert trim(Drifting()).states == {"turns": [3.0], "x": [3.0]}
+
+
+def test_a_run_from_an_operating_point_stays_there():
+    op = trim(Pendulum(), u={"u": 3.0})
+    sim = Simulation(Pendulum(), initial=op.initial)
+    sim.set_input("u", 3.0)
+    sim.advance(5.0)
+    np.testing.assert_allclose(sim.value("plant.angle"), op.outputs["angle"], rtol=1e-8)
+
+
+def test_an_operating_point_of_a_diagram():
+    d = build("c.y>p.u", c=Constant(2.0), p=Pendulum())
+    assert trim(d).states["p.q"].item() == pytest.approx(np.arcsin(2 / 9.81), rel=1e-9)
+
+
+def test_an_operating_point_respects_invariants():
+    op = trim(Spacecraft(), x={"q": [0.8, 0.6, 0.0, 0.0]})
+    assert np.linalg.norm(op.states["q"]) == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("block", "options", "text"),
+    [
+        (Integrator(), {"u": {"u": 1.0}}, "no equilibrium found: the derivative of state 'x' is 1"),
+        (Pendulum(), {"u": {"u": 20.0}}, "no equilibrium found: the derivative of state 'v' is 10.2"),
+        (Pendulum(), {"u": {"w": 1.0}}, "no input 'w'; there is 'u'"),
+        (Pendulum(), {"u": {"u": [1.0, 2.0]}}, "'u' got 2 numbers, expected 1"),
+        (Pendulum(), {"free": ["w"]}, "no input 'w'"),
+        (Pendulum(), {"y": {"angel": 1.0}}, "no output 'angel'; did you mean 'angle'?"),
+        (Pendulum(), {"y": {"angle": [1.0, 2.0]}}, "output 'angle' got 2 numbers, expected 1"),
+        (Pendulum(), {"x": {"r": 1.0}}, "has no state 'r'"),
+        (Pendulum(), {"fixed": ["r"]}, "no state 'r'"),
+        (Pendulum(), {"bounds": {"r": (0.0, 1.0)}}, "no state or input 'r'"),
+        (Pendulum(), {"bounds": {"q": (1.0, 1.0)}}, r"bounds of 'q' are \(1.0, 1.0\), expected low < high"),
+        (UnitDelay(0.1), {}, "trim needs a continuous system; this diagram has sampled blocks"),
+    ],
+)
+def test_what_cannot_be_trimmed_says_why(block, options, text):
+    with pytest.raises(PlantloopError, match=text):
+        trim(block, **options)
+
+
+def test_a_guess_at_which_the_equations_are_not_finite_is_refused():
+    d = build("x.y>f.x f.y>x.u", x=Integrator(-1.0), f=Function(lambda x: 2.0 - np.sqrt(x)))
+    with pytest.raises(PlantloopError, match="the derivative of state 'x.x' is nan"):
+        trim(d)
+    assert trim(d, x={"x.x": 1.0}).states["x.x"].item() == pytest.approx(4.0)
+
+
+def test_gain_and_constant_give_a_static_model():
+    same(linearize(Gain([[1.0, 2.0]])), np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((1, 0)), [[1.0, 2.0]])

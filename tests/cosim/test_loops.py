@@ -1,0 +1,204 @@
+"""Algebraic loops and implicit unknowns (semantics, section 4), on the reference engine."""
+
+import numpy as np
+import pytest
+
+from blocks import (
+    AlgebraicLoopError,
+    Constant,
+    Function,
+    Gain,
+    Hold,
+    Integrator,
+    SimulationError,
+    Sine,
+    StateSpace,
+    Sum,
+    UnitDelay,
+)
+from cosim import Diagram, Simulation
+from cosim import simulate as simulate_with
+from tests.helpers.made import Made, alone, ramp
+
+
+def simulate(d, until, **settings):
+    return simulate_with(d, until, engine="reference", **settings)
+
+
+def feedback(function, source, back=None) -> Diagram:
+    """y = function(source - back(y))."""
+    d = Diagram("loop")
+    u, s, f = d.add("u", source), d.add("s", Sum("+-")), d.add("f", function)
+    k = d.add("k", back or Gain(1.0))
+    d.connect(u["y"], s["in1"])
+    d.connect(s["y"], f["u"])
+    d.connect(f["y"], k["u"])
+    d.connect(k["y"], s["in2"])
+    return d
+
+
+def test_an_affine_loop():
+    d = feedback(Gain(3.0), Sine())
+    r = simulate(d, 2.0, solve_loops=True, log_every=0.1)
+    assert r["f.y"][:, 0] == pytest.approx(0.75 * np.sin(r.time), abs=1e-14)
+
+
+def test_a_loop_is_refused_hop_by_hop_unless_asked_for():
+    with pytest.raises(AlgebraicLoopError, match=r"(?s)between ticks.*s\.y.*f\.u.*solve_loops=True"):
+        simulate(feedback(Gain(3.0), Sine()), 2.0)
+
+
+def test_a_nonlinear_loop():
+    """y = 2 cos(u - y) for a slow u: the branch is followed from the accepted solution."""
+    d = feedback(Function(lambda u: 0.8 * np.cos(u)), Sine(frequency=0.7))
+    r = simulate(d, 5.0, solve_loops=True, log_every=0.1)
+    y = r["f.y"][:, 0]
+    assert y == pytest.approx(0.8 * np.cos(np.sin(0.7 * r.time) - y), abs=1e-12)
+
+
+def test_a_loop_of_vectors():
+    K = np.array([[0.3, -0.2, 0.1], [0.2, 0.5, 0.4], [-0.6, 0.1, 0.2]])
+    d = feedback(Gain(K), Constant([1.0, 2.0, 3.0]))
+    r = simulate(d, 1.0, solve_loops=True, log_at=[1.0])
+    assert r["f.y"][0] == pytest.approx(np.linalg.solve(np.eye(3) + K, K @ [1, 2, 3]), abs=1e-14)
+
+
+def test_a_loop_through_plants_with_feedthrough_and_states():
+    """Two state spaces with D != 0 around each other: x' of the closed form, integrated over 1 s."""
+    first, second = StateSpace(-1.0, 1.0, 1.0, 0.5, initial=1.0), StateSpace(-2.0, 1.0, 1.0, 0.25)
+    d = feedback(first, Constant(0.0), second)
+    r = simulate(d, 1.0, solve_loops=True, log_at=[1.0], rtol=1e-11, atol=1e-13)
+    # u1 = -y2, y2 = x2 + 0.25 y1, y1 = x1 + 0.5 u1
+    y = np.linalg.solve([[1, 0.5], [-0.25, 1]], np.eye(2))  # (y1, y2) of (x1, x2)
+    A = np.diag([-1.0, -2.0]) + np.array([-y[1], y[0]])
+    w, V = np.linalg.eig(A)
+    x = (V * np.exp(w)) @ np.linalg.solve(V, [1.0, 0.0])
+    assert [r["f.y"][0, 0], r["k.y"][0, 0]] == pytest.approx((y @ x).real, abs=1e-10)
+
+
+def test_a_loop_through_subsystems():
+    inner = Diagram("inner")
+    u, g = inner.inport("u", 1), inner.add("g", Gain(3.0))
+    inner.connect(u, g["u"])
+    inner.outport("y", g["y"])
+    d = Diagram("outer")
+    source, s, f = d.add("u", Constant(2.0)), d.add("s", Sum("+-")), d.add("f", inner)
+    d.connect(source["y"], s["in1"])
+    d.connect(s["y"], f["u"])
+    d.connect(f["y"], s["in2"])
+    r = simulate(d, 0.1, solve_loops=True, log_at=[0.1])
+    assert r["s.y"][0, 0] == pytest.approx(0.5, abs=1e-15)
+
+
+def test_a_loop_at_ticks_only():
+    """Sampled blocks around each other: at a tick unknowns, between ticks constants."""
+    d = feedback(Hold(sample=0.1), Sine(), Function(lambda u: np.tanh(2 * u)))
+    with pytest.raises(AlgebraicLoopError, match="at a tick"):
+        simulate(d, 1.0)
+    time, y = simulate(d, 1.0, solve_loops=True).ticks("f.y")
+    assert y[:, 0] == pytest.approx(np.sin(time) - np.tanh(2 * y[:, 0]), abs=1e-12)
+
+
+def test_a_delay_breaks_a_loop():
+    d = feedback(UnitDelay(0.1), Constant(1.0))
+    y = simulate(d, 0.5).ticks("f.y").values[:, 0]
+    assert y.tolist() == [0, 1, 0, 1, 0, 1]
+
+
+def test_an_implicit_unknown_follows_the_states():
+    """z^3 + z = x with x = t: the one real root."""
+
+    def equations(b):
+        x = ramp(b)
+        z = b.algebraic("z", 0.0)
+        b.residual(z**3 + z - x)
+        b.output("z", z)
+
+    r = simulate(alone(equations), 3.0, log_every=0.1)
+    z = r["it.z"][:, 0]
+    assert z**3 + z == pytest.approx(r.time, abs=1e-12)
+
+
+def test_two_unknowns_and_an_integrator_behind_them():
+    """Kepler's equation as an unknown: E - e sin E = t; its integral against a fine quadrature."""
+
+    def equations(b):
+        E = b.algebraic("E", 0.5, size=2)
+        e = np.array([0.3, 0.9])
+        b.residual(E - e * np.sin(E) - b.time)
+        b.output("E", E)
+
+    d = alone(equations)
+    i = d.add("i", Integrator([0.0, 0.0]))
+    d.connect(d["it"]["E"], i["u"])
+    r = simulate(d, 2.0, log_at=[2.0])
+    # with dt = (1 - e cos E) dE the integral of E dt from E(0) = 0 is E^2/2 - e (E sin E + cos E - 1)
+    for E, e, integral in zip(r["it.E"][0], (0.3, 0.9), r["i.y"][0], strict=True):
+        primitive = E**2 / 2 - e * (E * np.sin(E) + np.cos(E) - 1)
+        assert integral == pytest.approx(primitive, abs=1e-7)
+
+
+def test_newton_starts_from_accepted_solutions_only():
+    """z^2 = 1 + x has two branches: whatever steps were tried and rejected, the run stays on its own."""
+
+    def equations(b):
+        x = b.continuous("x", 0.0)
+        z = b.algebraic("z", -1.0)
+        b.residual(z**2 - 1 - x**2)
+        b.derivative(x, 40 * np.cos(40 * b.time) + 0 * z)
+        b.output("x", x)
+        b.output("z", z)
+
+    r = simulate(alone(equations), 1.0, log_every=0.01)
+    assert r.statistics["rejected steps"] > 0
+    assert r["it.z"] == pytest.approx(-np.sqrt(1 + r["it.x"] ** 2), abs=1e-10)
+    sim = Simulation(alone(equations), engine="reference")
+    sim.advance(0.37)
+    machine = sim._engine.machine
+    state, before = sim.snapshot(), machine.derivative(0.37, machine.context.x).tobytes()
+    for scale in (1e3, -1e3, 3.0):  # trial values a step would reject
+        machine.derivative(0.37, scale + machine.context.x)
+    assert machine.context.solution.tobytes() == state.solution.tobytes()
+    assert machine.derivative(0.37, machine.context.x).tobytes() == before
+
+
+def test_no_solution_is_an_error_that_names_the_loop():
+    d = feedback(Function(lambda u: u * u + 2), Gain(1.0) and Constant(0.0), Gain(-1.0))  # y = y^2 + 2
+    with pytest.raises(SimulationError, match=r"algebraic loop through .*(f\.y|s\.y|k\.y).*no solution"):
+        simulate(d, 1.0, solve_loops=True)
+
+
+def test_a_loop_and_an_event_that_looks_at_it():
+    """The crossing depends on the unknown: it is armed and located along the loop's own solution."""
+
+    def equations(b):
+        x = ramp(b)
+        z = b.algebraic("z", 0.0)
+        n = b.mode("n", 0.0)
+        b.residual(z**3 + z - x)
+        b.when(z[0], [(n, n + 1)], "rising", "start")
+        b.when(z[0] - 1, [(n, n + 1)], "rising", "one")
+        b.output("n", n)
+
+    r = simulate(alone(equations), 3.0)
+    assert [(e.name, e.time) for e in r.events] == [
+        ("it.start", 0.0),
+        ("it.one", pytest.approx(2.0, abs=1e-9)),
+    ]
+
+
+def test_stiff_solvers_take_loops_into_the_jacobian():
+    def equations(b):
+        x = b.continuous("x", 1.0)
+        z = b.algebraic("z", 1.0)
+        b.residual(z - x + 0.1 * np.sin(z))
+        b.derivative(x, -1000 * z)
+        b.output("x", x)
+
+    for solver in ("Radau", "BDF", "rodas4"):
+        r = simulate(alone(equations), 1.0, solver=solver, log_at=[1.0])
+        assert abs(r["it.x"][0, 0]) < 1e-6 and r.statistics["steps"] < 300, solver
+
+
+def test_made_blocks_keep_their_names():
+    assert Made(ramp) == Made(ramp)

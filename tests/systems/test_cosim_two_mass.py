@@ -1,0 +1,84 @@
+"""Two masses coupled by a spring: solved as one system, and co-simulated over macro steps.
+
+Reference: data/reference/cosim_two_mass.json, matrix exponentials. Of its schemes the scheduler makes the
+Jacobi ones, in which all that crosses over is held from the last common instant. The Gauss-Seidel ones hand
+one subsystem values of the other's *future*, which no port of a system with one time can do.
+"""
+
+import numpy as np
+import pytest
+
+from blocks import Hold, Mux, Selector, StateSpace
+from cosim import Diagram, simulate
+from tests.helpers.plants import reference
+
+KNOWN = reference("cosim_two_mass")
+P, START = KNOWN["parameters"], KNOWN["initial_state"]
+
+FIRST = StateSpace(  # m1 x1'' = -k1 x1 - c1 v1 + f
+    [[0, 1], [-P["k1"] / P["m1"], -P["c1"] / P["m1"]]],
+    [[0], [1 / P["m1"]]],
+    np.eye(2),
+    initial=[START["x1"], START["v1"]],
+)
+SECOND = StateSpace(  # m2 x2'' = -k2 x2 - c2 v2 - f, f = kc (x2 - x1) + cc (v2 - v1); outputs x2, v2, f
+    [[0, 1], [-(P["k2"] + P["kc"]) / P["m2"], -(P["c2"] + P["cc"]) / P["m2"]]],
+    [[0, 0], [P["kc"] / P["m2"], P["cc"] / P["m2"]]],
+    [[1, 0], [0, 1], [P["kc"], P["cc"]]],
+    [[0, 0], [0, 0], [-P["kc"], -P["cc"]]],
+    initial=[START["x2"], START["v2"]],
+)
+
+
+def two_mass(order: int | None = None, H: float = 0.02) -> Diagram:
+    d = Diagram("two masses")
+    first, second, f = d.add("first", FIRST), d.add("second", SECOND), d.add("f", Selector([2]))
+    d.connect(second["y"], f["in"])
+    to_first, to_second = f["out"], first["y"]
+    if order is not None:
+        force = d.add("force", Hold(order, sample=H))
+        motion = d.add("motion", Hold(order, sample=H))
+        d.connect(to_first, force["u"])
+        d.connect(to_second, motion["u"])
+        to_first, to_second = force["y"], motion["y"]
+    d.connect(to_first, first["u"])
+    d.connect(to_second, second["u"])
+    both = d.add("both", Mux(2))
+    d.connect(first["y"], both["in1"])
+    d.connect(second["y"], both["in2"])
+    return d
+
+
+def states(r):
+    """x1, x2, v1, v2 of the reference tables."""
+    return r["both.out"][:, [0, 2, 1, 3]]
+
+
+def test_as_one_system():
+    rows = np.array(KNOWN["exact"]["rows"])
+    r = simulate(two_mass(), until=10.0, rtol=1e-11, atol=1e-13, log_at=rows[:, 0], engine="reference")
+    assert states(r) == pytest.approx(rows[:, 1:], abs=KNOWN["accept"]["exact"])
+
+
+@pytest.mark.parametrize("scheme", ["jacobi_zoh", "jacobi_linear"])
+@pytest.mark.parametrize("H", [0.02, 0.01, 0.001])
+def test_macro_steps(scheme, H):
+    rows = np.array(KNOWN["cosim"][f"{scheme}_H{H:g}"])
+    d = two_mass(order=0 if scheme == "jacobi_zoh" else 1, H=H)
+    settings = {"solver": "rk4", "step": 1e-3} if H == 0.001 else {"rtol": 1e-11, "atol": 1e-13}
+    if H == 0.001:  # rk4 over a macro step of 1 ms is exact to 1e-13, and one row is enough
+        rows = rows[:1]
+    r = simulate(
+        d, until=rows[-1, 0], log_at=rows[:, 0], signals=["both.out"], engine="reference", **settings
+    )
+    assert states(r) == pytest.approx(rows[:, 1:], abs=KNOWN["accept"]["scheme_values"])
+
+
+@pytest.mark.parametrize(("order", "scheme"), [(0, "jacobi_zoh"), (1, "jacobi_linear")])
+def test_order_of_the_coupling_error(order, scheme):
+    exact = np.array(KNOWN["exact"]["rows"])[2, 1:]  # t = 1 s
+    errors = []
+    for H in (0.005, 0.0025):
+        r = simulate(two_mass(order, H), until=1.0, log_at=[1.0], engine="reference", rtol=1e-9)
+        errors.append(np.linalg.norm(states(r)[0] - exact))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(KNOWN["observed_order_at_t1"][scheme], abs=0.1)
