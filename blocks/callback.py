@@ -52,7 +52,7 @@ class PythonCall(ca.Callback):
         try:
             given = function(t, u)
             if given is None:
-                self.failure = f"it returned None at t={t:.9g} s; does it lack its return?"
+                self.failure = f"it returned None at t={t:.9g} s, expected numbers"
                 return np.full(shape, np.nan)
             value = np.asarray(given, dtype=float)
             self.failure = ""

@@ -80,15 +80,15 @@ class SimulationError(PlantloopError):
     """A run stopped before its end; ``result`` holds everything up to then."""
 
 
-def near_miss(name: str, choices: Iterable[str]) -> str:
+def near_miss(name: object, choices: Iterable[str]) -> str:
     """Text that offers the nearest known name, or lists what there is.
 
     >>> near_miss("thetta", ["theta", "x"])
     "did you mean 'theta'?"
     """
-    known = sorted(choices)
-    close = [k for k in known if k.lower() == name.lower()]
-    close = close or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    known, given = sorted(choices), str(name)
+    close = [k for k in known if k.lower() == given.lower()]
+    close = close or difflib.get_close_matches(given, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"
     if not known:

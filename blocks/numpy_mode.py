@@ -8,6 +8,7 @@ a block's ``define`` only, and makes such a conversion an error that names the l
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import threading
 import traceback
@@ -43,9 +44,9 @@ ARRAYS = (
     "[a, b]. Row u of a table is blocks.functions.pick(table, u)."
 )
 
-_LIBRARIES = tuple(str(Path(str(module.__file__)).parent) for module in (np, ca))
+_LIBRARIES = tuple(f"{Path(str(module.__file__)).parent}{os.sep}" for module in (np, ca))
 _BLOCKS = Path(__file__).parent
-_OURS = tuple(str(_BLOCKS.parent / package) for package in ("blocks", "plant", "cosim"))
+_OURS = tuple(f"{_BLOCKS.parent / package}{os.sep}" for package in ("blocks", "plant", "cosim"))
 
 
 def user_line(frames: Sequence[traceback.FrameSummary]) -> str:

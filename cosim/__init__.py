@@ -25,12 +25,12 @@ from cosim.version import __version__
 
 if TYPE_CHECKING:
     from cosim.diagram import Diagram
+    from cosim.equilibrium import trim
     from cosim.linear import linearize
     from cosim.many import simulate_many
     from cosim.operating import OperatingPoint
     from cosim.result import Result
     from cosim.simulation import Simulation, simulate
-    from cosim.equilibrium import trim
 
 _HOMES = {
     "Diagram": "cosim.diagram",

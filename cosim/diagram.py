@@ -89,8 +89,6 @@ class Diagram:
         ------
         WiringError    name taken or malformed, or `block` is no block
         """
-        if not isinstance(name, str):
-            raise WiringError([f"the name {name!r} is no text; write add('name', block)."])
         if isinstance(block, type):
             raise WiringError(
                 [f"'{name}' is the class {block.__name__}, not a block; write {block.__name__}(...)."]
@@ -180,6 +178,9 @@ class Diagram:
         return found
 
     def _node(self, name: str, content: Block | Diagram | Inport) -> Node:
+        if not isinstance(name, str):
+            call = "inport('name')" if isinstance(content, Inport) else "add('name', block)"
+            raise WiringError([f"the name {name!r} is no text; write {call}."])
         if not name or FORBIDDEN & set(name):
             raise WiringError(
                 [f"block name {name!r} must not be empty or contain '.', '/', '[', ']' or blanks."], path=name

@@ -124,7 +124,10 @@ class _Trim:
     def _target(self, name: str, value: Any) -> np.ndarray:
         s = self.model.system
         size = s.signal(s.outports[name]).size
-        array = np.ravel(np.asarray(value, dtype=float))
+        try:
+            array = np.ravel(np.asarray(value, dtype=float))
+        except (TypeError, ValueError):
+            raise PlantloopError(f"output '{name}' is {value!r}, expected numbers.", path=name) from None
         if array.size != size:
             raise PlantloopError(f"output '{name}' got {array.size} numbers, expected {size}.", path=name)
         return array

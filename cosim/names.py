@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from blocks.errors import PlantloopError
@@ -46,7 +47,45 @@ def mapped(values: Any, what: str) -> dict[str, Any]:
             value=values,
             hint=f'Write {what}={{"block.name": value}}.',
         )
+    for name in values:
+        text(name, what)
     return dict(values)
+
+
+def no_block(given: Any, expected: str) -> PlantloopError:
+    """The error about something in place of a block or diagram."""
+    if isinstance(given, type):
+        return PlantloopError(f"got the class {given.__name__}, not a block; write {given.__name__}(...).")
+    return PlantloopError(f"expected {expected}, got {type(given).__name__}.", value=given)
+
+
+def text(name: Any, what: str) -> str:
+    """One name.
+
+    Raises
+    ------
+    PlantloopError      no text
+    """
+    if not isinstance(name, str):
+        raise PlantloopError(
+            f"{what}: {name!r} is no name.", value=name, hint="Write a text such as 'block.port'."
+        )
+    return name
+
+
+def file_path(path: Any, what: str) -> Path:
+    """The path of a file.
+
+    Raises
+    ------
+    PlantloopError      neither text nor a path
+    """
+    try:
+        return Path(path)
+    except TypeError:
+        raise PlantloopError(
+            f"{what} is {path!r}, expected the path of a file.", value=path, hint="Write 'run.nc'."
+        ) from None
 
 
 def component_of(

@@ -18,7 +18,7 @@ from cosim.discretise import refuse_delays
 from cosim.engine.bound import Bound
 from cosim.engine.newton import newton
 from cosim.flatten import ALONE, around
-from cosim.names import listed, mapped
+from cosim.names import listed, mapped, no_block
 from cosim.simulation import set_initial, set_input, set_parameter
 from cosim.system import Slot, pick
 
@@ -52,7 +52,7 @@ def diagram_of(system: Block | Diagram) -> Diagram:
     if isinstance(system, Diagram):
         return system
     if not isinstance(system, Block):
-        raise PlantloopError(f"expected a Block or a Diagram, got {type(system).__name__}.")
+        raise no_block(system, "a Block or a Diagram")
     key = id(system)
     if key not in _diagrams:
         _diagrams[key] = (system, around(system))

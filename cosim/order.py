@@ -290,9 +290,7 @@ class Dependencies:
         return target.path
 
 
-def _up_to_memories(
-    neighbours: Callable[[Node], Iterable[Node]], start: Node
-) -> tuple[set[Node], set[Node]]:
+def _up_to_memories(neighbours: Callable[[Node], Iterable[Node]], start: Node) -> tuple[set[Node], set[Node]]:
     """What lies between a node and the nearest sampled memories in one direction, and those memories."""
     between: set[Node] = set()
     memories: set[Node] = set()

@@ -191,6 +191,8 @@ class Result:
         brackets at its end. ``among`` are the signals to look in: all logged ones, or `ticks_of`.
         """
         known = self.signals if among is None else among
+        if not isinstance(name, str):
+            raise UnknownSignalError(f"{name!r} is no signal name in result '{self.name}'.", value=name)
         labels_of = lambda signal: self.labels.get(signal, ())
         found = component_of(name, known, self._size, labels_of, self.aliases, UnknownSignalError)
         if found is not None:

@@ -21,6 +21,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from blocks.errors import PlantloopError
+from cosim.names import file_path
 from cosim.result import Event, FloatArray, Result, Setting, Ticks
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def _check_format(found: object, source: str) -> None:
 
 def save(result: Result, path: str | os.PathLike[str]) -> None:
     """Write ``result`` in the format of the suffix of ``path``; see `Result.save`."""
-    target = Path(path)
+    target = file_path(path, "the file of a result")
     write = WRITERS.get(target.suffix.lower())
     if write is None:
         raise PlantloopError(
@@ -203,7 +204,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a result written by `save`; see `Result.load`."""
-    source = Path(path)
+    source = file_path(path, "the file of a result")
     read = READERS.get(source.suffix.lower())
     if read is None:
         raise PlantloopError(

@@ -25,7 +25,7 @@ from cosim.engine.engine import Engine, Logged, SolverSettings
 from cosim.engine.log import given_times, log_times
 from cosim.engine.solvers import solver as solver_named
 from cosim.flatten import flatten, structural_error
-from cosim.names import mapped
+from cosim.names import mapped, no_block, text
 from cosim.result import Result, Setting
 from cosim.system import Slot, System
 from cosim.version import __version__
@@ -309,7 +309,11 @@ def simulate(
     log_at : (n,) s                       log exactly at these instants
     inputs : dict                         constant values of the diagram's own inputs
     progress : callable                   told the time [s] after every stop
-    others                                as for `Simulation`
+    others                                as for `Simulation`, with the same defaults: dopri5 at rtol 1e-8 and
+                                          atol 1e-10, or step 1e-3 s for a fixed-step solver
+
+    Names are "block.port", "sub/block.port" inside a subsystem, "block.port[i]" for one component; a block
+    alone is called "plant".
 
     Raises
     ------
@@ -340,9 +344,7 @@ def _system(diagram: Diagram | Block | System, solve_loops: bool) -> System:
         return flatten(diagram, solve_loops)
     if isinstance(diagram, System):
         return diagram
-    if isinstance(diagram, type):
-        raise PlantloopError(f"got the class {diagram.__name__}, not a block; write {diagram.__name__}(...).")
-    raise PlantloopError(f"expected a Diagram or a Block to simulate, got {type(diagram).__name__}.")
+    raise no_block(diagram, "a Diagram or a Block to simulate")
 
 
 def _settings(
@@ -392,7 +394,7 @@ def _sized(value: Any, slot: Slot, name: str) -> np.ndarray:
 
 
 def set_input(system: System, context: Context, name: str, value: Any) -> None:
-    name = name if name in system.inputs else name.removeprefix(system.prefix)
+    name = name if text(name, "input") in system.inputs else name.removeprefix(system.prefix)
     if name not in system.inputs:
         raise PlantloopError(
             f"'{system.name}' has no input '{name}'; {near_miss(name, system.inputs)}", path=name
@@ -402,7 +404,7 @@ def set_input(system: System, context: Context, name: str, value: Any) -> None:
 
 
 def set_parameter(system: System, context: Context, name: str, value: Any) -> None:
-    names = (name, system.prefix + name)
+    names = (text(name, "parameter"), system.prefix + name)
     full = next((f for n in names if (f := system.aliases.get(n, n)) in system.parameters), None)
     if full is None:
         if (owner := system.full(name, system.fields)) in system.fields:

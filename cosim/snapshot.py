@@ -14,6 +14,7 @@ import numpy as np
 from blocks.errors import PlantloopError
 from cosim.context import Context
 from cosim.engine.history import History
+from cosim.names import file_path
 from cosim.system import System
 
 FORMAT = "plantloop snapshot 1"
@@ -23,7 +24,7 @@ NUMBERS = ("t", "step", "error")
 
 def save(path: str | os.PathLike[str], context: Context, system: System) -> None:
     """Write a context; the file appears under its name when it is complete."""
-    target = Path(path)
+    target = file_path(path, "the file of a snapshot")
     if target.is_dir() or not target.parent.is_dir():
         why = "it is a folder" if target.is_dir() else "no such folder"
         raise PlantloopError(f"cannot save a snapshot as '{target}': {why}.", path=str(target))
@@ -44,6 +45,7 @@ def load(path: str | os.PathLike[str], system: System) -> Context:
     ------
     PlantloopError      no snapshot, a damaged one, or one of another diagram
     """
+    path = file_path(path, "the file of a snapshot")
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

@@ -30,7 +30,7 @@ from blocks.callback import PythonCall
 from blocks.declared import External, Memory
 from blocks.errors import PlantloopError, near_miss
 from blocks.rate import Ticks
-from cosim.names import UNIT, component_of, listed
+from cosim.names import UNIT, component_of, listed, text
 
 ROUNDING = 1e-13  # relative; two times this close are one
 
@@ -205,7 +205,7 @@ class System:
 
     def signal(self, name: str) -> Signal:
         """A signal, or a component of one, by name."""
-        if name in self.signals:
+        if isinstance(name, str) and name in self.signals:
             return self.signals[name]
         full, component = self.locate(name)
         whole = self.signals[full]
@@ -223,7 +223,7 @@ class System:
         ------
         PlantloopError      no such signal or component, with a near miss
         """
-        if name in self.signals:
+        if text(name, "signal") in self.signals:
             return name, None
         labels_of = lambda signal: self.signals[signal].labels
         for full in (name, self.prefix + name):

@@ -15,6 +15,8 @@ _HOMES = {
     "Port": "plant.ports",
     "read_model": "plant.xml",
     "PlantWarning": "plant.notes",
+    "Baumgarte": "plant.stabilisation",
+    "GammaQ": "plant.stabilisation",
 }
 
 

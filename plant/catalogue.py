@@ -1,6 +1,6 @@
 """Every element, attribute, joint type and function the plant knows, as the page ``docs/elements.md``.
 
-    python -m plant.catalogue > docs/elements.md
+python -m plant.catalogue > docs/elements.md
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from scipy.sparse import csc_matrix
 
 from cosim.engine.bound import Bound
 
@@ -42,6 +41,8 @@ class Jacobian:
         n, m, out = self.n, self.unknowns, self._values.outputs
         f_t = out[1].copy()
         if self.sparse:
+            from scipy.sparse import csc_matrix  # takes long to import, and only large stiff systems need it
+
             rows, columns = self.pattern.row(), self.pattern.colind()
             return csc_matrix((out[0].copy(), rows, columns), shape=(n, n)), f_t
         f_x = out[0].reshape(n, n).T.copy()

@@ -223,8 +223,15 @@ class Machine:
             )
         return value
 
-    def integrate(self, stop: float, listener: Callable[[Step], Any]) -> int | None:
+    def integrate(
+        self, stop: float, listener: Callable[[Step], Any], ended: Callable[[float], Any]
+    ) -> int | None:
         """Advance the continuous states to exactly `stop`, or to the first zero crossing before it.
+
+        Parameters
+        ----------
+        listener : told of every accepted step while the context still stands at its start
+        ended : told the time [s] at the end of each, where the context stands then
 
         Returns
         -------
@@ -232,27 +239,31 @@ class Machine:
         """
         self.unknowns.end = stop
         try:
-            return self._integrate(stop, listener)
+            return self._integrate(stop, listener, ended)
         finally:
             self.unknowns.end = math.inf
 
-    def _integrate(self, stop: float, listener: Callable[[Step], Any]) -> int | None:
+    def _integrate(
+        self, stop: float, listener: Callable[[Step], Any], ended: Callable[[float], Any]
+    ) -> int | None:
         c = self.context
         self.stepper.limit = self.unknowns.longest_step()
         if not len(c.x):
-            return self._walk(stop, listener)
+            return self._walk(stop, listener, ended)
         self.memory.step, self.memory.error = c.step, c.error
         for step in self.stepper.integrate(c.t, c.x.copy(), stop):
             if self._projection is not None:
                 self._project(step)
             c.step, c.error = self.memory.step, self.memory.error
-            met = self._accept(step, listener)
+            met = self._accept(step, listener, ended)
             if met is not None:
                 return met
             self.stepper.limit = self.unknowns.longest_step()
         return None
 
-    def _walk(self, stop: float, listener: Callable[[Step], Any]) -> int | None:
+    def _walk(
+        self, stop: float, listener: Callable[[Step], Any], ended: Callable[[float], Any]
+    ) -> int | None:
         """Without continuous states: one step, or pieces where something must be watched on the way."""
         c, begin, s = self.context, self.context.t, self.settings
         longest = math.inf
@@ -261,12 +272,14 @@ class Machine:
         n = max(1, math.ceil((stop - begin) / longest - 1e-9))
         for k in range(n):
             t1 = stop if k == n - 1 else begin + (k + 1) * (stop - begin) / n
-            met = self._accept(Step(c.t, t1, c.x, c.x, lambda _: c.x), listener)
+            met = self._accept(Step(c.t, t1, c.x, c.x, lambda _: c.x), listener, ended)
             if met is not None:
                 return met
         return None
 
-    def _accept(self, step: Step, listener: Callable[[Step], Any]) -> int | None:
+    def _accept(
+        self, step: Step, listener: Callable[[Step], Any], ended: Callable[[float], Any]
+    ) -> int | None:
         """Take a step over, up to the first crossing in it."""
         met = None
         if self.events and (found := self.events.locate(step)) is not None:
@@ -280,6 +293,7 @@ class Machine:
         self.fresh()
         self.unknowns.accept()
         self._refresh_accepted()
+        ended(step.t1)
         return met
 
     def _refresh_accepted(self) -> None:

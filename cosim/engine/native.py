@@ -192,15 +192,14 @@ class NativeEngine(Engine):
         stepper, method = machine.stepper, tableau(self.settings.solver)
         if reason == b.CANCELLED:
             return KeyboardInterrupt()
-        if reason == b.COLLAPSED and math.isfinite(run.value):
+        if reason == b.COLLAPSED or (reason == b.NOT_FINITE and run.index == b.IN_STEP):
+            k = [*self._private(run.k, method.stages)]
+            x0, x1 = self._private(run.x0)[0], self._private(run.x1)[0]
+            if reason == b.NOT_FINITE:
+                return stepper.non_finite(method, run.t0, x0, run.h, k, x1)
             assert isinstance(stepper, AdaptiveStepper)  # others never reject
             stepper.memory.step = self._state.step
-            return stepper.collapsed(t, run.index)
-        if reason == b.COLLAPSED or run.index == b.IN_STEP:
-            k = self._private(run.k, method.stages)
-            return stepper.non_finite(
-                method, run.t0, self._private(run.x0)[0], run.h, [*k], self._private(run.x1)[0]
-            )
+            return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index)
         if reason == b.LOST:
             return self._lost(machine)
         if reason == b.NO_SIGN:

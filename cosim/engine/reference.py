@@ -47,13 +47,14 @@ class ReferenceEngine(Engine):
             if progress is not None:
                 progress(step.t1)
             self._log.step(step)
-            if step.t1 < stop:
-                machine.put(step.t1, step.x1)
+
+        def ended(t: float) -> None:
+            if t < stop:
                 machine.fresh()
-                self._log.end_of_step(step.t1)
+                self._log.end_of_step(t)
 
         started = self.context.t
-        event = machine.integrate(stop, accepted)
+        event = machine.integrate(stop, accepted, ended)
         t = self.context.t
         if event is not None:
             if stop - t <= 1e-12 * (stop - started):

@@ -53,6 +53,7 @@ class Stepper(abc.ABC):
         A consumer may correct ``step.x1`` in place (projection): integration goes on from there.
         """
 
+    @np.errstate(all="ignore")
     def non_finite(
         self, method: Tableau, t: float, x: np.ndarray, h: float, k: list[np.ndarray], x1: np.ndarray
     ) -> SimulationError:
@@ -192,7 +193,7 @@ class AdaptiveStepper(Stepper):
             if not error <= 1.0:
                 self._reject(h, error)
                 if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
-                    raise self._gives_up(t, x, h, k, x1, error, worst)
+                    raise self.gives_up(t, x, h, k, x1, error, worst)
                 continue
             self._accept(h, wanted, error, worst)
             step = Step(t, t1, x, x1, self._inside(t, h, x, x1, list(k)))
@@ -226,10 +227,11 @@ class AdaptiveStepper(Stepper):
         finite = math.isfinite(error)
         self.memory.step = h / min(1 / self.SHRINK, error**power / self.SAFETY) if finite else h * 0.1
 
-    def _gives_up(
+    @np.errstate(all="ignore")
+    def gives_up(
         self, t: float, x: np.ndarray, h: float, k: list[np.ndarray], x1: np.ndarray, error: float, worst: int
     ) -> SimulationError:
-        """A step that cannot get smaller: a state runs away, or the equations are not finite right ahead."""
+        """Error of a step that cannot get smaller: a state runs away, or the equations end right ahead."""
         if math.isfinite(error):
             return self.collapsed(t, worst)
         moved = np.abs(h * k[0]) / (np.abs(x) + self.atol)

@@ -60,15 +60,25 @@ class Column:
 
     def pattern(self, value: Matrix) -> Pattern:
         """Pattern of a matrix whose new entries are added to the column."""
-        symbolic = ca.sparsify(value if isinstance(value, ca.SX) else ca.SX(value))
-        found = tuple(self._entry(e) for e in symbolic.nonzeros())
+        symbolic = value if isinstance(value, ca.SX) else ca.SX(value)
+        places, found = [], []
+        for place, e in zip(symbolic.sparsity().find(), symbolic.nonzeros(), strict=True):
+            entry = self._entry(e)
+            if entry is not None:
+                places.append(place)
+                found.append(entry)
         if found:
-            self._kept.append(ca.vec(symbolic).nz[:])
-        return Pattern(*symbolic.shape, tuple(symbolic.sparsity().find()), found)
+            entries = symbolic.nz[:]
+            self._kept.append(entries.T if entries.size2() > 1 else entries)
+        else:
+            self._count -= symbolic.nnz()
+        return Pattern(symbolic.size1(), symbolic.size2(), tuple(places), tuple(found))
 
-    def _entry(self, value: Any) -> int:
+    def _entry(self, value: Any) -> int | None:
         # value is a scalar SX, typed loosely because the stubs have another name for it
         self._count += 1
+        if value.is_zero():
+            return None
         if value.is_one():
             return ONE
         if value.is_minus_one():

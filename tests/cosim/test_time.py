@@ -221,6 +221,22 @@ def test_log_every_step_shows_every_step_and_every_stop():
     assert r.time[3] == 0.1 and r.time[6] == 0.2
 
 
+def test_log_every_step_shows_accepted_memories_as_they_are_after_the_step():
+    @dataclass(frozen=True)
+    class Peak(Block):
+        def define(self, b):
+            u = b.input("u")
+            x = b.continuous("x", 0.0)
+            b.derivative(x, u)
+            b.output("y", b.accepted("peak", lambda old: np.maximum(old, x), 0.0))
+            b.output("x", x)
+
+    d = build("c.y>p.u", c=Constant(1.0), p=Peak())
+    r = simulate(d, 1.0, solver="rk4", step=0.25, log_every="step")
+    assert len(r.time) == 5
+    np.testing.assert_array_equal(r["p.y"], r["p.x"])
+
+
 # --- steps
 @pytest.mark.parametrize(
     ("length", "step", "n"),

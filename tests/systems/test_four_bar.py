@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from cosim import Diagram, simulate
-from plant import Plant, PlantWarning
-from plant.stabilisation import Baumgarte, GammaQ
+from plant import Baumgarte, GammaQ, Plant, PlantWarning
 from tests.helpers.loops import largest_residual
 from tests.helpers.plants import deck, reference
 

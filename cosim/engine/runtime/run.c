@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { IDLE, BEGIN, STEP, WITHIN, ACCEPTED, SETTLE, SEGMENTS, TICKS, LOG };
+enum { IDLE, BEGIN, STEP, WITHIN, ACCEPTED, ENDED, SETTLE, SEGMENTS, TICKS, LOG };
 
 static const double SNAP = 1e-12; /* relative; a log time this close to a stop is that stop */
 
@@ -150,12 +150,30 @@ void pl_signals(pl_run *r, const pl_buffer *b, double *row)
 
 static int full(const pl_buffer *b) { return b->count >= b->capacity; }
 
-static void keep(pl_run *r, pl_buffer *b, double t)
+/* Keep a row; false where something in it is not finite. */
+static int keep(pl_run *r, pl_buffer *b, double t)
 {
     double *row = b->rows + b->count * (b->width + 1);
     row[0] = t;
     gather(r, b, row + 1);
+    if (!all_finite(row + 1, b->width)) return 0;
     b->count++;
+    r->last_good = t;
+    return 1;
+}
+
+static void put(pl_run *r, double t, const double *x)
+{
+    r->context->t = t;
+    if (x != r->context->x) memcpy(r->context->x, x, sizeof(double) * (size_t)r->model->nx);
+}
+
+/* A run cannot go on from here. */
+static int not_finite_at(pl_run *r, double t, const double *x)
+{
+    put(r, t, x);
+    r->index = PL_AT_STATE;
+    return PL_NOT_FINITE;
 }
 
 /* --- time -------------------------------------------------------------------------------------------- */
@@ -266,7 +284,10 @@ static int log_within(pl_run *r)
             x = r->scratch;
         }
         evaluate_signals(r, &l->log, inside, x);
-        keep(r, &l->log, t);
+        if (!keep(r, &l->log, t)) {
+            const int here = x != r->scratch || all_finite(x, r->model->nx);
+            return here ? not_finite_at(r, inside, x) : not_finite_at(r, r->end, r->raw1);
+        }
         l->position++;
     }
     return PL_DONE;
@@ -296,7 +317,7 @@ static int log_ticks(pl_run *r)
             }
             if (!known) evaluate_signals(r, both ? &r->log->log : b, t, r->context->x);
             known = both;
-            keep(r, b, t);
+            if (!keep(r, b, t)) return not_finite_at(r, t, r->context->x);
         }
         r->due[i] = 0;
     }
@@ -310,24 +331,17 @@ static int log_instant(pl_run *r)
     const double t = r->context->t;
     if (l->every_step) {
         if (full(&l->log)) return PL_FULL;
-        keep(r, &l->log, t);
-        return PL_DONE;
+        return keep(r, &l->log, t) ? PL_DONE : not_finite_at(r, t, r->context->x);
     }
     while (log_falls(r, t)) {
         if (full(&l->log)) return PL_FULL;
-        keep(r, &l->log, l->times[l->position]);
+        if (!keep(r, &l->log, l->times[l->position])) return not_finite_at(r, t, r->context->x);
         l->position++;
     }
     return PL_DONE;
 }
 
 /* --- integration ------------------------------------------------------------------------------------- */
-
-static void put(pl_run *r, double t, const double *x)
-{
-    r->context->t = t;
-    if (x != r->context->x) memcpy(r->context->x, x, sizeof(double) * (size_t)r->model->nx);
-}
 
 /* A stretch without jumps, from the present to r->stop. */
 static int begin(pl_run *r)
@@ -348,10 +362,7 @@ static int begin(pl_run *r)
     if (s->method.adaptive) {
         pl_derivative(r, r->t0, r->x0, r->k);
         r->counters.evaluations++;
-        if (!all_finite(r->k, r->model->nx)) {
-            r->index = PL_AT_STATE;
-            return PL_NOT_FINITE;
-        }
+        if (!all_finite(r->k, r->model->nx)) return not_finite_at(r, r->t0, r->x0);
         if (c->step <= 0.0) c->step = pl_first_step(r, r->t0, r->x0, r->k, r->stop);
         return PL_DONE;
     }
@@ -468,11 +479,7 @@ static int accept(pl_run *r)
     if (s->n_accepted) {
         pl_see(r, r->t1, r->x0);
         r->model->accepted(&r->a, r->out);
-        if (!all_finite(r->out, s->n_accepted)) {
-            put(r, r->t1, r->x0);
-            r->index = PL_AT_STATE;
-            return PL_NOT_FINITE;
-        }
+        if (!all_finite(r->out, s->n_accepted)) return not_finite_at(r, r->t1, r->x0);
         for (int i = 0; i < s->n_accepted; i++) r->context->h[s->accepted[i]] = r->out[i];
     }
     if (!m->adaptive || r->arrived) return PL_DONE;
@@ -543,14 +550,18 @@ int pl_advance(pl_run *r, double until)
             r->phase = ACCEPTED;
             /* fall through */
         case ACCEPTED:
-            if (r->log->every_step && r->t1 < r->stop) {
-                if (full(&r->log->log)) return PL_FULL;
-                evaluate_signals(r, &r->log->log, r->t1, r->model->nx ? r->x1 : c->x);
-                keep(r, &r->log->log, r->t1);
-            }
             reason = accept(r);
             if (r->lost) return PL_LOST;
             if (reason) return reason;
+            r->phase = ENDED;
+            /* fall through */
+        case ENDED: /* the step's end is r->t0, r->x0 by now */
+            if (r->log->every_step && r->t1 < r->stop) {
+                const double *x = r->model->nx ? r->x0 : c->x;
+                if (full(&r->log->log)) return PL_FULL;
+                evaluate_signals(r, &r->log->log, r->t1, x);
+                if (!keep(r, &r->log->log, r->t1)) return not_finite_at(r, r->t1, x);
+            }
             r->phase = STEP;
             if (!r->arrived) break;
             put(r, r->t1, r->model->nx ? r->x0 : c->x);

@@ -142,6 +142,10 @@ static void hermite(pl_run *r, double t, double *x)
     const double h = r->end - r->t0, s = (t - r->t0) / h;
     const double *x0 = r->x0, *x1 = r->raw1, *f0 = r->k, *f1 = r->f1;
 
+    if (t == r->t0) { /* true even where the derivative at the end is not finite */
+        memcpy(x, x0, sizeof(double) * (size_t)nx);
+        return;
+    }
     if (!r->end_known) {
         pl_derivative(r, r->end, x1, r->f1);
         r->end_known = 1;

@@ -1,0 +1,75 @@
+"""Importing cosim is light: what takes long to import is imported where it is used."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import cosim
+
+HEAVY = (
+    "control",
+    "matplotlib",
+    "pandas",
+    "xarray",
+    "netCDF4",
+    "scipy",
+    "typer",
+    "rich",
+    "lxml",
+    "lark",
+    "plant",
+)
+
+
+def loaded(code):
+    """Which of the heavy packages are imported after some code has run."""
+    root = pathlib.Path(cosim.__file__).parents[1]
+    code = f"import sys\n{code}\nprint(*[m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+RUN = """
+from blocks import Integrator
+import cosim
+d = cosim.Diagram()
+d.add("x", Integrator())
+d.ground("x.u")
+cosim.simulate(d, 1.0, engine="reference")
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import cosim",
+        "import cosim\ncosim.Diagram, cosim.Simulation, cosim.simulate, cosim.linearize, cosim.trim",
+        RUN,
+    ],
+    ids=["import", "names", "run"],
+)
+def test_nothing_heavy_is_imported(code):
+    assert loaded(code) == []
+
+
+def test_import_cosim_alone_imports_no_numerics_at_all():
+    root = pathlib.Path(cosim.__file__).parents[1]
+    code = "import sys, cosim; print(*[m for m in ('numpy', 'casadi', 'networkx') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_public_names_can_be_imported_in_any_order():
+    for name in cosim.__all__:
+        assert getattr(cosim, name) is getattr(cosim, name)
+    assert callable(cosim.trim) and callable(cosim.simulate)
+    from cosim import trim
+
+    assert callable(trim)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'cosim' has no attribute 'simulatte'"):
+        cosim.simulatte  # noqa: B018
