@@ -82,7 +82,7 @@ class Context:
 
 def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, History):
-        a, b = vars(a), vars(b)
+        a, b = a.parts(), b.parts()
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
     if isinstance(a, list):

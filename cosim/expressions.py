@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import casadi as ca
 
 from cosim.instances import Instance
@@ -30,6 +32,16 @@ class Expressions:
         self.outputs: dict[Port, ca.SX] = {}
         self.memories: dict[tuple[str, str], ca.SX] = {}
         self._all: dict[str, dict[str, ca.SX]] = {}
+
+    @cached_property
+    def moving(self) -> frozenset[int]:
+        """Symbols that change between ticks: time, states, unknowns and delayed signals, by their hash."""
+        if self.base is not None:
+            return self.base.moving
+        symbols = [self.t, *self.assumed]
+        for inst in self.instances.values():
+            symbols += [inst.symbols[m.name] for m in inst.memories("continuous", "algebraic", "delayed")]
+        return frozenset(s.element_hash() for s in ca.symvar(ca.vertcat(*symbols)))
 
     def with_new_values(self) -> Expressions:
         """A layer over these expressions, in which memories take new values."""

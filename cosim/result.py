@@ -154,7 +154,7 @@ class Result:
         that was not logged is an error. Where an instant was logged twice, the later value is given.
         """
         values, time = self[name], self.time
-        slack = 1e-12 * max(1.0, abs(t))
+        slack = 1e-12 * abs(t)
         i = int(np.searchsorted(time, t + slack, side="right")) - 1
         if i < 0 or not abs(time[i] - t) <= slack:
             near = ", ".join(f"{x:.12g}" for x in time[max(i, 0) : i + 2]) or "none: the log is empty"

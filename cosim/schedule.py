@@ -210,11 +210,7 @@ def _at_rest(instances: dict[str, Instance], fresh: Expressions, path: str, name
     value, memory = fresh.memories[path, name], instances[path].memory(name)
     if memory.rest is None:
         return value
-    symbols = [fresh.t, *fresh.assumed]
-    for inst in instances.values():
-        symbols += [inst.symbols[m.name] for m in inst.memories("continuous", "algebraic", "delayed")]
-    moving = {s.element_hash() for s in ca.symvar(ca.vertcat(*symbols))}
-    if any(s.element_hash() in moving for s in ca.symvar(value)):
+    if any(s.element_hash() in fresh.moving for s in ca.symvar(value)):
         return value
     still: ca.SX = ca.substitute(value, instances[path].symbols[name], ca.SX(memory.rest))
     return still

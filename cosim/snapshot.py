@@ -87,10 +87,9 @@ def _arrays(context: Context, system: System) -> dict[str, np.ndarray]:
     found = {name: getattr(c, name) for name in VECTORS}
     found |= {"numbers": np.array([getattr(c, name) for name in NUMBERS]), "stops": np.array(c.stops)}
     for k, history in enumerate(c.histories.values()):
-        size = len(history.initial)
         found[f"history{k} initial"] = history.initial
         found[f"history{k} times"] = np.array([history.starts, history.ends])
-        found[f"history{k} values"] = np.array(history.values).reshape(len(history.values), 5, size)
+        found[f"history{k} values"] = history.values
     for k, saved in enumerate(c.opaque.values()):
         found[f"opaque{k}"] = np.frombuffer(saved, dtype=np.uint8)
     found["facts"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
@@ -100,9 +99,10 @@ def _arrays(context: Context, system: System) -> dict[str, np.ndarray]:
 def _context(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> Context:
     histories: dict[str, History] = {}
     for k, name in enumerate(facts["histories"]):
-        histories[name] = history = History(arrays[f"history{k} initial"])
-        history.starts, history.ends = arrays[f"history{k} times"].tolist()
-        history.values = list(arrays[f"history{k} values"])
+        starts, ends = arrays[f"history{k} times"]
+        histories[name] = History.of(
+            arrays[f"history{k} initial"], starts, ends, arrays[f"history{k} values"]
+        )
     t, step, error = (float(v) for v in arrays["numbers"])
     return Context(
         t=t,

@@ -54,7 +54,8 @@ class BodyStates:
 
     m : (N,) mass; I : (..., N, 3, 3) tensors about the centres of mass
     w, r, v : (..., N, 3)      angular rates, positions and velocities of the centres of mass
-    h : (..., Nw, 3)           wheel momenta about their spin axes, relative to their bodies
+    h : (..., Nw, 3)           wheel momenta along their spin axes: Iw times the absolute rate about them. The
+                               body that carries a wheel has its mass and moments too, all but Iw
     Iw : (Nw,)                 spin-axis moments of inertia of the wheels
     """
 

@@ -15,6 +15,7 @@ STAGES = 8
 
 OUTPUT, UPDATE, EXTERNAL, SOLVE = range(4)  # kinds of segments
 DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, EVENT, SIGNS, NO_SIGN, LOST = range(12)
+HISTORY, NO_DELAY = 12, 13
 IN_STEP, AT_STATE = -1, -2  # places of PL_NOT_FINITE that are no segments
 
 
@@ -60,7 +61,7 @@ class Method(Structure):
 
 MODEL_FUNCTIONS = (
     "prepare", "derivative", "steps", "accepted", "crossings", "crossing_rates", "invariants",
-    "correction", "residual", "starting", "segments",
+    "correction", "residual", "starting", "delayed", "seconds", "segments",
 )  # fmt: skip
 
 
@@ -78,8 +79,9 @@ class Model(Structure):
 TABLES = (
     "first", "period", "time_place", "count_place", "fresh_place", "discrete_start", "discrete",
     "segment_kind", "segment_rate", "segment_start", "segment_writes", "segment_size", "instant_time",
-    "instant_list", "instant_place", "accepted", "nominal", "tolerance", "starting", "direction", "rest",
-    "draw_stream", "draw_rate", "draw_normal", "draw_start", "draw_places",
+    "instant_list", "instant_place", "accepted", "nominal", "tolerance", "starting", "direction",
+    "threshold", "rest", "draw_stream", "draw_rate", "draw_normal", "draw_start", "draw_places",
+    "delay_start", "delay_places", "delay_initial",
 )  # fmt: skip
 
 
@@ -94,6 +96,7 @@ COUNTED = (
     "draws",
     "starting",
     "unknowns",
+    "delays",
 )
 
 
@@ -114,7 +117,16 @@ class Settings(Structure):
         ("method", Method),
         *[(n, c_double) for n in ("step", "rtol", "atol", "max_step", "walk")],
         ("seed", c_uint64),
+        ("in_time", c_int32),
     ]
+
+
+class Past(Structure):
+    """pl_history."""
+
+    _fields_ = [
+        *[(n, c_void_p) for n in ("starts", "ends", "values")], ("count", c_int64), ("room", c_int64),
+    ]  # fmt: skip
 
 
 class State(Structure):
@@ -124,6 +136,10 @@ class State(Structure):
         *[(n, c_double) for n in ("t", "step", "error")],
         *[(n, c_void_p) for n in ("x", "h", "w", "p", "next", "signs", "solution", "ticks", "instants")],
         ("started", c_int32),
+        ("histories", POINTER(Past)),
+        ("stops", c_void_p),
+        ("n_stops", c_int64),
+        ("stops_room", c_int64),
     ]
 
 
@@ -169,7 +185,9 @@ class Run(Structure):
         *[(n, c_double) for n in ("until", "stop", "begin", "h", "t0", "t1")],
         ("n", c_int64), ("i", c_int64), ("end", c_double),
         *[(n, c_int32) for n in ("met", "corrected", "end_known")],
-        *[(n, c_void_p) for n in PRIVATE], ("due", c_void_p), ("iv", POINTER(c_longlong)), ("a", Arguments),
+        *[(n, c_void_p) for n in PRIVATE], ("due", c_void_p), ("iv", POINTER(c_longlong)),
+        ("horizon", c_double), ("limit", c_double),
+        *[(n, c_void_p) for n in ("past", "course", "marked")], ("a", Arguments),
     ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from cosim.engine import bindings, cache
 from cosim.engine.compiler import Compiler, CompilerError, find
 from cosim.engine.draws import stream
+from cosim.engine.events import thresholds
 from cosim.engine.generate import Source, functions, generate
 from cosim.system import System
 from cosim.version import __version__
@@ -102,12 +103,16 @@ class Compiled:
             "tolerance": list(system.tolerances),
             "starting": list(system.starting[1]),
             "direction": [e.direction for e in system.events],
+            "threshold": list(thresholds(system)),
             "rest": [e.rest for e in system.events],
             "draw_stream": [stream(d.name) for d in system.draws],
             "draw_rate": [d.rate for d in system.draws],
             "draw_normal": [d.distribution == "normal" for d in system.draws],
             "draw_start": list(np.cumsum([0, *(len(d.places) for d in system.draws)])),
             "draw_places": [int(k) for d in system.draws for k in d.places],
+            "delay_start": list(np.cumsum([0, *(len(d.places) for d in system.delays)])),
+            "delay_places": [int(k) for d in system.delays for k in d.places],
+            "delay_initial": [v for d in system.delays for v in d.initial],
         }
         types: dict[str, type] = {
             "first": np.int64,
@@ -115,7 +120,8 @@ class Compiled:
             "instant_time": np.float64,
             "nominal": np.float64,
         }
-        types |= {"draw_stream": np.uint64, "tolerance": np.float64}
+        types |= {"draw_stream": np.uint64, "tolerance": np.float64, "delay_initial": np.float64}
+        types["threshold"] = np.float64
         tables = bindings.Tables(
             grid,
             len(system.rates),
@@ -128,6 +134,7 @@ class Compiled:
             len(system.draws),
             len(system.starting[1]),
             system.residual.numel(),
+            len(system.delays),
         )
         for name in bindings.TABLES:
             array: np.ndarray = np.array(values[name], dtype=types.get(name, np.int32))

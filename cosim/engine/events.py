@@ -12,7 +12,7 @@ from blocks.errors import SimulationError
 from cosim.engine.history import CHECKS, NODES, interpolate
 from cosim.engine.steppers import Step
 from cosim.result import Event
-from cosim.system import System
+from cosim.system import System, pick
 
 if TYPE_CHECKING:
     from cosim.engine.machine import Machine
@@ -37,8 +37,8 @@ class Events:
             )
             for k, e in enumerate(self.events)
         ]
-        watched = ca.vertcat(s.t, s.w)
-        self.in_time = bool(np.any(ca.which_depends(g, watched, 1, False))) if self.events else False
+        self.in_time = move_in_time(s)
+        self._threshold = thresholds(s)
         self._rest = np.array([float(e.rest) for e in self.events])
         self._last = (-np.inf, 0)  # time of the newest event and how many there were at that time
 
@@ -53,7 +53,7 @@ class Events:
         self.machine.fresh()
         g = self._g().copy()
         signs = np.sign(g)
-        on = np.abs(g) <= THRESHOLD
+        on = np.abs(g) <= self._threshold
         if on.any():
             signs[on] = np.sign(self._rate()[on])
         moving = on & (signs != 0.0)
@@ -212,6 +212,25 @@ class Events:
             time=t,
             hint="Let one event do both, or make their conditions exclude each other.",
         )
+
+
+def move_in_time(s: System) -> bool:
+    """Do crossings move with time past what the error control sees?"""
+    g = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in s.events])
+    return bool(s.events) and bool(np.any(ca.which_depends(g, ca.vertcat(s.t, s.w), 1, False)))
+
+
+def thresholds(s: System) -> np.ndarray:
+    """How close to zero a crossing counts as on the threshold, where its rate of change decides.
+
+    Zero for those of delayed signals: how they move is not known.
+    """
+    places = np.concatenate([np.zeros(0, int), *[d.places for d in s.delays]])
+    found = np.full(len(s.events), THRESHOLD)
+    for k, event in enumerate(s.events):
+        if len(places) and any(ca.which_depends(event.crossing, pick(s.w, places), 1, False)):
+            found[k] = 0.0
+    return found
 
 
 def rate_along(g: ca.SX, s: System) -> ca.SX:

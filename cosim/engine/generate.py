@@ -58,6 +58,9 @@ def functions(system: System) -> dict[str, ca.Function]:
         "native residual", lambda: _stacked(system.residual, ca.vec(ca.densify(jacobian)))
     )
     found["starting"] = system.function("starting", lambda: _stacked(system.starting[0]))
+    delays = system.delays
+    found["delayed"] = system.function("native delayed", lambda: _stacked(*[d.signal for d in delays]))
+    found["seconds"] = system.function("native seconds", lambda: _stacked(*[d.seconds for d in delays]))
     found["invariants"] = system.function("invariants", lambda: _stacked(system.invariants))
     found["correction"] = system.function("correction", lambda: _stacked(system.correction))
     found["signals"] = system.function(
@@ -126,7 +129,7 @@ def _head(callees: Iterable[str]) -> str:
     return f'#include "functions.h"\n\n{declared}\n'
 
 
-FIND = """/* The derivative with the algebraic unknowns brought up to date. */
+FIND = """/* The derivative with delayed signals and algebraic unknowns brought up to date. */
 static void derivative_found(const pl_args *a, double *restrict out)
 {
     a->find(a->owner, a);
@@ -166,7 +169,7 @@ def _main(
     called = {name: e.pieces for name, e in emitted.items() if name != "signals"}
     called["prepare"] = [piece for e in prepares for piece in e.pieces]
     lines += [_whole(name, parts, name == "derivative" and inlined) for name, parts in called.items()]
-    if system.residual.numel():
+    if len(system.w0):
         lines.append(FIND)
     segments = [f"segment{k}" for k in range(len(system.schedule))]
     signals = [piece.name for piece in emitted["signals"].pieces]
@@ -181,7 +184,7 @@ def _main(
         "static const pl_model model = {\n"
         f"    {ABI}, {', '.join(map(str, sizes))}, NV + NX, {scratch.integers},\n"
         f"    prepare, derivative, steps, accepted, crossings, crossing_rates,\n"
-        f"    invariants, correction, residual, starting, segments, {len(segments)},\n"
+        f"    invariants, correction, residual, starting, delayed, seconds, segments, {len(segments)},\n"
         f"    signals, {len(signals)},\n"
         "};\n\n"
         "PL_EXPORT const pl_model *pl_get_model(void);\n"

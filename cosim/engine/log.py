@@ -56,7 +56,7 @@ def log_times(
     if every <= 0:
         raise PlantloopError(f"log_every is {log_every} s, expected a positive interval.", value=log_every)
     first = -(-Fraction(start) // every) if start else 0
-    last = int(Fraction(until).limit_denominator(10**12) / every + Fraction(1, 10**9))
+    last = int(Fraction(until) / every + Fraction(1, 10**9))
     if max(last * every.numerator, every.denominator) < 2**53:  # exact integers, rounded once
         return np.arange(int(first), last + 1) * every.numerator / every.denominator
     return np.array([float(k * every) for k in range(int(first), last + 1)])
@@ -79,7 +79,7 @@ def given_times(
         raise PlantloopError(f"{what}: got {times!r}, expected a list of times [s].", value=times)
     if not np.isfinite(found).all() or (np.diff(found) < 0).any():
         raise PlantloopError(f"{what} must be finite and not decreasing.", value=times)
-    if len(found) and (found[0] < start - SNAP or found[-1] > until * (1 + SNAP)):
+    if len(found) and (found[0] < start * (1 - SNAP) or found[-1] > until * (1 + SNAP)):
         run = f"from {start:g} to {until:g} s" if np.isfinite(until) else f"that stands at {start:g} s"
         raise PlantloopError(f"{what} goes from {found[0]:g} to {found[-1]:g} s, outside the run {run}.")
     return found
@@ -124,7 +124,7 @@ class Log:
         """An accepted step: log what falls strictly inside it, right-continuous ends come later."""
         if self.times is None:
             return
-        edge = step.t1 - SNAP * max(1.0, abs(step.t1))
+        edge = step.t1 - SNAP * abs(step.t1)
         while self._position < len(self.times) and self.times[self._position] < edge:
             t = float(self.times[self._position])
             inside = max(t, step.t0)
@@ -147,7 +147,7 @@ class Log:
         if self.times is None:
             self._add(t)
             return
-        edge = t + SNAP * max(1.0, abs(t))
+        edge = t + SNAP * abs(t)
         while self._position < len(self.times) and self.times[self._position] <= edge:
             self._add(float(self.times[self._position]))
 

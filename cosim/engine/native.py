@@ -20,6 +20,7 @@ from cosim.context import Context
 from cosim.engine import bindings as b
 from cosim.engine.build import Compiled, compiled
 from cosim.engine.engine import Engine, Logged, SolverSettings
+from cosim.engine.events import move_in_time
 from cosim.engine.machine import Machine
 from cosim.engine.steppers import AdaptiveStepper
 from cosim.engine.tableau import TABLEAUS, tableau
@@ -29,6 +30,7 @@ from cosim.system import Segment, System
 SLICE = 0.05  # s of wall time between two looks at Ctrl-C
 FIRST_BUDGET = 2000  # steps of the first slice
 SAMPLES = 32 * 2**20  # bytes; samples at ticks of one rate, which grow with the run and not with the log
+PIECES, STOPS = 1024, 64  # room in a history, and for the stops of delays, that is there when it is needed
 ROWS = 4 * 2**20  # bytes; buffers grow up to this, then are stored and used again
 
 
@@ -107,7 +109,11 @@ class NativeEngine(Engine):
         self._settings = b.Settings(method, settings.step, settings.rtol, settings.atol, settings.max_step)
         self._settings.walk = self._longest_walk()
         self._settings.seed = settings.seed & (2**64 - 1)
+        self._settings.in_time = move_in_time(system)
         self._state = b.State()
+        self._histories = (b.Past * max(1, len(system.delays)))()
+        self._state.histories = ctypes.cast(self._histories, ctypes.POINTER(b.Past))
+        self._stops = np.zeros(max(STOPS, len(system.delays)))
         for name in ("x", "h", "w", "p", "next", "signs", "solution"):
             setattr(self._state, name, b.address(getattr(context, name)))
         self._state.ticks, self._state.instants = b.address(self._ticks), b.address(self._instants)
@@ -131,10 +137,10 @@ class NativeEngine(Engine):
     def _longest_walk(self) -> float:
         """How far a system without continuous states may go [s] with nobody looking at its crossings."""
         s = self.system
-        if len(s.x0) or not s.events:
+        if len(s.x0):
             return math.inf
-        crossings = ca.vertcat(*[e.crossing for e in s.events])
-        if not any(ca.which_depends(crossings, s.t, 1, False)):
+        watched = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in s.events], s.accepted[0])
+        if not (s.delays or any(ca.which_depends(watched, ca.vertcat(s.t, s.w), 1, False))):
             return math.inf
         return self.settings.max_step if math.isfinite(self.settings.max_step) else self.settings.step
 
@@ -175,6 +181,9 @@ class NativeEngine(Engine):
             self._call(run.index)
         elif reason in (b.EVENT, b.SIGNS):
             self._events(run.index if reason == b.EVENT else None)
+        elif reason == b.HISTORY:
+            self._leave_delays()
+            self._enter_delays()
         else:
             raise self._failure(reason)
 
@@ -189,6 +198,7 @@ class NativeEngine(Engine):
     def _failure(self, reason: int) -> BaseException:
         """The error of a run that cannot go on, told as the reference engine tells it."""
         run, machine, t = self._run, self._in_python(), self._state.t
+        machine.unknowns.end = run.horizon
         stepper, method = machine.stepper, tableau(self.settings.solver)
         if reason == b.CANCELLED:
             return KeyboardInterrupt()
@@ -200,6 +210,8 @@ class NativeEngine(Engine):
             assert isinstance(stepper, AdaptiveStepper)  # others never reject
             stepper.memory.step = self._state.step
             return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index)
+        if reason == b.NO_DELAY:
+            machine.unknowns.longest_step()  # says so
         if reason == b.LOST:
             return self._lost(machine)
         if reason == b.NO_SIGN:
@@ -245,12 +257,33 @@ class NativeEngine(Engine):
         self._run.stopped = bool(c.stopped)
         self._ticks[:] = c.ticks
         self._instants[:] = [c.instants[name] for name in self._lists]
+        self._enter_delays()
+
+    def _enter_delays(self) -> None:
+        """The context's own histories, with room for more; its stops are copied."""
+        c, s = self.context, self._state
+        for delay, past in zip(self.system.delays, self._histories, strict=False):
+            history = c.histories[delay.name]
+            history.reserve(PIECES)
+            past.starts, past.ends, past.values = map(b.address, history.rows)
+            past.count, past.room = history.count, len(history.rows[0])
+        if len(c.stops) + max(STOPS, len(self.system.delays)) > len(self._stops):
+            self._stops = np.zeros(2 * (len(c.stops) + len(self._stops)))
+        self._stops[: len(c.stops)] = c.stops
+        s.stops, s.n_stops, s.stops_room = b.address(self._stops), len(c.stops), len(self._stops)
+
+    def _leave_delays(self) -> None:
+        c = self.context
+        for delay, past in zip(self.system.delays, self._histories, strict=False):
+            c.histories[delay.name].count = past.count
+        c.stops = self._stops[: self._state.n_stops].tolist()
 
     def _leave(self) -> None:
         c, s, counted = self.context, self._state, self._run.counters
         c.t, c.step, c.error, c.started = s.t, s.step, s.error, bool(s.started)
         c.ticks[:] = self._ticks.tolist()
         c.instants = dict(zip(self._lists, self._instants.tolist(), strict=True))
+        self._leave_delays()
         self.counters.steps, self.counters.rejected = counted.steps, counted.rejected
         self.counters.evaluations = counted.evaluations
         self.counters.limited_by = {int(k): int(self._limited[k]) for k in np.flatnonzero(self._limited)}
@@ -265,6 +298,7 @@ class NativeEngine(Engine):
         """Runs of a batch, one after the other; what the context held is lost."""
         for buffer in self._buffers:
             buffer.width = 0  # samples at ticks are not kept
+        self._enter()
         self._code.runtime.pl_many(self._run, batch, first, count)
 
     def cancel(self) -> None:
@@ -335,7 +369,11 @@ class NativeEngine(Engine):
 def obstacles(system: System, settings: SolverSettings) -> list[str]:
     """What this engine cannot run yet, in words."""
     found = [f"block '{path}' is a Python function" for path in system.opaque]
-    found += [f"'{d.name}' is a delay" for d in system.delays]
+    found += [
+        f"'{d.name}' is a delay that depends on a delay or a loop"
+        for d in system.delays
+        if any(ca.which_depends(d.seconds, system.w, 1, False))
+    ]
     found += [f"block '{path}' calls Python in its continuous equations" for path in system.opaque]
     if settings.solver not in TABLEAUS:
         found.append(f"solver '{settings.solver}' runs in Python")

@@ -27,6 +27,7 @@ class Unknowns:
         self.count = machine.system.residual.numel()
         self._inner, self._outer = self._bind_residual(inner), self._bind_residual(outer)
         self.delays = [(d, *self._bind_delay(d)) for d in machine.system.delays]
+        self._at_trial = [self._bind_trial(d, inner) for d in machine.system.delays]
         self._loops = self._bind_loops()
         self.end = np.inf  # of the stretch under way [s]: delayed jumps there belong to the next one
 
@@ -38,6 +39,9 @@ class Unknowns:
     def _bind_delay(self, delay: Delay) -> tuple[Bound, Bound]:
         signal = self.machine.bind(f"delayed signal {delay.name}", lambda: [delay.signal])
         return signal, self.machine.bind(f"delay {delay.name}", lambda: [delay.seconds])
+
+    def _bind_trial(self, delay: Delay, inner: list[np.ndarray]) -> Bound:
+        return Bound(self.machine.system.function(f"delay {delay.name}", lambda: [delay.seconds]), inner)
 
     def _bind_loops(self) -> dict[int, Bound]:
         """For each loop at a tick: mismatch and Jacobian, by its places in h and the unknowns of w."""
@@ -58,8 +62,9 @@ class Unknowns:
         if not len(c.w):
             return
         left = t >= self.end - 1e-12 * max(1.0, abs(t))
-        for delay, _, seconds in self.delays:
-            c.w[delay.places] = c.histories[delay.name].at(t - float(seconds()[0]), left)
+        for (delay, _, outer), inner in zip(self.delays, self._at_trial, strict=True):
+            past = float((inner if at_trial else outer)()[0])
+            c.w[delay.places] = c.histories[delay.name].at(t - past, left)
         if self.count:
             n, solve = self.count, self._inner if at_trial else self._outer
             c.w[:n] = c.solution
@@ -98,7 +103,7 @@ class Unknowns:
         for delay, signal, seconds in self.delays:
             history, now = c.histories[delay.name], signal()
             jump = np.abs(now - history.newest).max()
-            if not history.starts or jump > 1e-12 * (1.0 + np.abs(now).max()):
+            if not history.count or jump > 1e-12 * (1.0 + np.abs(now).max()):
                 stop = c.t + float(seconds()[0])
                 if stop not in c.stops:
                     bisect.insort(c.stops, stop)

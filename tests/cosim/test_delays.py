@@ -1,5 +1,7 @@
 """Transport delays: accuracy, jumps that land exactly, delay differential equations, snapshots."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -8,20 +10,47 @@ from blocks import (
     Constant,
     Function,
     Gain,
+    Hold,
     Integrator,
+    PlantloopError,
     Pulse,
+    Relay,
     SimulationError,
     Sine,
     Step,
     TransportDelay,
 )
-from cosim import Diagram, Simulation
+from blocks.block import Block
+from cosim import Diagram, Simulation, simulate_many
 from cosim import simulate as simulate_with
+from cosim.engine import compiler, native
+from cosim.engine.tableau import TABLEAUS
 from tests.helpers.made import alone, chain
+
+try:
+    compiler.find()
+    COMPILED = True
+except compiler.CompilerError:  # pragma: no cover
+    COMPILED = False
 
 
 def simulate(d, until, **settings):
-    return simulate_with(d, until, engine="reference", **settings)
+    """The result of the reference engine; the native one's is the same, for fixed steps bit by bit."""
+    reference = simulate_with(d, until, engine="reference", **settings)
+    solver = settings.get("solver", "dopri5")
+    if COMPILED and solver in TABLEAUS:
+        found = simulate_with(d, until, engine="native", **settings)
+        for name in reference.signals:
+            if TABLEAUS[solver].adaptive:
+                np.testing.assert_allclose(found[name], reference[name], rtol=1e-9, atol=1e-9, err_msg=name)
+            else:
+                assert found[name].tobytes() == reference[name].tobytes(), name
+        assert found.statistics["steps"] == reference.statistics["steps"]
+        assert [e.name for e in found.events] == [e.name for e in reference.events]
+    return reference
+
+
+ENGINES = ["reference", "native"] if COMPILED else ["reference"]
 
 
 def delayed_feedback(gain: float, delay: float) -> Diagram:
@@ -118,12 +147,115 @@ def test_a_delay_must_be_positive():
     with pytest.raises(BlockError, match="delay is 0"):
         TransportDelay(0.0)
     d = chain(Constant(1.0), TransportDelay(0.1), Integrator())
-    with pytest.raises(SimulationError, match=r"delay of 0 s.*b2\.past"):
-        simulate(d, 1.0, parameters={"b2.delay": 0.0})
+    for engine in ENGINES:
+        with pytest.raises(SimulationError, match=r"delay of 0 s.*b2\.past"):
+            simulate_with(d, 1.0, engine=engine, parameters={"b2.delay": 0.0})
 
 
-def test_the_past_is_part_of_a_snapshot():
-    sim = Simulation(delayed_feedback(-2.0, 0.5), engine="reference")
+FIXED = {"solver": "rk4", "step": 0.013}
+
+
+@dataclass(frozen=True)
+class Falling(Block):
+    """x' = -1 + u / 10, set to one where it reaches zero."""
+
+    def define(self, b):
+        u = b.input("u", size=1)
+        x = b.continuous("x", 1.0)
+        b.derivative(x, -1.0 + 0.1 * u)
+        b.when(x[0], [(x, 0.0 * x + 1.0)], direction="falling", name="again")
+        b.output("y", x)
+
+
+@pytest.mark.parametrize("settings", [{}, FIXED, {"solver": "euler", "step": 0.5}])
+def test_an_event_where_a_delayed_signal_crosses(settings):
+    """A relay in a loop with a delay: it switches one delay after the integral passes its threshold."""
+    d = Diagram("switched")
+    relay = d.add("relay", Relay(0.3, -0.3, 1.0, -1.0))
+    minus, x, past = (
+        d.add("minus", Gain(-1.0)),
+        d.add("x", Integrator()),
+        d.add("past", TransportDelay(0.137)),
+    )
+    for source, target in ((relay["y"], minus["u"]), (minus["y"], x["u"]), (x["y"], past["u"])):
+        d.connect(source, target)
+    d.connect(past["y"], relay["u"])
+    times = [e.time for e in simulate(d, 3.0, **settings).events]
+    assert np.diff(times) == pytest.approx(0.6 + 2 * 0.137, abs=1e-9)
+    assert len(times) >= 3
+
+
+@pytest.mark.parametrize("settings", [{}, FIXED, {"solver": "rk4", "step": 0.5}])
+@pytest.mark.parametrize("log", [{"log_every": 0.05}, {"log_every": "step"}])
+def test_delays_of_what_jumps_at_events_and_ticks(settings, log):
+    d = Diagram("jumps")
+    falling, held = d.add("falling", Falling()), d.add("held", Hold(1, sample=0.07))
+    a, b = d.add("a", TransportDelay(0.1, 1.0)), d.add("b", TransportDelay(0.033))
+    for source, target in ((falling["y"], a["u"]), (a["y"], held["u"]), (held["y"], b["u"])):
+        d.connect(source, target)
+    d.connect(b["y"], falling["u"])
+    simulate(d, 3.0, **settings, **log)
+
+
+def switching() -> Diagram:
+    """Nothing to integrate; crossings of a delayed sine, more than one in a step."""
+    return chain(Sine(frequency=23.0), TransportDelay(0.21), Relay(0.1, -0.1, 1.0, 0.0))
+
+
+def test_crossings_of_a_delayed_signal_without_states():
+    assert len(simulate(switching(), 3.0, solver="rk4", step=0.5).events) == 21
+
+
+def test_a_delay_that_depends_on_a_state_and_delays_of_vectors():
+    def equations(b):
+        x = b.continuous("x", [0.1, 1.0])
+        y = b.delayed(x, 0.2 + 0.1 * np.sin(b.time) + 0.01 * x[0] * x[0], [0.1, 1.0])
+        b.derivative(x, np.stack([y[1], -y[0] - 0.1 * x[1]]))
+        b.output("y", y)
+
+    for settings in ({}, FIXED, {"solver": "rk4", "step": 0.5}):
+        simulate(alone(equations), 3.0, **settings)
+
+
+def test_a_delay_that_is_delayed_itself_is_left_to_the_reference_engine():
+    def equations(b):
+        x = b.continuous("x", 0.0)
+        b.derivative(x, 1.0 + 0 * x)
+        b.output("y", b.delayed(x, 0.2 + 0.1 * b.delayed(x, 0.1, 0.0)[0], 0.0))
+
+    d = alone(equations)
+    with pytest.raises(PlantloopError, match="depends on a delay"):
+        simulate_with(d, 1.0, engine="native")
+    assert simulate_with(d, 1.0).settings["engine"].value == "reference"
+
+
+@pytest.mark.skipif(not COMPILED, reason="no C compiler")
+def test_long_histories_grow_and_are_forgotten_in_c(monkeypatch):
+    monkeypatch.setattr(native, "PIECES", 256)
+    monkeypatch.setattr(native, "STOPS", 1)
+    d = chain(Pulse(0.05, 0.02, 0.5), TransportDelay(1.0), Integrator())
+    simulate(d, 3.0, solver="rk4", step=0.001, log_every=0.01)
+    sims = [Simulation(d, engine=e, solver="rk4", step=0.001) for e in ENGINES]
+    for sim in sims:
+        sim.advance(2.7)
+    (one,), (other,) = (sim.snapshot().histories.values() for sim in sims)
+    assert 1000 < one.count < 2200
+    assert [p.tobytes() for p in one.parts().values()] == [p.tobytes() for p in other.parts().values()]
+
+
+@pytest.mark.skipif(not COMPILED, reason="no C compiler")
+def test_many_runs_with_delays():
+    d = delayed_feedback(-1.2, 0.5)
+    runs = {"initial": {"x.x": np.linspace(0.5, 2.0, 20)}}
+    one, two = (simulate_many(d, runs, 2.0, threads=n, log_every=0.1, **FIXED) for n in (1, 2))
+    assert one.table.tobytes() == two.table.tobytes()
+    single = simulate_with(d, 2.0, log_every=0.1, initial={"x.x": runs["initial"]["x.x"][7]}, **FIXED)
+    assert single["x.y"].tobytes() == one["x.y"][7].tobytes()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_past_is_part_of_a_snapshot(engine):
+    sim = Simulation(delayed_feedback(-2.0, 0.5), engine=engine)
     sim.advance(1.3)
     before = sim.snapshot()
     sim.advance(3.0)

@@ -214,6 +214,16 @@ def test_log_times_never_change_steps(solver):
     assert len({r.statistics["steps"] for r in runs}) == 1
 
 
+def test_log_times_are_as_exact_in_a_run_of_nanoseconds():
+    period = Fraction(1, 10**11)  # s
+    at = np.arange(101) * 1e-12
+    d = build("c.y>h.u one.y>x.u", c=Clock(), h=Hold(sample=period), one=Constant(1.0), x=Integrator())
+    r = simulate(d, 1e-10, solver="rk4", step=1e-11, log_at=at)
+    np.testing.assert_allclose(r["x.y"][:, 0], at, rtol=1e-12)
+    np.testing.assert_allclose(r["h.y"][:, 0], [k // 10 * 1e-11 for k in range(101)], rtol=1e-12)
+    assert r.at(3e-12, "x.y").item() == pytest.approx(3e-12)
+
+
 def test_log_every_step_shows_every_step_and_every_stop():
     d = build("c.y>x.u c.y>h.u", c=Clock(), x=Integrator(), h=Hold(sample=0.1))
     r = simulate(d, 0.2, solver="rk4", step=0.04, log_every="step")

@@ -55,6 +55,92 @@ def test_a_scenario_runs_and_passes_its_checks(path, tmp_path):
     assert len(files) > 1
 
 
+def drawing_scripts() -> list[Path]:
+    """Scripts that take the name of a picture."""
+    return [path for path in SCRIPTS if "sys.argv" in path.read_text(encoding="utf-8")]
+
+
+GIF, FOLDERS = ("animation.py",), ("four_bar.py",)
+
+
+@pytest.mark.parametrize("path", drawing_scripts(), ids=named)
+def test_a_script_draws_where_it_is_told(path, tmp_path):
+    if path.name in FOLDERS:
+        module(path).main(str(tmp_path / "out"))
+        names = {file.name for file in (tmp_path / "out").iterdir()}
+        bars = {f"bar_{k}.png" for k in (1, 2, 3)}
+        assert names == bars | {"torque.png", "reaction.png", "residual.png"}
+        assert all((tmp_path / "out" / name).read_bytes().startswith(PNG) for name in names)
+    elif path.name in GIF:
+        module(path).main(str(tmp_path / "out.gif"), until=0.2)
+        assert (tmp_path / "out.gif").read_bytes().startswith(b"GIF8")
+    else:
+        module(path).main(str(tmp_path / "out.png"))
+        assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+
+
+def test_every_example_has_a_line_in_the_table():
+    table = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert [named(path) for path in [*SCRIPTS, *SCENARIOS] if f"| `{named(path)}` |" not in table] == []
+
+
+def example(name: str):
+    return module(EXAMPLES / name)
+
+
+def test_the_four_bar_gives_the_known_force_and_rests_at_the_known_angles():
+    four_bar = example("four_bar/four_bar.py")
+    r = four_bar.main()
+    assert np.isclose(np.hypot(*r["plant.joint_3_reaction"][0, :2]), four_bar.REACTION, rtol=0, atol=1e-4)
+    angles = [r[f"plant.bar_{k}"][-1, 2] for k in (1, 2, 3)]
+    assert np.allclose(angles, four_bar.ANGLES, rtol=0, atol=1e-9)
+    known = [
+        -1760.196074913394,
+        640.6589777406765,
+        374.6323076244357,
+    ]  # 9 coordinates and multipliers by hand
+    assert np.allclose(r["plant.bar_1"][0, 6:], known, rtol=1e-9)
+    assert np.abs(r["plant.gaps"]).max() < 1e-10
+
+
+def test_the_bead_and_the_particle_are_where_they_should_be():
+    bead, particle = (example(f"bead_on_catenary/{n}.py") for n in ("bead_on_catenary", "bouncing_particle"))
+    assert np.isclose(bead.main()["plant.bead"][-1, bead.X], bead.X_KNOWN, rtol=0, atol=1e-9)
+    rests = particle.main()["plant.particle"][-1, [particle.X, particle.Z]]
+    assert np.allclose(rests, [0.0, particle.Z_REST], rtol=0, atol=1e-6)
+
+
+def test_the_geared_robot_keeps_work_and_energy_equal():
+    planar2g = example("planar2g.py")
+    r = planar2g.main()
+    q1 = r["robot.q"][:, 0]
+    assert np.isclose(q1[-1], planar2g.Q1_KNOWN, rtol=0, atol=1e-7)
+    assert np.allclose(r["robot.KE"][:, 0], q1, rtol=0, atol=1e-7)
+
+
+def test_four_procedures_and_the_account_inside_agree():
+    audit = example("energy_audit.py")
+    found = audit.main()
+    for energy in found.energies:
+        assert np.allclose(energy, found.account.stored, rtol=0, atol=1e-10)
+        assert np.allclose(energy, audit.KNOWN, rtol=1e-9)  # rtol 1e-11 of the run over 5 s
+
+
+def test_the_torques_of_the_robot_are_those_of_inverse_dynamics():
+    robot = example("robot_2d/robot_2d.py")
+    r = robot.main()
+    for t, known in robot.KNOWN.items():
+        assert np.allclose(r.at(t, "plant.motor_torques"), known, rtol=0, atol=1e-6)
+
+
+def test_the_squeezer_gives_the_published_numbers():
+    squeezer = example("andrews_squeezer/andrews_squeezer.py")
+    r = squeezer.main()
+    for kind, rtol in enumerate((2e-9, 2e-7, 3e-6)):  # what the published digits are good for
+        assert np.allclose(squeezer.angles(r, kind)[-1], squeezer.PUBLISHED[kind], rtol=rtol, atol=0)
+    assert np.allclose(-r["plant.pins"][-1, 4:10], squeezer.PUBLISHED[3], rtol=3e-6, atol=0)
+
+
 def pendulum(name: str):
     return module(EXAMPLES / "inverted_pendulum" / name)
 

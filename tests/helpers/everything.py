@@ -131,7 +131,7 @@ def digest(context: Context) -> str:
     found = hashlib.sha256()
     for name, value in sorted(vars(context).items()):
         if name == "histories":
-            value = [(n, h.starts, h.ends, np.array(h.values).tobytes()) for n, h in value.items()]
+            value = [(n, [part.tobytes() for part in h.parts().values()]) for n, h in value.items()]
         found.update(
             name.encode() + (value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
         )

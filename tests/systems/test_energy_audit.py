@@ -23,7 +23,7 @@ from tests.helpers.cases import MODELS
 from tests.helpers.plants import reference
 from tests.helpers.trees import body, random_rotation
 
-KNOWN = reference("energy_audit_seed003")
+KNOWN = reference("energy_audit")
 P, S, R = KNOWN["parameters"], KNOWN["state"], KNOWN["results"]
 M, I = np.array(P["m"]), np.array(P["I_inertial"])
 W, POS, VEL = (np.array(S[name]) for name in ("omega", "r", "v"))

@@ -13,7 +13,7 @@ from plant import Baumgarte, GammaQ, Plant, PlantWarning
 from tests.helpers.loops import largest_residual
 from tests.helpers.plants import deck, reference
 
-SEED = reference("fourbar_seed004")
+SEED = reference("fourbar")
 ROWS = np.array([row for row in SEED["reference"]["rows"] if row[0] <= 0.75])
 FORCES = np.array([row for row in SEED["reactions"]["rows"] if row[0] <= 0.75])
 

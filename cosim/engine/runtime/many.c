@@ -23,6 +23,8 @@ static void start(pl_run *r, const pl_batch *b, int64_t i)
     c->step = 0.0;
     c->error = 1e-4;
     c->started = 0;
+    c->n_stops = 0;
+    for (int k = 0; k < s->n_delays; k++) c->histories[k].count = 0;
     r->settings->seed = b->seed[i];
 }
 

@@ -120,6 +120,8 @@ void pl_find(void *run, const pl_args *args)
     const int n = r->system->n_unknowns;
     const loop all = {r, r->model->residual, 0, 0, n};
 
+    if (r->system->n_delays) pl_recall(r, args);
+    if (n == 0) return;
     memcpy(c->w, c->solution, sizeof(double) * (size_t)n);
     if (!newton(&all, args)) failed(r, args, -1);
 }

@@ -30,7 +30,7 @@
 #endif
 
 /* Arguments of every generated function. c holds what depends on parameters only, v and iv are scratch. The
-   derivative first calls find, where the system has algebraic unknowns, to bring w up to date. */
+   derivative first calls find, where the system has delays or algebraic unknowns, to bring w up to date. */
 typedef struct pl_args {
     double t;
     const double *x, *h, *w, *p, *c;
@@ -74,6 +74,8 @@ typedef struct {
     pl_function correction;     /* (nx,) what to add to the states to bring them back to zero */
     pl_function residual;       /* (nz,) zero at the algebraic unknowns, and its Jacobian (nz, nz) in them */
     pl_function starting;       /* values of modes that depend on where a run starts */
+    pl_function delayed;        /* all signals whose past is needed */
+    pl_function seconds;        /* (nd,) how long ago */
     const pl_function *segments; /* new values of what a segment writes; the argument of an external one; for
                                     a loop its mismatch and the Jacobian in what it writes and the unknowns */
     int32_t n_segments;
@@ -87,7 +89,7 @@ enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3 };
 typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
     int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
-    int32_t n_draws, n_starting, n_unknowns;
+    int32_t n_draws, n_starting, n_unknowns, n_delays;
     const int64_t *first, *period;                     /* (n_rates,) on the grid */
     const int32_t *time_place, *count_place, *fresh_place; /* (n_rates,) in h */
     const int32_t *discrete_start, *discrete;          /* discrete states of a rate: places in h */
@@ -101,9 +103,12 @@ typedef struct {
     const double *tolerance;                           /* (n_invariants,) */
     const int32_t *starting;                           /* (n_starting,) places in h */
     const int32_t *direction;                          /* (n_events,) of a crossing: -1, 1, or 0 for both */
+    const double *threshold;                           /* (n_events,) |g| up to this counts as on it */
     const int32_t *rest;                               /* (n_events,) sign of a crossing at rest on zero */
     const uint64_t *draw_stream;                       /* (n_draws,) substream */
     const int32_t *draw_rate, *draw_normal, *draw_start, *draw_places; /* random draws, and where they go */
+    const int32_t *delay_start, *delay_places;         /* (n_delays + 1,) places in w of delayed signals */
+    const double *delay_initial;                       /* their values before there is a past */
 } pl_system;
 
 /* How to integrate. */
@@ -112,7 +117,14 @@ typedef struct {
     double step, rtol, atol, max_step;
     double walk; /* longest stretch [s] a system without continuous states may go unwatched */
     uint64_t seed;
+    int32_t in_time; /* crossings move with time past what the error control sees */
 } pl_settings;
+
+/* The past of a delayed signal: a quartic through five points of every step, at most `room` of them. */
+typedef struct {
+    double *starts, *ends, *values; /* (room,), (room,), (room, 5, size) */
+    int64_t count, room;
+} pl_history;
 
 /* All that changes; lives in the host's memory, a copy of it is a snapshot. */
 typedef struct {
@@ -120,6 +132,9 @@ typedef struct {
     double *x, *h, *w, *p, *next, *signs, *solution;
     int64_t *ticks, *instants; /* (n_rates,), (n_lists,) */
     int32_t started;
+    pl_history *histories; /* (n_delays,) */
+    double *stops;         /* (stops_room,) where delayed jumps come out [s], in order */
+    int64_t n_stops, stops_room;
 } pl_context;
 
 /* A buffer of the host for rows of numbers; the first column is the time. */
@@ -154,7 +169,9 @@ enum {
     PL_EVENT = 8,      /* crossing `index` was met at the context's time: resets are the host's */
     PL_SIGNS = 9,      /* some sign differs from the one kept: the host settles the events of this instant */
     PL_NO_SIGN = 10,   /* crossing `index` is not finite */
-    PL_LOST = 11       /* no solution of an algebraic loop: see lost_time and lost_segment; the states in whole */
+    PL_LOST = 11,      /* no solution of an algebraic loop: see lost_time and lost_segment; the states in whole */
+    PL_HISTORY = 12,   /* histories or stops of delays need room for a step more */
+    PL_NO_DELAY = 13   /* a delay is not positive */
 };
 
 enum { PL_IN_STEP = -1, PL_AT_STATE = -2 }; /* a step from (t0, x0) with size h; the context's own state */
@@ -191,6 +208,10 @@ typedef struct {
     double *x0, *x1, *raw1, *whole, *k, *trial, *f1, *y, *seen, *c, *scratch, *crossed, *newton;
     int32_t *due;
     long long *iv;
+    double horizon;        /* end of the stretch under way: delayed jumps there belong to the next one */
+    double limit;          /* the shortest delay */
+    double *past, *course; /* room for delays and delayed signals */
+    int32_t *marked;
     pl_args a;
 } pl_run;
 

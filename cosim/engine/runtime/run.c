@@ -25,7 +25,7 @@ static size_t stage_room(const pl_model *m) { return padded((size_t)m->nx * PL_S
 
 static size_t out_room(const pl_model *m, const pl_system *s)
 {
-    size_t n = (size_t)(s->n_accepted > 2 * s->n_events ? s->n_accepted : 2 * s->n_events);
+    size_t n = (size_t)(s->n_accepted > 9 * s->n_events ? s->n_accepted : 9 * s->n_events);
     for (int i = 0; i < s->n_segments; i++)
         if ((size_t)s->segment_size[i] > n) n = (size_t)s->segment_size[i];
     if (s->n_invariants && (size_t)m->nx > n) n = (size_t)m->nx;
@@ -50,8 +50,8 @@ size_t pl_room(const pl_model *m, const pl_system *s)
     const size_t nx = padded((size_t)m->nx);
     size_t doubles = 6 * nx + stage_room(m) + padded((size_t)m->ny) + padded((size_t)m->np) +
                      padded((size_t)m->nc) + padded((size_t)m->nv) + out_room(m, s) +
-                     padded((size_t)s->n_events) + newton_room(s);
-    return (doubles + padded((size_t)m->niv) + padded((size_t)s->n_rates) + 16) * 8;
+                     padded((size_t)s->n_events) + newton_room(s) + padded(pl_delay_room(s));
+    return (doubles + padded((size_t)m->niv) + padded((size_t)s->n_rates) + padded(pl_delay_flags(s)) + 16) * 8;
 }
 
 static double *take(double **next, size_t n)
@@ -87,6 +87,10 @@ void pl_begin(pl_run *r, void *room)
     r->a.find = pl_find;
     r->a.owner = r;
     r->due = (int32_t *)take(&next, (size_t)s->n_rates);
+    r->past = take(&next, pl_delay_room(s));
+    r->course = r->past + s->n_delays;
+    r->marked = (int32_t *)take(&next, pl_delay_flags(s));
+    r->horizon = r->limit = INFINITY;
     for (int i = 0; i < m->np; i++) r->seen[i] = NAN; /* so that the first advance computes c */
     r->a.c = r->c;
     r->phase = IDLE;
@@ -96,6 +100,7 @@ void pl_reset(pl_run *r)
 {
     r->phase = IDLE;
     r->lost = 0;
+    r->horizon = INFINITY;
 }
 
 /* --- evaluation -------------------------------------------------------------------------------------- */
@@ -127,7 +132,7 @@ void pl_see(pl_run *r, double t, const double *x)
 {
     r->a.t = t;
     r->a.x = x;
-    if (r->system->n_unknowns) pl_find(r, &r->a);
+    if (r->system->n_unknowns || r->system->n_delays) pl_find(r, &r->a);
 }
 
 static void evaluate_signals(pl_run *r, const pl_buffer *b, double t, const double *x)
@@ -209,6 +214,8 @@ double pl_next_stop(const pl_run *r)
     const int64_t done = instants_done(r);
     if (done < r->system->n_instants && r->system->instant_time[done] < stop)
         stop = r->system->instant_time[done];
+    for (int64_t i = 0; i < r->context->n_stops; i++)
+        if (r->context->stops[i] > r->context->t && r->context->stops[i] < stop) stop = r->context->stops[i];
     return stop;
 }
 
@@ -273,7 +280,7 @@ static int log_within(pl_run *r)
 {
     pl_log *l = r->log;
     if (l->every_step) return PL_DONE;
-    const double edge = r->t1 - SNAP * (fabs(r->t1) > 1.0 ? fabs(r->t1) : 1.0);
+    const double edge = r->t1 - SNAP * fabs(r->t1);
     while (l->position < l->n_times && l->times[l->position] < edge) {
         if (full(&l->log)) return PL_FULL;
         const double t = l->times[l->position], inside = r->t0 > t ? r->t0 : t;
@@ -297,7 +304,7 @@ static int log_falls(const pl_run *r, double t)
 {
     const pl_log *l = r->log;
     if (l->every_step) return 1;
-    return l->position < l->n_times && l->times[l->position] <= t + SNAP * (fabs(t) > 1.0 ? fabs(t) : 1.0);
+    return l->position < l->n_times && l->times[l->position] <= t + SNAP * fabs(t);
 }
 
 /* Samples of the rates that hit, then the log, right-continuous. */
@@ -350,11 +357,15 @@ static int begin(pl_run *r)
     pl_context *c = r->context;
 
     r->lost = 0;
+    r->horizon = r->stop;
+    const int reason = pl_longest_step(r, c->t, c->x);
+    if (reason) return reason;
     r->begin = r->t0 = c->t;
     r->arrived = 0;
     r->i = 0;
     if (r->model->nx == 0) {
-        const double pieces = ceil((r->stop - r->t0) / s->walk - 1e-9);
+        const double longest = r->limit < s->walk ? r->limit : s->walk;
+        const double pieces = ceil((r->stop - r->t0) / longest - 1e-9);
         r->n = pieces > 1 ? (int64_t)pieces : 1;
         return PL_DONE;
     }
@@ -366,7 +377,7 @@ static int begin(pl_run *r)
         if (c->step <= 0.0) c->step = pl_first_step(r, r->t0, r->x0, r->k, r->stop);
         return PL_DONE;
     }
-    const double n = ceil((r->stop - r->t0) / s->step - 1e-9);
+    const double n = ceil((r->stop - r->t0) / (r->limit < s->step ? r->limit : s->step) - 1e-9);
     r->n = n > 1 ? (int64_t)n : 1;
     r->h = (r->stop - r->t0) / (double)r->n;
     return PL_DONE;
@@ -403,7 +414,8 @@ static int adaptive_step(pl_run *r)
     const double t = r->t0, left = r->stop - t;
 
     for (;;) {
-        const double wanted = s->max_step < c->step ? s->max_step : c->step;
+        const double largest = r->limit < s->max_step ? r->limit : s->max_step;
+        const double wanted = largest < c->step ? largest : c->step;
         const int lands = wanted >= left * (1 - 1e-12);
         const double h = lands ? left : 2 * wanted > left ? left / 2 : wanted;
         const int finite = r->model->steps[s->method.number](&r->a, t, h, r->x0, r->k, r->x1);
@@ -468,6 +480,7 @@ static int accept(pl_run *r)
     const pl_method *m = &r->settings->method;
     const size_t size = sizeof(double) * (size_t)r->model->nx;
 
+    if (s->n_delays) pl_remember(r);
     r->last_good = r->t0 = r->t1;
     double *old = r->x0;
     r->x0 = r->x1;
@@ -481,6 +494,13 @@ static int accept(pl_run *r)
         r->model->accepted(&r->a, r->out);
         if (!all_finite(r->out, s->n_accepted)) return not_finite_at(r, r->t1, r->x0);
         for (int i = 0; i < s->n_accepted; i++) r->context->h[s->accepted[i]] = r->out[i];
+    }
+    if (r->model->nx) {
+        const int reason = pl_longest_step(r, r->t1, r->x0);
+        if (reason) {
+            put(r, r->t1, r->x0);
+            return reason;
+        }
     }
     if (!m->adaptive || r->arrived) return PL_DONE;
     if (r->corrected) {
@@ -510,6 +530,11 @@ int pl_advance(pl_run *r, double until)
                 break;
             }
             if (!(c->t < until) || r->stopped) return PL_DONE;
+            if (r->system->n_delays) {
+                if (!pl_history_room(r)) return PL_HISTORY;
+                pl_foresee(r);
+                if (r->lost) return PL_LOST;
+            }
             r->stop = pl_next_stop(r);
             if (until < r->stop) r->stop = until;
             r->phase = BEGIN;
@@ -525,6 +550,7 @@ int pl_advance(pl_run *r, double until)
                 if (r->model->nx) put(r, r->t0, r->x0);
                 return r->cancel ? PL_CANCELLED : PL_PAUSE;
             }
+            if (!pl_history_room(r)) return PL_HISTORY;
             r->budget--;
             if (r->model->nx) {
                 reason = step(r);
@@ -565,6 +591,7 @@ int pl_advance(pl_run *r, double until)
             r->phase = STEP;
             if (!r->arrived) break;
             put(r, r->t1, r->model->nx ? r->x0 : c->x);
+            r->horizon = INFINITY;
             r->phase = SETTLE;
             if (r->met >= 0) {
                 if (r->stop - r->t1 <= 1e-12 * (r->stop - r->begin)) c->t = r->stop;

@@ -1,6 +1,7 @@
 #include "steppers.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double SAFETY = 0.9, SHRINK = 0.2, GROW = 10.0, BETA = 0.04;
 

@@ -18,10 +18,18 @@ void pl_inside(pl_run *r, double t, double *x); /* the state at t in [t0, t1] */
 void pl_derivative(pl_run *r, double t, const double *x, double *f);
 int pl_on_invariants(pl_run *r, double t, double *x); /* move x to where the invariants hold; did it move? */
 void pl_see(pl_run *r, double t, const double *x); /* arguments of functions, unknowns up to date */
-void pl_find(void *run, const pl_args *args);       /* the algebraic unknowns */
+void pl_find(void *run, const pl_args *args);       /* delayed signals and the algebraic unknowns */
 int pl_solve(pl_run *r, int i);                     /* loop of segment i at a tick */
 int pl_locate(pl_run *r);                /* cut the step at the first crossing in it */
 int pl_signs_changed(pl_run *r);         /* does any crossing's sign differ from the one kept? */
+size_t pl_delay_room(const pl_system *s);
+size_t pl_delay_flags(const pl_system *s);
+void pl_quartic(const double *values, size_t stride, int size, double s, double *out); /* through five rows */
+void pl_recall(pl_run *r, const pl_args *args); /* delayed signals from their histories */
+int pl_history_room(const pl_run *r);    /* do all histories have room for a step more? */
+void pl_foresee(pl_run *r);              /* where a delayed signal has just jumped, a delay later is a stop */
+void pl_remember(pl_run *r);             /* keep the course of delayed signals over a step */
+int pl_longest_step(pl_run *r, double t, const double *x); /* the shortest delay into r->limit */
 void pl_draw(pl_run *r, int i);          /* random draw i of this instant */
 
 #endif
