@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from cosim.engine.rosenbrock import Rosenbrock
 from cosim.engine.tableau import TABLEAUS, Tableau
 
 ABI = 1
 STAGES = 8
+RODAS_STAGES = 6
 
 OUTPUT, UPDATE, EXTERNAL, SOLVE = range(4)  # kinds of segments
 DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, EVENT, SIGNS, NO_SIGN, LOST = range(12)
@@ -50,6 +52,12 @@ class Method(Structure):
     _fields_ = [
         *[(n, c_int32) for n in ("number", "stages", "order", "adaptive")], ("error", Row), ("dense", Row),
     ]  # fmt: skip
+
+    @staticmethod
+    def stiff() -> Method:
+        """What of RODAS is a matter of every method: the error is its last stage."""
+        weights = (*[0.0] * (RODAS_STAGES - 1), 1.0)
+        return Method(-1, RODAS_STAGES, 4, 1, Row.of(weights), Row())
 
     @staticmethod
     def of(tableau: Tableau) -> Method:
@@ -169,6 +177,45 @@ class Counts(Structure):
     ]  # fmt: skip
 
 
+STIFF_TABLES = (
+    "column_start", "rows", "colour_start", "colour_columns", "order", "lu_start", "lu_column", "lu_diagonal",
+    "lu_place",
+)  # fmt: skip
+
+
+class JacobianCode(Structure):
+    """pl_jacobian."""
+
+    _fields_ = [
+        *[(n, c_int32) for n in ("abi", "nx", "np", "nc")], ("nv", c_int64), ("niv", c_int64),
+        ("prepare", c_void_p), ("values", c_void_p),
+    ]  # fmt: skip
+
+
+_STAGE = c_double * RODAS_STAGES
+
+
+class Stiff(Structure):
+    """pl_stiff."""
+
+    _fields_ = [
+        ("code", c_void_p), ("gamma", c_double), ("alpha", _STAGE), ("d", _STAGE),
+        ("a", _STAGE * RODAS_STAGES), ("stages", _STAGE * RODAS_STAGES), ("dense_weights", _STAGE * 2),
+        *[(n, c_int32) for n in ("n_colours", "sparse", "pivoted")],
+        *[(n, c_void_p) for n in STIFF_TABLES],
+        *[(n, c_void_p) for n in ("c", "v", "iv", "seed", "jacobian", "slope", "work", "factors", "dense")],
+        ("pivots", c_void_p),
+    ]  # fmt: skip
+
+    def take(self, method: Rosenbrock) -> None:
+        """The coefficients of a method."""
+        self.gamma, self.alpha, self.d = method.gamma, _STAGE(*method.alpha), _STAGE(*method.d)
+        for i, (a, c) in enumerate(zip(method.a, method.c, strict=True)):
+            self.a[i], self.stages[i] = _STAGE(*a), _STAGE(*c)
+        for i, weights in enumerate(method.dense):
+            self.dense_weights[i] = _STAGE(*weights)
+
+
 PRIVATE = ("x0", "x1", "raw1", "whole", "k", "trial", "f1", "y", "seen", "c", "scratch", "crossed", "newton")
 
 
@@ -177,7 +224,8 @@ class Run(Structure):
 
     _fields_ = [
         ("model", c_void_p), ("system", POINTER(Tables)), ("settings", POINTER(Settings)),
-        ("context", POINTER(State)), ("log", POINTER(LogState)), ("counters", Counts),
+        ("context", POINTER(State)), ("log", POINTER(LogState)), ("stiff", POINTER(Stiff)),
+        ("counters", Counts),
         ("budget", c_int64), *[(n, c_int32) for n in ("cancel", "stopped", "index")],
         *[(n, c_double) for n in ("value", "last_good", "lost_time")],
         ("lost", c_int32), ("lost_segment", c_int32), ("out", POINTER(c_double)),

@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache as once
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,14 @@ from cosim.engine import bindings, cache
 from cosim.engine.compiler import Compiler, CompilerError, find
 from cosim.engine.draws import stream
 from cosim.engine.events import thresholds
-from cosim.engine.generate import Source, functions, generate
+from cosim.engine.generate import Source, functions, generate, generate_jacobian
+from cosim.engine.stiff import linearised
 from cosim.system import System
 from cosim.version import __version__
 
 RUNTIME = Path(__file__).parent / "runtime"
-GENERATORS = ("emit.py", "generate.py", "tableau.py")  # they decide what the code of a system looks like
+# they decide what the code of a system looks like
+GENERATORS = ("emit.py", "generate.py", "stiff.py", "tableau.py")
 
 _lock = threading.Lock()
 
@@ -156,6 +159,45 @@ def compiled(system: System) -> Compiled:
             found = Compiled(system)
             system.__dict__["_compiled"] = found
         return found
+
+
+class CompiledJacobian:
+    """The linearised derivative of a system as machine code, with the tables that go with it."""
+
+    def __init__(self, system: System) -> None:
+        compiler = find()
+        entry = cache.get(_key(system, compiler) + "-jacobian", partial(_build_jacobian, system, compiler))
+        self._library = ctypes.CDLL(str(entry.library))
+        self._library.pl_get_jacobian.restype = ctypes.c_void_p
+        self.address: int = self._library.pl_get_jacobian()
+        self.code = known = bindings.JacobianCode.from_address(self.address)
+        if known.abi != bindings.ABI or known.nx != len(system.x0) or known.np != len(system.p0):
+            raise CompilerError(
+                f"{entry.library} is not the Jacobian of '{system.name}'.", hint="Clear the cache."
+            )
+        self.tables = {n: np.array(entry.note[n], dtype=np.int32) for n in bindings.STIFF_TABLES}
+        self.sparse = bool(entry.note["sparse"])
+
+
+def compiled_jacobian(system: System) -> CompiledJacobian:
+    """Machine code of a system's Jacobian, made when a stiff integrator first asks and kept with the system.
+
+    Raises
+    ------
+    CompilerError, CacheError      no compiler, it failed, or there is no room for what it made
+    """
+    with _lock:
+        found: CompiledJacobian | None = system.__dict__.get("_compiled_jacobian")
+        if found is None:
+            found = CompiledJacobian(system)
+            system.__dict__["_compiled_jacobian"] = found
+        return found
+
+
+def _build_jacobian(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
+    function, plan = linearised(system)
+    _compile(compiler, generate_jacobian(system, function), place)
+    return plan.note()
 
 
 def _key(system: System, compiler: Compiler) -> str:

@@ -129,6 +129,34 @@ def _head(callees: Iterable[str]) -> str:
     return f'#include "functions.h"\n\n{declared}\n'
 
 
+def generate_jacobian(system: System, function: ca.Function) -> list[Source]:
+    """Print the linearised derivative of a system, see stiff.py, as a library of its own.
+
+    Raises
+    ------
+    PlantloopError      it calls a function that has no C code
+    """
+    scratch = Scratch()
+    values, prepare = emit("values", function, scratch)
+    operations, pieces = values.operations + prepare.operations, [*values.pieces, *prepare.pieces]
+    level = "-O1" if operations > LARGE else "-O2"
+    inside, outside = (pieces, []) if operations <= SMALL else ([], pieces)
+    head = _head(scratch.callees)
+    lines = [f"static {piece.text}" for piece in inside]
+    lines += [f"void {piece.name}(const pl_args *a, double *restrict out);" for piece in outside]
+    lines += [_whole("values", values.pieces, False), _whole("prepare", prepare.pieces, False)]
+    sizes = f"{len(system.x0)}, {len(system.p0)}, {scratch.constants}, {scratch.doubles}, {scratch.integers}"
+    lines.append(
+        f"static const pl_jacobian jacobian = {{{ABI}, {sizes}, prepare, values}};\n\n"
+        "PL_EXPORT const pl_jacobian *pl_get_jacobian(void);\n"
+        "const pl_jacobian *pl_get_jacobian(void) { return &jacobian; }\n"
+    )
+    sources = [Source("jacobian.c", head + "\n".join(lines), level)]
+    for k, group in enumerate(_groups(outside)):
+        sources.append(Source(f"part{k}.c", head + "\n".join(piece.text for piece in group), level))
+    return sources + [_callee(name, f) for name, f in scratch.callees.items()]
+
+
 FIND = """/* The derivative with delayed signals and algebraic unknowns brought up to date. */
 static void derivative_found(const pl_args *a, double *restrict out)
 {

@@ -18,15 +18,17 @@ import numpy as np
 from blocks.errors import SimulationError
 from cosim.context import Context
 from cosim.engine import bindings as b
-from cosim.engine.build import Compiled, compiled
+from cosim.engine.build import Compiled, compiled, compiled_jacobian
 from cosim.engine.engine import Engine, Logged, SolverSettings
 from cosim.engine.events import move_in_time
 from cosim.engine.machine import Machine
+from cosim.engine.rosenbrock import RODAS, RosenbrockStepper
 from cosim.engine.steppers import AdaptiveStepper
 from cosim.engine.tableau import TABLEAUS, tableau
 from cosim.result import Event, Ticks
 from cosim.system import Segment, System
 
+STIFF = "rodas4"
 SLICE = 0.05  # s of wall time between two looks at Ctrl-C
 FIRST_BUDGET = 2000  # steps of the first slice
 SAMPLES = 32 * 2**20  # bytes; samples at ticks of one rate, which grow with the run and not with the log
@@ -93,6 +95,23 @@ class Rows:
         return np.concatenate([*self._taken, here]) if self._taken else here.copy()
 
 
+class StiffRoom:
+    """What a stiff run needs beyond others: the compiled Jacobian and room for its numbers and factors."""
+
+    def __init__(self, system: System) -> None:
+        found, n = compiled_jacobian(system), len(system.x0)
+        t = found.tables
+        self.table = table = b.Stiff(found.address)
+        table.take(RODAS)
+        table.n_colours, table.sparse = len(t["colour_start"]) - 1, found.sparse
+        sizes = {"c": found.code.nc, "v": found.code.nv, "iv": found.code.niv, "seed": 2 * n + 1}
+        sizes |= {"jacobian": len(t["rows"]) + n, "slope": n, "work": n, "factors": len(t["lu_column"])}
+        sizes |= {"dense": n * n, "pivots": n}  # pages of a matrix that nobody touches cost nothing
+        self._arrays = t | {name: np.zeros(size + 1) for name, size in sizes.items()}
+        for name, array in self._arrays.items():
+            setattr(table, name, b.address(array))
+
+
 class NativeEngine(Engine):
     """Runs one context with compiled code."""
 
@@ -105,7 +124,8 @@ class NativeEngine(Engine):
         self._ticks = np.zeros(len(system.rates), dtype=np.int64)
         self._instants = np.zeros(len(self._lists), dtype=np.int64)
         self._limited = np.zeros(max(1, len(system.x0)), dtype=np.int64)
-        method = b.Method.of(tableau(settings.solver))
+        self._stiff = StiffRoom(system) if settings.solver == STIFF else None
+        method = b.Method.stiff() if self._stiff else b.Method.of(tableau(settings.solver))
         self._settings = b.Settings(method, settings.step, settings.rtol, settings.atol, settings.max_step)
         self._settings.walk = self._longest_walk()
         self._settings.seed = settings.seed & (2**64 - 1)
@@ -126,6 +146,8 @@ class NativeEngine(Engine):
         run.settings = ctypes.pointer(self._settings)
         run.context = ctypes.pointer(self._state)
         run.log = ctypes.pointer(self._log)
+        if self._stiff:
+            run.stiff = ctypes.pointer(self._stiff.table)
         run.counters.limited_by = b.address(self._limited)
         self._room = np.zeros(code.runtime.pl_room(code.model, run.system) // 8 + 2)
         code.runtime.pl_begin(run, b.address(self._room))
@@ -199,10 +221,13 @@ class NativeEngine(Engine):
         """The error of a run that cannot go on, told as the reference engine tells it."""
         run, machine, t = self._run, self._in_python(), self._state.t
         machine.unknowns.end = run.horizon
-        stepper, method = machine.stepper, tableau(self.settings.solver)
+        stepper = machine.stepper
         if reason == b.CANCELLED:
             return KeyboardInterrupt()
+        if reason == b.COLLAPSED and isinstance(stepper, RosenbrockStepper):
+            return stepper.gives_up(t, self._private(run.x0)[0], run.h, self._state.step)
         if reason == b.COLLAPSED or (reason == b.NOT_FINITE and run.index == b.IN_STEP):
+            method = tableau(self.settings.solver)
             k = [*self._private(run.k, method.stages)]
             x0, x1 = self._private(run.x0)[0], self._private(run.x1)[0]
             if reason == b.NOT_FINITE:
@@ -375,6 +400,6 @@ def obstacles(system: System, settings: SolverSettings) -> list[str]:
         if any(ca.which_depends(d.seconds, system.w, 1, False))
     ]
     found += [f"block '{path}' calls Python in its continuous equations" for path in system.opaque]
-    if settings.solver not in TABLEAUS:
+    if settings.solver not in (*TABLEAUS, STIFF):
         found.append(f"solver '{settings.solver}' runs in Python")
     return found

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
-from scipy.sparse import csc_matrix, identity
-from scipy.sparse.linalg import splu
 
 from blocks.errors import SimulationError
 from cosim.engine.engine import Counters
@@ -112,6 +109,7 @@ class RosenbrockStepper(Stepper):
             yield step
             t, x = step.t1, step.x1
 
+    @np.errstate(all="ignore")  # what is not finite is looked for
     def _try(
         self, t: float, x: np.ndarray, h: float, f0: np.ndarray, jacobian: Any, slope: np.ndarray
     ) -> tuple[np.ndarray, list[np.ndarray], float, int]:
@@ -141,6 +139,10 @@ class RosenbrockStepper(Stepper):
     @staticmethod
     def _factor(jacobian: Any, diagonal: float) -> Callable[[np.ndarray], np.ndarray] | None:
         """Solver for (diagonal*I - J) k = r; None if there is none."""
+        from scipy.linalg import lu_factor, lu_solve
+        from scipy.sparse import csc_matrix, identity
+        from scipy.sparse.linalg import splu
+
         if isinstance(jacobian, np.ndarray):
             matrix = -jacobian
             matrix[np.diag_indices_from(matrix)] += diagonal
@@ -167,17 +169,28 @@ class RosenbrockStepper(Stepper):
         finite = math.isfinite(error)
         self.memory.step = h / min(1 / self.SHRINK, error**0.25 / self.SAFETY) if finite else h * 0.1
         if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
-            near = self._bad and np.all(np.abs(self._bad[1] - x) <= 1e-3 * (np.abs(x) + self.atol))
-            if self._bad and near:  # not a state that runs away
-                raise self.explain(*self._bad)
-            cause = "its error stays above the tolerance" if finite else "the equations are not finite"
-            raise SimulationError(
-                f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: {cause}; "
-                f"the state that limits it is '{self.state_name(worst)}'.",
-                path=self.state_name(worst),
-                time=t,
-                hint="Loosen rtol and atol, or look for a discontinuity there.",
-            )
+            raise self._collapsed(t, x, finite, worst)
+
+    def gives_up(self, t: float, x: np.ndarray, h: float, step: float) -> SimulationError:
+        """Error of a step of size h that was rejected elsewhere, where the next one, `step`, is too small."""
+        jacobian, slope = self.linearise(t, x)
+        *_, error, worst = self._try(t, x, h, self.f(t, x), jacobian, slope)
+        self.memory.step = step
+        return self._collapsed(t, x, math.isfinite(error), worst)
+
+    def _collapsed(self, t: float, x: np.ndarray, finite: bool, worst: int) -> SimulationError:
+        """A step that cannot get smaller."""
+        near = self._bad and np.all(np.abs(self._bad[1] - x) <= 1e-3 * (np.abs(x) + self.atol))
+        if self._bad and near:  # not a state that runs away
+            return self.explain(*self._bad)
+        cause = "its error stays above the tolerance" if finite else "the equations are not finite"
+        return SimulationError(
+            f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: {cause}; "
+            f"the state that limits it is '{self.state_name(worst)}'.",
+            path=self.state_name(worst),
+            time=t,
+            hint="Loosen rtol and atol, or look for a discontinuity there.",
+        )
 
     def _first_step(self, t: float, x: np.ndarray, stop: float) -> float:
         """A step over which the states change by a hundredth of their scale."""

@@ -181,6 +181,38 @@ typedef struct {
     int64_t *limited_by; /* (nx,) */
 } pl_counters;
 
+/* The linearised derivative of a system as code of its own, which only stiff runs need. */
+typedef struct {
+    int32_t abi;
+    int32_t nx, np, nc;
+    int64_t nv, niv;
+    pl_function prepare; /* c from p */
+    pl_function values;  /* without colours all of J, then df/dt; else the rate along x[nx:], see pl_stiff */
+} pl_jacobian;
+
+enum { PL_RODAS_STAGES = 6 };
+
+/* The stiff method: its coefficients, where the numbers of the Jacobian J go, and room for them. The places of
+   J are those of cosim/engine/stiff.py. */
+typedef struct {
+    const pl_jacobian *code;
+    double gamma, alpha[PL_RODAS_STAGES], d[PL_RODAS_STAGES];
+    double a[PL_RODAS_STAGES][PL_RODAS_STAGES], stages[PL_RODAS_STAGES][PL_RODAS_STAGES];
+    double dense_weights[2][PL_RODAS_STAGES];
+    int32_t n_colours;                             /* groups of columns that share no row; 0: all come at once */
+    int32_t sparse;                                /* factor on the pattern lu_* */
+    int32_t pivoted;                               /* the factors at hand are the dense ones */
+    const int32_t *column_start, *rows;            /* pattern of J, column after column */
+    const int32_t *colour_start, *colour_columns;  /* columns of a group */
+    const int32_t *order;                          /* (nx,) state eliminated at each place */
+    const int32_t *lu_start, *lu_column;           /* pattern of L and U in one, row after row */
+    const int32_t *lu_diagonal, *lu_place;         /* places of the diagonal and of J's numbers in it */
+    double *c, *v;                                 /* constants and scratch of the code */
+    long long *iv;
+    double *seed, *jacobian, *slope, *work, *factors, *dense;
+    int32_t *pivots;
+} pl_stiff;
+
 /* One run. The host sets what it points to; the rest is the runtime's own. */
 typedef struct {
     const pl_model *model;
@@ -188,6 +220,7 @@ typedef struct {
     pl_settings *settings;
     pl_context *context;
     pl_log *log;
+    pl_stiff *stiff;       /* null for explicit methods */
     pl_counters counters;
     int64_t budget;        /* steps until PL_PAUSE */
     volatile int32_t cancel;

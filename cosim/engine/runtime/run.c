@@ -119,6 +119,7 @@ static void prepare(pl_run *r)
     memcpy(r->seen, c->p, size);
     r->a.t = c->t;
     r->model->prepare(&r->a, r->c);
+    if (r->stiff) pl_stiff_prepare(r);
 }
 
 static int all_finite(const double *v, int n)
@@ -370,6 +371,10 @@ static int begin(pl_run *r)
         return PL_DONE;
     }
     memcpy(r->x0, c->x, sizeof(double) * (size_t)r->model->nx);
+    if (r->stiff) {
+        if (c->step <= 0.0) c->step = pl_stiff_first_step(r, r->t0, r->x0, r->stop);
+        return PL_DONE;
+    }
     if (s->method.adaptive) {
         pl_derivative(r, r->t0, r->x0, r->k);
         r->counters.evaluations++;
@@ -447,7 +452,9 @@ static int step(pl_run *r)
     r->end_known = 0;
     r->corrected = 0;
     r->met = -1;
-    const int reason = r->settings->method.adaptive ? adaptive_step(r) : fixed_step(r);
+    const int reason = r->stiff                       ? pl_stiff_step(r)
+                       : r->settings->method.adaptive ? adaptive_step(r)
+                                                      : fixed_step(r);
     if (reason) return reason;
     r->end = r->t1;
     if (r->system->n_invariants) {
@@ -502,7 +509,7 @@ static int accept(pl_run *r)
             return reason;
         }
     }
-    if (!m->adaptive || r->arrived) return PL_DONE;
+    if (!m->adaptive || r->stiff || r->arrived) return PL_DONE;
     if (r->corrected) {
         pl_derivative(r, r->t0, r->x0, r->k);
     } else {

@@ -13,7 +13,7 @@ void pl_derivative(pl_run *r, double t, const double *x, double *f)
 }
 
 /* Sum of v in the order of NumPy's pairwise summation. */
-static double sum(const double *v, int n)
+double pl_sum(const double *v, int n)
 {
     if (n < 8) {
         double s = 0.0;
@@ -32,7 +32,7 @@ static double sum(const double *v, int n)
     }
     int half = n / 2;
     half -= half % 8;
-    return sum(v, half) + sum(v + half, n - half);
+    return pl_sum(v, half) + pl_sum(v + half, n - half);
 }
 
 static double lesser(double a, double b) { return b < a ? b : a; }
@@ -69,7 +69,7 @@ pl_error pl_step_error(pl_run *r, const double *x, const double *x1, double h)
             found.worst = e;
         }
     }
-    found.error = sqrt(sum(r->scratch, nx) / nx);
+    found.error = sqrt(pl_sum(r->scratch, nx) / nx);
     return found;
 }
 
@@ -113,12 +113,12 @@ double pl_first_step(pl_run *r, double t, const double *x, const double *f0, dou
         const double q = x[e] / SCALE(e);
         v[e] = q * q;
     }
-    const double d0 = sqrt(sum(v, nx) / nx);
+    const double d0 = sqrt(pl_sum(v, nx) / nx);
     for (int e = 0; e < nx; e++) {
         const double q = f0[e] / SCALE(e);
         v[e] = q * q;
     }
-    const double d1 = sqrt(sum(v, nx) / nx);
+    const double d1 = sqrt(pl_sum(v, nx) / nx);
     double h0 = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
     h0 = lesser(lesser(h0, stop - t), s->max_step);
     for (int e = 0; e < nx; e++) r->trial[e] = x[e] + h0 * f0[e];
@@ -129,7 +129,7 @@ double pl_first_step(pl_run *r, double t, const double *x, const double *f0, dou
         v[e] = q * q;
     }
 #undef SCALE
-    const double d2 = sqrt(sum(v, nx) / nx) / h0;
+    const double d2 = sqrt(pl_sum(v, nx) / nx) / h0;
     const double largest = greater(d1, d2);
     const double h1 = !(largest > 1e-15) ? greater(1e-6, h0 * 1e-3)
                                          : pow(0.01 / largest, 1.0 / r->settings->method.order);
@@ -177,7 +177,9 @@ static void dense(pl_run *r, double t, double *x)
 void pl_inside(pl_run *r, double t, double *x)
 {
     if (r->model->nx == 0) return;
-    if (r->settings->method.adaptive)
+    if (r->stiff)
+        pl_stiff_inside(r, t, x);
+    else if (r->settings->method.adaptive)
         dense(r, t, x);
     else
         hermite(r, t, x);

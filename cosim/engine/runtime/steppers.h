@@ -12,6 +12,7 @@ typedef struct {
 
 double pl_first_step(pl_run *r, double t, const double *x, const double *f0, double stop);
 pl_error pl_step_error(pl_run *r, const double *x, const double *x1, double h);
+double pl_sum(const double *v, int n);
 void pl_accept(pl_run *r, double h, double wanted, pl_error e);
 void pl_reject(pl_run *r, double h, pl_error e);
 void pl_inside(pl_run *r, double t, double *x); /* the state at t in [t0, t1] */
@@ -31,5 +32,11 @@ void pl_foresee(pl_run *r);              /* where a delayed signal has just jump
 void pl_remember(pl_run *r);             /* keep the course of delayed signals over a step */
 int pl_longest_step(pl_run *r, double t, const double *x); /* the shortest delay into r->limit */
 void pl_draw(pl_run *r, int i);          /* random draw i of this instant */
+
+/* The stiff method, rosenbrock.c. */
+void pl_stiff_prepare(pl_run *r);
+int pl_stiff_step(pl_run *r);
+double pl_stiff_first_step(pl_run *r, double t, const double *x, double stop);
+void pl_stiff_inside(pl_run *r, double t, double *x);
 
 #endif
