@@ -1,82 +1,39 @@
-"""Cart-pole with a sampled state feedback: the native engine beside hand-written C, and the reference engine.
+"""Cart-pole with a sampled state feedback: the engines beside hand-written C and other libraries.
 
-    python -m benchmarks.cartpole
+    python -m benchmarks.cartpole [--smoke]
 
-10 s, rk4 with 1 ms, controller at 100 Hz, logged every 10 ms. The hand-written loop is compiled by the same
-compiler with the same flags. Every time stands beside its error at 1 s against DOP853 at 1e-12.
+rk4 with 1 ms or an adaptive method, controller at 100 Hz, logged every 10 ms; the hand-written loop is
+compiled by the same compiler with the same flags. Every time is per simulated second and stands beside the
+error of the state at 1 s against DOP853 at 1e-12.
 """
 
 from __future__ import annotations
 
-import ctypes
+import json
+import os
 import subprocess
+import sys
 import tempfile
-import time
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from benchmarks.cartpole_model import GAIN, START, closed_loop, from_file
+from benchmarks.support.c_by_hand import CARTPOLE, library
+from benchmarks.support.peers_cartpole import PEERS, slope
+from benchmarks.support.table import Row, heading, in_turn, installed, show, smoke
 from cosim import simulate
-from cosim.engine.compiler import FLAGS, find
 
-UNTIL, STEP, SAMPLE = 10.0, 1e-3, 0.01
-
-BY_HAND = """
-#include <math.h>
-static const double M = 1.0, m = 0.1, l = 0.5, k = 10.0, c = 1.0, g = 9.81;
-
-static inline void f(const double *x, double u, double *dx)
-{
-    const double inertia = m * (2 * l) * (2 * l) / 12 + m * l * l, total = M + m;
-    const double sn = sin(x[1]), coupling = m * l * cos(x[1]);
-    const double cart = u - k * x[0] - c * x[2] + m * l * sn * x[3] * x[3], pole = m * l * g * sn;
-    const double det = total * inertia - coupling * coupling;
-    dx[0] = x[2];
-    dx[1] = x[3];
-    dx[2] = (inertia * cart - coupling * pole) / det;
-    dx[3] = (total * pole - coupling * cart) / det;
-}
-
-__attribute__((visibility("default")))
-void run(double *x, const double *K, long samples, double *log)
-{
-    const double h = 1e-3;
-    double a[4], b[4], d[4], e[4], y[4];
-    for (long n = 0; n < samples; n++) {
-        const double u = -(K[0] * x[0] + K[1] * x[1] + K[2] * x[2] + K[3] * x[3]);
-        double *row = log + 6 * n;
-        row[0] = n * 0.01;
-        for (int i = 0; i < 4; i++) row[1 + i] = x[i];
-        row[5] = u;
-        for (int s = 0; s < 10; s++) {
-            f(x, u, a);
-            for (int i = 0; i < 4; i++) y[i] = x[i] + h / 2 * a[i];
-            f(y, u, b);
-            for (int i = 0; i < 4; i++) y[i] = x[i] + h / 2 * b[i];
-            f(y, u, d);
-            for (int i = 0; i < 4; i++) y[i] = x[i] + h * d[i];
-            f(y, u, e);
-            for (int i = 0; i < 4; i++) x[i] += h / 6 * (a[i] + 2 * (b[i] + d[i]) + e[i]);
-        }
-    }
-}
-"""
+STEP, SAMPLE, WRONG = 1e-3, 0.01, 1e-6
+FIXED = {"solver": "rk4", "step": STEP, "log_every": SAMPLE}
 
 
-def by_hand() -> Callable[[], np.ndarray]:
+def by_hand(until: float) -> Callable[[], np.ndarray]:
     """The hand-written loop; returns its log (samples, 6)."""
-    place = Path(tempfile.mkdtemp())
-    (place / "hand.c").write_text(BY_HAND)
-    library = place / "hand.so"
-    command = [*find().command, *FLAGS, "-O2", "-shared", "-o", str(library), str(place / "hand.c"), "-lm"]
-    subprocess.run(command, check=True)
-    loop = ctypes.CDLL(str(library)).run
-    loop.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long, ctypes.c_void_p]
-    gain, samples = np.array(GAIN), round(UNTIL / SAMPLE)
-    log = np.zeros((samples, 6))
+    gain, samples = np.array(GAIN), round(until / SAMPLE)
+    log, loop = np.zeros((samples, 6)), library(CARTPOLE).run
 
     def run() -> np.ndarray:
         x = np.array(START)
@@ -88,86 +45,122 @@ def by_hand() -> Callable[[], np.ndarray]:
 
 def exact(until: float = 1.0) -> np.ndarray:
     """State at `until` by DOP853 at 1e-12 from sample to sample."""
-
-    def f(_: float, x: np.ndarray, u: float) -> list[float]:
-        M, m, l, k, c, g = 1.0, 0.1, 0.5, 10.0, 1.0, 9.81
-        inertia, coupling = m * l * l / 3 + m * l * l, m * l * np.cos(x[1])
-        cart = u - k * x[0] - c * x[2] + m * l * np.sin(x[1]) * x[3] ** 2
-        pole = m * g * l * np.sin(x[1])
-        det = (M + m) * inertia - coupling**2
-        return [
-            x[2],
-            x[3],
-            (inertia * cart - coupling * pole) / det,
-            ((M + m) * pole - coupling * cart) / det,
-        ]
-
     x = np.array(START)
     for _ in range(round(until / SAMPLE)):
         u = -float(np.dot(GAIN, x))
-        x = solve_ivp(f, (0, SAMPLE), x, "DOP853", rtol=1e-12, atol=1e-14, args=(u,)).y[:, -1]
+        f = lambda t, y, u=u: slope(y, u)
+        x = solve_ivp(f, (0, SAMPLE), x, "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
     return x
 
 
-def fastest(run: Callable[[], object], times: int) -> float:
-    """Shortest wall time of a call [s]."""
-    best = np.inf
-    for _ in range(times):
-        began = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - began)
-    return float(best)
+FRESH = """
+import json, time
+from benchmarks.cartpole_model import closed_loop
+from cosim import simulate
+import cosim.linear, cosim.engine.native
+began = time.perf_counter()
+r = simulate(closed_loop(), 10.0, engine="native", solver="rk4", step=1e-3, log_every=0.01)
+print(json.dumps(time.perf_counter() - began))
+"""
 
 
-def main() -> dict[str, float]:
-    """Print the table; returns wall times [s] by row."""
-    d, steps, at = closed_loop(SAMPLE), round(UNTIL / STEP), exact()
-    hand = by_hand()
+def fresh_processes() -> tuple[float, float, float]:
+    """Time [s] of `simulate` beyond imports in a new process.
 
-    def run(engine: str, **more: object):
-        return simulate(d, UNTIL, engine=engine, log_every=SAMPLE, **more)  # type: ignore[arg-type]
+    Wall time with an empty cache on disk, processor time that compiling takes, wall time with a warm cache.
+    """
+    command = [sys.executable, "-c", FRESH]
 
-    fixed = {"solver": "rk4", "step": STEP}
-    began = time.perf_counter()
-    first = run("native", **fixed)
-    build = time.perf_counter() - began
-    inner = [run("native", **fixed).statistics["wall time [s]"] for _ in range(30)]
-    rows = {
-        "hand-written C": (fastest(hand, 30), hand()[100, 1:5]),
-        "native, inner loop": (min(inner), first["plant.state"][100]),
-        "native, simulate()": (fastest(lambda: run("native", **fixed), 20), first["plant.state"][100]),
-        "native, dopri5 1e-8": (fastest(lambda: run("native"), 20), run("native")["plant.state"][100]),
-        "reference, simulate()": (
-            fastest(lambda: run("reference", **fixed), 2),
-            run("reference", **fixed)["plant.state"][100],
-        ),
-    }
-    limit = rows["hand-written C"][0]
-    print(f"first simulate(): {build:.3f} s   (compiled, or taken from the cache)")
-    print(f"{'':24s} {'ms':>9s} {'ns/step':>9s} {'x by hand':>10s} {'error':>9s}")
-    for name, (seconds, state) in rows.items():
-        error = np.abs(state - at).max()
-        per_step, ratio = seconds / steps * 1e9, seconds / limit
-        print(f"{name:24s} {seconds * 1e3:9.3f} {per_step:9.1f} {ratio:10.2f} {error:9.1e}")
-    return {name: seconds for name, (seconds, _) in rows.items()} | {"native, XML plant": deck()}
+    def once(folder: str) -> tuple[float, float]:
+        environment, before = os.environ | {"PLANTLOOP_CACHE": folder}, os.times()
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        after = os.times()
+        spent = after.children_user + after.children_system - before.children_user - before.children_system
+        return float(json.loads(done.stdout)), spent
+
+    cold, warm = [], []
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as folder:
+            cold.append(once(folder))
+            warm.append(once(folder))
+    compiling = min(c[1] for c in cold) - min(w[1] for w in warm)
+    return min(c[0] for c in cold), compiling, min(w[0] for w in warm)
 
 
-def deck() -> float:
-    """The plant read from a multibody deck, inner loop: prints and returns the wall time of 10 s [s]."""
-    d = from_file(SAMPLE)
+def xml_plant(until: float) -> tuple[Callable[[], float], float]:
+    """The plant read from a multibody deck: a call that returns time inside the engine [s], and its error."""
+    d, start = from_file(SAMPLE), {"plant.hinge.q": 0.1}
+    known = simulate(d, 1.0, initial=start, log_every=SAMPLE, rtol=1e-12, atol=1e-14)["plant.slider"][-1]
+    error = np.abs(simulate(d, 1.0, initial=start, **FIXED)["plant.slider"][-1] - known).max()  # type: ignore[arg-type]
 
-    def run(**more: object):
-        start = {"plant.hinge.q": 0.1}
-        return simulate(d, UNTIL, engine="native", initial=start, log_every=SAMPLE, **more)  # type: ignore[arg-type]
+    def run() -> float:
+        found = simulate(d, until, initial=start, engine="native", **FIXED)  # type: ignore[arg-type]
+        return float(found.statistics["wall time [s]"])
 
-    exact = run(rtol=1e-12, atol=1e-14)["plant.slider"][100]
-    found = [run(solver="rk4", step=STEP) for _ in range(20)]
-    seconds = min(r.statistics["wall time [s]"] for r in found)
-    error = np.abs(found[0]["plant.slider"][100] - exact).max()
-    per_step = seconds / round(UNTIL / STEP) * 1e9
-    print(f"{'native, XML plant':24s} {seconds * 1e3:9.3f} {per_step:9.1f} {'':10s} {error:9.1e}")
-    return float(seconds)
+    return run, float(error)
+
+
+def our_runs(
+    until: float,
+) -> tuple[dict[str, Callable[[], object]], dict[str, float], dict[str, list[float]]]:
+    """Calls of ours by name, their errors at 1 s, and lists that fill with times inside the engine [s]."""
+    d, known = closed_loop(SAMPLE), exact()
+    methods: dict[str, dict[str, Any]] = {"rk4": FIXED, "dopri5": {"log_every": SAMPLE}}
+    inside: dict[str, list[float]] = {name: [] for name in (*methods, "deck")}
+
+    def native(name: str) -> None:
+        found = simulate(d, until, engine="native", **methods[name])
+        inside[name].append(found.statistics["wall time [s]"])
+
+    def error(**more: Any) -> float:
+        return float(np.abs(simulate(d, 1.0, **more)["plant.state"][-1] - known).max())
+
+    deck, deck_error = xml_plant(until)
+    calls: dict[str, Callable[[], object]] = {"by hand": by_hand(until)}
+    calls |= {name: (lambda name=name: native(name)) for name in methods}
+    calls["deck"] = lambda: inside["deck"].append(deck())
+    calls["reference"] = lambda: simulate(d, 1.0, engine="reference", **FIXED)  # type: ignore[arg-type]
+    errors = {name: error(engine="native", **more) for name, more in methods.items()}
+    errors |= {"deck": deck_error, "reference": error(engine="reference", **FIXED)}
+    errors["by hand"] = float(np.abs(by_hand(1.01)()[100, 1:5] - known).max())
+    return calls, errors, inside
+
+
+def main(short: bool = False) -> dict[str, float]:
+    """Print the table; returns ms per simulated second by row."""
+    heading("cart-pole, state feedback at 100 Hz", *dict.fromkeys(p for p, _ in PEERS.values()))
+    until, least = (1.0, 0.1) if short else (10.0, 1.0)  # of ours and of the others [s]
+    calls, errors, inside = our_runs(until)
+    simulated = dict.fromkeys(calls, until) | {"reference": 1.0}  # s
+    peers = {name: build() for name, (package, build) in PEERS.items() if installed(package)}
+    known = exact()
+    for name, run in peers.items():
+        errors[name] = float(np.abs(run(1.0) - known).max())
+        calls[name], simulated[name] = (lambda run=run: run(least)), least
+    best = in_turn(calls, 2 if short else 30, 2.5)
+    per = {name: 1e3 * t / simulated[name] for name, t in best.items()}
+    within = {name: 1e3 * min(times) / until for name, times in inside.items()}
+    rows = [
+        ("C by hand, rk4 1 ms", per["by hand"], errors["by hand"]),
+        ("native rk4 1 ms, inside the engine", within["rk4"], errors["rk4"]),
+        ("native rk4 1 ms, simulate() and Result", per["rk4"], errors["rk4"]),
+        ("native rk4 1 ms, plant from XML, inside", within["deck"], errors["deck"]),
+        ("native dopri5 1e-8, inside the engine", within["dopri5"], errors["dopri5"]),
+        ("native dopri5 1e-8, simulate() and Result", per["dopri5"], errors["dopri5"]),
+        ("reference engine rk4 1 ms (Python)", per["reference"], errors["reference"]),
+        *[(name, per[name], errors[name]) for name in peers],
+    ]
+    limit = per["by hand"]
+    columns = ("", "ms per s", "x by hand", "error at 1 s")
+    show(columns, [Row(name, (f"{t:.4g}", f"{t / limit:.3g}"), error) for name, t, error in rows], WRONG)
+    nanoseconds = 1e6 * within["rk4"] * STEP
+    print(f"native rk4: {nanoseconds:.1f} ns per step inside; simulate() of 10 s {10 * per['rk4']:.2f} ms")
+    if not short:
+        first, spent, warm = fresh_processes()
+        print(f"new process, beyond imports: {warm:.3f} s with a warm cache on disk, {first:.2f} s without")
+        print(f"(compiling takes {spent:.2f} s of processor time, the runtime included)")
+    return {name: t for name, t, _ in rows}
 
 
 if __name__ == "__main__":
-    main()
+    main(smoke())

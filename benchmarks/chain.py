@@ -1,17 +1,35 @@
-"""Serial chain of n equal pin-jointed rods: time to build the plant, size of its equations.
+"""Serial chain of n equal pin-jointed rods: one evaluation of its forward dynamics.
 
-    python -m benchmarks.chain 10 100 1000
+    python -m benchmarks.chain [--smoke] [10 100 1000]
 
-Rods of 1 m and 1 kg, uniform, hinged about the global y axis, all along x at the start. Building covers
-reading the XML text and tracing the block; both grow linearly with n.
+Rods of 1 m and 1 kg, uniform, hinged about the global y axis, at rest along x when all angles are zero. The
+error is relative to a dense mass matrix in absolute angles, written by hand. The build covers everything from
+the text of the deck to machine code, with nothing taken from a cache.
 """
 
 from __future__ import annotations
 
-import sys
-import time
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
 
-import casadi as ca
+import numpy as np
+
+from benchmarks.support.compiled import CompiledFunction, derivative
+from benchmarks.support.table import (
+    Row,
+    built,
+    heading,
+    in_turn,
+    installed,
+    numbers,
+    private_cache,
+    repeated,
+    show,
+    smoke,
+)
+from cosim import Diagram, Simulation
+from plant import Plant
 
 PIN = 'a00="1" a10="0" a20="0" a01="0" a11="0" a21="-1" a02="0" a12="1" a22="0"'
 
@@ -42,24 +60,122 @@ def deck(n: int) -> bytes:
     return "\n".join(lines).encode()
 
 
-def main(sizes: list[int]) -> list[tuple[int, float, float, int]]:
-    """Print and return (n, seconds to read, seconds to trace, instructions of the derivative)."""
-    from blocks.trace import trace
-    from plant import Plant
+def exact(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """Accelerations of the joints (n,) from the dense mass matrix in absolute angles."""
+    n, g = len(q), 9.81
+    phi, w = np.cumsum(q), np.cumsum(qd)
+    beyond = n - 1.0 - np.arange(n)  # rods further out
+    mass = np.minimum.outer(beyond + 0.5, beyond + 0.5)
+    np.fill_diagonal(mass, beyond + 1 / 3)
+    angle = np.subtract.outer(phi, phi)
+    right = -(mass * np.sin(angle)) @ w**2 + g * (beyond + 0.5) * np.cos(phi)
+    return np.diff(np.linalg.solve(mass * np.cos(angle), right), prepend=0.0)
 
-    rows = []
+
+def pose(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Angles [rad] and rates [rad/s] of the joints."""
+    draw = np.random.default_rng(7)
+    return draw.uniform(-0.5, 0.5, n), draw.uniform(-0.5, 0.5, n)
+
+
+def at_pose(d: Diagram, **options: Any) -> Simulation:
+    """A simulation of a diagram of one chain, its states those of the pose."""
+    simulation = Simulation(d, engine="native", **options)
+    state = simulation.snapshot()
+    state.x[:] = np.concatenate(pose(len(state.x) // 2))
+    simulation.restore(state)
+    return simulation
+
+
+def compiled(n: int) -> tuple[CompiledFunction, str]:
+    """The derivative at the pose, and the time to read, flatten, generate and compile it."""
+    d = Diagram("chain")
+
+    def build() -> None:
+        d.add("plant", Plant.read(deck(n)))
+        Simulation(d, engine="native", solver="rk4")
+
+    with tempfile.TemporaryDirectory() as folder, private_cache(folder):
+        took = built(build)
+        return derivative(at_pose(d, solver="rk4")), took
+
+
+def pinocchio(n: int) -> tuple[Callable[[], object], Callable[[], np.ndarray]] | None:
+    """`aba` and what it found; room for its data grows with the cube of n, so no more than 200 links."""
+    if n > 200 or not installed("pin"):
+        return None
+    import pinocchio as pin
+
+    model = pin.Model()
+    model.gravity.linear = np.array([0, 0, -9.81])
+    joint = 0
+    rod = pin.Inertia(1.0, np.array([0.5, 0, 0]), np.diag([1e-3, 1 / 12, 1 / 12]))
+    for k in range(n):
+        place = pin.SE3(np.eye(3), np.array([1.0 if k else 0.0, 0, 0]))
+        joint = model.addJoint(joint, pin.JointModelRY(), place, f"pin {k}")
+        model.appendBodyToJoint(joint, rod, pin.SE3.Identity())
+    data, (q, qd), torque = model.createData(), pose(n), np.zeros(n)
+    return lambda: pin.aba(model, data, q, qd, torque), lambda: np.array(data.ddq)
+
+
+def mujoco(n: int) -> tuple[Callable[[], object], Callable[[], np.ndarray]] | None:
+    """`mj_forward` without contacts and constraints, and what it found."""
+    if not installed("mujoco"):
+        return None
+    import mujoco as package
+
+    spec = package.MjSpec()
+    spec.option.gravity = [0, 0, -9.81]
+    off = package.mjtDisableBit
+    spec.option.disableflags = int(off.mjDSBL_CONSTRAINT) | int(off.mjDSBL_CONTACT)
+    body = spec.worldbody
+    for k in range(n):
+        body = body.add_body(
+            pos=[1.0 if k else 0.0, 0, 0], mass=1.0, ipos=[0.5, 0, 0], inertia=[1e-3, 1 / 12, 1 / 12],
+            explicitinertial=True,
+        )  # fmt: skip
+        body.add_joint(type=package.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0])
+    try:
+        model = spec.compile()
+    except ValueError:  # a tree so deep is too much for it
+        return None
+    data = package.MjData(model)
+    data.qpos[:], data.qvel[:] = pose(n)
+    return lambda: package.mj_forward(model, data), lambda: np.array(data.qacc)
+
+
+def measure(n: int, short: bool) -> Iterator[Row]:
+    """Lines of the table for n links."""
+    (ours, build), known = compiled(n), exact(*pose(n))
+    scale = np.abs(known).max()
+    ours.from_python()
+    errors = {"ours": float(np.abs(ours.out[n:] - known).max() / scale)}
+    times = max(1, 20_000 // n)
+    calls: dict[str, Callable[[], object]] = {"in C": lambda: ours.in_c(times)}
+    calls["from Python"], count = repeated(ours.from_python)
+    often = {"in C": times, "from Python": count}
+    for name, peer in (("Pinocchio aba", pinocchio(n)), ("MuJoCo mj_forward", mujoco(n))):
+        if peer is not None:
+            call, result = peer
+            calls[name], often[name] = repeated(call)
+            errors[name] = float(np.abs(result() - known).max() / scale)
+    best = in_turn(calls, 2 if short else 50, 2.0)
+    took = {name: 1e6 * t / often[name] for name, t in best.items()}
+    yield Row(f"n = {n}: compiled, in a loop in C", (f"{took['in C']:.3g}", build), errors["ours"])
+    yield Row(f"n = {n}: compiled, called from Python", (f"{took['from Python']:.3g}", build), errors["ours"])
+    for name in ("Pinocchio aba", "MuJoCo mj_forward"):
+        if name in took:
+            yield Row(f"n = {n}: {name}, called from Python", (f"{took[name]:.3g}", "-"), errors[name])
+        elif installed("pin" if "aba" in name else "mujoco"):
+            yield Row(f"n = {n}: {name}", ("left out", "-"))
+
+
+def main(sizes: list[int], short: bool = False) -> None:
+    """Print a table for every size."""
+    heading("forward dynamics of a serial chain", "pin", "mujoco")
     for n in sizes:
-        start = time.perf_counter()
-        plant = Plant.read(deck(n))
-        read = time.perf_counter()
-        traced = trace(plant, {})
-        built = time.perf_counter()
-        states = [m.expression for m in traced.declared.memories_of("continuous")]
-        count = traced.function("derivatives", ca.vertcat(*states)).n_instructions()
-        rows.append((n, read - start, built - read, count))
-        print(f"n={n:5d}  read {read - start:6.3f} s  trace {built - read:6.3f} s  {count} instructions")
-    return rows
+        show(("", "us", "build [s] (cpu)", "rel. error"), measure(n, short))
 
 
 if __name__ == "__main__":
-    main([int(a) for a in sys.argv[1:]] or [1, 10, 100, 1000])
+    main(numbers([1, 10, 100, 1000], [1, 10]), smoke())

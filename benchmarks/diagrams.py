@@ -1,24 +1,24 @@
-"""Mixed-rate diagrams of many blocks: time to flatten, which should grow with their number and no faster.
+"""Diagrams of many blocks at three rates: time to flatten, to compile, and per block and step.
 
-    python -m benchmarks.diagrams 100 1000 10000
+    python -m benchmarks.diagrams [--smoke] [100 1000 10000]
 
-Chains of ten blocks each (source, sum with feedback, sampled PID, extrapolating hold, integrator, saturation,
-gain, sampled lag, delay, sampled function) at three rates with offsets; every chain passes its signal to the
-next one, so that the whole is one diagram and not many. Flattening covers everything from the wiring to the
-finished system with its schedule. Each size is measured three times, the best counts.
+Three diagrams: one where three blocks in five are functions of their own, no two alike; one of ten kinds of
+blocks with numbers of their own; and copies of five blocks. Each is one connected whole. Flattening covers
+everything from the wiring to the finished system with its schedule, compiling everything from there to
+machine code, with nothing from a cache. rk4 1 ms; the error is the difference from the reference engine after
+20 ms, which should be nothing.
 """
 
 from __future__ import annotations
 
-import platform
-import sys
-import time
+import tempfile
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
-import casadi as ca
-import networkx as nx
 import numpy as np
 
+from benchmarks.support.table import Row, built, heading, numbers, private_cache, seconds, show, smoke
 from blocks import (
     Constant,
     DiscretePID,
@@ -32,9 +32,10 @@ from blocks import (
     Sum,
     UnitDelay,
 )
-from cosim import Diagram
+from cosim import Diagram, Simulation, simulate
 from cosim.flatten import flatten
 
+STEP = 1e-3  # s
 RATES = [
     (Fraction(1, 100), 0),
     (Fraction(1, 40), Fraction(1, 200)),
@@ -77,30 +78,93 @@ def mixed(n: int) -> Diagram:
     return d
 
 
-def measure(n: int, times: int = 3) -> tuple[int, float, int]:
-    """Blocks, best time [s] to flatten them, segments of the schedule."""
-    d = mixed(n)
-    best = np.inf
-    for _ in range(times):
-        start = time.perf_counter()
-        system = flatten(d)
-        best = min(best, time.perf_counter() - start)
-    return d.graph.number_of_nodes(), float(best), len(system.schedule)
+def drawn(draw: np.random.Generator) -> Callable[[Any], Any]:
+    """A bounded function of a signal: three operations in a row, with numbers no other draw has."""
+    a, b, c = draw.uniform(0.5, 1.5, 3)
+    operations = [
+        lambda v: a * v + 0.1 * b,
+        lambda v: np.minimum(v, a) + 0.1 * v,
+        lambda v: np.maximum(v, -b) * c,
+        lambda v: np.abs(v) - b * v,
+        lambda v: v / (c + v * v),
+        lambda v: v * (b - 0.1 * v),
+    ]
+    chosen = [operations[k] for k in draw.integers(len(operations), size=3)]
+    return lambda u: np.clip(chosen[2](chosen[1](chosen[0](u))), -a - b, a + c)
 
 
-def main(sizes: list[int]) -> list[tuple[int, float, int]]:
-    """Print and return (blocks, seconds, segments) for every size."""
-    versions = f"Python {platform.python_version()}, casadi {ca.CasadiMeta.version()}"
-    print(f"{platform.platform()}, {platform.processor() or platform.machine()}")
-    print(f"{versions}, networkx {nx.__version__}, numpy {np.__version__}")
-    print(f"{'blocks':>8} {'flatten [s]':>12} {'per block [us]':>15} {'segments':>9}")
-    rows = []
+def different(n: int) -> Diagram:
+    """A diagram of n blocks (rounded up): cells of a sum, an integrator and three functions of their own."""
+    d, draw = Diagram(f"{n} blocks, different"), np.random.default_rng(3)
+    ends = [d.add("start", Constant(0.1))["y"]]
+    for k in range(-(-n // 5)):
+        period, offset = RATES[k % 3]
+        signs = str(draw.choice(["+-", "++-", "+--"]))
+        total, state = d.add(f"total{k}", Sum(signs)), d.add(f"state{k}", Integrator())
+        first, second = d.add(f"first{k}", Function(drawn(draw))), d.add(f"second{k}", Function(drawn(draw)))
+        sampled = d.add(f"sampled{k}", Function(drawn(draw), sample=period, offset=offset))
+        ends[-1] >> total["in1"]
+        if len(signs) == 3:
+            ends[int(draw.integers(len(ends)))] >> total["in2"]
+        state["y"] >> total[f"in{len(signs)}"]
+        total["y"] >> state["u"]
+        state["y"] >> first["u"]
+        first["y"] >> second["u"]
+        second["y"] >> sampled["u"]
+        ends.append((sampled if k % 4 == 3 else second)["y"])
+    return d
+
+
+def copies(n: int) -> Diagram:
+    """A diagram of n blocks (rounded up): copies of five blocks, at three rates."""
+    d = Diagram(f"{n} blocks, copied")
+    ends = [d.add("start", Constant(0.1))["y"]]
+    for k in range(-(-n // 5)):
+        period = RATES[k % 3][0]
+        total, state = d.add(f"total{k}", Sum("+-")), d.add(f"state{k}", Integrator())
+        gain, limit = d.add(f"gain{k}", Gain(0.9)), d.add(f"limit{k}", Saturation(-5.0, 5.0))
+        lag = d.add(f"lag{k}", DiscreteStateSpace(0.8, 0.2, 1.0, sample=period))
+        ends[-1] >> total["in1"]
+        state["y"] >> total["in2"]
+        total["y"] >> state["u"]
+        state["y"] >> gain["u"]
+        gain["y"] >> limit["u"]
+        limit["y"] >> lag["u"]
+        ends.append((lag if k % 10 == 9 else limit)["y"])
+    return d
+
+
+def measure(d: Diagram, until: float) -> tuple[int, float, str, float, float]:
+    """Blocks, time to flatten and to compile, ns per block and step, error of the states after 20 ms."""
+    flat = min(seconds(lambda: flatten(d)) for _ in range(1 if until < 0.05 else 2))
+    system = d.system()
+    fixed = {"solver": "rk4", "step": STEP, "signals": []}
+    with tempfile.TemporaryDirectory() as folder, private_cache(folder):
+        compiling = built(lambda: Simulation(system, engine="native", **fixed))  # type: ignore[arg-type]
+        run = lambda: simulate(system, until, engine="native", log_at=[until], **fixed)  # type: ignore[arg-type]
+        wall = min(run().statistics["wall time [s]"] for _ in range(2 if until < 0.05 else 20))
+        ends = []
+        for engine in ("native", "reference"):
+            simulation = Simulation(system, engine=engine, **fixed)  # type: ignore[arg-type]
+            simulation.advance(0.02)
+            ends.append(simulation.snapshot().x)
+    blocks = d.graph.number_of_nodes()
+    error = float(np.abs(ends[0] - ends[1]).max())
+    return blocks, flat, compiling, 1e9 * wall / (until / STEP) / blocks, error
+
+
+def main(sizes: list[int], short: bool = False) -> None:
+    """Print a table for every size."""
+    heading("diagrams of many blocks at three rates")
+    kinds = {"no two alike": different, "ten kinds": mixed, "copies of five": copies}
     for n in sizes:
-        blocks, seconds, segments = measure(n)
-        rows.append((blocks, seconds, segments))
-        print(f"{blocks:8d} {seconds:12.3f} {1e6 * seconds / blocks:15.1f} {segments:9d}", flush=True)
-    return rows
+        rows = []
+        for name, make in kinds.items():
+            until = 0.02 if short else 1.0 if n <= 1000 else 0.05
+            blocks, flat, compiling, per, error = measure(make(n), until)
+            rows.append(Row(f"{blocks} blocks, {name}", (f"{flat:.2f}", compiling, f"{per:.2f}"), error))
+        show(("", "flatten [s]", "compile [s] (cpu)", "ns/block-step", "error"), rows)
 
 
 if __name__ == "__main__":
-    main([int(argument) for argument in sys.argv[1:]] or [100, 1000, 10_000])
+    main(numbers([100, 1000, 10_000], [20]), smoke())

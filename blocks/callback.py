@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,14 +15,31 @@ Call = Callable[[float, np.ndarray], Any]
 class PythonCall(ca.Callback):
     """y = function(t, u) as a CasADi function of t () and u (n,); keep it alive as long as equations use it.
 
-    Its Jacobian is the one given, else differenced. What goes wrong inside cannot pass through CasADi: it is
-    kept in `failure`, and the values are nan.
+    Its Jacobian is the one given, else differenced, and so are its second derivatives: `hessian` gives
+    d2y/du2 as (size, n, n), of a function that does not look at t. What goes wrong inside cannot pass through
+    CasADi or compiled code: it is kept, and the values are nan.
+
+    failure, error      why the newest call failed, and what it raised
+    interrupt           Ctrl-C and the like, which are to end the run
+    inside              is a call under way?
+    spent               time in all calls [s]
     """
 
-    def __init__(self, name: str, function: Call, n: int, size: int, jacobian: Call | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Call,
+        n: int,
+        size: int,
+        jacobian: Call | None = None,
+        hessian: Call | None = None,
+    ) -> None:
         ca.Callback.__init__(self)
         self.function, self.n, self.size, self.given = function, n, size, jacobian
-        self.failure = ""
+        self.second = hessian
+        self.failure, self.inside, self.spent = "", False, 0.0
+        self.error: Exception | None = None
+        self.interrupt: BaseException | None = None
         self._derivatives: list[Any] = []
         differenced: dict[str, Any] = {"enable_fd": True, "fd_method": "central"}
         self.construct(f"opaque_{name}", {} if jacobian else differenced)
@@ -49,17 +67,22 @@ class PythonCall(ca.Callback):
 
     def called(self, function: Call, t: float, u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Value of a user's function as an array; all nan, and the reason kept, where it fails."""
+        began = time.perf_counter()
+        self.failure, self.error = "", None
         try:
+            self.inside = True
             given = function(t, u)
-            if given is None:
-                self.failure = f"it returned None at t={t:.9g} s, expected numbers"
-                return np.full(shape, np.nan)
-            value = np.asarray(given, dtype=float)
-            self.failure = ""
-            return value.reshape(shape)
+            if given is not None:
+                return np.asarray(given, dtype=float).reshape(shape)
+            self.failure = f"it returned None at t={t:.9g} s, expected numbers"
         except Exception as error:  # a user's function may raise anything
-            self.failure = f"it raised {type(error).__name__} at t={t:.9g} s: {error}"
-            return np.full(shape, np.nan)
+            self.failure, self.error = f"it raised {type(error).__name__} at t={t:.9g} s: {error}", error
+        except BaseException as error:
+            self.interrupt = error
+        finally:
+            self.inside = False
+            self.spent += time.perf_counter() - began
+        return np.full(shape, np.nan)
 
     def has_jacobian(self) -> bool:
         """CasADi asks whether `get_jacobian` may be called."""
@@ -80,7 +103,9 @@ class _Jacobian(ca.Callback):
     def __init__(self, call: PythonCall, name: str, options: Mapping[str, Any]) -> None:
         ca.Callback.__init__(self)
         self.call_of = call
-        self.construct(name, {**options, "enable_fd": True})  # second derivatives are differences
+        self._derivatives: list[Any] = []
+        differenced = {} if call.second else {"enable_fd": True}  # second derivatives are differences
+        self.construct(name, {**options, **differenced})
 
     def get_n_in(self) -> int:
         return 3
@@ -102,3 +127,46 @@ class _Jacobian(ca.Callback):
         assert call.given is not None  # only then is this made
         exact = call.called(call.given, t, u, (call.size, call.n))
         return [ca.DM((late - early) / (2 * h)), ca.DM(exact)]
+
+    def has_jacobian(self) -> bool:
+        return self.call_of.second is not None
+
+    def get_jacobian(
+        self, name: str, inames: Sequence[str], onames: Sequence[str], opts: Mapping[str, Any]
+    ) -> ca.Function:
+        made = _Hessian(self.call_of, name, opts)
+        self._derivatives.append(made)  # CasADi does not keep it alive
+        return made
+
+
+class _Hessian(ca.Callback):
+    """Derivatives of dy/dt and dy/du with respect to t, u and y, of a function that does not look at t."""
+
+    def __init__(self, call: PythonCall, name: str, options: Mapping[str, Any]) -> None:
+        ca.Callback.__init__(self)
+        self.call_of = call
+        self.construct(name, {**options, "enable_fd": True})
+
+    def get_n_in(self) -> int:
+        return 5
+
+    def get_n_out(self) -> int:
+        return 6
+
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        n, size = self.call_of.n, self.call_of.size
+        return ca.Sparsity.dense(*((1, 1), (n, 1), (size, 1), (size, 1), (size, n))[i])
+
+    def get_sparsity_out(self, i: int) -> ca.Sparsity:
+        n, size = self.call_of.n, self.call_of.size
+        rows, columns = (size, size * n)[i // 3], (1, n, size)[i % 3]
+        return ca.Sparsity.dense(rows, columns) if i == 4 else ca.Sparsity(rows, columns)
+
+    def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
+        call, u = self.call_of, np.array(arguments[1], dtype=float).ravel()
+        n, size = call.n, call.size
+        assert call.second is not None  # only then is this made
+        found = call.called(call.second, float(arguments[0]), u, (size, n, n))
+        shapes = [self.get_sparsity_out(i) for i in range(6)]
+        stacked = found.transpose(1, 0, 2).reshape(n * size, n)  # dy/du column by column
+        return [ca.DM(stacked) if i == 4 else ca.DM(shapes[i]) for i in range(6)]

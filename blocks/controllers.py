@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +52,8 @@ class PID(Block):
 
     Source: Åström & Murray, Feedback Systems, 2nd ed., sec. 11.4 (integral windup) and 11.5 (implementation).
     """
+
+    switches_by_design: ClassVar[bool] = True  # clamping
 
     kp: ArrayLike = 1.0
     ki: ArrayLike | None = None

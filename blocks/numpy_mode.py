@@ -112,24 +112,30 @@ def _refuse_bool(symbol: Any) -> bool:
     )
 
 
+_ABSENT = object()
+
+
 @contextlib.contextmanager
 def tracing() -> Iterator[None]:
-    """Switch CasADi's NumPy mode on, and conversions of symbols to numbers into errors, for this block."""
-    owners = (ca.SX, _array_type)
-    replaced = {"__float__": _refuse_float, "__int__": _refuse_float, "__bool__": _refuse_bool}
+    """Switch CasADi's NumPy mode on, and conversions of symbols to numbers into errors, for this block.
+
+    Arrays of symbols are hashed by identity meanwhile, so that they can be keys: ``b.when(g, {v: -e * v})``.
+    """
+    refused = {"__float__": _refuse_float, "__int__": _refuse_float, "__bool__": _refuse_bool}
+    replaced: dict[tuple[type, str], Any] = {(_array_type, "__hash__"): object.__hash__}
+    replaced |= {(owner, name): f for owner in (ca.SX, _array_type) for name, f in refused.items()}
     with _lock:
         mode = ca.GlobalOptions.getNumpyMode()
-        before = {(o, n): o.__dict__.get(n) for o in owners for n in replaced}
+        before = {(owner, name): owner.__dict__.get(name, _ABSENT) for owner, name in replaced}
         ca.GlobalOptions.setNumpyMode(1)
-        for owner in owners:
-            for name, function in replaced.items():
-                setattr(owner, name, function)
+        for (owner, name), function in replaced.items():
+            setattr(owner, name, function)
         try:
             yield
         finally:
             ca.GlobalOptions.setNumpyMode(mode)
             for (owner, name), original in before.items():
-                if original is None:
+                if original is _ABSENT:
                     delattr(owner, name)
                 else:
                     setattr(owner, name, original)

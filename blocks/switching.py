@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from blocks import checks
-from blocks.block import DIRECTIONS, Block, Equations
+from blocks.block import Block, Equations
 from blocks.functions import clip
 from blocks.rate import Rate
+from blocks.record import DIRECTIONS
 from blocks.sizes import together
 
 

@@ -95,6 +95,16 @@ class Traced:
         return found
 
     @cached_property
+    def evolving(self) -> list[Memory]:
+        """Memories with an equation for their new value (derivative, next or sampled value)."""
+        return [m for m in self.declared.memories if m.expression is not None]
+
+    @cached_property
+    def new_values(self) -> ca.SX:
+        """(n,) those values, in the symbols of this block."""
+        return ca.vertcat(ca.SX(0, 1), *[m.equation for m in self.evolving])
+
+    @cached_property
     def arguments(self) -> list[ca.SX]:
         """Symbols every function takes."""
         d = self.declared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -63,6 +64,8 @@ class TurnCounter(Block):
         angle = d.add("angle", TurnCounter())
         d.connect(source["y"], angle["u"])
     """
+
+    switches_by_design: ClassVar[bool] = True  # the branch changes where the signal jumps, and takes it back
 
     period: float = 2 * np.pi
     initial: float = 0.0

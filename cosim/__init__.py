@@ -8,6 +8,8 @@
 `Result`            what a run leaves behind: signals, ticks, events, plots, files
 `linearize`         linear model with exact derivatives, as a python-control state space
 `trim`              operating point at rest, an `OperatingPoint`
+`modes_of`          eigenvalues, frequencies, damping and shapes of a linear model
+`run_deck`          run the Command block of a MotionSolve deck as it stands
 ==================  =====================================================================
 
 Blocks are in the package `blocks`, multibody models in `plant`. A signal is named "block.port",
@@ -24,10 +26,12 @@ from typing import TYPE_CHECKING, Any
 from cosim.version import __version__
 
 if TYPE_CHECKING:
+    from cosim.deck.run import run_deck
     from cosim.diagram import Diagram
     from cosim.equilibrium import trim
     from cosim.linear import linearize
     from cosim.many import simulate_many
+    from cosim.modes import modes_of
     from cosim.operating import OperatingPoint
     from cosim.result import Result
     from cosim.simulation import Simulation, simulate
@@ -38,6 +42,8 @@ _HOMES = {
     "Result": "cosim.result",
     "Simulation": "cosim.simulation",
     "linearize": "cosim.linear",
+    "modes_of": "cosim.modes",
+    "run_deck": "cosim.deck.run",
     "simulate": "cosim.simulation",
     "simulate_many": "cosim.many",
     "trim": "cosim.equilibrium",
@@ -50,6 +56,8 @@ __all__ = [
     "Simulation",
     "__version__",
     "linearize",
+    "modes_of",
+    "run_deck",
     "simulate",
     "simulate_many",
     "trim",

@@ -1,4 +1,4 @@
-"""The command ``cosim``: run scenarios, and say what is in a model or a scenario.
+"""The command ``cosim``: run scenarios, say what is in a model or a scenario, run benchmarks.
 
 Answers go to standard output, complaints and progress to standard error. A mistake of the user is one
 message and exit code 1; a traceback is a bug.
@@ -63,21 +63,33 @@ def _options(
 # --- cosim run ------------------------------------------------------------------------------------------
 @app.command()
 def run(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO.toml | DECK.xml", show_default=False)],
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write to.", show_default="results/<scenario name>")
+        Path | None, typer.Option(help="Folder to write to.", show_default="results/<name>")
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="auto, native or reference.", show_default="the scenario's")
+        str | None, typer.Option(help="auto, native or reference.", show_default="the scenario's, or auto")
     ] = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw the scenario's pictures as well.")] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw pictures as well.")] = False,
     trust: Trust = False,
+    coordinates: Annotated[
+        str | None, typer.Option(help="Of a deck: joint or absolute.", show_default="joint")
+    ] = None,
 ) -> None:
-    """Run a scenario, show a short table, and write its result."""
+    """Run a scenario, or the commands of a deck; show a short table, and write the result."""
     with _reporting():
+        path = _existing(file, "run", (".toml", ".xml"))
+        if path.suffix.lower() == ".xml":
+            _run_deck(path, out, engine or "auto", plot, trust, coordinates or "joint")
+            return
+        if coordinates is not None:
+            raise PlantloopError(
+                "--coordinates belongs to decks; a scenario says coordinates in its table [model].",
+                path=str(path),
+            )
         from cosim.scenario import load_scenario
 
-        loaded = load_scenario(_existing(scenario, "run", (".toml",)), trust)
+        loaded = load_scenario(path, trust)
         folder = out or Path("results") / loaded.name
         _say(loaded.name, loaded.tables.scenario.description)
         system = loaded.system()
@@ -95,6 +107,27 @@ def run(
             _keep(loaded, result, folder, plot)
             raise typer.Exit(INTERRUPTED)
         _conclude(loaded, system, result, folder, plot)
+
+
+def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool, coordinates: str) -> None:
+    """Run a deck's Command block."""
+    from cosim.deck import run_deck
+    from cosim.deck.report import rows, write
+
+    folder = out or Path("results") / path.stem
+    _say(path.stem, f"{path} ({coordinates} coordinates)")
+    try:
+        run = run_deck(path, engine=engine, coordinates=coordinates, trust=trust, out=folder)
+    except PlantloopError as error:
+        if error.result is not None:
+            for file in write(error.result, path.stem, folder, plot):
+                _complain(f"partial result written: {file}")
+        raise
+    files = write(run.result, run.name, folder, plot)
+    shown = [*rows(run), *(("written" if k == 0 else "", str(file)) for k, file in enumerate(files))]
+    _print_rows([(name, Text(text)) for name, text in shown])
+    if not run.complete:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _keep(scenario: Scenario, result: Result, folder: Path, plot: bool) -> None:
@@ -130,7 +163,8 @@ def _run_rows(scenario: Scenario, system: System, result: Result) -> Iterator[tu
         yield "model", f"{scenario.source.path.parent / model.file} ({model.coordinates} coordinates)"
     yield from _port_rows(system)
     yield "rates", ", ".join(map(str, system.rates)) or "continuous"
-    yield "engine", f"{settings['engine'].value} ({settings['engine'].origin})"
+    told = statistics.get("engine", settings["engine"].value)  # with the share of Python, if there is any
+    yield "engine", f"{told} ({settings['engine'].origin})"
     numbers = ("step", "rtol", "atol", "max_step")
     used = [
         f"{n} {settings[n].value:g}" for n in numbers if n in settings and settings[n].value != float("inf")
@@ -220,7 +254,8 @@ def _port_line(port: Port, unsampled: str) -> str:
     hold = f", hold order {port.hold_order} ({port.origin})"
     if not port.sampling_period and unsampled == "continuous":
         hold = ""
-    return f"{port.name} [{port.size}]: {', '.join(port.labels)}; {element}; {rate}{hold}"
+    behind = f", second-order filter of {port.filter:g} s" if port.filter else ""
+    return f"{port.name} [{port.size}]: {', '.join(port.labels)}; {element}; {rate}{hold}{behind}"
 
 
 def _scenario_info(path: Path, trust: bool) -> None:
@@ -250,7 +285,6 @@ def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tupl
     yield "order of execution at a tick", list(facts["schedule"])
 
 
-# --- shared ---------------------------------------------------------------------------------------------
 # --- cosim cache ----------------------------------------------------------------------------------------
 cache_app = typer.Typer(help="Compiled models kept on disk.", no_args_is_help=True)
 app.add_typer(cache_app, name="cache")
@@ -278,6 +312,20 @@ def _content(found: Content) -> str:
     return f"{found.entries} compiled libraries, {found.size / 2**20:.1f} MB"
 
 
+# --- cosim bench ----------------------------------------------------------------------------------------
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Only show that every script runs.")] = False,
+) -> None:
+    """Run benchmarks of a source checkout, all or those named; peers that are installed run beside."""
+    with _reporting():
+        from cosim.bench import run_scripts
+
+        run_scripts(Path.cwd(), names or [], smoke)
+
+
+# --- shared ---------------------------------------------------------------------------------------------
 @contextmanager
 def _reporting() -> Iterator[None]:
     """A mistake of the user becomes one message on standard error and exit code 1."""

@@ -8,7 +8,6 @@ import casadi as ca
 
 from cosim.instances import Instance
 from cosim.order import Node
-from cosim.system import stack
 from cosim.wiring import Port
 
 
@@ -112,11 +111,10 @@ class Expressions:
     def memory(self, path: str, name: str) -> ca.SX:
         """New value (derivative, next or sampled value) of a memory; all of a block are found at once."""
         if path not in self._all:
-            inst = self.instances[path]
-            known = [m for m in inst.traced.declared.memories if m.expression is not None]
-            values = self.of(path, "memories", stack(m.equation for m in known))
+            traced = self.instances[path].traced
+            values = self.of(path, "memories", traced.new_values)
             found, start = {}, 0
-            for m in known:
+            for m in traced.evolving:
                 found[m.name] = values[start : start + m.size]
                 start += m.size
             self._all[path] = found

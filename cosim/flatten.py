@@ -15,7 +15,9 @@ from blocks.rate import Ticks
 from blocks.trace import TraceCache
 from cosim.diagram import Diagram
 from cosim.expressions import Expressions
+from cosim.garbage import uncollected
 from cosim.instances import Instance
+from cosim.jumps import warn_of_jumps
 from cosim.order import Dependencies, Node
 from cosim.rates import SignalRates, insert_holds
 from cosim.schedule import build_schedule
@@ -39,6 +41,11 @@ def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[
     """
     if isinstance(diagram, Block):
         return replace(flatten(around(diagram), solve_loops, perturb), prefix=f"{ALONE}.")
+    with uncollected():
+        return _flat(diagram, solve_loops, perturb)
+
+
+def _flat(diagram: Diagram, solve_loops: bool, perturb: tuple[str, ...]) -> System:
     cache = TraceCache()
     wiring = expand(diagram, cache)
     traced = resolve_sizes(wiring, cache)
@@ -53,7 +60,9 @@ def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[
     if problems:
         raise WiringError(problems, path=diagram.name)
     port_rates = insert_holds(instances, cache)
-    return _Assembly(diagram, instances, port_rates, wiring.outports, perturb, solve_loops).system()
+    return _Assembly(
+        diagram, instances, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
+    ).system()
 
 
 def around(block: Block, name: str = "block") -> Diagram:
@@ -102,11 +111,12 @@ class _Assembly:
         instances: dict[str, Instance],
         port_rates: dict[tuple[str, str], str],
         outports: dict[str, tuple[str, str]],
+        borders: dict[tuple[str, str], tuple[tuple[str, str], ...]],
         perturb: tuple[str, ...],
         solve_loops: bool,
     ) -> None:
         self.diagram, self.instances, self.solve_loops = diagram, instances, solve_loops
-        self.port_rates, self.outports = port_rates, outports
+        self.port_rates, self.outports, self.borders = port_rates, outports, borders
         self.t = ca.SX.sym("t")
         self.x, self.h, self.w, self.p = _Vector(), _Vector(), _Vector(), _Vector()
         self.aliases: dict[str, str] = {}
@@ -154,8 +164,13 @@ class _Assembly:
                     self.aliases[f"{inst.path}.{alias}"] = name
         inst.p = stack(symbols)
 
-    def _perturb(self, name: str) -> Slot:
+    def _perturbed(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The port of a block that a name means, or those behind the port of a subsystem."""
         path, _, port = name.rpartition(".")
+        return self.borders.get((path, port), ((path, port),))
+
+    def _perturb(self, name: str) -> Slot:
+        path, port = self._perturbed(name)[0]
         inst = self.instances.get(path)
         declared = [inst.traced.declared] if inst else []
         sizes = {p.name: p.size for d in declared for ports in (d.inputs, d.outputs) for p in ports}
@@ -163,6 +178,7 @@ class _Assembly:
             shown = [i for i in self.instances.values() if not self._internal(i.path)]
             known = [f"{i.path}.{o.name}" for i in shown for o in i.traced.declared.outputs]
             known += [f"{i.path}.{u.name}" for i in shown for u in i.traced.declared.inputs]
+            known += [".".join(border) for border in self.borders]
             raise WiringError([f"no port '{name}' to perturb; {near_miss(name, known)}"], path=name)
         size = sizes[port]
         return self.h.add(f"{name}+", "mode", ca.SX.sym(f"{name}+", size), np.zeros(size))
@@ -174,11 +190,10 @@ class _Assembly:
 
     def system(self) -> System:
         """Write down all expressions."""
-        added = {
-            (path, port): self.h.symbols[list(self.h.slots).index(slot.name)]
-            for name, slot in self.perturbed.items()
-            for path, _, port in [name.rpartition(".")]
-        }
+        added: dict[tuple[str, str], ca.SX] = {}
+        for name, slot in self.perturbed.items():
+            symbol = self.h.symbols[list(self.h.slots).index(slot.name)]
+            added |= {port: added.get(port, 0) + symbol for port in self._perturbed(name)}
         between = Expressions(self.instances, self.t, added=added)
         dependencies = Dependencies(self.instances, at_tick=False, solve=self.solve_loops)
         order = dependencies.order()
@@ -199,6 +214,8 @@ class _Assembly:
             for inst in self.instances.values()
             for m in inst.memories("continuous")
         ]
+        if derivative:
+            warn_of_jumps(self.instances, between)
         signals = self._signals(between)
         internal = self._internal
         return System(
@@ -236,10 +253,21 @@ class _Assembly:
             order=tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in order if not internal(n.path))),
             opaque=tuple(i.path for i in self.instances.values() if i.traced.declared.calls),
             calls=tuple(c for i in self.instances.values() for c in i.traced.declared.calls),
+            callers=tuple(i.path for i in self.instances.values() for _ in i.traced.declared.calls),
             outports={name: self._signal_name(port) for name, port in self.outports.items()},
+            borders=self._border_signals(),
             fields=self._fields(),
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip
+
+    def _border_signals(self) -> dict[str, str]:
+        """Signals by the names of the outputs of subsystems that show them."""
+        outputs = {port: [o.name for o in i.traced.declared.outputs] for port, i in self.instances.items()}
+        return {
+            ".".join(border): self._signal_name(behind[0])
+            for border, behind in self.borders.items()
+            if behind[0][1] in outputs[behind[0][0]]
+        }
 
     @staticmethod
     def _internal(path: str) -> bool:

@@ -38,7 +38,8 @@ def linearize(
     ----------
     system : Block or Diagram    of a block alone, all its inputs and outputs are used
     inputs : list of str         inputs of the diagram, or outputs or inputs of blocks to which the input is
-                                 added ("push.y", "plant.force"); default the diagram's inports
+                                 added ("push.y", "plant.force", "arm.u" of a subsystem); default the
+                                 diagram's inports
     outputs : list of str        signals, or components of them ("plant.pendulum[0]", "plant.pendulum.theta");
                                  default the diagram's outports
     at : OperatingPoint, a snapshot, or values of states and inputs by name; default the initial state,

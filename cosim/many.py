@@ -7,6 +7,7 @@ bits for any number of threads.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from cosim.engine.choose import check_engine, choose
 from cosim.engine.engine import Engine
 from cosim.engine.log import log_times
 from cosim.engine.native import NativeEngine
+from cosim.names import component_of, text
 from cosim.simulation import Simulation, set_initial, set_parameter
 from cosim.system import System
 
@@ -40,20 +42,34 @@ class Runs:
     table : (runs, n, width)         all signals side by side; ``runs["plant.x"]`` is a view (runs, n, k)
     columns : name -> slice of width
     errors : run -> exception        runs that stopped before their end; what is missing of them is nan
+    labels : name -> texts           of a signal's components; optional
+    aliases : name -> signal         other names of signals: the outputs of the diagram
+
+    >>> runs["plant.x"]                                # (runs, n, k)
+    >>> runs["plant.x[0]"], runs["plant.x.theta"]      # (runs, n): one component, by number or label
     """
 
     time: np.ndarray
     table: np.ndarray
     columns: Mapping[str, slice]
     errors: Mapping[int, PlantloopError] = field(default_factory=dict)
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.table)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.columns:
-            raise PlantloopError(f"no signal '{name}' was logged; {near_miss(name, self.columns)}", path=name)
-        return self.table[:, :, self.columns[name]]
+        size = lambda signal: self.columns[signal].stop - self.columns[signal].start
+        labels = lambda signal: self.labels.get(signal, ())
+        found = component_of(text(name, "signal"), self.columns, size, labels, self.aliases)
+        if found is None:
+            known = [*self.columns, *self.aliases]
+            known += [f"{s}.{label}" for s, labels in self.labels.items() for label in labels if label]
+            raise PlantloopError(f"no signal '{name}' was logged; {near_miss(name, known)}", path=name)
+        signal, component = found
+        values = self.table[:, :, self.columns[signal]]
+        return values if component is None else values[:, :, component]
 
     def keys(self) -> list[str]:
         """Names of the logged signals."""
@@ -85,7 +101,7 @@ def simulate_many(
     signals: Sequence[str] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Runs:
-    """Run a diagram many times from t = 0 to `until` [s].
+    """Run a diagram many times from t = 0 to `until` [s], in threads where nothing in it is Python.
 
     Parameters
     ----------
@@ -159,6 +175,13 @@ def _split(arrays: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return split
 
 
+def _python_blocks(system: System) -> str:
+    """Blocks that call Python, in words; empty if there are none."""
+    paths = [s.path for s in system.schedule if s.external is not None]
+    listed = [f"'{path}'" for path in dict.fromkeys([*system.opaque, *paths])]
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+
+
 class _Batch:
     """Start values of all runs, and room for what they log."""
 
@@ -209,11 +232,20 @@ class _Batch:
         first = self._engine(0) if self.count else None
         if isinstance(first, NativeEngine) and first.runs_alone:
             self._compiled(first, threads, progress)
+        elif self.count > 1 and (python := _python_blocks(self.system)):
+            warnings.warn(
+                f"'{self.system.name}' has Python in it ({python}): the runs go one after the other, in one "
+                "thread.",
+                stacklevel=3,
+            )
         for k in np.flatnonzero(self.reason != b.DONE):
             self._one(int(k))
             if progress is not None:
                 progress(int((self.reason == b.DONE).sum()))
-        return Runs(self.times, self.rows[:, :, 1:], self.columns, self.errors)
+        signals = [self.system.signals[n] for n in self.names]
+        labels = {s.name: s.labels for s in signals if s.labels}
+        aliases = {a: s for a, s in self.system.outports.items() if s in self.columns}
+        return Runs(self.times, self.rows[:, :, 1:], self.columns, self.errors, labels, aliases)
 
     def _engine(self, k: int) -> Engine:
         """An engine with the start of one run."""
@@ -258,7 +290,7 @@ class _Batch:
                 future.result()
 
     def _one(self, k: int) -> None:
-        """A run with something for Python in it: events, opaque blocks, or a failure to be explained."""
+        """A run with Python in it, or with a failure to be explained."""
         engine = self._engine(k)
         try:
             engine.advance(self.until)

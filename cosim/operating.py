@@ -184,7 +184,7 @@ class Model:
         s = self.system
         refuse_delays(s)
         n, nz = len(s.x0), s.residual.numel()
-        self._find_unknowns()
+        self.find_unknowns()
         results, variables = self._results, self._variables
         if self._jacobian is None:
             key = f"jacobian:{self.input_names}:{self.output_names}"
@@ -199,7 +199,8 @@ class Model:
             whole = whole[:, :columns] - whole[:, columns:] @ change
         return whole[:n, :n], whole[:n, n:], whole[n:rows, :n], whole[n:rows, n:]
 
-    def _find_unknowns(self) -> None:
+    def find_unknowns(self) -> None:
+        """Bring w up to date with the time and states."""
         s, c = self.system, self.context
         n = s.residual.numel()
         if not n:

@@ -29,12 +29,16 @@ class SignalRates:
         self.sets: dict[Port, list[int]] = {}
         self._masks: dict[Port, np.ndarray] = {}
         self._base: dict[Port, list[int]] = {}
+        self._shapes: dict[int, list[tuple[str, np.ndarray, list[int]]]] = {}
         readers: dict[Port, set[str]] = defaultdict(set)
         for inst in instances.values():
             for source in inst.drivers:
                 if source is not None:
                     readers[source].add(inst.path)
-            for port, mask, base in self._own(inst):
+            if id(inst.traced) not in self._shapes:
+                self._shapes[id(inst.traced)] = list(self._own(inst))
+            for name, mask, base in self._shapes[id(inst.traced)]:
+                port = (inst.path, name)
                 self._masks[port], self._base[port] = mask, base
                 self.sets[port] = list(base)
         queue = deque(instances)
@@ -47,8 +51,8 @@ class SignalRates:
                 queue.extend(sorted(fresh))
                 queued |= fresh
 
-    def _own(self, inst: Instance) -> Iterator[tuple[Port, np.ndarray, list[int]]]:
-        """Feedthrough mask and own rates of each output."""
+    def _own(self, inst: Instance) -> Iterator[tuple[str, np.ndarray, list[int]]]:
+        """Feedthrough mask and own rates of each output; alike for all blocks of a shape."""
         own = [
             self._bit(m.ticks) if m.kind in WITH_RATE and m.ticks else CONTINUOUS
             for m in inst.traced.declared.memories
@@ -64,7 +68,7 @@ class SignalRates:
                 for k in np.flatnonzero(memories[c]):
                     bits |= own[k]
                 base.append(bits)
-            yield (inst.path, output.name), inputs, base
+            yield output.name, inputs, base
 
     def _bit(self, ticks: Ticks) -> int:
         return 2 << self.rates.setdefault(ticks, len(self.rates))

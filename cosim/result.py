@@ -152,7 +152,18 @@ class Result:
 
         ``t`` may differ by rounding (1e-12 relative) from the instant. Nothing is interpolated: an instant
         that was not logged is an error. Where an instant was logged twice, the later value is given.
+
+        Raises
+        ------
+        PlantloopError          `t` is no number, or was not logged
+        UnknownSignalError      no such signal
         """
+        if not isinstance(t, (int, float, np.integer, np.floating)):
+            raise PlantloopError(
+                f"at({t!r}, {name!r}): the first is {t!r}, expected a time [s].",
+                value=t,
+                hint='Write result.at(0.5, "block.port"): the time comes first.',
+            )
         values, time = self[name], self.time
         slack = 1e-12 * abs(t)
         i = int(np.searchsorted(time, t + slack, side="right")) - 1

@@ -202,7 +202,8 @@ def _segment(
             value, where = value[components], where[components]
         values.append(value)
         places.append(where)
-    return Segment("output", rate, names, ca.vertcat(*values), np.concatenate(places))
+    seams = ca.vertcat(ca.SX(0, 1), *fresh.outputs.values())
+    return Segment("output", rate, names, ca.vertcat(*values), np.concatenate(places), seams=seams)
 
 
 def _at_rest(instances: dict[str, Instance], fresh: Expressions, path: str, name: str) -> ca.SX:

@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 import platform
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,6 +28,7 @@ from cosim.names import mapped, no_block, text
 from cosim.result import Result, Setting
 from cosim.system import Slot, System
 from cosim.version import __version__
+from cosim.walltime import WallTime
 
 DEFAULT_SOLVER = SolverSettings().solver
 
@@ -104,7 +104,7 @@ class Simulation:
         self._kept: Logged | None = None  # what was logged before the newest `restore` or `log`
         self._times: np.ndarray | None = None
         self._engine.start_log(self._names, None)
-        self._wall = 0.0
+        self._wall = WallTime(self.system)
 
     def __repr__(self) -> str:
         states = f"{len(self.system.x0)} continuous states, {len(self.system.rates)} rates"
@@ -133,14 +133,12 @@ class Simulation:
                 value=until,
             )
         until = end
-        began = time.perf_counter()
         try:
-            self._engine.advance(until, progress)
+            with self._wall.running():
+                self._engine.advance(until, progress)
         except PlantloopError as error:
-            self._wall += time.perf_counter() - began
             error.result = self.result(complete=False, message=str(error))
             raise
-        self._wall += time.perf_counter() - began
 
     def step(self) -> float:
         """Run to the next tick or listed instant (for a system without any, one solver step); returns it."""
@@ -245,7 +243,7 @@ class Simulation:
             statistics=self._statistics(),
             complete=complete,
             message=message or self._engine.context.stopped,
-            aliases=self.system.outports,
+            aliases=self.system.shown,
         )
 
     def _all_settings(self) -> dict[str, Setting]:
@@ -254,7 +252,8 @@ class Simulation:
         found = {}
         for name in used:
             found[name] = Setting(getattr(s, name), "argument" if name in self._given else "default")
-        found["engine"] = Setting(self._engine.name, f"engine='{self._engine_asked}'")
+        why = f": {self._engine.why}" if self._engine.why else ""
+        found["engine"] = Setting(self._engine.name, f"engine='{self._engine_asked}'{why}")
         for kind, values in self._changed.items():
             found |= {name: Setting(np.asarray(v).tolist(), f"{kind}=") for name, v in values.items()}
         found |= {f"port {name}": Setting(text, "diagram") for name, text in self.system.port_rates.items()}
@@ -270,7 +269,7 @@ class Simulation:
         limited = sorted(counters.limited_by.items(), key=lambda item: -item[1])[:1]
         return {
             "simulated time [s]": self.time,
-            "wall time [s]": self._wall,
+            **self._wall.statistics(self._engine),
             "steps": counters.steps,
             "rejected steps": counters.rejected,
             "evaluations": counters.evaluations,
@@ -304,8 +303,8 @@ def simulate(
 
     Parameters
     ----------
-    log_every : s, or "step"              log at multiples of an interval, or after every step; default a
-                                          thousandth of the run
+    log_every : s, or "step"              log at multiples of an interval, or after every step and all that is
+                                          due at its end; default a thousandth of the run
     log_at : (n,) s                       log exactly at these instants
     inputs : dict                         constant values of the diagram's own inputs
     progress : callable                   told the time [s] after every stop

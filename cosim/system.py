@@ -87,6 +87,7 @@ class Segment:
     expression: ca.SX
     writes: np.ndarray
     external: External | None = None
+    seams: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # outputs of blocks on the way
 
     @property
     def path(self) -> str:
@@ -188,6 +189,8 @@ class System:
     outports: Mapping[str, str]  # output of the diagram -> signal
     opaque: tuple[str, ...] = ()  # blocks with Python functions inside their continuous equations
     calls: tuple[PythonCall, ...] = ()  # these functions
+    callers: tuple[str, ...] = ()  # the block of each
+    borders: Mapping[str, str] = field(default_factory=dict)  # output of a subsystem -> signal
     fields: Mapping[str, str] = field(default_factory=dict)  # of blocks -> name of the initial value, or ""
     prefix: str = ""  # what names of a block that is looked at alone may leave out
     x0: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -214,10 +217,16 @@ class System:
         labels = whole.labels[component : component + 1]
         return Signal(f"{full}[{component}]", whole.expression[component], labels, whole.ticks)
 
+    @cached_property
+    def shown(self) -> dict[str, str]:
+        """Signals by other names: the outputs of the diagram and of its subsystems."""
+        return {**self.borders, **self.outports}
+
     def locate(self, name: str) -> tuple[str, int | None]:
         """The signal a name means and the number of its component, None where all are meant.
 
-        Outputs of the diagram are other names of signals; components are found as in `Result.locate`.
+        Outputs of the diagram and of subsystems are other names of signals; components are found as in
+        `Result.locate`.
 
         Raises
         ------
@@ -227,10 +236,10 @@ class System:
             return name, None
         labels_of = lambda signal: self.signals[signal].labels
         for full in (name, self.prefix + name):
-            found = component_of(full, self.signals, lambda s: self.signals[s].size, labels_of, self.outports)
+            found = component_of(full, self.signals, lambda s: self.signals[s].size, labels_of, self.shown)
             if found is not None:
                 return found
-        known = [*self.signals, *self.outports]
+        known = [*self.signals, *self.shown]
         known += [
             f"{s.name}.{UNIT.sub('', label)}" for s in self.signals.values() for label in s.labels if label
         ]
@@ -356,7 +365,9 @@ def _constant(function: ca.Function, k: int) -> float | None:
 def stack(parts: Iterable[ca.SX]) -> ca.SX:
     """Columns on top of each other; one alone, as it mostly is, costs nothing."""
     several = list(parts)
-    return several[0] if len(several) == 1 else ca.vertcat(ca.SX(0, 1), *several)
+    if not several:
+        return ca.SX(0, 1)
+    return several[0] if len(several) == 1 else ca.vertcat(*several)
 
 
 def pick(vector: ca.SX, index: Sequence[int] | np.ndarray) -> ca.SX:

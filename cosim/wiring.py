@@ -5,7 +5,7 @@ All mistakes are collected and reported together, with near misses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from blocks.block import Block, Equations
@@ -28,12 +28,17 @@ class ExternalInput(Block):
 
 @dataclass
 class Wiring:
-    """Every block by its path, and the output that drives each connected input (None: grounded)."""
+    """Every block by its path, and the output that drives each connected input (None: grounded).
+
+    borders : of each port of a subsystem, what is behind it inside: for an output the output of a block, for
+              an input the inputs of blocks that it drives
+    """
 
     name: str
     blocks: dict[str, Block]
     drivers: dict[Port, Port | None]
     outports: dict[str, Port]
+    borders: dict[Port, tuple[Port, ...]]
     probes: dict[str, Traced]  # every block traced as far as that goes without sizes
 
 
@@ -92,6 +97,20 @@ class _Expander:
         self.problems.append(f"'{'.'.join(min(seen))}' is connected to itself through subsystem borders.")
         return None
 
+    def entered(self, into: Port) -> Iterator[Port]:
+        """Inputs of subsystems that the signal of an input of a block comes in through."""
+        port = self.edges.get(into)
+        while port is not None and not isinstance(node := self.nodes[port[0]], Block):
+            if isinstance(node, Diagram):
+                inner = node.outports[port[1]]
+                port = (f"{port[0]}/{inner.node}", inner.port)
+                continue
+            outer, _, own = port[0].rpartition("/")
+            if not outer:
+                return
+            yield outer, own
+            port = self.edges.get((outer, own))
+
 
 def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
     """Flat wiring of a diagram; checks names, directions, double drivers and open inputs.
@@ -114,10 +133,14 @@ def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
             _check_borders(path, node, expander, ports, problems)
     drivers: dict[Port, Port | None] = {}
     for into, out in expander.edges.items():
-        if not _check_target(into, expander, ports, problems):
-            continue
+        fits = _check_target(into, expander, ports, problems)
+        if not fits and _is_output(into, expander, ports):
+            continue  # the wrong way round: told once
         source = expander.source(out)
-        if source is not None and _check_source(source, ports, problems) and into[0] in blocks:
+        right = source is None or _check_source(source, ports, problems)
+        if not fits or not right:
+            continue
+        if source is not None and into[0] in blocks:
             drivers[into] = source
         elif source is None and into[0] in blocks:
             drivers[into] = None
@@ -144,7 +167,23 @@ def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
     if problems:
         raise WiringError(dict.fromkeys(problems), path=diagram.name)
     probes = {path: known.probe for path, known in ports.items() if known.probe}
-    return Wiring(diagram.name, blocks, drivers, outports, probes)
+    return Wiring(diagram.name, blocks, drivers, outports, _borders(expander, drivers), probes)
+
+
+def _borders(expander: _Expander, drivers: dict[Port, Port | None]) -> dict[Port, tuple[Port, ...]]:
+    """What is behind the ports of subsystems."""
+    found: dict[Port, tuple[Port, ...]] = {}
+    for path, node in expander.nodes.items():
+        if isinstance(node, Diagram):
+            for name in node.outports:
+                source = expander.source((path, name))
+                found |= {(path, name): (source,)} if source is not None else {}
+    outputs = set(found)
+    for into in drivers:
+        for border in expander.entered(into):
+            if border not in outputs:
+                found[border] = (*found.get(border, ()), into)
+    return found
 
 
 def open_input(path: str, name: str) -> str:
@@ -214,6 +253,14 @@ def _check_target(
         problems.append(f"{where} has no input '{name}': that is an output, which may stay unconnected.")
         return False
     return _known(where, name, "input", inputs, outputs, problems)
+
+
+def _is_output(port: Port, expander: _Expander, ports: dict[str, _Ports]) -> bool:
+    path, name = port
+    node = expander.nodes[path]
+    if isinstance(node, Inport):
+        return True
+    return name in (node.outports if isinstance(node, Diagram) else ports[path].outputs)
 
 
 def _check_source(port: Port, ports: dict[str, _Ports], problems: list[str]) -> bool:

@@ -12,21 +12,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from blocks.errors import ModelError
 from blocks.numpy_mode import as_scalar
-from plant.elements import Control_PlantInput, Control_PlantOutput, Element, Model, Reference_Array
+from plant.elements import (
+    Control_PlantInput,
+    Control_PlantOutput,
+    Element,
+    Model,
+    Reference_Array,
+    Reference_Spline,
+)
 from plant.expression import parse
 from plant.functions import FUNCTIONS
-from plant.scope import Scope
+from plant.scope import Refusal, Scope
 from plant.splines import SplineData, curve
-
-if TYPE_CHECKING:
-    from plant.evaluation import Evaluation
 
 _THREE = "XYZ"
 # SYSARY name -> expressions with the ids in brackets: {all} as given, {two} the first two
@@ -106,6 +110,14 @@ class Access:
         *values, order = arguments
         return [_applied(_derivative(name, len(values), int(order)), values), False]
 
+    def put_spline(self, id: Any, x: Any, y: Any, z: Any = 0.0) -> bool:
+        """errflg of giving a spline its points."""
+        raise ModelError("py_put_spline can only be called from a SPLINE_READ subroutine.")
+
+    def put_marker(self, id: Any, r: Any, angle_type: Any, angle: Any) -> bool:
+        """errflg of giving a marker its place."""
+        raise ModelError("py_put_marker can only be called from a MARKER_READ subroutine.")
+
     def impact(self, *arguments: Any) -> list[Any]:
         """[(value, first, second derivative in x), errflg] of IMPACT."""
         values = arguments[:7]
@@ -127,8 +139,8 @@ class Symbolic(Access):
 class Recorder(Access):
     """Answers with zeros and writes down what was asked for."""
 
-    def __init__(self, values: Evaluation, allowed: bool) -> None:
-        super().__init__(values.model, values.spline, allowed)
+    def __init__(self, model: Model, allowed: bool) -> None:
+        super().__init__(model, lambda id: spline_of(model, id), allowed)
         self._texts_asked: dict[str, None] = {}
 
     def value(self, text: str) -> float:
@@ -150,9 +162,9 @@ class Asked:
     spline: Callable[[int], SplineData]
 
     @staticmethod
-    def symbol(values: Evaluation, text: str) -> ca.SX:
+    def symbol(scope: Scope, text: str) -> ca.SX:
         """What it is in the equations."""
-        return ca.SX(parse(text, "user subroutine").evaluate(values))
+        return ca.SX(parse(text, "user subroutine").evaluate(scope))
 
     def answering(self, model: Model, numbers: Sequence[float], element: Element) -> Access:
         """Access that answers with these numbers."""
@@ -179,6 +191,20 @@ class _Answering(Access):
                 hint="Make all py_sysfnc and py_sysary calls before looking at iflag.",
             )
         return self._known[text]
+
+
+def spline_of(model: Model, id: int) -> SplineData:
+    """Points of a Reference_Spline.
+
+    Raises
+    ------
+    ModelError    there is no such spline
+    Refusal       it has no points in the file
+    """
+    spline = model.find(Reference_Spline, id)
+    if not spline.x:
+        raise Refusal(f"Reference_Spline {id} without points in the file is not supported yet")
+    return SplineData(np.array(spline.x), np.array(spline.y), spline.linear_extrap, where=spline.where)
 
 
 def _ids(ipar: Any) -> str:

@@ -11,28 +11,31 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 4.6; Feat
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import null_space
+from scipy.sparse import csc_array, csr_array
 
 from blocks.block import Equations
 from blocks.errors import ModelError
 from plant.dynamics.closure import Closing, Closure
 from plant.dynamics.initial import Wish
 from plant.dynamics.mechanism import GROUND, Mechanism
+from plant.dynamics.rank import MassRoot, Triangle
 from plant.notes import PlantWarning
 
 ROUNDS = 60
 CLOSED = 1e-12  # of the size of the mechanism: how well positions are closed
+IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free, below which it is none
 GAP = 1e-7  # of the size of the mechanism: beyond it a loop counts as open
 WORTH_TELLING = 1e-6  # length or rad: moves beyond it are told
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
-DEPENDENT = 1e-7  # sine of the angle to the others below which a condition repeats them
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,24 +58,30 @@ class Assembly:
 
 
 class _Numbers:
-    """Functions of (q, qd, t) with every other symbol of the equations at its initial value."""
+    """Functions of (q, qd) at a time, with every other symbol of the equations at its initial value."""
 
-    def __init__(self, b: Equations, q: ca.SX, qd: ca.SX) -> None:
-        self._b, self._q, self._qd = b, q, qd
+    def __init__(self, b: Equations, q: ca.SX, qd: ca.SX, time: float) -> None:
+        self._b, self._q, self._qd, self._at = b, q, qd, time
         self._time = ca.SX(b.time)
 
-    def __call__(self, *expressions: Any) -> Callable[..., list[np.ndarray]]:
+    def __call__(self, *columns: Any, matrices: Sequence[Any] = ()) -> Callable[..., list[Any]]:
+        """Function that gives columns as (n,) arrays, then matrices as sparse ones."""
         others = self._b.known([self._q, self._qd])
         symbols = ca.vertcat(ca.SX(0, 1), *[s for s, _ in others])
         values = np.concatenate([np.zeros(0), *[v for _, v in others]])
-        f = ca.Function(
-            "sample", [self._q, self._qd, self._time, symbols], [ca.densify(ca.SX(e)) for e in expressions]
-        )
+        outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e) for e in matrices]]
+        f = ca.Function("sample", [self._q, self._qd, self._time, symbols], outputs)
 
-        def evaluate(q: np.ndarray, qd: np.ndarray | None = None, t: float = 0.0) -> list[np.ndarray]:
+        def evaluate(q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
             rates = np.zeros(self._qd.numel()) if qd is None else qd
-            found = f.call([ca.DM(q), ca.DM(rates), ca.DM(t), ca.DM(values)])
-            return [np.array(e).reshape(e.shape) for e in found]
+            found = f.call([ca.DM(q), ca.DM(rates), ca.DM(self._at), ca.DM(values)])
+            numbers = [np.array(e.nonzeros()) for e in found]
+            shapes = [e.sparsity() for e in found[len(columns) :]]
+            sparse = [
+                csr_array(csc_array((v, shape.row(), shape.colind()), shape=shape.shape))
+                for v, shape in zip(numbers[len(columns) :], shapes, strict=True)
+            ]
+            return [*numbers[: len(columns)], *sparse]
 
         return evaluate
 
@@ -84,16 +93,17 @@ class Assembler:
     ----------
     b : Equations           where the scratch equations were declared
     closure : Closure       all conditions
+    time : s                what TIME is
     """
 
-    def __init__(self, b: Equations, closure: Closure) -> None:
+    def __init__(self, b: Equations, closure: Closure, time: float = 0.0) -> None:
         self.closure, self.mechanism = closure, closure.mechanics.mechanism
         mechanics, links = closure.mechanics, self.mechanism.links
         q, qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
-        numbers = _Numbers(b, q, qd)
+        numbers = _Numbers(b, q, qd, time)
         rates = [link.joint.qdot(*pair) for link, *pair in zip(links, mechanics.q, mechanics.qd, strict=True)]
         self._qdot = numbers(ca.vertcat(ca.SX(0, 1), *rates))
-        self._system = numbers(closure.value, closure.rate, closure.J, mechanics.mass_matrix())
+        self._system = numbers(closure.value, closure.rate, matrices=(closure.J, mechanics.mass_matrix()))
         self.size = self._size()
         squares = ca.SX(closure.size, 1)
         for c, t in closure.wrenches.values():
@@ -115,23 +125,25 @@ class Assembler:
         """Conditions that restrict the coordinates, found at random poses."""
         rng = np.random.default_rng(20240229)
         q0 = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
-        largest = np.zeros(self._system(q0)[2].shape)
-        compliance, n = np.zeros(len(largest)), len(largest.T)
+        n = self.mechanism.dof
+        entries = csr_array((self.closure.size, n), dtype=bool)
+        compliance = np.zeros(self.closure.size)
         for _ in range(3):
             q = self._moved(q0, 0.4 * np.asarray(rng.standard_normal(n)))
             _, _, J, H = self._system(q)
-            natural = np.maximum(self._natural(q)[0].ravel(), 1e-300)
-            largest = np.maximum(largest, np.abs(J) / natural[:, None])
-            compliance = np.maximum(compliance, np.einsum("ij,ji->i", J, np.linalg.solve(H, J.T)))
-        pattern = largest > NOTHING_LEFT
-        kept = np.flatnonzero(pattern.any(axis=1))
-        self._kept = kept
-        return Closing(tuple(kept.tolist()), pattern[kept], 1 / np.sqrt(compliance[kept]))
+            natural = np.maximum(self._natural(q)[0], 1e-300)
+            entries = entries + (abs(J).multiply(1 / natural[:, None]) > NOTHING_LEFT)
+            C = MassRoot(H).rows(J)
+            compliance = np.maximum(compliance, np.asarray(C.multiply(C).sum(axis=1)).ravel())
+        pattern = entries.toarray()
+        self._kept = kept = np.flatnonzero(pattern.any(axis=1))
+        scale = 1 / np.sqrt(compliance[kept])
+        return Closing(tuple(kept.tolist()), pattern[kept], scale, self._system(q0)[2][kept])
 
     # --- positions ------------------------------------------------------------------------------------
     def _moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Coordinates after unit time at rates `step`; quaternions stay of length 1."""
-        q = q + self._qdot(q, step)[0].ravel()
+        q = q + self._qdot(q, step)[0]
         parts = np.split(q, self.q_cuts)
         for part, link in zip(parts, self.mechanism.links, strict=True):
             units = [k for k, (_, unit) in enumerate(link.joint.coordinates) if unit == "1"]
@@ -139,12 +151,17 @@ class Assembler:
                 part[units] /= np.linalg.norm(part[units])
         return np.concatenate([np.zeros(0), *parts])
 
-    def _starts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _starts(self, q: np.ndarray) -> tuple[np.ndarray, csr_array, csr_array]:
         """Residual, Jacobian of all conditions on the start's positions, and the mass matrix."""
         value, _, J, H = self._system(q)
-        rows = [k for k in range(len(value)) if k in set(self.positions) or self._start_of(k) is not None]
-        start = np.array([self._start_of(k) or 0.0 for k in rows])
-        return value.ravel()[rows] - start, J[rows], H
+        start = np.array([self._start_of(k) or 0.0 for k in self._started])
+        return value[self._started] - start, J[self._started], H
+
+    @cached_property
+    def _started(self) -> list[int]:
+        """Conditions on the start's positions."""
+        known = set(self.positions.tolist())
+        return [k for k in range(self.closure.size) if k in known or self._start_of(k) is not None]
 
     def _start_of(self, k: int) -> float | None:
         return self.closure.conditions[k].start
@@ -160,12 +177,8 @@ class Assembler:
             residual, J, H = self._starts(q)
             if not len(residual) or np.abs(residual).max() <= CLOSED * max(self.size, 1.0):
                 return q
-            root = np.linalg.cholesky(H)
-            scaled = np.linalg.solve(root, J.T).T
-            norms = np.linalg.norm(scaled, axis=1)
-            norms = np.where(norms > 1e-9 * max(norms.max(), 1e-300), norms, np.inf)
-            step = np.linalg.lstsq(scaled / norms[:, None], -residual / norms, rcond=1e-8)[0]
-            step = np.linalg.solve(root.T, step)
+            root = MassRoot(H)
+            step = root.rates(Triangle(root.rows(J)).least(-residual))
             longest = np.abs(step).max() / max(self.size, 1.0)
             before, q = q, self._moved(q, step * min(1.0, STRIDE / max(longest, 1e-300)))
             if np.abs(q - before).max() <= 1e-15 * max(1.0, np.abs(q).max()):
@@ -177,12 +190,9 @@ class Assembler:
         worst = int(np.argmax(np.abs(residual)))
         if np.abs(residual[worst]) <= GAP * max(self.size, 1.0):
             return q
-        rows = [
-            k for k in range(self.closure.size) if k in set(self.positions) or self._start_of(k) is not None
-        ]
-        condition = self.closure.conditions[rows[worst]]
+        condition = self.closure.conditions[self._started[worst]]
         open_ones = {
-            self.closure.conditions[rows[k]].element.where: None
+            self.closure.conditions[self._started[k]].element.where: None
             for k in np.argsort(-np.abs(residual))
             if np.abs(residual[k]) > GAP * max(self.size, 1.0)
         }
@@ -204,46 +214,48 @@ class Assembler:
         constrained = set(self.velocities)
         wanted = {k: c.start_rate for k, c in enumerate(self.closure.conditions) if c.start_rate is not None}
         rows = [k for k in range(len(rate)) if k in constrained or k in wanted]
-        target = np.array([wanted.get(k, 0.0) for k in rows]) - rate.ravel()[rows]
-        root = np.linalg.cholesky(H)
-        C = np.linalg.solve(root, J[rows].T).T
-        norms = np.linalg.norm(C, axis=1)
-        good = norms > 0
-        C, target = C[good] / norms[good, None], target[good] / norms[good]
-        x = np.linalg.lstsq(C, target, rcond=1e-8)[0] if len(C) else np.zeros(len(H))
-        if len(C) and np.abs(C @ x - target).max() > 1e-8 * max(1.0, np.abs(target).max()):
-            worst = [k for k, ok in zip(rows, good, strict=True) if ok][
-                int(np.argmax(np.abs(C @ x - target)))
-            ]
-            element = self.closure.conditions[worst].element
-            raise ModelError(
-                f"{element.where}: contradicts the other constraints: no velocities obey them all.",
-                path=element.where,
-                hint="Remove one of the motions or constraints that fix the same velocity.",
-            )
+        target = np.array([wanted.get(k, 0.0) for k in rows]) - rate[rows]
+        root = MassRoot(H)
+        C = root.rows(J[rows])
+        triangle = Triangle(C)
+        x = triangle.least(target)
+        self._check_rates(rows, triangle.missed(x, target), target)
         if wishes:
-            A = np.linalg.solve(root, np.array([w.J for w in wishes]).T).T
+            A = root.rows(csr_array(np.array([w.J for w in wishes])))
             b = np.array([w.value for w in wishes])
-            N = null_space(C, rcond=1e-8) if len(C) else np.eye(len(H))
+            N = triangle.free()
             if N.shape[1]:
-                x = x + N @ np.linalg.lstsq(A @ N, b - A @ x, rcond=1e-10)[0]
-        found = np.linalg.solve(root.T, x)
+                left = A @ N
+                whole, free = (np.linalg.norm(M, axis=1) for M in (A.toarray(), left))
+                left[free <= IMPOSSIBLE * whole] = 0.0  # rounding: the constraints leave nothing of it
+                x = x + N @ np.linalg.lstsq(left, b - A @ x, rcond=1e-10)[0]
+        found = root.rates(x)
         found[np.abs(found) < 1e-15 * max(1.0, np.abs(found).max(initial=0.0))] = 0.0
         return np.asarray(found)
 
-    # --- redundancy -----------------------------------------------------------------------------------
-    def redundant(self, q: np.ndarray, closing: Closing) -> tuple[list[str], int]:
-        """A line for each element with conditions that hold by themselves or repeat others; rank.
+    def _check_rates(self, rows: list[int], missed: np.ndarray, target: np.ndarray) -> None:
+        if not len(rows) or missed.max() <= 1e-8 * max(1.0, float(np.abs(target).max())):
+            return
+        element = self.closure.conditions[rows[int(np.argmax(missed))]].element
+        raise ModelError(
+            f"{element.where}: contradicts the other constraints: no velocities obey them all.",
+            path=element.where,
+            hint="Remove one of the motions or constraints that fix the same velocity.",
+        )
 
-        What repeats others only at a singular pose is not told: a pose next to it is looked at as well.
+    # --- redundancy -----------------------------------------------------------------------------------
+    def redundant(self, q: np.ndarray) -> tuple[list[str], int, csr_array]:
+        """A line for each element with conditions that hold by themselves or repeat others; rank; Jacobian.
+
+        What repeats others only at a singular pose is not told: a pose next to it is looked at as well. The
+        Jacobian of the conditions that count is that of the pose with the largest rank.
         """
         rng = np.random.default_rng(20240301)
-        best: tuple[int, dict[int, list[int]]] = (-1, {})
+        best: Triangle | None = None
         for stretch in (0.0, 0.05, 0.1):
             pose = q
             if stretch:
-                _, _, J, _ = self._system(q)
-                free = null_space(J[self._kept], rcond=1e-8)
+                free = Triangle(self._system(q)[2][self._kept]).free()
                 try:
                     pose = self.positions_closed(
                         self._moved(q, stretch * free @ rng.standard_normal(free.shape[1]))
@@ -251,27 +263,36 @@ class Assembler:
                 except ModelError:
                     continue
             _, _, J, H = self._system(pose)
-            rank, repeats = _dependencies(np.linalg.solve(np.linalg.cholesky(H), J[self._kept].T).T)
-            if rank > best[0]:
-                best = rank, repeats
+            found = Triangle(MassRoot(H).rows(J[self._kept]))
+            if best is None or found.rank > best.rank:
+                best, design = found, J[self._kept]
+            if not len(best.repeated):
+                break
+        assert best is not None  # the first pose is closed
         lost: dict[int, set[int]] = {}
         if not self.mechanism.planar:  # where bodies have planar coordinates the others hold by design
             lost = {k: set() for k in range(self.closure.size) if k not in self._kept}
-        lost |= {int(self._kept[k]): {int(self._kept[o]) for o in others} for k, others in best[1].items()}
-        return self._told(lost), best[0]
+        for k, w in zip(best.repeated, best.combinations().T, strict=True):
+            others = np.abs(w) > 1e-6 * np.abs(w[k])
+            others[k] = False
+            lost[int(self._kept[k])] = set(self._kept[others].tolist())
+        return self._told(lost), best.rank, design
 
     def _told(self, lost: dict[int, set[int]]) -> list[str]:
         conditions = self.closure.conditions
         lines = []
-        for element in dict.fromkeys(conditions[k].element for k in lost):
-            own = [k for k in lost if conditions[k].element is element]
+        size = Counter(id(c.element) for c in conditions)
+        of: dict[int, list[int]] = {}
+        for k in lost:
+            of.setdefault(id(conditions[k].element), []).append(k)
+        for own in of.values():
+            element = conditions[own[0]].element
             others = dict.fromkeys(conditions[o].element for k in own for o in sorted(lost[k]))
             names = [f"{e.tag} {e.id}" for e in others if e is not element]
             if not names or any(not lost[k] for k in own):
                 names += [n for n in self._loop(element) if n not in names]
-            total = sum(c.element is element for c in conditions)
             lines.append(
-                f"{element.where}: {len(own)} of its {total} conditions "
+                f"{element.where}: {len(own)} of its {size[id(element)]} conditions "
                 f"({', '.join(conditions[k].text for k in sorted(own))}) repeat what "
                 f"{', '.join(names) or 'the other joints'} fix already; motion unaffected, but how these "
                 "joints share the reactions is not determined (the smallest are taken)."
@@ -290,28 +311,6 @@ class Assembler:
         return [f"{j.tag} {j.id}" for j in joints if j is not None]
 
 
-def _dependencies(A: np.ndarray) -> tuple[int, dict[int, list[int]]]:
-    """Rank of A, and for each row that depends on rows before it those it depends on."""
-    unit = A / np.maximum(np.linalg.norm(A, axis=1), 1e-300)[:, None]
-    smallest = np.linalg.svd(unit, compute_uv=False).min(initial=np.inf)
-    if len(unit) <= unit.shape[1] and smallest > DEPENDENT:
-        return len(unit), {}
-    basis = np.zeros((0, unit.shape[1]))
-    used: list[int] = []
-    repeats: dict[int, list[int]] = {}
-    for k, row in enumerate(unit):
-        rest = row - (basis @ row) @ basis
-        rest -= (basis @ rest) @ basis  # twice is enough (Kahan)
-        size = float(np.linalg.norm(rest))
-        if size > DEPENDENT:
-            basis = np.vstack([basis, rest / size])
-            used.append(k)
-        else:
-            weights = np.linalg.lstsq(unit[used].T, row, rcond=None)[0]
-            repeats[k] = [u for u, w in zip(used, weights, strict=True) if abs(w) > 1e-6]
-    return len(basis), repeats
-
-
 def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list[Wish]]) -> Assembly:
     """Close a mechanism and find out about its constraints.
 
@@ -323,8 +322,9 @@ def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list
     q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])
     q = assembler.positions_closed(q0)
     qd = assembler.rates(q, wishes(q))
-    lines, rank = assembler.redundant(q, closing)
-    moved = _moves(mechanism, q0, q, assembler.q_cuts)
+    lines, rank, design = assembler.redundant(q)
+    closing = replace(closing, design=design)
+    moved = moves(mechanism, q0, q, assembler.q_cuts)
     told = {name: d for name, d in moved.items() if abs(d) > WORTH_TELLING}
     if told:
         most = sorted(told.items(), key=lambda item: -abs(item[1]))[:6]
@@ -348,7 +348,8 @@ def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list
     )
 
 
-def _moves(mechanism: Mechanism, q0: np.ndarray, q: np.ndarray, cuts: np.ndarray) -> dict[str, float]:
+def moves(mechanism: Mechanism, q0: np.ndarray, q: np.ndarray, cuts: np.ndarray) -> dict[str, float]:
+    """How far each coordinate is from where it was, by name; those that moved only."""
     moved = {}
     for link, a, b in zip(mechanism.links, np.split(q0, cuts), np.split(q, cuts), strict=True):
         for (name, _), before, after in zip(link.joint.coordinates, a, b, strict=True):

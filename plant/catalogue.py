@@ -14,22 +14,16 @@ from plant.functions import FUNCTIONS
 from plant.joints import JOINTS
 
 INHERITED = {"id", "label", "source", "is_active"}
-READ_ONLY = "read and checked; its command is not run yet"
 STATUS = {
-    "Activate": READ_ONLY,
-    "Constraint_Coupler": "expression form; COUSUB is refused",
-    "Deactivate": READ_ONLY,
-    "Load_Command": READ_ONLY,
-    "Param_Linear": READ_ONLY,
-    "Param_Simulation": READ_ONLY,
-    "Param_Static": READ_ONLY,
-    "Param_Transient": "read and checked; the run's own settings hold",
-    "Reference_PlantState": "read and checked; linear models choose their states themselves",
+    "Inertia_Wheel": "supported; an extension, the file format has no such element",
+    "Param_Linear": "supported but for balancing, gyroscopic, anim_scale and files of other programs",
+    "Param_Simulation": "read and checked; changes nothing",
+    "Param_Static": "method, max_ke_tol and max_num_iter; equilibria are found to rounding",
+    "Param_Transient": "integrator_type, integr_tol and h_max, where a deck is run; a scenario has its own",
+    "Reference_PlantState": "supported in the linear analyses of a deck that is run",
     "Reference_String": "read and checked",
-    "Save": READ_ONLY,
-    "Sensor_Event": "halt and return end the run; dt, stepsize, hmax, print and restart change nothing",
-    "Simulate": READ_ONLY,
-    "Stop": READ_ONLY,
+    "Sensor_Event": "all but dt, stepsize and hmax, which are ignored with a warning",
+    "Simulate": "supported but for frequency responses",
 }
 """What is less than whole; every other element is supported."""
 

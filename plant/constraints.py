@@ -36,6 +36,7 @@ from plant.functions.corners import arc_sine, direction_angle
 from plant.scope import MarkerState, Refusal
 
 POSITION, VELOCITY, ACCELERATION = 0, 1, 2
+PARALLEL = 1e-6  # sine of the angle between axes that count as parallel
 
 CONSTRAINTS: tuple[type[Element], ...] = (
     Constraint_Joint,
@@ -79,11 +80,15 @@ AXES = "xyz"
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What a joint's equations may use: poses of I and J, the angle AZ(I,J), the relative design pose."""
+    """What a joint's equations may use: poses of I and J, the angle AZ(I,J), the relative design pose.
+
+    ``turned`` counts the full turns of an angle of the joint's own.
+    """
 
     I: MarkerState
     J: MarkerState
     AZ: Callable[[], ca.SX]
+    turned: Callable[[ca.SX], ca.SX]
     r0: np.ndarray
     A0: np.ndarray
     element: Constraint_Joint
@@ -150,10 +155,22 @@ def _screw(s: Setting) -> Parts:
 
 
 def _rack_and_pinion(s: Setting) -> Parts:
-    """Rolling: the rack J travels along z_J with the pinion I turning about z_I."""
+    """The rack J travels along z_J by the radius times the turn of the pinion I about z_I, since the design.
+
+    The turn is read from where z_J points in the pinion's plane: it goes round the other way.
+    """
     radius = float(s.element.pitch_diameter or 0.0) / 2
-    travel = ca.dot(s.J.v - s.I.v + ca.cross(s.J.w, s.d), s.J.A[:, 2])
-    return [("rolling", travel - radius * ca.dot(s.I.w - s.J.w, s.I.A[:, 2]))]
+    x0, y0 = float(s.A0[2, 0]), float(s.A0[2, 1])
+    if math.hypot(x0, y0) < PARALLEL:
+        raise ModelError(
+            f"{s.element.where}: the z-axes of its markers are parallel; the pinion I turns about its "
+            "z-axis, and the rack J travels along its own.",
+            path=s.element.where,
+            hint="Turn one of the markers: the axes are at right angles in an ordinary rack and pinion.",
+        )
+    x, y = s.product(0, 2), s.product(1, 2)
+    turn = s.turned(-direction_angle(y * x0 - x * y0, x * x0 + y * y0))
+    return [("travel per turn", -(s.DZ - float(s.r0[2])) - radius * turn)]
 
 
 def _together(*parts: Callable[[Setting], Parts]) -> Callable[[Setting], Parts]:
@@ -182,8 +199,6 @@ JOINT_CONDITIONS: Mapping[str, Callable[[Setting], Parts]] = {
 """Equations of each joint type. Add a joint type: add an entry here (and in `plant.joints` if it has
 coordinates)."""
 
-MOVING = ("RACK_PINION",)  # their value is a velocity
-
 
 # --- elements --------------------------------------------------------------------------------------------
 class Values:
@@ -194,16 +209,16 @@ class Values:
         model: Model,
         local: Local,
         expression: Callable[[Element, str], Any],
-        scripted: Callable[[UserSubroutine], ca.SX],
+        scripted: Callable[..., ca.SX],
     ) -> None:
         self.model, self.local = model, local
-        self._expression, self._scripted = expression, scripted
+        self._expression, self.scripted = expression, scripted
 
     def expression(self, element: Element, attribute: str) -> ca.SX:
         """Value of an expression attribute in terms of local markers."""
         found = self._expression(element, attribute)
         if found is None and isinstance(element, UserSubroutine) and element.has_subroutine:
-            return self._scripted(element)
+            return self.scripted(element)
         return ca.SX(0) if found is None else ca.SX(found.evaluate(self.local))
 
     def angle_z(self, i: int, j: int) -> ca.SX:
@@ -236,19 +251,29 @@ def _joint(values: Values, joint: Constraint_Joint) -> Iterator[Condition]:
     i, j = joint.i_marker_id, joint.j_marker_id
     r0, A0 = values.design(i, j)
     setting = Setting(
-        values.local.marker(i), values.local.marker(j), lambda: values.angle_z(i, j), r0, A0, joint
+        values.local.marker(i),
+        values.local.marker(j),
+        lambda: values.angle_z(i, j),
+        lambda principal: values.local.angle("pinion", i, j, principal),
+        r0,
+        A0,
+        joint,
     )
     for text, value in JOINT_CONDITIONS[joint.type](setting):
-        moving = joint.type in MOVING
-        yield Condition(joint, text, value, VELOCITY if moving else POSITION, moving=moving)
+        yield Condition(joint, text, value)
 
 
 def _coupler(values: Values, coupler: Constraint_Coupler) -> Iterator[Condition]:
-    """c1 q1 + c2 q2 (+ c3 q3) keeps the value it has in the design configuration."""
+    """c1 q1 + c2 q2 (+ c3 q3) keeps the value it has in the design configuration; what COUSUB gives is 0."""
+    joints = [(values.model.find(Constraint_Joint, id), freedom) for id, freedom in coupler.coordinates]
+    q = [values.coordinate(*each) for each in joints]
+    if coupler.coefficients is None:
+        yield Condition(coupler, "COUSUB of the coordinates", values.scripted(coupler, ca.vertcat(*q)))
+        return
+    design = [values.coordinate_at_design(*each) for each in joints]
     total = ca.SX(0)
-    for c, (id, freedom) in zip(coupler.coefficients or (), coupler.coordinates, strict=True):
-        joint = values.model.find(Constraint_Joint, id)
-        total += c * (values.coordinate(joint, freedom) - values.coordinate_at_design(joint, freedom))
+    for c, now, then in zip(coupler.coefficients, q, design, strict=True):
+        total += c * (now - then)
     yield Condition(coupler, "coupled coordinates", total)
 
 

@@ -3,15 +3,17 @@
 Their states join those of the mechanism. States that ``is_static_hold`` marks keep their initial value in an
 equilibrium. Where the file format's documents are silent:
 
-- the matrices of a linear Control_StateEqn are attributes ``a_matrix``, ``b_matrix``, ``c_matrix`` and
-  ``d_matrix`` that list their entries row by row, or ``a_matrix_id`` ... that name a Reference_Array of type
-  IC with those entries; a matrix not given is zero;
+- the matrices of a linear Control_StateEqn are named by ``a_matrix_id`` ... ``d_matrix_id`` (or ``a_id``
+  ...), each a Reference_Matrix, or a Reference_Array of type IC, with the entries row by row; or they are
+  attributes ``a_matrix`` ... ``d_matrix`` that list the entries; a matrix not given is zero;
 - a Control_SISO has the controllable canonical form; its states and those of a Control_StateEqn start at the
   values of ``ic_array_id``, or at 0;
 - a Sensor_Event fires when its expression crosses ``value``: upwards for GE and GT, downwards for LE and
   LT, either way for EQ. The instant is located, so ``error_tol`` is not needed. A sensor that is beyond its
-  value at the start fires on its next crossing. ``halt`` and ``return`` end the run; ``dt``, ``stepsize``,
-  ``hmax``, ``print`` and ``restart`` concern the original solver's stepping and change nothing here.
+  value at the start fires on its next crossing. ``halt`` and ``return`` end the run; ``restart`` ends the
+  step there and starts the solver anew, as every event does; ``print`` and ``verbose`` put the instant into
+  ``result.events``, ``print`` with the values of all outputs and requests; ``dt``, ``stepsize`` and ``hmax``
+  are ignored with a warning, because the run chooses its steps and output times.
 
 Source: MotionSolve reference guide, Control_Diff, Control_SISO, Control_StateEqn, Sensor_Event,
 Sensor_Evaluate; sensors as in Adams.
@@ -19,6 +21,7 @@ Sensor_Evaluate; sensors as in Adams.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,7 +30,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.block import Equations
-from blocks.errors import ModelError
+from blocks.errors import ModelError, near_miss
 from plant.elements import (
     Control_Diff,
     Control_SISO,
@@ -35,16 +38,21 @@ from plant.elements import (
     Element,
     Model,
     Reference_Array,
+    Reference_Matrix,
     Sensor_Evaluate,
     Sensor_Event,
 )
-from plant.elements.kinds import Numbers
+from plant.elements.kinds import Numbers, integer
 from plant.formulas import Formulas
 from plant.names import slug, unique_names
+from plant.notes import ModelProblems, PlantWarning
 from plant.scope import Refusal
 
 if TYPE_CHECKING:
     from plant.evaluation import Evaluation
+
+MATRICES = tuple(f"{name}{form}" for form in ("_matrix_id", "_id", "_matrix") for name in "abcd")
+"""Attributes a matrix of a Control_StateEqn may be given by."""
 
 DIRECTIONS = {"GE": "rising", "GT": "rising", "LE": "falling", "LT": "falling", "EQ": "both"}
 
@@ -90,21 +98,30 @@ def matrices(model: Model, element: Control_StateEqn) -> Linear:
 def _matrix(
     model: Model, element: Control_StateEqn, written: Mapping[str, str], name: str, size: tuple[int, int]
 ) -> np.ndarray:
-    attribute = f"{name}_matrix"
+    own = [attribute for attribute in MATRICES if attribute[0] == name]
+    attribute = next((a for a in own if a in written), own[-1])
     values: tuple[float, ...] = (0.0,) * (size[0] * size[1])
+    shape: tuple[int | None, int | None] = (None, None)
     try:
-        if f"{attribute}_id" in written:
-            array = model.find(Reference_Array, int(written[f"{attribute}_id"]), element, f"{attribute}_id")
-            values = array.values
+        if attribute.endswith("_id"):
+            id = integer(written[attribute])
+            arrays, stored = (model.elements.get(k.tag, {}) for k in (Reference_Array, Reference_Matrix))
+            if id in arrays and id not in stored:
+                values = model.find(Reference_Array, id).values
+            else:
+                matrix = model.find(Reference_Matrix, id, element, attribute)
+                values, shape = matrix.values, (matrix.num_row, matrix.num_col)
         elif attribute in written:
             values = Numbers().read(written[attribute])
     except ValueError as fault:
         raise ModelError(
             f"{element.where}: {attribute}={written.get(attribute)!r} {fault}.", path=element.where
         ) from None
-    if len(values) != size[0] * size[1]:
+    fits = all(known in (None, wanted) for known, wanted in zip(shape, size, strict=True))
+    if len(values) != size[0] * size[1] or not fits:
         raise ModelError(
-            f"{element.where}: {attribute} has {len(values)} entries, expected {size[0]} x {size[1]}.",
+            f"{element.where}: {attribute} has {len(values)} entries"
+            f"{f' ({shape[0]} x {shape[1]})' if None not in shape else ''}, expected {size[0]} x {size[1]}.",
             path=element.where,
             value=values,
             hint="List them row by row.",
@@ -158,6 +175,41 @@ def _initial(model: Model, element: Control_SISO | Control_StateEqn, n: int) -> 
             hint="Give one initial value per state.",
         )
     return np.array(values)
+
+
+def check_controls(model: Model) -> None:
+    """Refuse control elements whose matrices, initial values or arrays do not fit.
+
+    Raises
+    ------
+    ModelProblems    all that is wrong with them
+    """
+    problems = []
+
+    def check(test: Callable[..., Any], *arguments: Any) -> None:
+        try:
+            test(*arguments)
+        except ModelError as error:
+            problems.append(str(error))
+
+    for element in model.all(Control_StateEqn):
+        if element.type == "LINEAR":
+            check(matrices, model, element)
+        for name, _ in element.attributes:
+            if name.lower() not in MATRICES:
+                warnings.warn(
+                    f"{element.where}: attribute {name} is not known and is ignored; "
+                    f"{near_miss(name.lower(), MATRICES)}",
+                    PlantWarning,
+                    stacklevel=3,
+                )
+    for system in _systems(model):
+        check(inputs_of, model, system)
+        n = len(system.denominator_coef) - 1 if isinstance(system, Control_SISO) else system.num_state
+        check(_initial, model, system, n)
+    check(_owners, model)
+    if problems:
+        raise ModelProblems(problems, about=model.file or model.name)
 
 
 class Controls:
@@ -277,8 +329,11 @@ class Controls:
         return ca.SX(self._stored[id])
 
     # --- equations ------------------------------------------------------------------------------------
-    def declare(self, values: Evaluation) -> None:
-        """Give every state its rate and every unknown its equation; sensors become events."""
+    def declare(self, values: Evaluation, shown: Mapping[str, ca.SX]) -> None:
+        """Give every state its rate and every unknown its equation; sensors become events.
+
+        shown : what a sensor prints, by the name of its port
+        """
         for key, handle in self._handles.items():
             rate = self._rate(values, key)
             values.watch(f"{self._named(key).where}, rate", rate)
@@ -287,19 +342,25 @@ class Controls:
             if diff.is_implicit:
                 self._b.residual(values.given(diff))
         for sensor in self._model.all(Sensor_Event):
-            self._event(values, sensor)
+            self._event(values, sensor, shown)
 
     def _named(self, key: tuple[str, int]) -> Element:
         return self._model.find(Control_Diff, key[1]) if key[0] == Control_Diff.tag else self._system(key)
 
-    def _event(self, values: Evaluation, sensor: Sensor_Event) -> None:
+    def _event(self, values: Evaluation, sensor: Sensor_Event, shown: Mapping[str, ca.SX]) -> None:
         crossing = values.given(sensor) - sensor.value
         direction = DIRECTIONS[sensor.compare]
         name = f"{slug(sensor.label) or 'sensor'}_{sensor.id}"
+        resets: list[tuple[Any, Any]] = []
         if sensor.evaluate_id:
-            stored = self._stored[sensor.evaluate_id]
             value = values.given(self._model.find(Sensor_Evaluate, sensor.evaluate_id))
-            self._b.when(crossing, [(stored, value)], direction, name)
+            resets.append((self._stored[sensor.evaluate_id], value))
+        if sensor.print:
+            for port, signals in shown.items():
+                memory = self._b.mode(f"{name}.{port}", 0.0, int(signals.numel()))
+                resets.append((memory, signals))
+        if resets or sensor.restart or sensor.print or sensor.verbose:
+            self._b.when(crossing, resets, direction, name)
         if sensor.halt or sensor.return_:
             self._b.stop(crossing, f"{sensor.where}: reached {sensor.value:g}", direction)
 

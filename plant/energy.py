@@ -33,11 +33,13 @@ from plant.elements import (
     Force_Bushing,
     Force_Penalty,
     Force_SpringDamper,
+    Inertia_Wheel,
     Reference_Variable,
 )
 from plant.elements.bodies import PRODUCT_OF_INERTIA_SIGN
 from plant.forces import FORCES
 from plant.spatial import cross
+from plant.wheels import momenta
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -217,10 +219,16 @@ def _bushing(force: Force_Bushing, values: Evaluation) -> _Store:
     return _Store(U, change, loss)
 
 
+def _wheel(wheel: Inertia_Wheel, values: Evaluation) -> _Store:
+    """The energy counts as kinetic; the rate at which it grows is no work put in."""
+    return _Store(ca.SX(0), values.wheels.power(values, wheel), ca.SX(0))
+
+
 # What force elements store and dissipate; all that others do is work put in. Add a store: add an entry.
 STORES: Mapping[type[Element], Callable[[Any, Evaluation], _Store]] = {
     Force_SpringDamper: _spring,
     Force_Bushing: _bushing,
+    Inertia_Wheel: _wheel,
 }
 
 
@@ -251,6 +259,8 @@ def declare(b: Equations, values: Evaluation, solution: Solution, closure: Closu
     b.output("audit_energy", ca.densify(ca.vertcat(*energies)), labels=ENERGY, auxiliary=True)
     b.output("audit_momentum", ca.densify(book.momentum()), labels=MOMENTUM, auxiliary=True)
     b.output("audit_bodies", ca.densify(book.bodies()), auxiliary=True)
+    if wheels := momenta(values):
+        b.output("audit_wheels", ca.densify(ca.vertcat(*wheels)), auxiliary=True)
 
 
 class _Book:
@@ -266,8 +276,8 @@ class _Book:
                 self._stores[element.tag, element.id] = make(element, values)
 
     def kinetic(self) -> ca.SX:
-        """Of all links, as the equations of motion have them."""
-        total = ca.SX(0)
+        """Of all links, as the equations of motion have them, and of the wheels."""
+        total = ca.SX(sum((self.values.wheels.kinetic(self.values, w) for w in self.values.wheels), ca.SX(0)))
         for v, I in zip(self._tree.v, self._tree.inertia, strict=True):
             total = total + ca.dot(v, I @ v) / 2
         return ca.SX(total)
@@ -339,7 +349,7 @@ class _Book:
 
     def momentum(self) -> ca.SX:
         """Linear momentum, and angular momentum about the origin, in the ground frame."""
-        p, L = ca.SX(3, 1), ca.SX(3, 1)
+        p, L = ca.SX(3, 1), sum(momenta(self.values), ca.SX(3, 1))
         for i, v in enumerate(self._tree.v):
             A, r = self._tree.pose(i)
             h = self._tree.inertia[i] @ v  # [about the link's origin; linear] along the link
@@ -398,7 +408,11 @@ def states_of(result: Any, plant: Any, path: str = "plant") -> BodyStates:
         local.append(I)
     I = np.einsum("tnij,njk,tnlk->tnil", A, np.array(local), A)
     m = factor * np.array([link.body.mass or 0.0 for link in links])
-    return BodyStates.from_inertial(m, I, table[..., 6:9], table[..., :3], table[..., 3:6])
+    wheels = plant.model.all(Inertia_Wheel)
+    h: Any = np.asarray(result[f"{path}.audit_wheels"]).reshape(len(table), -1, 3) if wheels else ()
+    Iw = factor * np.array([wheel.inertia for wheel in wheels])
+    r, v, w = table[..., :3], table[..., 3:6], table[..., 6:9]
+    return BodyStates.from_inertial(m, I, w, r, v, h, Iw)
 
 
 @dataclass(frozen=True, eq=False)

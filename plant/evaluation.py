@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from blocks.block import Equations
 from blocks.errors import ModelError
+from plant.access import spline_of
+from plant.constraint_routines import constraint_value
 from plant.controls import Controls
 from plant.dynamics.absolute import Bodies
 from plant.dynamics.closure import Closure
-from plant.dynamics.mechanism import GROUND, Mechanism, in_frame
+from plant.dynamics.mechanism import GROUND, Mechanism
 from plant.dynamics.solution import Solution, Unknowns
 from plant.dynamics.tree import Tree
 from plant.elements import (
@@ -27,6 +28,7 @@ from plant.elements import (
     Control_PlantInput,
     Control_PlantOutput,
     Element,
+    Inertia_Wheel,
     Reference_Array,
     Reference_Spline,
     Reference_Variable,
@@ -34,18 +36,21 @@ from plant.elements import (
     UserSubroutine,
 )
 from plant.expression import Expression
+from plant.filters import Inputs
 from plant.forces import FORCES, Applied
 from plant.functions.corners import norm
 from plant.motion import Motion
 from plant.notes import PlantWarning
 from plant.penalty import Penalty
 from plant.reactions import CONSTRAINT_FUNCTIONS, SUMS, Reactions
-from plant.scope import MarkerState, Refusal
+from plant.recursion import Finding, name_of
+from plant.scope import MarkerState, Refusal, Scope
 from plant.spatial import constant, cross
 from plant.splines import SplineData
 from plant.subroutines import component, outcome
 from plant.tunables import Tunables
-from plant.turns import turns_between
+from plant.turns import Turns, turns_between
+from plant.wheels import Wheels
 
 NOT_YET = "is not supported yet"
 ROUNDING = 1e-14  # rad
@@ -62,10 +67,11 @@ class Evaluation:
     b : Equations             where instants, memories and terms are declared
     tree : Tree               kinematics at the symbolic state
     expressions : mapping     (element type, id, attribute) -> parsed expression
-    inputs : mapping          Reference_Variable id -> symbol of the plant input that sets it
+    inputs : Inputs           symbols of the variables that plant inputs set
     integrals : mapping       Reference_Variable id -> state, of those in dot_form
     numbers : Tunables        numeric attributes as run-time parameters
     controls : Controls       states and outputs of control elements
+    wheels : Wheels           states of inertia wheels
     trust : bool              user subroutines may run
     """
 
@@ -74,31 +80,32 @@ class Evaluation:
         b: Equations,
         tree: Tree | Bodies,
         expressions: Mapping[tuple[str, int, str], Expression],
-        inputs: Mapping[int, ca.SX],
+        inputs: Inputs,
         integrals: Mapping[int, ca.SX],
         numbers: Tunables,
         controls: Controls,
+        wheels: Wheels,
         trust: bool = False,
     ) -> None:
         self._b, self.tree, self._expressions = b, tree, expressions
-        self._inputs, self._integrals, self._numbers = inputs, integrals, numbers
+        self.inputs, self._inputs = inputs, inputs.values
+        self._integrals, self._numbers = integrals, numbers
         self.mechanism: Mechanism = tree.mechanism
         self.model = self.mechanism.model
         self._time = ca.SX(b.time)
         self._markers: dict[int, MarkerState] = {}
         self._moving: dict[int, MarkerState] = {}  # without accelerations
-        self._angles: dict[tuple[int, int, int], ca.SX] = {}
+        self._angles: dict[tuple[str, int, int], ca.SX] = {}
         self._variables: dict[int, ca.SX] = {}
         self._under_way: list[str] = []  # elements whose values are being found, to see recursion
         self._instants: dict[tuple[float, ...], ca.SX] = {}
         self._wrenches: dict[tuple[str, int], Applied] = {}
         self._accelerations: list[ca.SX] | None = None
         self._gravity = NOTHING
-        self.controls, self.trust = controls, trust
+        self.controls, self.wheels, self.trust = controls, wheels, trust
         self.penalties: dict[tuple[str, int], Penalty] = {}
         self.multipliers: dict[int, ca.SX] = {}  # of variables that are hard constraints
         self.unknowns = Unknowns()  # values of the solution that forces use
-        self.drifts: list[tuple[ca.SX, ca.SX]] = []  # filtered inputs, with their rates
         self.closure: Closure | None = None
         self.reactions: Reactions | None = None  # once the equations of motion are solved
         self._watched: list[tuple[str, ca.SX]] = []
@@ -108,7 +115,8 @@ class Evaluation:
         sums = [
             (z, lambda id=id: self.given(self._asked(Reference_Variable, id))) for id, z in integrals.items()
         ]
-        self.motion = Motion(tree, self._time, [*sums, *controls.states(self)])
+        drifts = [(y, lambda rate=rate: rate) for y, rate in inputs.drifts]
+        self.motion = Motion(tree, self._time, [*sums, *controls.states(self), *wheels.states(self), *drifts])
 
     # --- what forces ask ------------------------------------------------------------------------------
     def expression(self, element: Element, attribute: str) -> ca.SX:
@@ -141,6 +149,10 @@ class Evaluation:
         key = ("subroutine", element.tag, element.id, order, len(given))
         return self.once(key, lambda: outcome(self, self._b, element, given, order))
 
+    def constraint(self, element: UserSubroutine, scope: Scope, *given: ca.SX) -> ca.SX:
+        """Value (1, 1) of a constraint's user subroutine, in terms of the symbols of `scope`."""
+        return constraint_value(self, self._b, element, scope, given)
+
     def once(self, key: tuple[Any, ...], make: Callable[[], ca.SX]) -> ca.SX:
         """A value that is worked out when first asked for."""
         if key not in self._kept:
@@ -159,6 +171,10 @@ class Evaluation:
             self._watched.append((text, value))
         else:
             self._b.term(text, value)
+
+    def spun(self, wheel: Inertia_Wheel) -> tuple[ca.SX, ca.SX]:
+        """Motor torque on a wheel and its momentum, both along its axis."""
+        return self.wheels.torque(self, wheel), self.wheels.momentum(self, wheel)
 
     def wrenches(self, element: Element) -> Applied:
         """What a force element applies."""
@@ -271,39 +287,37 @@ class Evaluation:
         return s if shift is None else s + constant(self.mechanism.frame(place.link)[1].T) @ shift
 
     def angle(self, function: str, i: int, j: int, principal: ca.SX) -> ca.SX:
-        """AX, AY, AZ with turns counted: by joint coordinates where they add up to it, else by a memory."""
-        axis = "XYZ".index(function[1])
-        key = (axis, i, j)
+        """AX, AY, AZ with turns counted: by joint coordinates where they add up to it, else by a memory.
+
+        "pinion" is the turn about z of I since the design.
+        """
+        name = function[:2] if function.startswith("A") else function
+        key = (name, i, j)
         if key not in self._angles:
-            turned = self._by_coordinates(axis, i, j)
-            self._angles[key] = self._by_memory(axis, i, j, principal) if turned is None else turned
+            turns = turns_between(self.mechanism, name, i, j)
+            self._angles[key] = (
+                self._by_memory(f"{name}({i},{j})", principal)
+                if turns is None
+                else self._by_coordinates(turns)
+            )
         return self._angles[key]
 
-    def _by_coordinates(self, axis: int, i: int, j: int) -> ca.SX | None:
-        """The angle as a sum of joint coordinates, where all joints between turn about that axis only."""
-        coefficients = turns_between(self.mechanism, axis, i, j)
-        if coefficients is None:
-            return None
-        R = in_frame(self.mechanism.seated(j), self.mechanism.seated(i))[1]
-        start, end = (axis + 1) % 3, (axis + 2) % 3
-        offset = math.atan2(R[end, start], R[start, start])
+    def _by_coordinates(self, turns: Turns) -> ca.SX:
+        """The angle as a sum of joint coordinates."""
         angle = ca.SX(0)
-        for link, sign in coefficients.items():
-            turn = self.mechanism.links[link].joint.turn
-            assert turn is not None
-            offset -= sign * float(self.mechanism.links[link].q0[turn])
-            coordinate = self.tree.q[link][turn]
+        for link, sign in turns.signs.items():
+            coordinate = self.tree.q[link][self.mechanism.links[link].joint.turn]
             angle = angle + coordinate if sign > 0 else angle - coordinate
-        return angle if abs(offset) < ROUNDING else angle + offset
+        return angle + turns.offset if turns.offset else angle
 
-    def _by_memory(self, axis: int, i: int, j: int, principal: ca.SX) -> ca.SX:
+    def _by_memory(self, name: str, principal: ca.SX) -> ca.SX:
         """The branch nearest to the value at the last accepted step; the principal value at the start."""
 
         def nearest(old: Any) -> ca.SX:
             turns = ca.floor((ca.SX(old) - principal) / (2 * math.pi) + 0.5)
             return principal + 2 * math.pi * turns
 
-        return nearest(self._b.accepted(f"A{'XYZ'[axis]}({i},{j})", nearest, initial=0.0))
+        return nearest(self._b.accepted(name, nearest, initial=0.0))
 
     def variable(self, id: int) -> ca.SX:
         """VARVAL: a plant input, an integral, or the expression of the variable."""
@@ -314,7 +328,7 @@ class Evaluation:
         if variable.is_implicit and variable.autobalance != "PENALTY":
             self._open.append(variable)
             return self._unknown(variable)
-        if self._under_way and self._under_way[-1] == _name(variable):
+        if self._under_way and self._under_way[-1] == name_of(variable):
             self._warn(
                 f"{variable.where}: is defined by itself; solved as an equation by Newton's method. "
                 'Write it with is_implicit="true" to say so.'
@@ -340,10 +354,10 @@ class Evaluation:
             value = self.given(variable)
             if variable.has_subroutine and not ca.jacobian(value, self._unknowns[variable.id]).nnz():
                 raise ModelError(
-                    f"{variable.where}: the subroutine does not depend on VARVAL({variable.id}), so g = 0 is "
-                    "a constraint, and constraints by subroutine are not supported yet.",
+                    f"{variable.where}: the subroutine asks for VARVAL({variable.id}), so g = 0 is an "
+                    "equation for it, but what it returns does not depend on it.",
                     path=variable.where,
-                    hint='Write it as an expression, or use autobalance="PENALTY".',
+                    hint=f"Use VARVAL({variable.id}) in the result, or do not ask for it: a constraint then.",
                 )
             self._b.residual(value)
 
@@ -394,15 +408,19 @@ class Evaluation:
         """SENVAL."""
         return self.controls.stored(self._asked(Sensor_Evaluate, id).id)
 
+    def wheel(self, id: int) -> tuple[ca.SX, ca.SX]:
+        """WHEELH and WHEELW."""
+        wheel = self._asked(Inertia_Wheel, id)
+        return self.wheels.momentum(self, wheel), self.wheels.rate(self, wheel)
+
     def spline(self, id: int) -> SplineData:
         """Points of a spline."""
-        spline = self._asked(Reference_Spline, id)
-        if not spline.x:
-            raise Refusal(f"Reference_Spline {id} without points in the file {NOT_YET}")
-        return SplineData(np.array(spline.x), np.array(spline.y), spline.linear_extrap, where=spline.where)
+        return spline_of(self.model, self._asked(Reference_Spline, id).id)
 
     def force(self, function: str, ids: tuple[int, ...]) -> ca.SX:
         """Component of what an element applies, or of the sum over all elements between two markers."""
+        if function in CONSTRAINT_FUNCTIONS and self._is_off(CONSTRAINT_FUNCTIONS[function], ids[0]):
+            return ca.SX(0)
         if function in CONSTRAINT_FUNCTIONS or function in SUMS:
             return self._reaction(function, ids)
         if function not in FORCE_FUNCTIONS:
@@ -413,6 +431,8 @@ class Evaluation:
             (e for kind in kinds for e in self.model.all(kind) if e.id == id),
             None,
         )
+        if element is None and self._is_off(kinds, id):
+            return ca.SX(0)
         if element is None:
             raise Refusal(f"there is no {' or '.join(kind.tag for kind in kinds)} with id {id}")
         applied = self.wrenches(element)
@@ -425,6 +445,12 @@ class Evaluation:
         if comp in (1, 5):
             return norm(whole)
         return ca.dot(whole, self.marker(frame).A[:, (comp - 2) % 4])
+
+    def _is_off(self, kinds: Iterable[type[Element]], id: int) -> bool:
+        """Whether the element that is asked for is there, but not active: it does nothing."""
+        known = [self.model.elements.get(kind.tag, {}).get(id) for kind in kinds]
+        found = [element for element in known if element is not None]
+        return bool(found) and not any(element.is_active for element in found)
 
     def _reaction(self, function: str, ids: tuple[int, ...]) -> ca.SX:
         if self.reactions is not None:
@@ -456,34 +482,9 @@ class Evaluation:
         except ModelError as error:
             raise Refusal(str(error)) from None
 
-    def finding(self, element: Element) -> _Finding:
+    def finding(self, element: Element) -> Finding:
         """While the value of an element is found; asking for it again is a recursive definition."""
-        return _Finding(self._under_way, element)
-
-
-class _Finding:
-    """While an element's value is found: asking for it again is a recursive definition."""
-
-    def __init__(self, under_way: list[str], element: Element) -> None:
-        self._under_way, self._name = under_way, _name(element)
-        self._where = element.where
-
-    def __enter__(self) -> None:
-        if self._name in self._under_way:
-            circle = [*self._under_way[self._under_way.index(self._name) :], self._name]
-            raise ModelError(
-                f"{self._where}: recursive definition: {' -> '.join(circle)}.",
-                path=self._where,
-                hint="Take one of them out of the other's expression.",
-            )
-        self._under_way.append(self._name)
-
-    def __exit__(self, *error: object) -> None:
-        self._under_way.pop()
-
-
-def _name(element: Element) -> str:
-    return f"{element.tag} {element.id}"
+        return Finding(self._under_way, element)
 
 
 def _reads(function: str, kind: type[Element]) -> bool:

@@ -23,6 +23,7 @@ from plant.elements import (
     Force_SpringDamper,
     Force_Vector_OneBody,
     Force_Vector_TwoBody,
+    Inertia_Wheel,
     UserSubroutine,
 )
 from plant.functions.corners import direction_angle
@@ -58,6 +59,10 @@ class Setting(Scope, Protocol):
 
     def number(self, element: Element, attribute: str) -> Any:
         """Value of a numeric attribute: a tunable (1, 1) symbol, or 0.0 where it is zero."""
+        ...
+
+    def spun(self, wheel: Inertia_Wheel) -> tuple[ca.SX, ca.SX]:
+        """Motor torque on a wheel and its momentum, both along its axis."""
         ...
 
     def watch(self, text: str, value: ca.SX) -> None:
@@ -229,6 +234,14 @@ def _square(force: Force_Field, name: str) -> ca.SX:
     return ca.sparsify(ca.SX(matrix))
 
 
+def _wheel(wheel: Inertia_Wheel, setting: Setting) -> Applied:
+    """-T a - w x (h a): the motor's reaction, and what turning the momentum h a takes (`plant.wheels`)."""
+    marker = setting.marker(wheel.marker_id)
+    torque, h = setting.spun(wheel)
+    axis = marker.A[:, 2]
+    return (Wrench(wheel.marker_id, NOTHING, -torque * axis - cross(marker.w, h * axis)),)
+
+
 # What each force element applies. Add a force: add an entry.
 FORCES: Mapping[type[Element], Callable[[Any, Setting], Applied]] = {
     Force_Vector_TwoBody: _vector_two_body,
@@ -237,4 +250,5 @@ FORCES: Mapping[type[Element], Callable[[Any, Setting], Applied]] = {
     Force_SpringDamper: _spring_damper,
     Force_Bushing: _bushing,
     Force_Field: _field,
+    Inertia_Wheel: _wheel,
 }

@@ -9,40 +9,23 @@ import networkx as nx
 
 from blocks.errors import ModelError
 from plant.elements import (
-    Control_Diff,
     Control_PlantInput,
-    Control_PlantOutput,
     Element,
     Force_Gravity,
     Model,
     Post_Request,
-    Reference_Array,
-    Reference_Marker,
-    Reference_Spline,
     Reference_Variable,
-    Sensor_Evaluate,
 )
 from plant.elements.element import attributes_of
 from plant.elements.kinds import Expression as Formula
 from plant.elements.kinds import NumberOrExpression
 from plant.expression import Expression, parse_optional
 from plant.notes import ModelProblems
+from plant.references import mention_extrapolated, wrong_references
 from plant.requests import channels
 
 Key = tuple[str, int, str]  # element type, id, attribute
 Formulas = Mapping[Key, Expression]
-
-REFERRED: Mapping[str, type[Element]] = {
-    "marker": Reference_Marker,
-    "variable": Reference_Variable,
-    "array": Reference_Array,
-    "spline": Reference_Spline,
-    "plant_input": Control_PlantInput,
-    "plant_output": Control_PlantOutput,
-    "state": Control_Diff,
-    "state_rate": Control_Diff,
-    "sensor": Sensor_Evaluate,
-}
 
 
 def formulas_of(model: Model) -> Formulas:
@@ -62,7 +45,11 @@ def formulas_of(model: Model) -> Formulas:
             continue
         if parsed is not None:
             found[element.tag, element.id, attribute] = parsed
-            problems += _unknown(model, element, attribute, parsed)
+            wrong = [str(error) for error in wrong_references(model, parsed)]
+            problems += wrong
+            if not wrong:
+                mention_extrapolated(model, parsed)
+            problems += _depends(element, attribute, parsed)
     problems += _recursive(model, found)
     if problems:
         raise ModelProblems(problems, about=model.file or model.name)
@@ -82,19 +69,16 @@ def _texts(model: Model) -> Iterator[tuple[Element, str, str]]:
                 yield element, name, text
 
 
-def _unknown(model: Model, element: Element, attribute: str, expression: Expression) -> Iterator[str]:
-    """Ids that name nothing, and gravity that depends on more than time."""
-    for kind, ids in sorted(expression.references(), key=str):
-        if isinstance(element, Force_Gravity) and kind != "time":
+def _depends(element: Element, attribute: str, expression: Expression) -> Iterator[str]:
+    """Gravity that depends on more than time."""
+    if not isinstance(element, Force_Gravity):
+        return
+    for kind, _ in sorted(expression.references(), key=str):
+        if kind != "time":
             yield (
                 f"{element.where}: {attribute}={expression.text!r} depends on a {kind}, but gravity "
                 "may depend on TIME only; apply a Force_Vector_TwoBody at each CG instead."
             )
-        elif kind in REFERRED:
-            try:
-                model.find(REFERRED[kind], int(ids[0]), element, attribute)
-            except ModelError as error:
-                yield str(error)
 
 
 def _recursive(model: Model, found: Formulas) -> Iterator[str]:

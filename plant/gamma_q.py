@@ -107,6 +107,11 @@ class TreeModel:
             for p, t, X in zip(self.parent, self.jtype, self.Xtree, strict=True)
         )
 
+    @property
+    def flat(self) -> bool:
+        """Do the joints keep all bodies in planes? Nobody looked."""
+        return False
+
     def path(self, i: int) -> list[int]:
         """Bodies from number i (from 0) down to the base."""
         found = []
@@ -282,10 +287,11 @@ class RobotPlant(Block):
             b.derivative(qd, G @ ca.ldl_solve(right, *ca.ldl(M)) + gs)
             b.output("residual", qn - here)
             d = dynamics(self.model, here, rate)
-        b.output("q", q)
-        b.output("qd", qd)
-        b.output("KE", d.KE)
-        b.output("PE", d.PE)
+        units = [link.joint.coordinates[0][1] for link in self.model.links]
+        b.output("q", q, labels=[f"q{k} [{unit}]" for k, unit in enumerate(units, start=1)])
+        b.output("qd", qd, labels=[f"qd{k} [{unit}/s]" for k, unit in enumerate(units, start=1)])
+        b.output("KE", d.KE, labels=["KE [J]"])
+        b.output("PE", d.PE, labels=["PE [J]"])
 
 
 def _matrix(G: Any, rows: int) -> ca.SX:

@@ -5,8 +5,11 @@ name with this system's suffix is tried (``ke.dll``: ``ke.so``, ``libke.so``). F
 name as written, in lower case, and with Fortran's underscore. C signatures, all arguments pointers::
 
     void VARSUB(int *id, double *time, double *par, int *npar, int *dflag, int *iflag, double *value);
-         also SFOSUB, PFOSUB, DIFSUB, SENSUB and SEVSUB (without dflag); VFOSUB, VTOSUB: double value[3];
-         GFOSUB: double value[6]; ARYSUB: int *nvalue, double *value
+         also SFOSUB, PFOSUB, GCOSUB, DIFSUB, SENSUB and SEVSUB (without dflag);
+         VFOSUB, VTOSUB: double value[3]; GFOSUB: double value[6]; ARYSUB: int *nvalue, double *value
+    void COUSUB(int *id, double *time, double *par, int *npar, double *disp, int *ndisp, int *iflag,
+                double *phi);
+         also COUXX: double partial[ndisp], and COUXX2: double second[ndisp*ndisp]; both optional
     void MOTSUB(int *id, double *time, double *par, int *npar, int *iord, int *iflag, double *value);
     void REQSUB(int *id, double *time, double *par, int *npar, int *iflag, double result[8]);
     void FIESUB(int *id, double *time, double *par, int *npar, double disp[6], double velo[6],
@@ -55,8 +58,10 @@ _SYSARY = ctypes.CFUNCTYPE(
 )
 
 
-def library_routine(model: Model, element: UserSubroutine, kind: str, size: int) -> LibraryRoutine:
-    """The function of a compiled library that an element names.
+def library_routine(
+    model: Model, element: UserSubroutine, kind: str, size: int, name: str = ""
+) -> LibraryRoutine:
+    """The function of a compiled library that an element names, or another one by its name.
 
     Raises
     ------
@@ -69,7 +74,7 @@ def library_routine(model: Model, element: UserSubroutine, kind: str, size: int)
         raise ModelError(
             f"{element.where}: the library {path} does not load: {error}.", path=element.where
         ) from None
-    name = element.subroutine
+    name = name or element.subroutine
     for spelling in (name, name.lower(), f"{name.lower()}_"):
         if hasattr(library, spelling):
             return LibraryRoutine(library, getattr(library, spelling), kind, size)

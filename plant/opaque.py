@@ -1,13 +1,12 @@
 """User subroutines the equations call at run time, and what becomes of the memory they keep.
 
-Their Jacobians come from central differences. What raises or is not finite gives nan, so that the run stops
-and names the element; the error itself is shown as a warning, once per function.
+Their Jacobians come from central differences. What a routine raises stops the run, unless it was at a trial
+value that the integrator can do without; the error of the run names the element and has it as its cause.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +15,9 @@ import casadi as ca
 import numpy as np
 
 from blocks.block import Equations
-from plant.notes import PlantWarning
 
 STEP = 6e-6  # of 1 + |x|: the cube root of the rounding error, best for central differences
+WIDE_STEP = 1e-4  # the fourth root, best for second ones
 
 
 @dataclass(eq=False)
@@ -34,7 +33,6 @@ class Outside:
     n: int
     m: int
     routine: Any
-    failed: bool = False
     newest: float = math.inf
 
     @property
@@ -45,10 +43,10 @@ class Outside:
     def trial(self, x: np.ndarray, dflag: bool = False) -> np.ndarray:
         """Value at x; the routine forgets this call."""
         if not self.keeps:
-            return self._called(x, dflag)
+            return self.function(x, dflag)
         before = self.routine.state()
         try:
-            return self._called(x, dflag)
+            return self.function(x, dflag)
         finally:
             self.routine.restore(before)
 
@@ -60,16 +58,7 @@ class Outside:
         if x[0] < self.newest:
             self.routine.forget()
         self.newest = float(x[0])
-        return self._called(x, False)
-
-    def _called(self, x: np.ndarray, dflag: bool) -> np.ndarray:
-        try:
-            return self.function(x, dflag)
-        except Exception as error:  # a user's routine may raise anything
-            if not self.failed:
-                self.failed = True
-                warnings.warn(f"{self.name}: {type(error).__name__}: {error}", PlantWarning, stacklevel=2)
-            return np.full(self.m, np.nan)
+        return self.function(x, False)
 
     def slope(self, x: np.ndarray) -> np.ndarray:
         """(m, n) Jacobian by central differences."""
@@ -81,6 +70,37 @@ class Outside:
             below[k] -= h
             J[:, k] = (self.trial(above, True) - self.trial(below, True)) / (above[k] - below[k])
         return J
+
+    def rate(self, x: np.ndarray) -> np.ndarray:
+        """(1,) derivative of the first value in the first entry of x, the time."""
+        h = STEP * (1.0 + abs(x[0]))
+        late, early = ([x[0] + s * h, *x[1:]] for s in (1, -1))
+        return (self.trial(np.array(late), True) - self.trial(np.array(early), True))[:1] / (2 * h)
+
+    def differenced(self, slope: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+        """(n, n) derivatives of a gradient (n,) by central differences, made symmetric."""
+        H = np.zeros((self.n, self.n))
+        for k in range(self.n):
+            step = np.zeros(self.n)
+            step[k] = STEP * (1.0 + abs(x[k]))
+            H[:, k] = (slope(x + step) - slope(x - step)).ravel() / (2 * step[k])
+        return (H + H.T) / 2
+
+    def curvature(self, x: np.ndarray) -> np.ndarray:
+        """(m, n, n) second derivatives by central differences."""
+        h = WIDE_STEP * (1.0 + np.abs(x))
+        H = np.zeros((self.m, self.n, self.n))
+        middle = self.trial(x, True)
+        steps = np.diag(h)
+        for k in range(self.n):
+            ends = self.trial(x + steps[k], True) + self.trial(x - steps[k], True)
+            H[:, k, k] = (ends - 2 * middle) / h[k] ** 2
+            for other in range(k):
+                plus, minus = steps[k] + steps[other], steps[k] - steps[other]
+                same = self.trial(x + plus, True) + self.trial(x - plus, True)
+                mixed = self.trial(x + minus, True) + self.trial(x - minus, True)
+                H[:, k, other] = H[:, other, k] = (same - mixed) / (4 * h[k] * h[other])
+        return H
 
 
 def opaque_function(outside: Outside, argument: ca.SX, b: Equations, name: str) -> ca.SX:

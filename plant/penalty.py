@@ -11,15 +11,18 @@ factors, penalty1 is meant) and Reference_Variable (comment 3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from blocks.errors import ModelError
+from plant.dynamics.local import Local
 from plant.elements import Control_PlantInput, Force_Penalty, Model, Reference_Variable
 from plant.functions.general import step
-from plant.scope import Refusal
+from plant.notes import PlantWarning
+from plant.scope import MarkerState, Refusal
 
 if TYPE_CHECKING:
     from plant.evaluation import Evaluation
@@ -58,6 +61,46 @@ def penalty_torques(values: Evaluation) -> dict[int, ca.SX]:
                 tau = direction * penalty.F
                 found[link] = found[link] + tau if link in found else tau
     return found
+
+
+def penalty_wrenches(values: Evaluation) -> dict[int, tuple[ca.SX, ca.SX]]:
+    """Force and torque (3, 1) of all penalties on the bodies of the markers in their expressions.
+
+    marker -> (F, T), at the marker's origin and along ground axes: the gradient of g with respect to the
+    marker's place and small rotation, times the force factor. They are the same generalized forces as
+    `penalty_torques`, with their points of application. An expression with velocities has none.
+    """
+    found: dict[int, tuple[ca.SX, ca.SX]] = {}
+    for (tag, id), penalty in values.penalties.items():
+        element: Force_Penalty | Reference_Variable
+        if tag == Force_Penalty.tag:
+            element = values.model.find(Force_Penalty, id)
+        else:
+            element = values.model.find(Reference_Variable, id)
+        local = Local(values, lambda id: _at_rest(values, id), values.inputs.drifts)
+        local.expressions = values.explicit
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: told before
+            g = _locally(values, local, element)
+        if local.moves(g):
+            continue
+        slopes = local.wrenches(local.rate(g))
+        parts = local.closed([part for pair in slopes.values() for part in pair])
+        for marker, c, t in zip(slopes, parts[0::2], parts[1::2], strict=True):
+            F, T = ca.SX(c.T @ penalty.F), ca.SX(t.T @ penalty.F)
+            before = found.get(marker, (ca.SX(3, 1), ca.SX(3, 1)))
+            found[marker] = before[0] + F, before[1] + T
+    return found
+
+
+def _at_rest(values: Evaluation, id: int) -> MarkerState:
+    return replace(values.pose_and_motion(id), a=ca.SX(3, 1), al=ca.SX(3, 1))
+
+
+def _locally(values: Evaluation, local: Local, element: Force_Penalty | Reference_Variable) -> ca.SX:
+    """g in terms of markers that are symbols."""
+    formula = values.formula(element, "expr")
+    return values.constraint(element, local) if formula is None else formula.evaluate(local)
 
 
 def _penalty(values: Evaluation, element: Force_Penalty | Reference_Variable) -> Penalty:

@@ -13,13 +13,13 @@ import casadi as ca
 import numpy as np
 
 from blocks.block import Block, Equations
-from blocks.errors import ModelError, near_miss
+from blocks.errors import BlockError, ModelError, near_miss
 from blocks.hold import hold
 from blocks.numpy_mode import as_array, tracing
 from blocks.rate import Rate
 from plant import energy
 from plant.assembly import Assembly, assemble
-from plant.controls import Controls, control_states
+from plant.controls import Controls, check_controls, control_states
 from plant.dynamics.absolute import Bodies
 from plant.dynamics.closure import Closure
 from plant.dynamics.inertia import tree_inertias
@@ -30,28 +30,32 @@ from plant.dynamics.solution import corrections, solve
 from plant.dynamics.tree import Tree
 from plant.elements import Model, Post_Request, Reference_Variable
 from plant.evaluation import Evaluation
+from plant.filters import Inputs, declare_inputs, filter_states
 from plant.formulas import Formulas, formulas_of
 from plant.joints import UNIT, Joint
 from plant.limits import (
     constraints_of,
+    jumps,
     mention_ignored,
-    refuse_inputs,
+    mention_massless,
     refuse_massless,
-    refuse_unsupported,
 )
 from plant.names import unique_names
+from plant.notes import ModelProblems, PlantWarning
 from plant.penalty import penalty_torques
 from plant.ports import Ports, found_port, ports_of
+from plant.readers import filled
 from plant.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.subroutines import refuse_untrusted
 from plant.tunables import Tunables, check_tunable
+from plant.wheels import Wheels, WheelState, wheel_states
 
 COORDINATES = ("joint", "absolute")
 
 POSITION_TOLERANCE = 1e-14  # length or cosine: how well projection keeps constraints on positions
 VELOCITY_TOLERANCE = 1e-14  # and on velocities
-# Both are at rounding, so that the state is projected after every step: at a distance e from a singular pose
-# a residual r leaves a deviation r/e that grows like 1/e. With 1e-11 and 1e-9 the steps collapse there.
+# Both are at rounding: at a distance e from a singular pose a residual r on positions leaves a deviation r/e
+# and a velocity that grows like r/e^2. With 1e-11 and 1e-9 the steps collapse there.
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,8 @@ class Plant(Block):
     start, rates : tuples        coordinates and rates of every joint at the start
     assembly : Assembly          what closing the constraints at the start did; None without constraints
     warnings : tuple of str      what was ignored or assumed
+    jumpy : tuple of str         constraints that cannot follow an input, which needs a filter before the
+                                 plant can be used
     """
 
     model: Model
@@ -92,6 +98,7 @@ class Plant(Block):
     trust: bool = False
     warnings: tuple[str, ...] = field(default=(), repr=False)
     audit: bool = False
+    jumpy: tuple[str, ...] = field(default=(), repr=False)
 
     @staticmethod
     def read(
@@ -141,15 +148,17 @@ class Plant(Block):
             )
         stabilised = stabilisation_of(stabilisation)
         check_tunable(model, tunable)
-        refuse_unsupported(model)
         if not trust:
             refuse_untrusted(model)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
+            model = filled(model)
             mention_ignored(model)
             mechanism = mechanism_of(model, absolute=coordinates == "absolute")
             refuse_massless(mechanism)
+            mention_massless(mechanism)
             formulas = formulas_of(model)
+            check_controls(model)
             inputs, outputs, requests = ports_of(model)
             plant = Plant(
                 model,
@@ -166,28 +175,37 @@ class Plant(Block):
                 trust=trust,
             )
             plant = plant._assembled()
+            for text in plant.jumpy:
+                warnings.warn(text, PlantWarning, stacklevel=2)
         return replace(plant, warnings=_passed_on(caught))
 
     def _assembled(self) -> Plant:
         """The plant with a start that obeys its constraints."""
         mechanism = self.mechanism
-        elements = constraints_of(self.model, mechanism, self.formulas)
-        if not elements:
+        closing = self.closing()
+        if closing is None:
             start = tuple(link.q0 for link in mechanism.links)
             return replace(self, start=start, rates=initial_rates(mechanism))
-        free = replace(self, rates=tuple(np.zeros(link.joint.nv) for link in mechanism.links))
-        b = Equations({})
-        with tracing():
-            values = free._scope(b, free._inputs(b)).values
-            closure = Closure(values, elements)
-            refuse_inputs(values, closure)
+        values, b, closure = closing
         cuts = np.cumsum([link.joint.nq for link in mechanism.links])[:-1]
 
         def wishes(q: np.ndarray) -> list[Wish]:
             return wishes_of(mechanism, np.split(q, cuts))
 
         assembly = assemble(b, closure, wishes)
-        return replace(self, start=assembly.q, rates=assembly.qd, assembly=assembly)
+        jumpy = tuple(jumps(values, closure, self.inputs))
+        return replace(self, start=assembly.q, rates=assembly.qd, assembly=assembly, jumpy=jumpy)
+
+    def closing(self) -> tuple[Evaluation, Equations, Closure] | None:
+        """All constraints, written for assembly: scratch equations with them; None where there are none."""
+        elements = constraints_of(self.model, self.mechanism, self.formulas)
+        if not elements:
+            return None
+        free = replace(self, rates=tuple(np.zeros(link.joint.nv) for link in self.mechanism.links))
+        b = Equations({})
+        with tracing():
+            values = free._scope(b, declare_inputs(b, self.inputs.values(), self.formulas)).values
+            return values, b, Closure(values, elements)
 
     def __repr__(self) -> str:
         bodies = len(self.mechanism.links)
@@ -205,18 +223,33 @@ class Plant(Block):
         sampling_period: Rate | None = None,
         offset_time: Rate | None = None,
         hold_order: int | None = None,
+        filter: float | None = None,
     ) -> Plant:
         """The plant with other values at one port than the file's.
+
+        filter : s    time constant of a second-order filter behind an input, which positions and velocities
+                      (Motions of val_type D and V) may follow: see `plant.filters`. 0 takes it away
 
         Raises
         ------
         BlockError    no such port (with the near miss), or a value that is not possible
         """
         port = found_port({**self.inputs, **self.outputs}, name)
-        port = port.changed(sampling_period, offset_time, hold_order)
-        if name in self.inputs:
-            return replace(self, inputs=MappingProxyType({**self.inputs, name: port}))
-        return replace(self, outputs=MappingProxyType({**self.outputs, name: port}))
+        if filter is not None and name not in self.inputs:
+            raise BlockError(f"port '{name}' is an output; filter= belongs to inputs.", port=name)
+        port = port.changed(sampling_period, offset_time, hold_order, filter)
+        if name not in self.inputs:
+            return replace(self, outputs=MappingProxyType({**self.outputs, name: port}))
+        plant = replace(self, inputs=MappingProxyType({**self.inputs, name: port}))
+        return plant if filter is None else plant._reassembled()
+
+    def _reassembled(self) -> Plant:
+        """The plant with a start that suits its filters."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # told when it was read
+            plant = self._assembled()
+        gone = set(self.jumpy) - set(plant.jumpy)
+        return replace(plant, warnings=tuple(text for text in self.warnings if text not in gone))
 
     def audited(self) -> Plant:
         """The plant with an account of its energy and momentum: see `plant.energy`."""
@@ -232,14 +265,21 @@ class Plant(Block):
             for link, qd in zip(self.mechanism.links, self.rates, strict=True)
             if link.joint.nv
         }
-        found |= {name: np.array([v.ic]) for name, v in self._integrals.items()}
-        found |= {name: initial for name, (_, initial) in self._control_states.items()}
+        found |= {name: np.array([v.ic]) for name, v in self.integrals.items()}
+        found |= {name: initial for name, (_, initial) in self.control_states.items()}
+        for port in self.inputs.values():
+            found |= filter_states(port, self.formulas)
+        found |= {s.name: np.array([s.start]) for s in self._wheels}
         if self.audit:
             found |= {f"audit.{name}": np.zeros(1) for name in energy.ACCOUNTS}
         return MappingProxyType(found)
 
     @cached_property
-    def _integrals(self) -> dict[str, Reference_Variable]:
+    def _wheels(self) -> tuple[WheelState, ...]:
+        return wheel_states(self.mechanism, self.start, self.rates)
+
+    @cached_property
+    def integrals(self) -> dict[str, Reference_Variable]:
         """Variables in dot_form, by the name of their state."""
         variables = [v for v in self.model.all(Reference_Variable) if v.dot_form]
         names = unique_names([(v.label, "variable", v.id) for v in variables])
@@ -249,9 +289,9 @@ class Plant(Block):
         }
 
     @cached_property
-    def _control_states(self) -> dict[str, tuple[Any, np.ndarray]]:
+    def control_states(self) -> dict[str, tuple[Any, np.ndarray]]:
         """Control elements with states, and their initial values, by the name of the states."""
-        taken = {link.name for link in self.mechanism.links} | set(self._integrals)
+        taken = {link.name for link in self.mechanism.links} | set(self.integrals)
         return control_states(self.model, self.formulas, taken)
 
     @property
@@ -300,8 +340,15 @@ class Plant(Block):
 
     # --- equations ------------------------------------------------------------------------------------
     def define(self, b: Equations) -> None:
-        """Declare ports, states and equations."""
-        scope = self._scope(b, self._inputs(b))
+        """Declare ports, states and equations.
+
+        Raises
+        ------
+        ModelProblems    a constraint on positions or velocities depends on an input without a filter
+        """
+        if self.jumpy:
+            raise ModelProblems(self.jumpy, about=self.model.file or self.model.name)
+        scope = self._scope(b, declare_inputs(b, self.inputs.values(), self.formulas))
         values, tree = scope.values, scope.values.tree
         closure = None
         if self.assembly is not None:
@@ -322,14 +369,16 @@ class Plant(Block):
         self._declare_invariants(b, scope, closure)
         for z, variable in scope.integrals.values():
             b.derivative(z, values.expression(variable, "expr"))
-        values.controls.declare(values)
-        self._declare_outputs(b, values)
+        signals = self._signals(values)
+        values.controls.declare(values, signals)
+        values.wheels.declare(values)
+        self._declare_outputs(b, signals)
         if self.audit:
             energy.declare(b, values, solution, closure)
         values.settle()
         values.stops_at({t for f in self.formulas.values() for t in f.break_times(values.spline)})
 
-    def _scope(self, b: Equations, inputs: dict[int, ca.SX]) -> _Scope:
+    def _scope(self, b: Equations, inputs: Inputs) -> _Scope:
         """States of the plant, and what its expressions see."""
         links = self.mechanism.links
         q = [
@@ -346,7 +395,7 @@ class Plant(Block):
         ]
         integrals = {
             v.id: (b.continuous(name, v.ic, static="hold" if v.static_hold else "solve"), v)
-            for name, v in self._integrals.items()
+            for name, v in self.integrals.items()
         }
         numbers = Tunables(b, self.model, self.tunable)
         positions, speeds = (
@@ -354,9 +403,10 @@ class Plant(Block):
         )
         kind = Bodies if self.mechanism.absolute else Tree
         tree = kind(self.mechanism, positions, speeds, tree_inertias(self.mechanism, numbers))
-        controls = Controls(b, self.model, self.formulas, self._control_states)
+        controls = Controls(b, self.model, self.formulas, self.control_states)
         sums = {id: ca.SX(z) for id, (z, _) in integrals.items()}
-        values = Evaluation(b, tree, self.formulas, inputs, sums, numbers, controls, self.trust)
+        wheels = Wheels(b, self._wheels)
+        values = Evaluation(b, tree, self.formulas, inputs, sums, numbers, controls, wheels, self.trust)
         return _Scope(q, qd, integrals, values)
 
     def _declare_invariants(self, b: Equations, scope: _Scope, closure: Closure | None) -> None:
@@ -376,7 +426,7 @@ class Plant(Block):
             b.invariant(closure.value[closure.positions], POSITION_TOLERANCE * size)
         if closure.velocities:
             b.invariant(closure.rate[closure.velocities], VELOCITY_TOLERANCE * size)
-        closes, slows = corrections(closure)
+        closes, slows = corrections(b, closure)
         for k, link in enumerate(links):
             rows = slice(tree.starts[k], tree.starts[k + 1])
             if link.joint.nq:
@@ -384,22 +434,21 @@ class Plant(Block):
                 b.correction(scope.q[k], _unit(link.joint, moved) - tree.q[k])
                 b.correction(scope.qd[k], slows[rows])
 
-    def _inputs(self, b: Equations) -> dict[int, ca.SX]:
-        """Symbol of every variable that a plant input sets."""
-        found: dict[int, ca.SX] = {}
-        for port in self.inputs.values():
-            signal = ca.SX(b.input(port.name, port.size, hold=port.hold))
-            found |= {id: signal[k] for k, id in enumerate(port.variables)}
-        return found
-
-    def _declare_outputs(self, b: Equations, values: Evaluation) -> None:
+    def _signals(self, values: Evaluation) -> dict[str, ca.SX]:
+        """(n, 1) signals of every output and request, before they are sampled."""
+        found = {}
         for port in (*self.outputs.values(), *self.requests.values()):
             if port.variables:
                 signals = [values.variable(id) for id in port.variables]
             else:
                 request = self.model.find(Post_Request, port.id)
                 signals = [values.expression(request, name) for name in port.labels]
-            y: Any = ca.densify(ca.SX(ca.vertcat(*signals)))
+            found[port.name] = ca.densify(ca.SX(ca.vertcat(*signals)))
+        return found
+
+    def _declare_outputs(self, b: Equations, signals: Mapping[str, ca.SX]) -> None:
+        for port in (*self.outputs.values(), *self.requests.values()):
+            y: Any = signals[port.name]
             if port.ticks is not None:
                 y = hold(b, as_array(y), port.hold_order, port.ticks, f"{port.name}_hold")
             b.output(port.name, y, labels=port.labels, auxiliary=port.name in self.requests)

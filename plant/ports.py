@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -10,8 +12,16 @@ from types import MappingProxyType
 from blocks.declared import PortHold
 from blocks.errors import BlockError, near_miss
 from blocks.rate import Rate, Ticks, rational
-from plant.elements import Control_PlantInput, Control_PlantOutput, Model, Post_Request, Reference_Variable
-from plant.names import unique_names
+from plant.elements import (
+    Control_PlantInput,
+    Control_PlantOutput,
+    Element,
+    Model,
+    Post_Request,
+    Reference_Variable,
+)
+from plant.names import slug, unique_names
+from plant.notes import PlantWarning
 from plant.requests import labels
 
 
@@ -28,6 +38,8 @@ class Port:
     offset_time : s             samples at offset_time + k*sampling_period
     hold_order : int            degree of the extrapolation between samples
     origin : str                where the last three come from: "file", "file default" or "with_port"
+    filter : s                  time constant of a second-order filter behind the port (see `plant.filters`);
+                                0 for none. Inputs only
     """
 
     name: str
@@ -39,6 +51,7 @@ class Port:
     offset_time: Rate = 0.0
     hold_order: int = 0
     origin: str = "file"
+    filter: float = 0.0
 
     @property
     def hold(self) -> PortHold:
@@ -61,6 +74,7 @@ class Port:
         sampling_period: Rate | None = None,
         offset_time: Rate | None = None,
         hold_order: int | None = None,
+        filter: float | None = None,
     ) -> Port:
         """The port with other values, checked.
 
@@ -90,8 +104,19 @@ class Port:
             sampling_period=values.get("sampling_period", self.sampling_period),
             offset_time=values.get("offset_time", self.offset_time),
             hold_order=order,
-            origin="with_port",
+            origin=self.origin if not values and hold_order is None else "with_port",
+            filter=self.filter if filter is None else self._time_constant(filter),
         )
+
+    def _time_constant(self, value: float) -> float:
+        if isinstance(value, (bool, str)) or not 0 <= value < math.inf:
+            raise BlockError(
+                f"filter of port '{self.name}' is {value!r}, expected its time constant in s, above 0 "
+                "(0 for none).",
+                port=self.name,
+                value=value,
+            )
+        return float(value)
 
 
 Ports = Mapping[str, Port]
@@ -101,18 +126,32 @@ def ports_of(model: Model) -> tuple[Ports, Ports, Ports]:
     """Inputs, outputs and requests by name, each in file order; no two ports share a name."""
     inputs, outputs = model.all(Control_PlantInput), model.all(Control_PlantOutput)
     requests = [r for r in model.all(Post_Request) if is_output(r)]
-    names = iter(
-        unique_names(
-            [(e.label, "input", e.id) for e in inputs]
-            + [(e.label, "output", e.id) for e in outputs]
-            + [(f"request {e.label or e.id}", "request", e.id) for e in requests]
-        )
-    )
+    entries = [(e.label, "input", e.id) for e in inputs] + [(e.label, "output", e.id) for e in outputs]
+    entries += [(f"request {e.label or e.id}", "request", e.id) for e in requests]
+    unique = unique_names(entries)
+    _mention_doubles([*inputs, *outputs], unique)
+    names = iter(unique)
     return (
         _by_name([_control_port(model, next(names), e) for e in inputs]),
         _by_name([_control_port(model, next(names), e) for e in outputs]),
         _by_name([_request_port(next(names), e) for e in requests]),
     )
+
+
+def _mention_doubles(elements: Sequence[Element], names: Sequence[str]) -> None:
+    """Warn of elements whose labels give one port name, so that their ports are called otherwise."""
+    same: dict[str, list[tuple[Element, str]]] = {}
+    for element, name in zip(elements, names, strict=False):
+        same.setdefault(slug(element.label), []).append((element, name))
+    for wanted, found in same.items():
+        if wanted and len(found) > 1:
+            places = " and ".join(element.where for element, _ in found)
+            warnings.warn(
+                f"{places}: both labels give the port name '{wanted}', so the ports are "
+                f"{', '.join(repr(name) for _, name in found)}. Give each a label of its own.",
+                PlantWarning,
+                stacklevel=3,
+            )
 
 
 def is_output(request: Post_Request) -> bool:

@@ -24,6 +24,7 @@ from plant.elements import (
 )
 from plant.forces import FORCES
 from plant.functions.corners import norm
+from plant.penalty import penalty_wrenches
 from plant.scope import Refusal
 from plant.spatial import cross
 
@@ -112,6 +113,8 @@ class Reactions:
         if closure is None:
             return found
         rows = [k for k in closure.of(element) if not closure.is_servo(k)]
+        if not rows:  # a FREE joint, or one whose conditions hold by themselves
+            return found
         for marker, (c, t) in closure.wrenches.items():
             F, T = c[rows, :].T @ self._solution.lam[rows], t[rows, :].T @ self._solution.lam[rows]
             if F.nnz() or T.nnz():
@@ -140,10 +143,11 @@ class Reactions:
                 if self._closure is None
                 else [k for k in range(self._closure.size) if not self._closure.is_servo(k)]
             )
-            for marker, (c, t) in wrenches.items():
+            lam = self._solution.lam[rows]
+            acting = [(m, c[rows, :].T @ lam, t[rows, :].T @ lam) for m, (c, t) in wrenches.items() if rows]
+            acting += [(marker, *pair) for marker, pair in penalty_wrenches(values).items()]
+            for marker, F, T in acting:
                 link = values.mechanism.place(marker).link
-                lam = self._solution.lam[rows]
-                F, T = c[rows, :].T @ lam, t[rows, :].T @ lam
                 if link != GROUND and (F.nnz() or T.nnz()):
                     A, _ = values.tree.pose(link)
                     along = A.T @ F

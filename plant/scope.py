@@ -88,6 +88,10 @@ class Scope(Protocol):
         """SENVAL: last stored value of a Sensor_Evaluate."""
         ...
 
+    def wheel(self, id: int) -> tuple[ca.SX, ca.SX]:
+        """WHEELH and WHEELW: momentum of an Inertia_Wheel and its spin rate relative to its body."""
+        ...
+
     def spline(self, id: int) -> SplineData:
         """Points of a Reference_Spline."""
         ...

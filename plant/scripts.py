@@ -69,11 +69,15 @@ class Script:
         """The routine in a namespace whose ``math`` takes symbols."""
         return self._loaded(_symbolic_builtins())
 
-    def numeric(self) -> PythonRoutine:
-        """The routine as it is."""
-        return self._loaded(dict(vars(builtins)))
+    def numeric(self, name: str = "") -> PythonRoutine:
+        """The routine as it is, or another function of the script."""
+        return self._loaded(dict(vars(builtins)), name)
 
-    def _loaded(self, own_builtins: dict[str, Any]) -> PythonRoutine:
+    def has(self, name: str) -> bool:
+        """Does the script define a function of this name?"""
+        return name in self._code.co_names
+
+    def _loaded(self, own_builtins: dict[str, Any], name: str = "") -> PythonRoutine:
         host = _Host()
         namespace: dict[str, Any] = {
             "__builtins__": own_builtins,
@@ -91,7 +95,7 @@ class Script:
             ) from error
         finally:
             sys.path.remove(str(self.path.parent))
-        name = self._element.subroutine
+        name = name or self._element.subroutine
         function = namespace.get(name)
         if not callable(function):
             defined = [n for n, v in namespace.items() if isinstance(v, types.FunctionType)]
@@ -133,11 +137,13 @@ class _Host:
             "py_sysfnc": lambda name, ipar: self._now().sysfnc(name, ipar),
             "py_sysary": lambda name, ipar: self._now().sysary(name, ipar),
             "py_impact": lambda *arguments: self._now().impact(*arguments),
+            "py_put_spline": lambda *a: self._now().put_spline(*a),
+            "py_put_marker": lambda *a: self._now().put_marker(*a),
             "py_errmes": _error_message,
             "py_getinm": lambda: 0,
         }
         for name, kind in SPLINES.items():
-            found[f"py_{name}"] = lambda *a, kind=kind: self._now().curve(kind, *a)
+            found[f"py_{name}"] = found[kind] = lambda *a, kind=kind: self._now().curve(kind, *a)
         for name, shape in SHAPES.items():
             found[f"py_{name}"] = lambda *a, shape=shape: self._now().shape(shape, *a)
         return found

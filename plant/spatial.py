@@ -49,12 +49,12 @@ def snapped(A: np.ndarray) -> np.ndarray:
 
 def skew(v: Matrix) -> Matrix:
     """(3, 3) matrix of the cross product: skew(v) @ u = v x u (RBDA eq. 2.23)."""
-    return matrix([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+    return ca.sparsify(ca.skew(v))
 
 
 def cross(v: Matrix, u: Matrix) -> Matrix:
     """(3, 1) cross product v x u."""
-    return skew(v) @ u
+    return ca.sparsify(ca.cross(v, u))
 
 
 def rx(angle: Scalar) -> Matrix:

@@ -20,8 +20,9 @@ PFOSUB, SENSUB, SEVSUB and GSESUB are assumed after those of the others.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -41,6 +42,7 @@ from plant.elements import (
     Reference_Array,
     UserSubroutine,
 )
+from plant.expression import parse
 from plant.libraries import library_routine
 from plant.notes import ModelProblems, PlantWarning
 from plant.octave import octave_routine
@@ -82,6 +84,9 @@ PLAIN = ("id", "time", "par", "npar", "iflag")
 ARGUMENTS = {
     **dict.fromkeys(("VARSUB", "SFOSUB", "PFOSUB", "GCOSUB", "DIFSUB", "VFOSUB", "VTOSUB", "GFOSUB"), COMMON),
     "ARYSUB": (*COMMON, "size"),
+    "SPLINE_READ": ("id", "file_name", "block_name"),
+    "MARKER_READ": ("id", "par", "npar"),
+    "COUSUB": ("id", "time", "par", "npar", "given0", "count0", "iflag"),
     "MOTSUB": ("id", "time", "par", "npar", "order", "iflag"),
     "FIESUB": ("id", "time", "par", "npar", "given0", "given1", "dflag", "iflag"),
     **dict.fromkeys(("REQSUB", "SENSUB", "SEVSUB"), PLAIN),
@@ -90,7 +95,7 @@ ARGUMENTS = {
 """Arguments of every routine that can be called; add a routine: add an entry."""
 
 SIZES = {"VFOSUB": 3, "VTOSUB": 3, "GFOSUB": 6, "FIESUB": 6, "REQSUB": 8}
-WITHOUT_ACCESS = ("MOTSUB", "FIESUB", "GSESUB")
+WITHOUT_ACCESS = ("MOTSUB", "FIESUB", "GSESUB", "COUSUB")
 """Routines that may not ask for the state; they get what they need as arguments."""
 
 
@@ -162,67 +167,72 @@ def outcome(
     ------
     ModelError    not trusted, no such file or function, or it fails
     """
+    refuse_unless_trusted(values, element)
+    form = signature(element)
+    call = Call(values, element, form, given, order)
+    if element.script_name is not None and (element.interpreter or "PYTHON") == "PYTHON":
+        script = Script(values.model, element)
+        try:
+            return call.symbolic(script)
+        except Exception as fault:
+            return call.opaque(script.numeric(), reason_not_traced(fault), b)
+    if element.script_name is not None:
+        return call.opaque(octave_routine(values.model, element), "MATLAB code is", b)
+    return call.opaque(library_routine(values.model, element, form.name, form.size), "it is compiled", b)
+
+
+def refuse_unless_trusted(values: Evaluation, element: UserSubroutine) -> None:
+    """Nothing a file names runs unless its reader said so.
+
+    Raises
+    ------
+    ModelError    naming what would run and the cure
+    """
     if not values.trust:
         raise ModelError(
             f"{element.where}: would run {_what(values.model, element)}.",
             path=element.where,
             hint="If you trust the file, read the model with trust=True.",
         )
-    form = signature(element)
-    call = _Call(values, element, form, given, order)
-    reason = "it is compiled"
-    if element.script_name is not None and (element.interpreter or "PYTHON") == "PYTHON":
-        script = Script(values.model, element)
-        try:
-            return call.symbolic(script)
-        except Stateful as fault:
-            reason = str(fault)
-        except _NOT_TRACEABLE as fault:
-            if isinstance(fault, ModelError):
-                raise
-            text = str(fault).strip().splitlines()
-            reason = text[0] if text else type(fault).__name__
-        return call.opaque(script.numeric(), reason, b)
-    if element.script_name is not None:
-        return call.opaque(octave_routine(values.model, element), "MATLAB code is", b)
-    return call.opaque(library_routine(values.model, element, form.name, form.size), reason, b)
 
 
-def traced_constraint(values: Evaluation, element: UserSubroutine, scope: Scope) -> ca.SX:
-    """Value (1, 1) of a constraint's or motion's subroutine, run on the symbols of another scope.
-
-    Constraints need second derivatives along the motion, so the routine has to run on symbols.
-
-    Raises
-    ------
-    ModelError    it cannot, or fails as in `outcome`
-    """
-    form = signature(element)
-    if element.script_name is None or element.interpreter == "MATLAB":
-        reason = "it is no Python script"
-    else:
-        try:
-            return _Call(values, element, form, (), 0, scope).symbolic(Script(values.model, element))
-        except Stateful as fault:
-            reason = str(fault)
-        except _NOT_TRACEABLE as fault:
-            if isinstance(fault, ModelError):
-                raise
-            reason = str(fault).strip().splitlines()[0] if str(fault).strip() else type(fault).__name__
-    raise ModelError(
-        f"{element.where}: {element.subroutine} of a constraint has to run on symbols, but "
-        f"{reason.rstrip('.')}.",
-        path=element.where,
-        hint="Write it without branches on values, or as an expression.",
-    )
+def reason_not_traced(fault: Exception) -> str:
+    """Why a routine does not run on symbols, from what it raised; faults of another kind are raised again."""
+    if isinstance(fault, Stateful):
+        return str(fault)
+    if isinstance(fault, ModelError) or not isinstance(fault, NOT_TRACEABLE):
+        raise fault
+    text = str(fault).strip().splitlines()
+    return text[0] if text else type(fault).__name__
 
 
 # What a routine written for numbers raises when it meets symbols.
-_NOT_TRACEABLE = (ArithmeticError, AttributeError, LookupError, NotImplementedError, PlantloopError,
+NOT_TRACEABLE = (ArithmeticError, AttributeError, LookupError, NotImplementedError, PlantloopError,
                   RuntimeError, TypeError, ValueError)  # fmt: skip
 
 
-class _Call:
+def variables_asked_for(model: Model, element: UserSubroutine) -> set[int]:
+    """Ids of the variables whose values a routine asks for in its initialisation call.
+
+    Only for models that are trusted: the routine runs.
+    """
+    form = signature(element)
+    routine: Routine
+    if element.script_name is None:
+        routine = library_routine(model, element, form.name, form.size)
+    elif element.interpreter == "MATLAB":
+        routine = octave_routine(model, element)
+    else:
+        routine = Script(model, element).numeric()
+    recorder = Recorder(model, form.name not in WITHOUT_ACCESS)
+    par = [float(p) for p in element.parameters]
+    with contextlib.suppress(Exception):  # told when its equation is written
+        routine([element.id, 0.0, par, len(par), False, True], recorder)
+    references = {r for text in recorder.asked().texts for r in parse(text, "user subroutine").references()}
+    return {int(ids[0]) for kind, ids in references if kind == "variable"}
+
+
+class Call:
     """One element's call of its routine: on symbols, or as an opaque function."""
 
     def __init__(
@@ -239,7 +249,9 @@ class _Call:
         self.counts = [int(vector.numel()) for vector in given]
         self.name = f"{element.where}, {element.subroutine}"
 
-    def arguments(self, time: Any, given: Sequence[Any], dflag: bool, iflag: bool) -> list[Any]:
+    def arguments(
+        self, time: Any, given: Sequence[Any], dflag: bool, iflag: bool, order: int | None = None
+    ) -> list[Any]:
         """Arguments in the routine's order."""
         par = [float(p) for p in self.element.parameters]
         known: dict[str, Any] = {
@@ -249,7 +261,7 @@ class _Call:
             "npar": len(par),
             "dflag": dflag,
             "iflag": iflag,
-            "order": self.order,
+            "order": self.order if order is None else order,
             "size": self.form.size,
             "outputs": getattr(self.element, "num_output", 0),
         }
@@ -286,11 +298,25 @@ class _Call:
 
     def opaque(self, routine: Routine, reason: str, b: Equations) -> ca.SX:
         """The routine as a function of time, what it asks for and what it is given."""
-        asked = self._asked(routine)
+        asked = self.asked(routine)
         inputs = [self.values.time, *[asked.symbol(self.values, text) for text in asked.texts], *self.given]
         column = ca.densify(ca.vertcat(*inputs))
+        function = self.function(routine, asked)
+        outside = Outside(self.name, function, int(column.numel()), self.form.size, routine)
+        value = opaque_function(outside, column, b, f"{self.element.tag}_{self.element.id}_{self.order}")
+        self.values.watch(self.name, value)
+        warnings.warn(
+            f"{self.name} is called at run time and differentiated by differences: {reason}. "
+            "Compiled code calls it back in Python, which is slower.",
+            PlantWarning,
+            stacklevel=2,
+        )
+        return value
 
-        def function(numbers: np.ndarray, dflag: bool) -> np.ndarray:
+    def function(self, routine: Routine, asked: Asked) -> Callable[[np.ndarray, bool], np.ndarray]:
+        """The routine on numbers: time, what it asks for, what it is given; and dflag."""
+
+        def called(numbers: np.ndarray, dflag: bool) -> np.ndarray:
             access = asked.answering(
                 self.values.model, numbers[1 : 1 + len(asked.texts)].tolist(), self.element
             )
@@ -301,21 +327,16 @@ class _Call:
             found = routine(self.arguments(float(numbers[0]), given, dflag, False), access)
             return np.array(ca.DM(self._column(found)), dtype=float).ravel()
 
-        outside = Outside(self.name, function, int(column.numel()), self.form.size, routine)
-        value = opaque_function(outside, column, b, f"{self.element.tag}_{self.element.id}_{self.order}")
-        self.values.watch(self.name, value)
-        warnings.warn(
-            f"{self.name} is called at run time and differentiated by differences: {reason}. "
-            "Runs need engine='reference' and are slower.",
-            PlantWarning,
-            stacklevel=2,
-        )
-        return value
+        return called
 
-    def _asked(self, routine: Routine) -> Asked:
+    def silent(self) -> Access:
+        """For routines that get all they need as arguments."""
+        return Recorder(self.values.model, allowed=False)
+
+    def asked(self, routine: Routine) -> Asked:
         """What the routine asks for in the initialisation call, and in one trial call."""
         allowed = self.form.name not in WITHOUT_ACCESS
-        recorder = Recorder(self.values, allowed)
+        recorder = Recorder(self.values.model, allowed)
         given = [[0.0] * count for count in self.counts]
         try:
             routine(self.arguments(0.0, given, False, True), recorder)

@@ -21,13 +21,14 @@ import networkx as nx
 
 from plant.elements import Control_PlantInput, Model, Reference_Variable
 from plant.formulas import Formulas
+from plant.subroutines import variables_asked_for
 
 
 def hard_constraints(model: Model, formulas: Formulas) -> list[Reference_Variable]:
     """Variables that are constraints with multipliers: implicit, and g does not depend on their own value.
 
-    A dependence through other explicit variables counts. What a subroutine depends on is not known before it
-    runs: such a variable is taken to solve an equation.
+    A dependence through other explicit variables counts. A subroutine depends on what it asks for in its
+    initialisation call, which is made here.
     """
     driven = {id for port in model.all(Control_PlantInput) for id in port.variable_id_list}
     graph = nx.DiGraph()
@@ -38,11 +39,13 @@ def hard_constraints(model: Model, formulas: Formulas) -> list[Reference_Variabl
         for kind, ids in expression.references() if expression else ():
             if kind == "variable":
                 graph.add_edge(variable.id, int(ids[0]))
+        if expression is None and variable.has_subroutine and variable.is_implicit:
+            graph.add_edges_from((variable.id, other) for other in variables_asked_for(model, variable))
     return [
         v
         for v in variables
         if v.is_implicit
         and v.autobalance != "PENALTY"
-        and (v.tag, v.id, "expr") in formulas
+        and ((v.tag, v.id, "expr") in formulas or v.has_subroutine)
         and not any(v.id in {n, *nx.descendants(graph, n)} for n in graph.successors(v.id))
     ]

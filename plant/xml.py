@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from blocks.errors import ModelError, near_miss
-from plant.elements import ELEMENTS, Draft, Element, Model, Modification
+from plant.elements import ELEMENTS, Draft, Element, Model, Modification, UnknownCommand
 from plant.elements.element import attributes_of, line, place, shown
 from plant.markup import Node, parse
 from plant.notes import ModelProblems
@@ -42,6 +42,23 @@ def read_model(path: str | Path | IO[bytes] | IO[str] | bytes) -> Model:
     reader.read()
     reader.draft.report()
     return Model.of(reader.draft, file)
+
+
+def read_commands(path: str | Path | IO[bytes] | IO[str] | bytes, model: Model) -> tuple[Element, ...]:
+    """The commands in a file, which are for a model that was read elsewhere; its own Model block is not read.
+
+    Raises
+    ------
+    ModelError       no such file, not well-formed, no Command block
+    ModelProblems    (a ModelError) everything wrong with the commands, one line each
+    """
+    data, name, _ = _load(path)
+    draft = Draft(model.name, name)
+    draft.elements = {tag: dict(same) for tag, same in model.elements.items()}
+    reader = _Reader(parse(data, name), draft)
+    reader.read_commands()
+    draft.report()
+    return tuple(draft.commands)
 
 
 def _load(path: str | Path | IO[bytes] | IO[str] | bytes) -> tuple[bytes, str, str | None]:
@@ -103,6 +120,18 @@ class _Reader:
         self.draft.remarks.extend(self._remarks())
         self.draft.check()
 
+    def read_commands(self) -> None:
+        """Read the Command block alone."""
+        command = self._block("Command")
+        if command is None:
+            where = place(self.root.source, self.root.tag)
+            raise ModelError(f"{where}: there is no <Command> block in it.", path=where)
+        for node in command.children:
+            self._command_node(node)
+        self.draft.remarks.extend(self._remarks())
+        for element in self.draft.commands:
+            self.draft.problems.extend(line(element.where, fault) for fault in element.faults_in(self.draft))
+
     def _block(self, name: str) -> Node | None:
         """The block of this name: the root itself or the first descendant; None when there is none."""
         blocks = [node for node in (self.root, *self.root.descendants()) if node.tag.lower() == name.lower()]
@@ -134,6 +163,7 @@ class _Reader:
         cls = TAGS.get(node.tag.lower())
         if cls is None:
             self._unknown(node)
+            self.draft.add_command(UnknownCommand(element=node.tag, source=node.source))
             return
         changes = cls.block == "model" or (cls.block == "either" and self._is_in_model(node, cls))
         command = self._modification(node, cls) if changes else self._element(node, cls)

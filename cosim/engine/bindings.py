@@ -11,14 +11,14 @@ import numpy as np
 from cosim.engine.rosenbrock import Rosenbrock
 from cosim.engine.tableau import TABLEAUS, Tableau
 
-ABI = 1
+ABI = 3
 STAGES = 8
 RODAS_STAGES = 6
 
 OUTPUT, UPDATE, EXTERNAL, SOLVE = range(4)  # kinds of segments
-DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, EVENT, SIGNS, NO_SIGN, LOST = range(12)
-HISTORY, NO_DELAY = 12, 13
-IN_STEP, AT_STATE = -1, -2  # places of PL_NOT_FINITE that are no segments
+DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, ENDLESS, CONFLICT = range(10)
+NO_SIGN, LOST, HISTORY, NO_DELAY, FULL_STORY = range(10, 15)
+IN_STEP, AT_STATE, IN_RESET = -1, -2, -3  # places of PL_NOT_FINITE that are no segments
 
 
 class Arguments(Structure):
@@ -68,7 +68,7 @@ class Method(Structure):
 
 
 MODEL_FUNCTIONS = (
-    "prepare", "derivative", "steps", "accepted", "crossings", "crossing_rates", "invariants",
+    "prepare", "derivative", "steps", "accepted", "crossings", "crossing_rates", "resets", "invariants",
     "correction", "residual", "starting", "delayed", "seconds", "segments",
 )  # fmt: skip
 
@@ -88,8 +88,8 @@ TABLES = (
     "first", "period", "time_place", "count_place", "fresh_place", "discrete_start", "discrete",
     "segment_kind", "segment_rate", "segment_start", "segment_writes", "segment_size", "instant_time",
     "instant_list", "instant_place", "accepted", "nominal", "tolerance", "starting", "direction",
-    "threshold", "rest", "draw_stream", "draw_rate", "draw_normal", "draw_start", "draw_places",
-    "delay_start", "delay_places", "delay_initial",
+    "threshold", "rest", "ends", "reset_start", "reset_places", "renewed_start", "renewed", "draw_stream",
+    "draw_rate", "draw_normal", "draw_start", "draw_places", "delay_start", "delay_places", "delay_initial",
 )  # fmt: skip
 
 
@@ -144,6 +144,7 @@ class State(Structure):
         *[(n, c_double) for n in ("t", "step", "error")],
         *[(n, c_void_p) for n in ("x", "h", "w", "p", "next", "signs", "solution", "ticks", "instants")],
         ("started", c_int32),
+        ("stopped", c_int32),
         ("histories", POINTER(Past)),
         ("stops", c_void_p),
         ("n_stops", c_int64),
@@ -160,12 +161,18 @@ class Buffer(Structure):
     ]  # fmt: skip
 
 
+class Story(Structure):
+    """pl_story."""
+
+    _fields_ = [("values", c_void_p), ("used", c_int64), ("room", c_int64)]
+
+
 class LogState(Structure):
     """pl_log."""
 
     _fields_ = [
         ("every_step", c_int32), ("times", c_void_p), ("n_times", c_int64), ("position", c_int64),
-        ("log", Buffer), ("ticks", POINTER(Buffer)),
+        ("log", Buffer), ("ticks", POINTER(Buffer)), ("events", Story),
     ]  # fmt: skip
 
 
@@ -173,7 +180,7 @@ class Counts(Structure):
     """pl_counters."""
 
     _fields_ = [
-        *[(n, c_int64) for n in ("steps", "rejected", "evaluations")], ("limited_by", c_void_p),
+        *[(n, c_int64) for n in ("steps", "rejected", "evaluations", "events")], ("limited_by", c_void_p),
     ]  # fmt: skip
 
 
@@ -216,6 +223,9 @@ class Stiff(Structure):
             self.dense_weights[i] = _STAGE(*weights)
 
 
+# a function of the host: (host, number, address of arguments and results) -> 0, or not 0 if it failed
+OUTSIDE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_int32, c_void_p)
+
 PRIVATE = ("x0", "x1", "raw1", "whole", "k", "trial", "f1", "y", "seen", "c", "scratch", "crossed", "newton")
 
 
@@ -226,16 +236,19 @@ class Run(Structure):
         ("model", c_void_p), ("system", POINTER(Tables)), ("settings", POINTER(Settings)),
         ("context", POINTER(State)), ("log", POINTER(LogState)), ("stiff", POINTER(Stiff)),
         ("counters", Counts),
-        ("budget", c_int64), *[(n, c_int32) for n in ("cancel", "stopped", "index")],
+        ("budget", c_int64), *[(n, c_int32) for n in ("cancel", "index", "other")],
         *[(n, c_double) for n in ("value", "last_good", "lost_time")],
-        ("lost", c_int32), ("lost_segment", c_int32), ("out", POINTER(c_double)),
+        *[(n, c_int32) for n in ("lost", "lost_segment", "n_fired")], ("fired", POINTER(c_int32)),
+        ("out", POINTER(c_double)), ("outside", OUTSIDE), ("host", c_void_p),
         *[(n, c_int32) for n in ("phase", "segment", "arrived")],
         *[(n, c_double) for n in ("until", "stop", "begin", "h", "t0", "t1")],
         ("n", c_int64), ("i", c_int64), ("end", c_double),
         *[(n, c_int32) for n in ("met", "corrected", "end_known")],
         *[(n, c_void_p) for n in PRIVATE], ("due", c_void_p), ("iv", POINTER(c_longlong)),
         ("horizon", c_double), ("limit", c_double),
-        *[(n, c_void_p) for n in ("past", "course", "marked")], ("a", Arguments),
+        *[(n, c_void_p) for n in ("past", "course", "marked")],
+        ("round", c_int32), ("frequent", c_int32), ("since", c_double), ("resets", c_void_p),
+        ("owner", c_void_p), ("a", Arguments),
     ]  # fmt: skip
 
 
@@ -250,7 +263,7 @@ class Batch(Structure):
 
 def address(array: np.ndarray) -> int:
     """Where the numbers of an array lie."""
-    return int(array.ctypes.data)
+    return int(array.__array_interface__["data"][0])
 
 
 def declare(library: Any) -> Any:
@@ -268,7 +281,9 @@ def declare(library: Any) -> Any:
     library.pl_begin.restype, library.pl_begin.argtypes = None, [run, c_void_p]
     library.pl_advance.restype, library.pl_advance.argtypes = ctypes.c_int, [run, c_double]
     library.pl_reset.restype, library.pl_reset.argtypes = None, [run]
-    library.pl_many.restype, library.pl_many.argtypes = None, [run, POINTER(Batch), c_int64, c_int64]
+    library.pl_many.restype = c_int64
+    library.pl_many.argtypes = [run, POINTER(Batch), c_int64, c_int64, ctypes.c_int]
+    library.pl_seconds.restype, library.pl_seconds.argtypes = c_double, [c_int64, c_int64]
     library.pl_next_stop.restype, library.pl_next_stop.argtypes = c_double, [run]
     library.pl_signals.restype, library.pl_signals.argtypes = None, [run, POINTER(Buffer), c_void_p]
     return library

@@ -19,14 +19,16 @@ from cosim.engine import bindings, cache
 from cosim.engine.compiler import Compiler, CompilerError, find
 from cosim.engine.draws import stream
 from cosim.engine.events import thresholds
-from cosim.engine.generate import Source, functions, generate, generate_jacobian
+from cosim.engine.generate import Source, generate, generate_jacobian, whole
+from cosim.engine.outside import numbers_called, outside_functions
 from cosim.engine.stiff import linearised
+from cosim.garbage import uncollected
 from cosim.system import System
 from cosim.version import __version__
 
 RUNTIME = Path(__file__).parent / "runtime"
 # they decide what the code of a system looks like
-GENERATORS = ("emit.py", "generate.py", "stiff.py", "tableau.py")
+GENERATORS = ("emit.py", "generate.py", "graph.py", "outside.py", "share.py", "stiff.py", "tableau.py")
 
 _lock = threading.Lock()
 
@@ -56,6 +58,7 @@ class Compiled:
         for name, signal in system.signals.items():
             self.places[name] = np.arange(start, start + signal.size, dtype=np.int32)
             start += signal.size
+        self.outside = outside_functions([whole(system)[1]]) if system.calls else []
         self._kept: list[np.ndarray] = []
         self.tables = self._tables(system)
         self.seconds = time.perf_counter() - began
@@ -108,6 +111,18 @@ class Compiled:
             "direction": [e.direction for e in system.events],
             "threshold": list(thresholds(system)),
             "rest": [e.rest for e in system.events],
+            "ends": [bool(e.stop) for e in system.events],
+            "reset_start": list(
+                np.cumsum([0, *(sum(len(p) for _, p, _ in e.resets) for e in system.events)])
+            ),
+            "reset_places": [
+                int(k) if vector == "h" else -1 - int(k)
+                for e in system.events
+                for vector, places, _ in e.resets
+                for k in places
+            ],
+            "renewed_start": list(np.cumsum([0, *(len(e.discrete) for e in system.events)])),
+            "renewed": [int(k) for e in system.events for k in e.discrete],
             "draw_stream": [stream(d.name) for d in system.draws],
             "draw_rate": [d.rate for d in system.draws],
             "draw_normal": [d.distribution == "normal" for d in system.draws],
@@ -177,6 +192,9 @@ class CompiledJacobian:
             )
         self.tables = {n: np.array(entry.note[n], dtype=np.int32) for n in bindings.STIFF_TABLES}
         self.sparse = bool(entry.note["sparse"])
+        self.outside: list[ca.Function] = []
+        if system.calls:
+            self.outside = outside_functions([whole(system)[1], linearised(system)[0]])
 
 
 def compiled_jacobian(system: System) -> CompiledJacobian:
@@ -204,8 +222,10 @@ def _key(system: System, compiler: Compiler) -> str:
     digest = hashlib.sha256()
     for text in (__version__, ca.CasadiMeta.version(), compiler.identity, _runtime_hash()):
         digest.update(text.encode() + b"\n")
-    for name, function in functions(system).items():
-        digest.update(name.encode() + function.serialize().encode())
+    names, function = whole(system)
+    digest.update(repr(names).encode() + function.serialize().encode())
+    if system.calls:
+        digest.update(repr(numbers_called([function], outside_functions([function]))).encode())
     return digest.hexdigest()[:40]
 
 
@@ -218,7 +238,8 @@ def _runtime_hash() -> str:
 
 
 def _build(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
-    generated = generate(system)
+    with uncollected():
+        generated = generate(system)
     _compile(compiler, generated.sources, place)
     return generated.note
 

@@ -35,7 +35,8 @@ def choose(asked: str, system: System, settings: SolverSettings, context: Contex
         return ReferenceEngine(system, settings, context)
     found = obstacles(system, settings)
     if asked == "native":
-        found += [f"block '{s.path}' is a Python function" for s in system.schedule if s.external is not None]
+        ticked = [s.path for s in system.schedule if s.external is not None]
+        found += [f"block '{path}' is a Python function" for path in dict.fromkeys([*system.opaque, *ticked])]
         if found:
             raise PlantloopError(
                 f"engine 'native' cannot run '{system.name}': {'; '.join(found)}.",
@@ -43,7 +44,9 @@ def choose(asked: str, system: System, settings: SolverSettings, context: Contex
             )
         return NativeEngine(system, settings, context)
     if found:
-        return ReferenceEngine(system, settings, context)
+        engine = ReferenceEngine(system, settings, context)
+        engine.why = "; ".join(found)
+        return engine
     try:
         return NativeEngine(system, settings, context)
     except (CompilerError, CacheError) as error:

@@ -40,9 +40,10 @@ def explain(
         path, value = _first_state(system, arguments, values)
         what = f"derivative of '{path}'" if path else "value"
     because = f" First non-finite term: {term}." if term else ""
-    for call in system.calls:
-        because += f" Python function '{call.name()}' failed: {call.failure}." if call.failure else ""
-    return SimulationError(
+    failed = [call for call in system.calls if call.failure]
+    for call in failed:
+        because += f" Python function '{call.name()}' failed: {call.failure}."
+    error = SimulationError(
         f"non-finite {what} = {value:g} in block '{path.partition('.')[0]}' at t={t:.9g} s "
         f"(last finite t={last_good:.9g} s).{because}",
         path=path,
@@ -50,6 +51,8 @@ def explain(
         value=value,
         hint="Look there for a division by zero, a root of a negative number, or too long a step.",
     )
+    error.__cause__ = next((call.error for call in failed if call.error is not None), None)
+    return error
 
 
 def _first_term(system: System, values: list[ca.DM]) -> str | None:

@@ -39,6 +39,7 @@ class Counters:
     evaluations: int = 0
     events: int = 0
     limited_by: dict[int, int] = field(default_factory=dict)  # state index -> steps it limited
+    python: dict[str, float] = field(default_factory=dict)  # block called at its ticks -> time in it [s]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Engine(abc.ABC):
     """Runs one system with one context."""
 
     name: str
+    why: str = ""  # this one, where a user might have expected another
 
     def __init__(self, system: System, settings: SolverSettings, context: Context) -> None:
         self.system, self.settings, self.context = system, settings, context

@@ -40,6 +40,10 @@ class Events:
         self.in_time = move_in_time(s)
         self._threshold = thresholds(s)
         self._rest = np.array([float(e.rest) for e in self.events])
+        self.be_patient()
+
+    def be_patient(self) -> None:
+        """Begin anew to count events that follow each other, as every advance does."""
         self._last = (-np.inf, 0)  # time of the newest event and how many there were at that time
 
     def __bool__(self) -> bool:
@@ -132,8 +136,8 @@ class Events:
                 low = middle
         return high
 
-    def settle(self, t: float, located: int | None = None) -> list[Event]:
-        """Event iteration at an instant: resets until no sign changes.
+    def settle(self, t: float, happened: list[Event], located: int | None = None) -> None:
+        """Event iteration at an instant: resets until no sign changes; each round is added to `happened`.
 
         A crossing that was `located` but neither moves on nor counts as crossed only costs patience.
 
@@ -141,27 +145,26 @@ class Events:
         ------
         SimulationError     two resets of one state at once, or no end after a hundred rounds
         """
-        happened: list[Event] = []
         due = self.fired()
         if located is not None and not due and self._no_progress(t):
-            raise self._endless(t, [located])
+            raise self.endless(t, [located])
         rounds = 0
         while due:
             rounds += 1
             if rounds > ROUNDS or self._no_progress(t):
-                raise self._endless(t, due)
+                raise self.endless(t, due)
             happened += self._apply(t, due)
             self.machine.after_event()
             due = self.fired()
-        return happened
 
     def _no_progress(self, t: float) -> bool:
         time, count = self._last
-        count = count + 1 if t - time <= 1e-12 * max(1.0, abs(t)) else 1
+        count = count + 1 if abs(t - time) <= 1e-12 * max(1.0, abs(t)) else 1
         self._last = (t if count == 1 else time, count)
         return count > ROUNDS
 
-    def _endless(self, t: float, due: list[int]) -> SimulationError:
+    def endless(self, t: float, due: list[int]) -> SimulationError:
+        """The error about events that follow each other without end."""
         names = ", ".join(f"'{self.events[k].name}'" for k in due)
         return SimulationError(
             f"events follow each other without end at t={t:.9g} s (chattering or Zeno): {names}.",
@@ -185,7 +188,7 @@ class Events:
                 for place in places:
                     other = owner.setdefault((vector, int(place)), event.name)
                     if other != event.name:
-                        raise self._conflict(t, event.name, other)
+                        raise self.conflict(t, event.name, other)
                 target = c.x if vector == "x" else c.h
                 target[places] = found[start : start + len(places)]
                 start += len(places)
@@ -205,7 +208,8 @@ class Events:
         }
 
     @staticmethod
-    def _conflict(t: float, first: str, second: str) -> SimulationError:
+    def conflict(t: float, first: str, second: str) -> SimulationError:
+        """The error about two events that reset one state."""
         return SimulationError(
             f"'{first}' and '{second}' reset one state at the same instant t={t:.9g} s.",
             path=first,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from blocks.errors import PlantloopError
 from cosim.engine.bindings import ABI
 from cosim.engine.emit import Emitted, Piece, Scratch, emit, number
 from cosim.engine.events import rate_along
+from cosim.engine.outside import calls_python, outside_functions
 from cosim.engine.tableau import TABLEAUS, Tableau
 from cosim.system import Segment, System, pick
 
@@ -22,6 +22,7 @@ SMALL = 3000  # operations; up to here a system is one file, so that the compile
 FILE = 6000  # operations per file beyond
 INLINE = 400  # operations of a derivative that is copied into every stage of a step
 FEW_STATES = 16  # up to here a step is written out state by state
+BLOCKS = 50  # signals; a system of fewer has no copies of blocks, whatever repeats inside a plant
 LARGE = 8000  # operations; beyond, -O1, which loses nothing there and compiles twice as fast
 
 
@@ -42,39 +43,40 @@ class Generated:
     note: dict[str, Any]
 
 
-def functions(system: System) -> dict[str, ca.Function]:
-    """Every function the native engine calls, by the name it has in C."""
-
-    found = {"derivative": system.function("derivative", lambda: _stacked(system.derivative))}
-    for k, segment in enumerate(system.schedule):
-        found[f"segment{k}"] = system.function(f"native segment{k}", partial(_segment, system, segment))
+def expressions(system: System) -> dict[str, ca.SX]:
+    """Every function the native engine calls, by the name it has in C: a dense column."""
+    found = {"derivative": _stacked(system.derivative)}
+    found |= {f"segment{k}": _segment(system, s) for k, s in enumerate(system.schedule)}
     crossings = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in system.events])
-    found["crossings"] = system.function("crossings", lambda: [crossings])
-    found["crossing_rates"] = system.function("crossing rates", lambda: [rate_along(crossings, system)])
-    found["accepted"] = system.function("accepted", lambda: _stacked(system.accepted[0]))
-    unknowns = system.w[: system.residual.numel()]
-    jacobian = ca.jacobian(system.residual, unknowns)
-    found["residual"] = system.function(
-        "native residual", lambda: _stacked(system.residual, ca.vec(ca.densify(jacobian)))
-    )
-    found["starting"] = system.function("starting", lambda: _stacked(system.starting[0]))
-    delays = system.delays
-    found["delayed"] = system.function("native delayed", lambda: _stacked(*[d.signal for d in delays]))
-    found["seconds"] = system.function("native seconds", lambda: _stacked(*[d.seconds for d in delays]))
-    found["invariants"] = system.function("invariants", lambda: _stacked(system.invariants))
-    found["correction"] = system.function("correction", lambda: _stacked(system.correction))
-    found["signals"] = system.function(
-        "signals", lambda: _stacked(*[s.expression for s in system.signals.values()])
-    )
+    found["crossings"] = _stacked(crossings)
+    found["crossing_rates"] = _stacked(rate_along(crossings, system))
+    resets = [value for e in system.events for _, _, value in e.resets]
+    found["resets"] = _stacked(*resets)
+    found["accepted"] = _stacked(system.accepted[0])
+    jacobian = ca.jacobian(system.residual, system.w[: system.residual.numel()])
+    found["residual"] = _stacked(system.residual, ca.vec(ca.densify(jacobian)))
+    found["starting"] = _stacked(system.starting[0])
+    found["delayed"] = _stacked(*[d.signal for d in system.delays])
+    found["seconds"] = _stacked(*[d.seconds for d in system.delays])
+    found["invariants"] = _stacked(system.invariants)
+    found["correction"] = _stacked(*[system.correction] * bool(system.invariants.numel()))
+    found["signals"] = _stacked(*[s.expression for s in system.signals.values()])
     return found
 
 
-def _stacked(*parts: ca.SX) -> list[ca.SX]:
+def whole(system: System) -> tuple[list[str], ca.Function]:
+    """All of them as one function, and the names of its outputs; further outputs are values of blocks."""
+    found = expressions(system)
+    seams = [s.seams for s in system.schedule]
+    return [*found], system.function("native", lambda: [*found.values(), ca.vertcat(ca.SX(0, 1), *seams)])
+
+
+def _stacked(*parts: ca.SX) -> ca.SX:
     """All results of a function as one dense column."""
-    return [ca.densify(ca.vertcat(ca.SX(0, 1), *parts))]
+    return ca.densify(ca.vertcat(ca.SX(0, 1), *parts))
 
 
-def _segment(system: System, segment: Segment) -> list[ca.SX]:
+def _segment(system: System, segment: Segment) -> ca.SX:
     """What a segment computes.
 
     For a loop at a tick its mismatch, and the Jacobian in what it writes and in the unknowns of w.
@@ -94,29 +96,19 @@ def generate(system: System) -> Generated:
     ------
     PlantloopError      it calls a function that has no C code
     """
-    scratch = Scratch()
-    emitted: dict[str, Emitted] = {}
-    prepares: list[Emitted] = []
-    for name, function in functions(system).items():
-        emitted[name], prepare = emit(name, function, scratch)
-        prepares.append(prepare)
-    everything = [*emitted.values(), *prepares]
-    operations = sum(e.operations for e in everything)
-    level = "-O1" if operations > LARGE else "-O2"
-    pieces = [piece for e in everything for piece in e.pieces]
-    inside, outside = (pieces, []) if operations <= SMALL else ([], pieces)
-    head = _head(scratch.callees)
-    main = _main(system, emitted, prepares, scratch, inside, outside)
-    sources = [Source("model.c", head + main, level)]
-    for k, group in enumerate(_groups(outside)):
-        text = head + "\n".join(piece.text for piece in group)
-        sources.append(Source(f"part{k}.c", text, level))
-    sources += [_callee(name, f) for name, f in scratch.callees.items()]
+    names, function = whole(system)
+    scratch = Scratch(outside=outside_functions([function] if system.calls else []))
+    emitted, prepare = emit(function, names, scratch, copies=len(system.signals) >= BLOCKS)
+    files = _Files([*emitted.values(), prepare], scratch)
+    derivative = emitted["derivative"]
+    inlined = derivative.operations <= INLINE and not any(p.shapes for p in derivative.pieces)
+    main = _main(system, emitted, prepare, scratch, inlined)
+    sources = files.sources("model.c", main, [p.name for p in derivative.pieces] if inlined else ())
     signals = emitted["signals"].pieces
     note = {
         "needs": [sorted(p.needs) for p in signals],
         "outputs": [sorted(p.outputs) for p in signals],
-        "operations": operations,
+        "operations": files.operations,
     }
     return Generated(sources, note)
 
@@ -136,25 +128,50 @@ def generate_jacobian(system: System, function: ca.Function) -> list[Source]:
     ------
     PlantloopError      it calls a function that has no C code
     """
-    scratch = Scratch()
-    values, prepare = emit("values", function, scratch)
-    operations, pieces = values.operations + prepare.operations, [*values.pieces, *prepare.pieces]
-    level = "-O1" if operations > LARGE else "-O2"
-    inside, outside = (pieces, []) if operations <= SMALL else ([], pieces)
-    head = _head(scratch.callees)
-    lines = [f"static {piece.text}" for piece in inside]
-    lines += [f"void {piece.name}(const pl_args *a, double *restrict out);" for piece in outside]
-    lines += [_whole("values", values.pieces, False), _whole("prepare", prepare.pieces, False)]
+    scratch = Scratch(outside=outside_functions([whole(system)[1], function] if system.calls else []))
+    emitted, prepare = emit(function, ["values"], scratch, copies=len(system.signals) >= BLOCKS)
+    values = emitted["values"]
+    files = _Files([values, prepare], scratch)
     sizes = f"{len(system.x0)}, {len(system.p0)}, {scratch.constants}, {scratch.doubles}, {scratch.integers}"
-    lines.append(
+    main = (
+        f"{_whole('values', values.pieces, False)}\n{_whole('prepare', prepare.pieces, False)}\n"
         f"static const pl_jacobian jacobian = {{{ABI}, {sizes}, prepare, values}};\n\n"
         "PL_EXPORT const pl_jacobian *pl_get_jacobian(void);\n"
         "const pl_jacobian *pl_get_jacobian(void) { return &jacobian; }\n"
     )
-    sources = [Source("jacobian.c", head + "\n".join(lines), level)]
-    for k, group in enumerate(_groups(outside)):
-        sources.append(Source(f"part{k}.c", head + "\n".join(piece.text for piece in group), level))
-    return sources + [_callee(name, f) for name, f in scratch.callees.items()]
+    return files.sources("jacobian.c", main)
+
+
+class _Files:
+    """Which pieces are printed in which file, and how files are compiled; a small system is one file."""
+
+    def __init__(self, emitted: list[Emitted], scratch: Scratch) -> None:
+        self.callees = scratch.callees
+        self.operations = sum(e.operations for e in emitted) + scratch.shared
+        self.level = "-O1" if self.operations > LARGE else "-O2"
+        self.pieces = [piece for e in emitted for piece in e.pieces]
+        self.shapes = {name: text for e in emitted for name, text in e.shapes.items()}
+
+    def sources(self, name: str, main: str, inlined: Collection[str] = ()) -> list[Source]:
+        """The main file, those with the other pieces, and those of the functions that are called."""
+        head = _head(self.callees)
+        called = [_callee(name, f) for name, f in self.callees.items()]
+        if self.operations <= SMALL:
+            kinds = dict.fromkeys(inlined, "PL_INLINE ")
+            inside = [f"static {text}" for text in self.shapes.values()]
+            inside += [f"{kinds.get(piece.name, 'static ')}{piece.text}" for piece in self.pieces]
+            return [Source(name, "\n".join([head, *inside, main]), self.level), *called]
+        declared = "".join(f"{_opening(piece.text)};\n" for piece in self.pieces)
+        shapes = "".join(f"{_opening(text)};\n" for text in self.shapes.values())
+        found = [Source(name, head + declared + main, self.level)]
+        for k, group in enumerate(_groups([*self.shapes.values(), *(piece.text for piece in self.pieces)])):
+            found.append(Source(f"part{k}.c", head + shapes + "\n".join(group), self.level))
+        return found + called
+
+
+def _opening(text: str) -> str:
+    """What stands before the body of a function."""
+    return text[: text.index("{")].rstrip()
 
 
 FIND = """/* The derivative with delayed signals and algebraic unknowns brought up to date. */
@@ -167,36 +184,27 @@ static void derivative_found(const pl_args *a, double *restrict out)
 """
 
 
-def _groups(pieces: list[Piece]) -> list[list[Piece]]:
-    """Pieces file by file, of about equal length."""
-    groups: list[list[Piece]] = []
+def _groups(texts: list[str]) -> list[list[str]]:
+    """C functions file by file, of about equal length."""
+    groups: list[list[str]] = []
     size = FILE + 1
-    for piece in pieces:
-        lines = piece.text.count("\n")
+    for text in texts:
+        lines = text.count("\n")
         if size + lines > FILE:
             groups.append([])
             size = 0
-        groups[-1].append(piece)
+        groups[-1].append(text)
         size += lines
     return groups
 
 
 def _main(
-    system: System,
-    emitted: dict[str, Emitted],
-    prepares: list[Emitted],
-    scratch: Scratch,
-    inside: list[Piece],
-    outside: list[Piece],
+    system: System, emitted: dict[str, Emitted], prepare: Emitted, scratch: Scratch, inlined: bool
 ) -> str:
     """Functions that call their pieces, the integration step, and the table of all of it."""
-    inlined = emitted["derivative"].operations <= INLINE
-    copied = emitted["derivative"].pieces if inlined else []
-    lines = [f"{'PL_INLINE' if piece in copied else 'static'} {piece.text}" for piece in inside]
-    lines += [f"void {piece.name}(const pl_args *a, double *restrict out);" for piece in outside]
     called = {name: e.pieces for name, e in emitted.items() if name != "signals"}
-    called["prepare"] = [piece for e in prepares for piece in e.pieces]
-    lines += [_whole(name, parts, name == "derivative" and inlined) for name, parts in called.items()]
+    called["prepare"] = prepare.pieces
+    lines = [_whole(name, parts, name == "derivative" and inlined) for name, parts in called.items()]
     if len(system.w0):
         lines.append(FIND)
     segments = [f"segment{k}" for k in range(len(system.schedule))]
@@ -211,7 +219,7 @@ def _main(
         + f"static const pl_step steps[] = {{{', '.join(f'step_{name}' for name in TABLEAUS)}}};\n\n"
         "static const pl_model model = {\n"
         f"    {ABI}, {', '.join(map(str, sizes))}, NV + NX, {scratch.integers},\n"
-        f"    prepare, derivative, steps, accepted, crossings, crossing_rates,\n"
+        f"    prepare, derivative, steps, accepted, crossings, crossing_rates, resets,\n"
         f"    invariants, correction, residual, starting, delayed, seconds, segments, {len(segments)},\n"
         f"    signals, {len(signals)},\n"
         "};\n\n"
@@ -235,48 +243,60 @@ def _table(name: str, entries: list[str]) -> str:
 
 
 def _finite(nx: int) -> str:
-    """Return whether x1 is finite; zero times anything else is nan."""
+    """Whether x1 is finite; zero times anything else is nan."""
     if nx <= FEW_STATES:
         terms = [f"x1[{e}] * 0.0" for e in range(nx)] or ["0.0"]
         while len(terms) > 1:  # pairs, so that no sum waits for another
             terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
-        return f"    return {terms[0]} == 0.0;\n"
+        return f"        const int finite = {terms[0]} == 0.0;\n"
     loop = "for (int e = 0; e < NX; e++) zero += x1[e] * 0.0;"
-    return f"    double zero = 0.0;\n    {loop}\n    return zero == 0.0;\n"
+    return f"        double zero = 0.0;\n        {loop}\n        const int finite = zero == 0.0;\n"
 
 
 def _step(method: Tableau, nx: int) -> str:
-    """One step of a Runge-Kutta method: the sums of its tableau from left to right, without the zeros.
+    """Steps of a Runge-Kutta method: the sums of its tableau from left to right, without the zeros.
 
     For few states everything is written out, so that the compiler can keep the numbers in registers.
     """
+    few = nx <= FEW_STATES
+    here = "y" if few else "x"  # where the step begins
+
+    def every(line: str) -> str:
+        """A line for all states."""
+        if not few:
+            return f"        for (int e = 0; e < NX; e++) {line}\n"
+        written = (line.replace("NX + e]", f"NX + {e}]").replace("[e]", f"[{e}]") for e in range(nx))
+        return "".join(f"        {text}\n" for text in written)
 
     def moved(target: str, weights: tuple[float, ...]) -> str:
-        terms = [f"{number(w)} * k[{j} * NX + e]" for j, w in enumerate(weights) if w != 0.0]
-        line = f"{target}[e] = x[e] + h * ({' + '.join(terms) if terms else '0.0'});\n"
-        if nx > FEW_STATES:
-            return f"    for (int e = 0; e < NX; e++) {line}"
-        return "".join(
-            "    " + line.replace("NX + e]", f"NX + {e}]").replace("[e]", f"[{e}]") for e in range(nx)
-        )
+        terms = [f"(h * {number(w)}) * k[{j} * NX + e]" for j, w in enumerate(weights) if w != 0.0]
+        return every(f"{target}[e] = {here}[e] + ({' + '.join(terms)});")
 
     stages = ""
     for i in range(1 if method.adaptive else 0, method.stages):
-        stages += moved("trial", method.a[i])
-        stages += f"    s.t = t + {number(method.c[i])} * h;\n    derivative(&s, k + {i} * NX);\n"
-    room = "    double trial[NX + 1];\n" if nx <= FEW_STATES else "    double *restrict trial = a->v + NV;\n"
-    body = f"    pl_args s = *a;\n{room}    s.x = trial;\n{stages}{moved('x1', method.b)}{_finite(nx)}"
+        if i > 0:
+            stages += moved("trial", method.a[i])
+        begins, place = method.c[i] == 0.0, "trial" if i > 0 else here
+        stages += f"        s.t = {'t' if begins else f't + {number(method.c[i])} * h'};\n"
+        stages += f"        s.x = {place};\n        derivative(&s, k + {i} * NX);\n"
+    room = "    double *restrict trial = a->v + NV;\n"
+    if few:
+        room = f"    double y[NX + 1], trial[NX + 1];\n{every('y[e] = x[e];')}"
     return (
-        f"static int step_{method.name}(const pl_args *a, double t, double h, const double *restrict x,\n"
-        f"    double *restrict k, double *restrict x1)\n{{\n{body}}}\n\n"
+        f"static int64_t step_{method.name}(const pl_args *a, const pl_walk *w, double *restrict x,\n"
+        "    double *restrict k, double *restrict x1)\n{\n"
+        "    const double h = w->h;\n    double t = w->t;\n    int64_t done = 0;\n    pl_args s = *a;\n"
+        f"{room}    for (;;) {{\n{stages}{moved('x1', method.b)}{_finite(nx)}"
+        "        if (!finite || ++done == w->count) break;\n"
+        f"        t = w->begin + (double)(w->first + done) * h;\n{every(f'{here}[e] = x1[e];')}    }}\n"
+        f"{every('x[e] = y[e];') if few else ''}    return done;\n}}\n\n"
     )
 
 
 def _callee(name: str, function: ca.Function) -> Source:
     """A function that is called, printed by CasADi's own generator under a name of ours."""
-    opaque = [f for f in (function, *function.find_functions()) if f.is_a("Callback")]
-    if opaque:
-        raise PlantloopError(f"'{opaque[0].name()}' has no C code.", hint="Use engine='reference'.")
+    if calls_python(function):
+        raise PlantloopError(f"'{function.name()}' has no C code.", hint="Use engine='reference'.")
     generator = ca.CodeGenerator(f"{name}_file.c", {"with_header": False})
     generator.add(function)
     with tempfile.TemporaryDirectory() as place:
@@ -293,5 +313,7 @@ def _callee(name: str, function: ca.Function) -> Source:
         "{\n    return casadi_f0(arg, res, iw, w, mem);\n}\n"
     )
     body = text[:start].replace('extern "C" {', "")
+    for name_of, sign in (("fmin", "<"), ("fmax", ">")):  # as CasADi's machine takes them, see functions.h
+        body = body.replace(f"return {name_of}(x, y);", f"return x {sign}= y || y != y ? x : y;")
     size = body.count(";")
     return Source(f"{name}.c", body + own, "-O1" if size > LARGE else "-O2")

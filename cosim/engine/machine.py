@@ -7,6 +7,7 @@ of `Machine.tick` are its steps.
 from __future__ import annotations
 
 import math
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -22,10 +23,14 @@ from cosim.engine.draws import draw, stream
 from cosim.engine.engine import Counters, SolverSettings
 from cosim.engine.events import Events
 from cosim.engine.jacobian import Jacobian
+from cosim.engine.outside import interrupted
 from cosim.engine.solvers import solver
 from cosim.engine.steppers import AdaptiveMemory, Step, Stepper
 from cosim.engine.unknowns import Unknowns
 from cosim.system import Segment, System
+
+NOISE = 1e4  # times what the last digit of the state changes is no error of a step
+EPSILON = float(np.finfo(float).eps)
 
 
 class Machine:
@@ -73,6 +78,7 @@ class Machine:
         self.memory = AdaptiveMemory(c.step, c.error)
         self.stepper: Stepper = solver(settings.solver).make(self)
         self.stepper.explain = self._explain
+        self.stepper.noise = None if self._projection is None else self.noise
         self.time_of_last_good = 0.0
 
     # --- building --------------------------------------------------------------------------------
@@ -190,8 +196,9 @@ class Machine:
             if not np.isfinite(value).all():
                 raise self.non_finite(t, f"{segment.path}.argument")
             value = self._call(segment, value.copy(), t)
-        bad = np.flatnonzero(~np.isfinite(value))
-        if len(bad):  # those before it are good, and what the signals behind it see
+        finite = np.isfinite(value)
+        if not finite.all():  # those before it are good, and what the signals behind it see
+            bad = np.flatnonzero(~finite)
             target[segment.writes[: bad[0]]] = value[: bad[0]]
             raise self.non_finite(t, segment.name_of(int(bad[0]), self.system), value[bad[0]])
         target[segment.writes] = value
@@ -199,10 +206,10 @@ class Machine:
     def _call(self, segment: Segment, argument: np.ndarray, t: float) -> np.ndarray:
         """Call an opaque block; what goes wrong inside is told with its path."""
         assert segment.external is not None  # checked by the caller
-        path = segment.path
+        path, began = segment.path, time.perf_counter()
         try:
             given = segment.external.function(t, argument)
-            value = np.zeros(0) if given is None else np.ravel(np.asarray(given, dtype=float))
+            value = np.zeros(0) if given is None else np.asarray(given, dtype=float).reshape(-1)
         except PlantloopError:
             raise
         except Exception as error:  # a user's function may raise anything
@@ -211,6 +218,9 @@ class Machine:
                 path=path,
                 time=t,
             ) from error
+        finally:
+            spent = self.counters.python
+            spent[path] = spent.get(path, 0.0) + time.perf_counter() - began
         if value.size != len(segment.writes):
             raise SimulationError(
                 f"the function of block '{path}' returned "
@@ -231,7 +241,7 @@ class Machine:
         Parameters
         ----------
         listener : told of every accepted step while the context still stands at its start
-        ended : told the time [s] at the end of each, where the context stands then
+        ended : told the time [s] at the end of each that met no crossing, where the context stands then
 
         Returns
         -------
@@ -281,6 +291,7 @@ class Machine:
         self, step: Step, listener: Callable[[Step], Any], ended: Callable[[float], Any]
     ) -> int | None:
         """Take a step over, up to the first crossing in it."""
+        self.look_for_interrupt()
         met = None
         if self.events and (found := self.events.locate(step)) is not None:
             time, met = found
@@ -293,7 +304,8 @@ class Machine:
         self.fresh()
         self.unknowns.accept()
         self._refresh_accepted()
-        ended(step.t1)
+        if met is None:  # what a crossing does comes first
+            ended(step.t1)
         return met
 
     def _refresh_accepted(self) -> None:
@@ -341,20 +353,41 @@ class Machine:
     def on_invariants(self, t: float, x: np.ndarray) -> np.ndarray:
         """States at which the invariants hold: x itself where they do to a tenth of their tolerance.
 
-        Corrections are repeated until they do, at most eight times.
+        Corrections are repeated until they hold and as long as it helps, at most eight times. The first
+        round, and those far from holding, may make some worse.
         """
         if self._projection is None:
             return x
         invariants, correction = self._projection
         before = math.inf
-        for _ in range(8):
+        for k in range(8):
             self.put(t, x)
             worst = float((np.abs(invariants()) / self.system.tolerances).max())
-            if not worst > 0.1 or worst >= before:  # held, not finite, or as well as rounding allows
+            if not worst > (1.0 if k else 0.1) or worst >= before:  # held, not finite, or no better
                 break
-            before = worst if worst < 1.0 else math.inf
+            before = worst if k and worst < 1e4 else math.inf
             x = x + correction()
         return x
+
+    def noise(self, t: float, x: np.ndarray) -> np.ndarray:
+        """What rounding makes of the state: how far it moves by its last digit and back onto the invariants.
+
+        Near singular poses that is far, and an error estimate below it means nothing.
+        """
+        assert self._projection is not None  # asked for only where there are invariants
+        correction = self._projection[1]
+        digit = (np.arange(len(x), dtype=np.uint32) * np.uint32(2654435761)) >> np.uint32(31)
+        beside = x * (1.0 + np.where(digit, EPSILON, -EPSILON))
+        for _ in range(2):  # velocities follow the positions
+            self.put(t, beside)
+            beside = beside + correction()
+        self.put(t, x)
+        return NOISE * np.abs(beside - x)
+
+    def look_for_interrupt(self) -> None:
+        """Raise what is to end the run though it came where nothing may be raised."""
+        if (ended := interrupted(self.system.calls)) is not None:
+            raise ended
 
     def _explain(self, t: float, x: np.ndarray) -> SimulationError:
         self.put(t, x)
@@ -363,4 +396,5 @@ class Machine:
 
     def non_finite(self, t: float, name: str = "", value: float = math.nan) -> SimulationError:
         """The error that names the block, the signal and the first bad term."""
+        self.look_for_interrupt()
         return explain(self.system, self.outer, t, self.time_of_last_good, name, value)

@@ -1,7 +1,7 @@
 """The native engine: the system as compiled C, driven by the runtime in C.
 
 Python gives the runtime the context's arrays and buffers for the log. It is called back only when a buffer is
-full, an opaque block has its tick, an event fires, something went wrong, or a slice of time is over (Ctrl-C).
+full, an opaque block has its tick, something went wrong, or a slice of time is over (Ctrl-C).
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from cosim.engine import bindings as b
 from cosim.engine.build import Compiled, compiled, compiled_jacobian
 from cosim.engine.engine import Engine, Logged, SolverSettings
 from cosim.engine.events import move_in_time
+from cosim.engine.happened import Story
 from cosim.engine.machine import Machine
+from cosim.engine.outside import Outside, interrupted, interrupts
 from cosim.engine.rosenbrock import RODAS, RosenbrockStepper
 from cosim.engine.steppers import AdaptiveStepper
 from cosim.engine.tableau import TABLEAUS, tableau
-from cosim.result import Event, Ticks
+from cosim.result import Ticks
 from cosim.system import Segment, System
 
 STIFF = "rodas4"
@@ -90,9 +92,18 @@ class Rows:
             self.buffer.rows, self.buffer.capacity = b.address(self._rows), more
 
     def all(self) -> np.ndarray:
-        """Every row so far, time first."""
-        here = self._rows[: self.buffer.count]
-        return np.concatenate([*self._taken, here]) if self._taken else here.copy()
+        """Every row so far, time first; pieces are joined one by one, so that no row is in memory twice."""
+        if not self._taken:
+            return self._rows[: self.buffer.count].copy()
+        self._take()
+        end = sum(map(len, self._taken))
+        joined = np.empty((end, self._rows.shape[1]))
+        while self._taken:
+            piece = self._taken.pop()
+            joined[end - len(piece) : end] = piece
+            end -= len(piece)
+        self._taken = [joined]
+        return joined
 
 
 class StiffRoom:
@@ -101,6 +112,7 @@ class StiffRoom:
     def __init__(self, system: System) -> None:
         found, n = compiled_jacobian(system), len(system.x0)
         t = found.tables
+        self.outside = found.outside
         self.table = table = b.Stiff(found.address)
         table.take(RODAS)
         table.n_colours, table.sparse = len(t["colour_start"]) - 1, found.sparse
@@ -148,12 +160,17 @@ class NativeEngine(Engine):
         run.log = ctypes.pointer(self._log)
         if self._stiff:
             run.stiff = ctypes.pointer(self._stiff.table)
+        if system.calls:
+            called = self._stiff.outside if self._stiff else code.outside
+            self._outside = Outside(run, called, system.calls)
         run.counters.limited_by = b.address(self._limited)
         self._room = np.zeros(code.runtime.pl_room(code.model, run.system) // 8 + 2)
         code.runtime.pl_begin(run, b.address(self._room))
+        most = max((s.expression.numel() for s in system.schedule), default=0)
+        self._out = np.ctypeslib.as_array(run.out, (most,))
         self._budget = FIRST_BUDGET
         self._machine: Machine | None = None
-        self._happened: list[Event] = []
+        self._story = Story(system, self._log.events)
         self.start_log([], np.zeros(0))
 
     def _longest_walk(self) -> float:
@@ -170,27 +187,34 @@ class NativeEngine(Engine):
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`; `progress` is told after every slice of wall time."""
         self._reserve(until)
-        run, runtime = self._run, self._code.runtime
         self._enter()
+        self._run.cancel = 0
         try:
-            while True:
-                run.budget = self._budget
-                began = time.perf_counter()
-                reason = runtime.pl_advance(run, until)
-                if reason == b.DONE:
-                    break
-                if reason == b.PAUSE:
-                    spent = time.perf_counter() - began
-                    self._budget = int(self._budget * min(10.0, max(0.1, SLICE / max(spent, 1e-9)))) + 1
-                    if progress is not None:
-                        progress(self._state.t)
-                else:
-                    self._serve(reason)
+            with interrupts(self.system.calls):
+                self._advance(until, progress)
         finally:
             self._leave()
-            runtime.pl_reset(run)
+            self._code.runtime.pl_reset(self._run)
         if progress is not None:
             progress(until)
+
+    def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
+        run, runtime = self._run, self._code.runtime
+        while True:
+            run.budget = self._budget
+            began = time.perf_counter()
+            reason = runtime.pl_advance(run, until)
+            if reason == b.DONE:
+                break
+            if reason == b.PAUSE:
+                spent = time.perf_counter() - began
+                self._budget = int(self._budget * min(10.0, max(0.1, SLICE / max(spent, 1e-9)))) + 1
+                if interrupted(self.system.calls) is not None:
+                    raise self._failure(b.CANCELLED)
+                if progress is not None:
+                    progress(self._state.t)
+            else:
+                self._serve(reason)
 
     def _serve(self, reason: int) -> None:
         """Do what the runtime asked for."""
@@ -201,8 +225,8 @@ class NativeEngine(Engine):
             self._samples[run.index].renew()
         elif reason == b.CALL:
             self._call(run.index)
-        elif reason in (b.EVENT, b.SIGNS):
-            self._events(run.index if reason == b.EVENT else None)
+        elif reason == b.FULL_STORY:
+            self._story.grow()
         elif reason == b.HISTORY:
             self._leave_delays()
             self._enter_delays()
@@ -211,14 +235,20 @@ class NativeEngine(Engine):
 
     def _call(self, index: int) -> None:
         """Call an opaque block."""
-        segment = self.system.schedule[index]
-        self._in_python().take(segment, self._returned(segment), self._state.t)
+        segment, t = self.system.schedule[index], self._state.t
+        machine = self._machine or self._in_python()  # it needs no more of the context than its arrays
+        machine.put(t)
+        machine.time_of_last_good = self._run.last_good
+        machine.take(segment, self._returned(segment), t)
 
     def _returned(self, segment: Segment) -> np.ndarray:
-        return np.array(self._run.out[: segment.expression.numel()], dtype=float)
+        found: np.ndarray = self._out[: segment.expression.numel()].copy()
+        return found
 
     def _failure(self, reason: int) -> BaseException:
         """The error of a run that cannot go on, told as the reference engine tells it."""
+        if (ended := interrupted(self.system.calls)) is not None:
+            return ended
         run, machine, t = self._run, self._in_python(), self._state.t
         machine.unknowns.end = run.horizon
         stepper = machine.stepper
@@ -241,6 +271,13 @@ class NativeEngine(Engine):
             return self._lost(machine)
         if reason == b.NO_SIGN:
             return machine.non_finite(t, self.system.events[run.index].name)
+        if reason == b.ENDLESS:
+            return machine.events.endless(t, run.fired[: run.n_fired])
+        if reason == b.CONFLICT:
+            first, second = (self.system.events[k].name for k in (run.index, run.other))
+            return machine.events.conflict(t, first, second)
+        if run.index == b.IN_RESET:
+            return machine.non_finite(t, self.system.events[run.other].name)
         if run.index >= 0:
             segment = self.system.schedule[run.index]
             machine.take(segment, self._returned(segment), t)
@@ -260,12 +297,6 @@ class NativeEngine(Engine):
         n = len(self.context.x)
         return np.array((ctypes.c_double * (rows * n)).from_address(where)).reshape(rows, n)
 
-    def _events(self, located: int | None) -> None:
-        """Resets and what follows from them; rare, so they are left to the equations in Python."""
-        machine = self._in_python()
-        self._happened += machine.events.settle(self._state.t, located)
-        self._enter()
-
     def _in_python(self) -> Machine:
         """The reference engine's machine on the same context, at the same time."""
         if self._machine is None:
@@ -279,7 +310,7 @@ class NativeEngine(Engine):
         """Give the runtime what the context holds as plain Python numbers."""
         c, s = self.context, self._state
         s.t, s.step, s.error, s.started = c.t, c.step, c.error, c.started
-        self._run.stopped = bool(c.stopped)
+        s.stopped = [e.stop for e in self.system.events].index(c.stopped) + 1 if c.stopped else 0
         self._ticks[:] = c.ticks
         self._instants[:] = [c.instants[name] for name in self._lists]
         self._enter_delays()
@@ -306,25 +337,31 @@ class NativeEngine(Engine):
     def _leave(self) -> None:
         c, s, counted = self.context, self._state, self._run.counters
         c.t, c.step, c.error, c.started = s.t, s.step, s.error, bool(s.started)
+        c.stopped = self.system.events[s.stopped - 1].stop if s.stopped else ""
         c.ticks[:] = self._ticks.tolist()
         c.instants = dict(zip(self._lists, self._instants.tolist(), strict=True))
         self._leave_delays()
         self.counters.steps, self.counters.rejected = counted.steps, counted.rejected
-        self.counters.evaluations = counted.evaluations
+        self.counters.evaluations, self.counters.events = counted.evaluations, counted.events
         self.counters.limited_by = {int(k): int(self._limited[k]) for k in np.flatnonzero(self._limited)}
 
     @property
     def runs_alone(self) -> bool:
         """Does a run never need Python, unless it fails?"""
         s = self.system
-        return not (s.events or any(g.external for g in s.schedule))
+        return not (s.calls or any(g.external for g in s.schedule))
 
     def run_batch(self, batch: b.Batch, first: int, count: int) -> None:
         """Runs of a batch, one after the other; what the context held is lost."""
         for buffer in self._buffers:
             buffer.width = 0  # samples at ticks are not kept
+        self._story.not_kept()
         self._enter()
-        self._code.runtime.pl_many(self._run, batch, first, count)
+        end, again = first + count, 0
+        while (first := self._code.runtime.pl_many(self._run, batch, first, end, again)) < end:
+            self._leave_delays()
+            self._enter_delays()
+            again = 1
 
     def cancel(self) -> None:
         """Stop a run that is under way in another thread."""
@@ -339,7 +376,7 @@ class NativeEngine(Engine):
     def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
         """See `Engine.start_log`."""
         self._names = list(names)
-        self._happened = []
+        self._story.clear()
         signals = [self.system.signal(n) for n in self._names]
         self._times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
         log = self._log
@@ -371,7 +408,7 @@ class NativeEngine(Engine):
             if names:
                 found = rows.all()
                 ticks |= {n: Ticks(found[:, 0], v) for n, v in self._columns(found, names).items()}
-        return Logged(table[:, 0], self._columns(table, self._names), ticks, tuple(self._happened))
+        return Logged(table[:, 0], self._columns(table, self._names), ticks, self._story.told())
 
     def _columns(self, table: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         found, start = {}, 1
@@ -387,19 +424,20 @@ class NativeEngine(Engine):
         self._enter()
         rows = Rows(self._code, [name], b.Buffer())
         row = np.zeros(max(1, rows.buffer.width))
-        self._code.runtime.pl_signals(self._run, rows.buffer, b.address(row))
+        with interrupts(self.system.calls):
+            self._code.runtime.pl_signals(self._run, rows.buffer, b.address(row))
+            if (ended := interrupted(self.system.calls)) is not None:
+                raise ended
         return row[: rows.buffer.width]
 
 
 def obstacles(system: System, settings: SolverSettings) -> list[str]:
     """What this engine cannot run yet, in words."""
-    found = [f"block '{path}' is a Python function" for path in system.opaque]
-    found += [
+    found = [
         f"'{d.name}' is a delay that depends on a delay or a loop"
         for d in system.delays
         if any(ca.which_depends(d.seconds, system.w, 1, False))
     ]
-    found += [f"block '{path}' calls Python in its continuous equations" for path in system.opaque]
     if settings.solver not in (*TABLEAUS, STIFF):
         found.append(f"solver '{settings.solver}' runs in Python")
     return found

@@ -10,6 +10,7 @@ from cosim.context import Context
 from cosim.engine.engine import Engine, Logged, SolverSettings
 from cosim.engine.log import Log
 from cosim.engine.machine import Machine
+from cosim.engine.outside import interrupts
 from cosim.engine.steppers import Step
 from cosim.system import System
 
@@ -26,7 +27,9 @@ class ReferenceEngine(Engine):
 
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`."""
-        with np.errstate(all="ignore"):  # trial steps may leave the numbers; what counts is checked
+        # trial steps may leave the numbers; what counts is checked
+        with interrupts(self.system.calls), np.errstate(all="ignore"):
+            self.machine.events.be_patient()
             self._start()
             while self.context.t < until and not self.context.stopped:
                 self.machine.unknowns.foresee()
@@ -59,7 +62,7 @@ class ReferenceEngine(Engine):
         if event is not None:
             if stop - t <= 1e-12 * (stop - started):
                 machine.put(stop)
-            self._log.events += machine.events.settle(self.context.t, event)
+            machine.events.settle(self.context.t, self._log.events, event)
         self._instant(self.context.t)
 
     def _instant(self, t: float) -> None:
@@ -67,7 +70,7 @@ class ReferenceEngine(Engine):
         machine = self.machine
         due = machine.settle(t)
         if machine.events:
-            self._log.events += machine.events.settle(t)
+            machine.events.settle(t, self._log.events)
         machine.fresh()
         self._log.instant(t, due)
 
@@ -86,6 +89,9 @@ class ReferenceEngine(Engine):
     def value(self, name: str) -> np.ndarray:
         """See `Engine.value`."""
         expression = self.system.signal(name).expression
-        self.machine.put(self.context.t)
-        self.machine.fresh()
-        return self.machine.bind(f"signal:{name}", lambda: [expression])().copy()
+        with interrupts(self.system.calls):
+            self.machine.put(self.context.t)
+            self.machine.fresh()
+            found = self.machine.bind(f"signal:{name}", lambda: [expression])().copy()
+            self.machine.look_for_interrupt()
+        return found

@@ -16,7 +16,7 @@ import numpy as np
 
 from blocks.errors import SimulationError
 from cosim.engine.engine import Counters
-from cosim.engine.steppers import AdaptiveMemory, Derivative, Step, Stepper
+from cosim.engine.steppers import AdaptiveMemory, Derivative, Step, Stepper, scaled
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,10 @@ class RosenbrockStepper(Stepper):
             k.append(solve(right + (h * RODAS.d[i]) * slope))
         x1 = trial + k[5]
         scale = self.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1))
-        e = k[5] / scale
-        return x1, k, math.sqrt(float(np.mean(e * e))), int(np.argmax(np.abs(e)))
+        error, worst = scaled(k[5], scale)
+        if error > 1.0 and self.noise is not None:
+            error, worst = scaled(k[5], scale + self.noise(t, x))
+        return x1, k, error, worst
 
     @staticmethod
     def _factor(jacobian: Any, diagonal: float) -> Callable[[np.ndarray], np.ndarray] | None:

@@ -20,6 +20,7 @@ from cosim.engine.tableau import Tableau
 
 Derivative = Callable[[float, np.ndarray], np.ndarray]
 Explain = Callable[[float, np.ndarray], SimulationError]  # (t, x) where the derivative is not finite
+Noise = Callable[[float, np.ndarray], np.ndarray]
 
 
 @dataclass
@@ -39,12 +40,16 @@ def _unexplained(t: float, x: np.ndarray) -> SimulationError:
 
 
 class Stepper(abc.ABC):
-    """Integrates x' = f(t, x) between stops."""
+    """Integrates x' = f(t, x) between stops.
+
+    noise : (t, x) -> (n,)    what rounding of x means: no step is asked to be more accurate; None: nothing
+    """
 
     def __init__(self, f: Derivative, counters: Counters) -> None:
         self.f, self.counters = f, counters
         self.limit = math.inf  # longest step the delays allow [s]
         self.explain: Explain = _unexplained
+        self.noise: Noise | None = None
 
     @abc.abstractmethod
     def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
@@ -60,8 +65,15 @@ class Stepper(abc.ABC):
         """Error of a step that is not finite: explained at its first stage with a bad derivative."""
         for i, ki in enumerate(k):
             if not np.isfinite(ki).all():
-                return self.explain(t + method.c[i] * h, x + h * weighted(method.a[i], k))
+                return self.explain(t + method.c[i] * h, moved(x, method.a[i], k, h))
         return self.explain(t + h, x1)
+
+
+@np.errstate(all="ignore")
+def scaled(e: np.ndarray, scale: np.ndarray) -> tuple[float, int]:
+    """Mean of errors in units of their scale, and the state with the largest share (Hairer I, eq. 4.11)."""
+    shares = e / scale
+    return math.sqrt(float(np.mean(shares * shares))), int(np.argmax(np.abs(shares)))
 
 
 def hermite(t0: float, t1: float, x0: np.ndarray, x1: np.ndarray, f0: np.ndarray, f1: np.ndarray) -> Any:
@@ -87,18 +99,23 @@ def stages(
 ) -> None:
     """Fill the stage derivatives k[start:] of one step."""
     for i in range(start, method.stages):
-        k[i] = f(t + method.c[i] * h, x + h * weighted(method.a[i], k))
+        k[i] = f(t + method.c[i] * h, moved(x, method.a[i], k, h))
 
 
-def weighted(weights: tuple[float, ...], k: list[np.ndarray]) -> Any:
-    """Sum of weights times stages, left to right, zeros skipped."""
+def weighted(weights: tuple[float, ...], k: list[np.ndarray], h: float = 1.0) -> Any:
+    """Sum of weights, each times h, times stages, left to right, zeros skipped."""
     total: Any = 0.0
     first = True
     for w, ki in zip(weights, k, strict=False):
         if w != 0.0:
-            total = w * ki if first else total + w * ki
+            total = (h * w) * ki if first else total + (h * w) * ki
             first = False
     return total
+
+
+def moved(x: np.ndarray, weights: tuple[float, ...], k: list[np.ndarray], h: float) -> np.ndarray:
+    """Where a stage or step of size h leads from x; without weights x itself."""
+    return x + weighted(weights, k, h) if any(weights) else x
 
 
 class FixedStepper(Stepper):
@@ -116,7 +133,7 @@ class FixedStepper(Stepper):
         for i in range(n):
             t1 = stop if i == n - 1 else begin + (i + 1) * h
             stages(self.method, self.f, t, x, h, k, 0)
-            x1 = x + h * weighted(self.method.b, k)
+            x1 = moved(x, self.method.b, k, h)
             if not np.isfinite(x1).all():
                 raise self.non_finite(self.method, t, x, h, k, x1)
             self.counters.steps += 1
@@ -183,13 +200,17 @@ class AdaptiveStepper(Stepper):
             raise self.explain(t, x)
         if self.memory.step <= 0.0:
             self.memory.step = self._first_step(t, x, k[0], stop)
+        noise: np.ndarray | None = None  # looked at when a step fails
         while t < stop:
             wanted = min(self.memory.step, self.max_step, self.limit)
             left = stop - t
             lands = wanted >= left * (1 - 1e-12)
             h = left if lands else left / 2 if 2 * wanted > left else wanted
             t1 = stop if lands else t + h
-            x1, error, worst = self._try(t, x, h, k)
+            x1, e, error, worst = self._try(t, x, h, k)
+            if error > 1.0 and self.noise is not None:
+                noise = self.noise(t, x) if noise is None else noise
+                error, worst = scaled(e, self.scale(x, x1) + noise)
             if not error <= 1.0:
                 self._reject(h, error)
                 if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
@@ -199,18 +220,22 @@ class AdaptiveStepper(Stepper):
             step = Step(t, t1, x, x1, self._inside(t, h, x, x1, list(k)))
             yield step
             k[0] = self.f(t1, step.x1) if step.corrected else k[-1]
-            t, x = t1, step.x1
+            t, x, noise = t1, step.x1, None
 
     @np.errstate(all="ignore")
-    def _try(self, t: float, x: np.ndarray, h: float, k: list[np.ndarray]) -> tuple[np.ndarray, float, int]:
-        """End of a step, its scaled error and the state with the largest share."""
+    def _try(
+        self, t: float, x: np.ndarray, h: float, k: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, float, int]:
+        """End of a step, its error, the same scaled, and the state with the largest share."""
         stages(self.method, self.f, t, x, h, k, 1)
         self.counters.evaluations += self.method.stages - 1
-        x1 = x + h * weighted(self.method.b, k)
-        scale = self.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1))
-        e = h * weighted(self.method.error, k) / scale
-        error = math.sqrt(float(np.mean(e * e)))
-        return x1, error, int(np.argmax(np.abs(e)))
+        x1 = moved(x, self.method.b, k, h)
+        e = h * weighted(self.method.error, k)
+        return x1, e, *scaled(e, self.scale(x, x1))
+
+    def scale(self, x: np.ndarray, x1: np.ndarray) -> np.ndarray:
+        """Error of each state that counts as 1."""
+        return np.asarray(self.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1)))
 
     def _accept(self, h: float, wanted: float, error: float, worst: int) -> None:
         self.counters.steps += 1

@@ -1,7 +1,8 @@
 """Runge-Kutta methods as data: every engine integrates with the same coefficients in the same order.
 
 A step from (t, x) with size h computes, strictly left to right and skipping zeros,
-``k_i = f(t + c_i h, x + h (a_i1 k_1 + a_i2 k_2 + ...))`` and ``x_1 = x + h (b_1 k_1 + b_2 k_2 + ...)``.
+``k_i = f(t + c_i h, x + ((h a_i1) k_1 + (h a_i2) k_2 + ...))`` and
+``x_1 = x + ((h b_1) k_1 + (h b_2) k_2 + ...)``.
 """
 
 from __future__ import annotations

@@ -89,6 +89,7 @@ class PortHold:
     hold_order: int | None = key(integer(least=0), default=None)
     sampling_period: Any = key(duration(least=0), default=None)  # s; 0 takes the rate of what drives the port
     offset_time: Any = key(duration(least=0), default=None)  # s
+    filter: float | None = key(number(least=0, unit="s"), default=None)  # of an input; 0 for none
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
+from scipy.sparse import csr_array
 
 from plant.constraints import ACCELERATION, POSITION, VELOCITY, Condition, Values, conditions
 from plant.dynamics.local import Local
-from plant.dynamics.mechanism import GROUND, Mechanism
+from plant.dynamics.mechanism import GROUND
 from plant.elements import Element, UserSubroutine
 from plant.scope import MarkerState
 from plant.spatial import Matrix, cross
-from plant.subroutines import traced_constraint
 
 if TYPE_CHECKING:
     from plant.evaluation import Evaluation
@@ -36,11 +36,13 @@ class Closing:
     kept : (k,) int           conditions that restrict the coordinates; others hold by themselves
     pattern : (k, n) bool     which rates each of them contains
     scale : (k,) float        1 / sqrt(diag(J H^-1 J^T))
+    design : (k, n) sparse    J at a pose near the start where as few rows as anywhere repeat others
     """
 
     kept: tuple[int, ...]
     pattern: np.ndarray
     scale: np.ndarray
+    design: csr_array
 
 
 class Closure:
@@ -57,8 +59,9 @@ class Closure:
         self, values: Evaluation, elements: Iterable[Element], closing: Closing | None = None
     ) -> None:
         self._values, self.mechanics = values, values.tree
+        self._moving: dict[int, tuple[Matrix, Matrix]] = {}  # columns of the links' own joints
         self._at_rest = self.mechanics.spatial(None, ca.SX(3, 1))
-        self.local = Local(values, self._state, values.drifts)
+        self.local = Local(values, self._state, values.inputs.drifts)
         self.local.expressions = values.explicit
         parts = Values(values.model, self.local, values.formula, self._scripted)
         self.elements = list(elements)
@@ -66,11 +69,12 @@ class Closure:
         kept = range(len(every)) if closing is None else closing.kept
         self.conditions: list[Condition] = [every[k] for k in kept]
         self.closing = closing
+        self.repeats: dict[tuple[int, ...], Matrix] = {}  # of sets of rows, see `repeats.py`
         self._write()
 
-    def _scripted(self, element: UserSubroutine) -> ca.SX:
-        """Value of a constraint's user subroutine."""
-        return traced_constraint(self._values, element, self.local)
+    def _scripted(self, element: UserSubroutine, *given: ca.SX) -> ca.SX:
+        """Value of a constraint's user subroutine, which may take coordinates as arguments."""
+        return self._values.constraint(element, self.local, *given)
 
     @property
     def size(self) -> int:
@@ -112,39 +116,34 @@ class Closure:
 
     def _jacobian(self) -> Matrix:
         """(m, n): the rates of the conditions per rate of the joints."""
-        mechanics, starts = self.mechanics, self.mechanics.starts
-        mechanism: Mechanism = self._values.mechanism
-        entries: dict[tuple[int, int], Matrix] = {}
-        columns = {}
-        pattern = None if self.closing is None else self.closing.pattern
+        starts = self.mechanics.starts
+        if not self.size:
+            return ca.SX(0, starts[-1])
+        found: dict[tuple[int, int], Matrix] = {}  # (column, row) -> entry
         for id, (c, t) in self.wrenches.items():
-            link = mechanism.place(id).link
-            if link == GROUND:
-                continue
-            origin = self._values.pose_and_motion(id).r
-            rows = sorted({*c.sparsity().get_triplet()[0], *t.sparsity().get_triplet()[0]})
-            for k in mechanism.path(link):
-                n = slice(starts[k], starts[k + 1])
-                used = [r for r in rows if pattern is None or pattern[r, n].any()]
-                if not used or n.start == n.stop:
-                    continue
-                if k not in columns:
-                    columns[k] = mechanics.columns(k)
-                W, V = columns[k]
-                arm = origin - mechanics.pose(k)[1]
-                for r in used:
-                    force = c[r, :].T
-                    torque = t[r, :].T + cross(arm, force)
-                    entry = torque.T @ W + force.T @ V
-                    entries[r, k] = entries[r, k] + entry if (r, k) in entries else entry
-        J = ca.SX(self.size, starts[-1])
-        for (r, k), entry in entries.items():
-            J[r, starts[k] : starts[k + 1]] = entry
-        J = ca.sparsify(J)
-        if pattern is not None:
-            chosen = ca.DM(pattern.astype(float))
-            J = ca.SX(J * ca.sparsify(chosen))
-        return ca.sparsify(J)
+            rows = sorted({*c.sparsity().row(), *t.sparsity().row()})
+            for k in self._values.mechanism.path(self._values.mechanism.place(id).link):
+                W, V = self._columns(k, id)
+                block = ca.sparsify(t[rows, :] @ W + c[rows, :] @ V)
+                places = zip(*block.sparsity().get_triplet(), strict=True)
+                for (i, j), entry in zip(places, block.nonzeros(), strict=True):
+                    place = starts[k] + j, rows[i]
+                    found[place] = found[place] + entry if place in found else entry
+        kept = sorted(place for place in found if self._contains(place))
+        shape = ca.Sparsity.nonzeros(self.size, starts[-1], [j * self.size + i for j, i in kept])
+        return ca.sparsify(ca.SX(shape, ca.vertcat(ca.SX(0, 1), *[found[place] for place in kept])))
+
+    def _columns(self, k: int, id: int) -> tuple[Matrix, Matrix]:
+        """(3, nv) angular velocity, and velocity of a marker's origin, per unit rate of link k's joint."""
+        if k not in self._moving:
+            self._moving[k] = self.mechanics.columns(k)
+        W, V = self._moving[k]
+        arm = self._values.pose_and_motion(id).r - self.mechanics.pose(k)[1]
+        return W, V + ca.horzcat(ca.SX(3, 0), *[cross(W[:, j], arm) for j in range(W.shape[1])])
+
+    def _contains(self, place: tuple[int, int]) -> bool:
+        """Whether a condition may contain a rate; place : (column, row)."""
+        return self.closing is None or bool(self.closing.pattern[place[1], place[0]])
 
     # --- parts ----------------------------------------------------------------------------------------
     def rows(self, test: Callable[[Condition], bool]) -> list[int]:

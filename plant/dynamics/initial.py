@@ -19,6 +19,7 @@ from plant.dynamics.mechanism import GROUND, Mechanism
 from plant.elements import Body_Rigid, Frame
 from plant.notes import PlantWarning
 
+NOTHING = 1e-12  # of a body's mobility: below it a direction is one the joints do not allow
 MISMATCH = 1e-9  # of the largest given velocity: beyond it the joints contradict the numbers
 
 
@@ -74,13 +75,15 @@ def initial_rates(mechanism: Mechanism) -> tuple[np.ndarray, ...]:
     if any(wish.value for wish in wishes):
         A, b = np.array([wish.J for wish in wishes]), np.array([wish.value for wish in wishes])
         rates = _least_energy(_mass_matrix(at, starts), A, b)
-        rates[np.abs(rates) < 1e-15 * np.abs(rates).max()] = 0.0
+        rates[np.abs(rates) < 1e-15 * np.abs(rates).max(initial=0.0)] = 0.0
         mention_missed(wishes, rates)
     return tuple(np.split(rates, starts[1:-1])) if len(mechanism.links) else ()
 
 
 def _least_energy(H: np.ndarray, A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Least-squares solution of A x = b with the least x^T H x."""
+    if not len(H):
+        return np.zeros(0)  # nothing moves
     values, vectors = np.linalg.eigh(H)
     floor = 1e-12 * max(values.max(), 1e-300)
     scaled = vectors / np.sqrt(np.maximum(values, floor))
@@ -101,7 +104,10 @@ def _wishes(at: Start, i: int, starts: np.ndarray) -> list[Wish]:
     for rows, axes, name, values in ((J[:3], axes_w, "w", w_ic), (J[3:], axes_v, "v", v_ic)):
         for k, value in enumerate(values):
             if value is not None:
-                wishes.append(Wish(axes[:, k] @ rows, value, f"{body.where}: {name}_ic_{'xyz'[k]}"))
+                along = axes[:, k] @ rows
+                if np.linalg.norm(along) <= NOTHING * np.linalg.norm(rows):
+                    along = np.zeros_like(along)  # rounding: the joints do not move that way
+                wishes.append(Wish(along, value, f"{body.where}: {name}_ic_{'xyz'[k]}"))
     return wishes
 
 

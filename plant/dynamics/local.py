@@ -123,6 +123,10 @@ class Local:
         """SENVAL."""
         return self._scope.sensor(id)
 
+    def wheel(self, id: int) -> tuple[ca.SX, ca.SX]:
+        """No constraint may depend on wheels."""
+        raise Refusal("a constraint cannot depend on a wheel; write it in displacements and TIME")
+
     def spline(self, id: int) -> SplineData:
         """Points of a spline."""
         return self._scope.spline(id)
@@ -164,10 +168,11 @@ class Local:
 
     def wrenches(self, rate: ca.SX) -> dict[int, tuple[ca.SX, ca.SX]]:
         """Marker -> (c, t), each (n, 3): what the expressions' rates are linear in, v and w."""
-        found = {}
-        for id, m in self._markers.items():
-            found[id] = (ca.jacobian(rate, m.v), ca.jacobian(rate, m.w))
-        return found
+        if not self._markers:
+            return {}
+        slopes = ca.jacobian(rate, ca.vertcat(*[e for m in self._markers.values() for e in (m.v, m.w)]))
+        parts = ca.horzsplit(slopes, 3)
+        return {id: (parts[2 * k], parts[2 * k + 1]) for k, id in enumerate(self._markers)}
 
     def moves(self, g: ca.SX) -> bool:
         """Does an expression contain velocities?"""

@@ -112,6 +112,11 @@ class Mechanism:
         """Are the bodies' coordinates absolute and planar?"""
         return self.absolute and any(link.joint.name == "PLANAR" for link in self.links)
 
+    @cached_property
+    def flat(self) -> bool:
+        """Do the joints keep all bodies in planes?"""
+        return plane_normal(self.model) is not None
+
     @property
     def dof(self) -> int:
         """Degrees of freedom of the tree."""

@@ -14,25 +14,21 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import casadi as ca
-import numpy as np
 
 from blocks.block import Equations
 from blocks.errors import ModelError
 from blocks.numpy_mode import hash_of
 from plant.dynamics.closure import Closure
-from plant.dynamics.saddle import MassInverse, Saddle
+from plant.dynamics.repeats import saddle_of
+from plant.dynamics.saddle import MassInverse
 from plant.spatial import Matrix
 
 if TYPE_CHECKING:
     from plant.evaluation import Evaluation
 
 
-DAMPING = {"joint": 1e-12, "absolute": 1e-9}
-"""Of corrections, relative: they leave alone what is singular but for rounding.
-
-Measured on the N-four-bar, N = 40, through its singular poses: in joint coordinates 1e-9 lets deviations grow
-there, in absolute ones 1e-12 makes them from rounding of the positions.
-"""
+DAMPING = 1e-9
+"""Of corrections, relative: they leave alone what is singular but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +117,7 @@ def solve(
     gamma = ca.SX(0, 1) if closure is None else stabilised(closure, gains)
     reacting = [] if closure is None else [k for k in range(closure.size) if k not in servos]
     if closure is not None and reacting:
-        saddle = Saddle(inverse, closure.J[reacting, :], _scale(closure)[reacting])
+        saddle = saddle_of(b, closure, inverse, reacting)
         whole, part = saddle(Q, gamma[reacting])
     else:
         whole, part = inverse(Q), ca.SX(0, 1)
@@ -174,13 +170,8 @@ def stabilised(closure: Closure, gains: Gains) -> Matrix:
     return gamma
 
 
-def _scale(closure: Closure) -> np.ndarray:
-    assert closure.closing is not None  # known before the equations are written
-    return closure.closing.scale
-
-
 def _split(column: Matrix, cuts: Sequence[int]) -> list[Matrix]:
-    return [column[start:end] for start, end in pairwise(cuts)]
+    return [column[start:end] if end > start else ca.SX(0, 1) for start, end in pairwise(cuts)]
 
 
 def _solved(b: Equations, z: ca.SX, residual: ca.SX, names: list[str]) -> ca.SX:
@@ -213,7 +204,7 @@ def _with(solution: Solution, z: ca.SX, found: ca.SX) -> Solution:
     )
 
 
-def corrections(closure: Closure) -> tuple[Matrix, Matrix]:
+def corrections(b: Equations, closure: Closure) -> tuple[Matrix, Matrix]:
     """Rates dv (n, 1) whose motion closes the positions, and (n, 1) what closes the velocities.
 
     Both are least in the mass metric.
@@ -221,11 +212,10 @@ def corrections(closure: Closure) -> tuple[Matrix, Matrix]:
     tree = closure.mechanics
     inverse = MassInverse(tree.mass_matrix())
     nothing = ca.SX(tree.starts[-1], 1)
-    damping = DAMPING["absolute" if tree.mechanism.absolute else "joint"]
     found = []
     for rows, residual in ((closure.positions, closure.value), (closure.velocities, closure.rate)):
         if rows:
-            saddle = Saddle(inverse, closure.J[rows, :], _scale(closure)[rows], damping, 1)
+            saddle = saddle_of(b, closure, inverse, rows, DAMPING, 1)
             found.append(saddle.closed(nothing, -residual[rows])[0])
         else:
             found.append(nothing)

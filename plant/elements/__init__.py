@@ -16,6 +16,7 @@ from plant.elements import (
     markers,
     outputs,
     references,
+    wheels,
     world,
 )
 
@@ -23,6 +24,7 @@ from plant.elements import (
 from plant.elements.bodies import *  # noqa: F403
 from plant.elements.commands import *  # noqa: F403
 from plant.elements.commands import Modification as Modification
+from plant.elements.commands import UnknownCommand as UnknownCommand
 from plant.elements.constraints import *  # noqa: F403
 from plant.elements.constraints import JOINT_TYPES as JOINT_TYPES
 from plant.elements.controls import *  # noqa: F403
@@ -37,6 +39,7 @@ from plant.elements.outputs import *  # noqa: F403
 from plant.elements.references import *  # noqa: F403
 from plant.elements.subroutine import ExpressionOrSubroutine as ExpressionOrSubroutine
 from plant.elements.subroutine import UserSubroutine as UserSubroutine
+from plant.elements.wheels import *  # noqa: F403
 from plant.elements.world import *  # noqa: F403
 
 
@@ -51,4 +54,6 @@ def _table(*families: ModuleType) -> Mapping[str, type[Element]]:
     return MappingProxyType(table)
 
 
-ELEMENTS = _table(world, bodies, markers, constraints, forces, references, controls, outputs, commands)
+ELEMENTS = _table(
+    world, bodies, markers, constraints, forces, references, controls, outputs, wheels, commands
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +30,7 @@ __all__ = [
     "Activate",
     "Deactivate",
     "Load_Command",
+    "Load_Model",
     "Param_Linear",
     "Param_Simulation",
     "Param_Static",
@@ -79,7 +80,11 @@ class Simulate(Element):
 
 @dataclass(frozen=True, kw_only=True)
 class Param_Transient(Element):
-    """Settings of transient simulations; only ``integr_tol`` and ``h_max`` [s] are used."""
+    """Settings of transient simulations.
+
+    ``integr_tol`` is the absolute tolerance and ``h_max`` [s] the longest step of the solver; the stiff
+    integrators MSTIFF, VSTIFF and DSTIFF stand for our stiff one. What else is written changes nothing.
+    """
 
     id: NoId = 0
     integrator_type: String | None = None
@@ -109,7 +114,12 @@ class Param_Transient(Element):
 
 @dataclass(frozen=True, kw_only=True)
 class Param_Static(Element):
-    """Settings of static simulations."""
+    """Settings of static simulations.
+
+    FIM_S and FIM_D find where the forces balance by Newton's method, to rounding, so that ``max_imbalance``,
+    ``max_error``, ``stability`` and ``compliance_delta`` are not needed. MKEAM swings until it rests:
+    ``max_ke_tol`` is the energy of the last swing, ``max_num_iter`` the number of swings.
+    """
 
     id: NoId = 0
     method: Annotated[str, keyword("MKEAM", "FIM_S", "FIM_D")] | None = None
@@ -126,7 +136,12 @@ class Param_Static(Element):
 
 @dataclass(frozen=True, kw_only=True)
 class Param_Linear(Element):
-    """Settings of linear analyses; the ids choose plant inputs, outputs and states."""
+    """Settings of linear analyses; the ids choose plant inputs, outputs and states.
+
+    ``disable_damping`` takes the damping of all force elements away. Which files are written is said by
+    ``write_matlabfiles`` and ``write_eig_info``; the other ``write_`` attributes and ``balancing``,
+    ``gyroscopic`` and ``anim_scale`` change nothing.
+    """
 
     id: NoId = 0
     eigen_analysis: String | None = None
@@ -171,6 +186,18 @@ class Save(Element):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Load_Model(Element):
+    """Reads another model, such as one that Save wrote; commands go on with it at t = 0."""
+
+    id: NoId = 0
+    model_file: String
+    result_file: String | None = None
+    anima_file: String | None = None
+
+    block = "command"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Load_Command(Element):
     """Reads the command block of another file."""
 
@@ -180,26 +207,84 @@ class Load_Command(Element):
     block = "command"
 
 
+SWITCHES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "BUSH": ("Force_Bushing",),
+        "COUPLER": ("Constraint_Coupler",),
+        "FIELD": ("Force_Field",),
+        "FORCE": (
+            "Force_Scalar_TwoBody", "Force_Vector_OneBody", "Force_Vector_TwoBody", "Force_SpringDamper",
+            "Force_Bushing", "Force_Field", "Force_Penalty",
+        ),
+        "GCON": ("Constraint_General",),
+        "GFORCE": ("Force_Vector_OneBody", "Force_Vector_TwoBody"),
+        "JOINT": ("Constraint_Joint",),
+        "JPRIM": ("Constraint_Joint",),
+        "MOTION": ("Motion_Joint", "Motion_Marker"),
+        "PFORCE": ("Force_Penalty",),
+        "SENSOR": ("Sensor_Event",),
+        "SFORCE": ("Force_Scalar_TwoBody",),
+        "SPDP": ("Force_SpringDamper",),
+        "SPRINGDAMPER": ("Force_SpringDamper",),
+        "VFORCE": ("Force_Vector_OneBody", "Force_Vector_TwoBody"),
+        "VTORQUE": ("Force_Vector_OneBody", "Force_Vector_TwoBody"),
+    }
+)  # fmt: skip
+"""Element types by the words of ``element_type``; the name of an element type stands for itself."""
+
+SWITCHED = tuple(dict.fromkeys(tag for tags in SWITCHES.values() for tag in tags))
+
+
 @dataclass(frozen=True, kw_only=True)
-class Activate(Element):
-    """Switches elements on; its attributes are not documented and kept as written in ``attributes``."""
+class Switch(Element):
+    """Base of what switches one element; an interface, nobody instantiates it."""
 
     id: NoId = 0
-    attributes: tuple[tuple[str, str], ...] = ()
+    element_type: Annotated[
+        str, keyword(*SWITCHES, *(tag.upper() for tag in SWITCHED), BUSHING="BUSH", VTORQ="VTORQUE")
+    ]
+    element_id: Count
 
     block = "command"
-    open_ended = True
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Element types that may be meant."""
+        own = tuple(tag for tag in SWITCHED if tag.upper() == self.element_type)
+        return SWITCHES.get(self.element_type, own)
+
+    def faults_in(self, draft: Draft) -> Iterator[str]:
+        found = [tag for tag in self.tags if self.element_id in draft.elements.get(tag, {})]
+        if not found and (missing := draft.missing(self.tags, self.element_id)):
+            yield f"element_id={self.element_id} {missing}"
+        if len(found) > 1:
+            yield (
+                f"element_id={self.element_id} is the id of a {' and of a '.join(found)}; write one of these "
+                "names as element_type"
+            )
+
+    def switched(self, model: Model, on: bool) -> Element:
+        """The element as it is after this command; ``model`` itself does not change."""
+        tag = next(tag for tag in self.tags if self.element_id in model.elements.get(tag, {}))
+        return dataclasses.replace(model.elements[tag][self.element_id], is_active=on)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deactivate(Element):
-    """Switches elements off; its attributes are not documented and kept as written in ``attributes``."""
+class Activate(Switch):
+    """Switches an element on again: it takes part from the next simulation on.
 
-    id: NoId = 0
-    attributes: tuple[tuple[str, str], ...] = ()
+    Joints and other constraints, motions, forces and sensors can be switched. ``element_type`` is a word such
+    as JOINT, MOTION, FORCE, SENSOR, or the name of an element type.
+    """
 
-    block = "command"
-    open_ended = True
+
+@dataclass(frozen=True, kw_only=True)
+class Deactivate(Switch):
+    """Switches an element off: simulations from then on are as if it were not there.
+
+    What other elements read of it (the reaction of a joint, the force of a spring) is zero; a motion or a
+    coupler of a joint that is switched off still acts on the joint's coordinate.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,6 +296,23 @@ class Stop(Element):
 
     block = "command"
     open_ended = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnknownCommand(Element):
+    """A command that is not supported; reading a file warns of it, running its commands refuses it.
+
+    Not an XML tag of its own. ``element`` is the tag that was written.
+    """
+
+    id: NoId = 0
+    element: str
+
+    block = "command"
+
+    @property
+    def where(self) -> str:
+        return place(self.source, self.element, self.id, self.label)
 
 
 @dataclass(frozen=True, kw_only=True)

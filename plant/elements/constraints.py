@@ -85,7 +85,8 @@ class Constraint_Joint(Element):
 class Constraint_Coupler(UserSubroutine):
     """c1 q1 + c2 q2 (+ c3 q3) = 0 between the coordinates AZ ("R") or DZ ("T") of two or three joints.
 
-    A ``freedom`` may be left out where the joint has only one coordinate.
+    A ``freedom`` may be left out where the joint has only one coordinate. In place of ``coefficients`` a
+    subroutine COUSUB gives what is to be 0, from the coordinates as they are.
     """
 
     joint1_id: JointId
@@ -110,6 +111,8 @@ class Constraint_Coupler(UserSubroutine):
         if self.coefficients is None:
             if not self.has_subroutine:
                 yield 'coefficients are missing; write one per joint, as in coefficients="1, -2"'
+        elif self.has_subroutine:
+            yield "has coefficients and a subroutine; keep one of them"
         elif len(self.coefficients) != len(self.coordinates):
             yield (
                 f"has {len(self.coefficients)} coefficients for {len(self.coordinates)} joints; "

@@ -31,6 +31,9 @@ ORTHONORMAL_TOLERANCE = 1e-4
 EXACT_TO_ROUNDING = 1e-14
 """|A^T A - I| up to which a matrix is kept digit for digit."""
 
+TURN = 2 * math.pi + 1e-9
+"""Euler angles beyond a full turn are probably meant in degrees."""
+
 BODY_TAGS = {"RIGIDBODY": "Body_Rigid", "POINTBODY": "Body_Point"}
 
 
@@ -45,7 +48,7 @@ class Reference_Marker(UserSubroutine):
     - Euler angles ``psi, theta, phi`` [rad], body-fixed 3-1-3: A = Rz(psi) Rx(theta) Rz(phi);
     - nothing: the axes of the global frame (or of ``rm_id``).
 
-    Frames given by a MARKER_READ subroutine are refused.
+    Or a Python script MARKER_READ gives position and orientation (see `plant.readers`).
     """
 
     body_id: Id
@@ -108,8 +111,8 @@ class Reference_Marker(UserSubroutine):
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()
-        if self.has_subroutine:
-            yield "comes from a MARKER_READ subroutine, which is not supported; write pos_* and angles"
+        if self.has_subroutine and (self.script_name is None or self.interpreter == "MATLAB"):
+            yield "comes from a MARKER_READ subroutine that is no Python script; write pos_* and angles"
         cosines = [getattr(self, name) for name in COSINES]
         absent = [name for name, value in zip(COSINES, cosines, strict=True) if value is None]
         angles = [name for name in ("psi", "theta", "phi") if getattr(self, name) is not None]
@@ -131,6 +134,15 @@ class Reference_Marker(UserSubroutine):
             yield f"body_id={self.body_id} {missing}"
         if self.rm_id is not None:
             yield from self._circle(draft)
+
+    def remarks(self) -> Iterator[str]:
+        for name in ("psi", "theta", "phi"):
+            angle = getattr(self, name)
+            if angle is not None and abs(angle) > TURN:
+                yield (
+                    f"{name}={angle:g} is more than a full turn in radians, the unit of angles here; if "
+                    f"it is in degrees, write {name}={math.radians(angle):.6g}"
+                )
 
     def _circle(self, draft: Draft) -> Iterator[str]:
         """Fault of a circle of ``rm_id``, told once by the marker with the smallest id on it."""

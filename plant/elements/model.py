@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -67,6 +68,22 @@ class Model:
             elements=_frozen(draft.elements),
             commands=tuple(draft.commands),
         )
+
+    def changed(self, *elements: Element) -> Model:
+        """The model with these elements in place of, or beside, those of the same type and id; checked.
+
+        Raises
+        ------
+        ModelProblems    everything that is wrong with the new model
+        """
+        draft = Draft(self.name, self.file)
+        draft.elements = {tag: dict(same) for tag, same in self.elements.items()}
+        for element in elements:
+            draft.elements.setdefault(element.tag, {})[element.id] = element
+        draft.check()
+        draft.remarks.clear()  # told when the model was read
+        draft.report()
+        return dataclasses.replace(Model.of(draft, self.file), commands=self.commands)
 
     def all(self, kind: type[E]) -> list[E]:
         """The active elements of a type, in file order."""

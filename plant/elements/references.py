@@ -25,6 +25,7 @@ from plant.elements.subroutine import ExpressionOrSubroutine, UserSubroutine
 
 __all__ = [
     "Reference_Array",
+    "Reference_Matrix",
     "Reference_PlantState",
     "Reference_Spline",
     "Reference_String",
@@ -100,6 +101,46 @@ class Reference_Array(UserSubroutine):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reference_Matrix(UserSubroutine):
+    """Numbers of a matrix, row by row; in a file they are the element's text.
+
+    The element's attributes are not documented: ``num_row`` and ``num_col`` (also written ``num_rows``,
+    ``num_columns`` and the like) may be left out where what uses the matrix knows its size.
+    """
+
+    num_row: Count | None = None
+    num_col: Count | None = None
+    values: Reals = ()
+
+    synonyms = MappingProxyType(
+        {
+            **dict.fromkeys(("num_rows", "nrow", "nrows", "rows", "row"), "num_row"),
+            **dict.fromkeys(
+                ("num_cols", "num_column", "num_columns", "ncol", "ncols", "cols", "columns", "column"),
+                "num_col",
+            ),
+        }
+    )
+    routine = "MATRIX_READ"
+
+    @classmethod
+    def read_text(cls, text: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        return {"values": Numbers().read(text)}
+
+    def faults(self) -> Iterator[str]:
+        yield from super().faults()
+        if self.has_subroutine and not self.values:
+            yield "comes from a MATRIX_READ subroutine, which is not supported; write its numbers"
+        elif not self.values:
+            yield "has no numbers; write them row by row between the tags"
+        if self.num_row and self.num_col and self.values and len(self.values) != self.num_row * self.num_col:
+            yield (
+                f"has {len(self.values)} numbers for {self.num_row} x {self.num_col} entries; "
+                "write them row by row"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reference_Spline(UserSubroutine):
     """A curve y(x) through points with increasing ``x``; in a file the points are the element's text.
 
@@ -131,7 +172,7 @@ class Reference_Spline(UserSubroutine):
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()
-        if self.file_name is not None and not self.x:
+        if (self.file_name is not None or self.has_subroutine) and not self.x:
             return  # the points come from SPLINE_READ
         if len(self.x) != len(self.y):
             yield f"has {len(self.x)} x and {len(self.y)} y values; give as many of each"

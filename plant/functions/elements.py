@@ -40,6 +40,9 @@ FUNCTIONS = (
     _reading("PINVAL", "id, index", "plant_input", lambda scope, id, k: scope.plant_input(id, k)),
     _reading("POUVAL", "id, index", "plant_output", lambda scope, id, k: scope.plant_output(id, k)),
     _reading("SENVAL", "id", "sensor", lambda scope, id: scope.sensor(id)),
+    # of inertia wheels, an extension: momentum, spin rate relative to the body
+    _reading("WHEELH", "id", "wheel", lambda scope, id: scope.wheel(id)[0]),
+    _reading("WHEELW", "id", "wheel", lambda scope, id: scope.wheel(id)[1]),
     # between two markers
     *(Function(name, "I [, J]", _force(name), f"{name}(1, 2)", refers=_between) for name in ("FM", "TM")),
     *(

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from cosim import Result, __version__
 from cosim.cli import app
+from tests.helpers.decks import deck, simulate, slider
 
 PENDULUM = Path(__file__).parents[2] / "examples/inverted_pendulum/inverted_pendulum.xml"
 
@@ -182,7 +183,7 @@ def test_info_of_a_scenario(cosim):
     ("arguments", "message"),
     [
         (["run", "rmp.toml"], "no file 'rmp.toml' in folder '.'; did you mean 'ramp.toml'?"),
-        (["run", "m.xml"], "cosim run takes a .toml file, got 'm.xml'. For a model: cosim info m.xml."),
+        (["run", "m.txt"], "cosim run takes a .toml or .xml file, got 'm.txt'."),
         (["info", "ramp.txt"], "cosim info takes a .toml or .xml file, got 'ramp.txt'."),
         (["info", "there/m.xml"], "no file 'there/m.xml': there is no folder 'there'."),
         (
@@ -283,3 +284,35 @@ def test_a_bad_model_is_one_message(text, cosim, tmp_path):
     assert done.stdout == ""
     assert done.stderr.count("bad.xml") >= 1
     assert "Traceback" not in done.stderr
+
+
+# --- decks ----------------------------------------------------------------------------------------------
+def test_a_deck_is_run_as_it_stands(cosim, tmp_path):
+    (tmp_path / "spring.xml").write_bytes(
+        deck(slider(), simulate("Static") + simulate("Linear") + simulate("Transient", end_time=0.2))
+    )
+    done = cosim("run", "spring.xml", "--out", "there", "--engine", "reference", "--plot")
+    assert done.exit_code == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert "static equilibrium at t=0 s" in text
+    assert "linear model at t=0 s: 2 states" in text and "0.795775" in text  # 5 rad/s
+    assert "simulated from 0 to 0.2 s" in text
+    assert "final plant.request_mass = -1.3924, " in text and ", 19.62" in text
+    names = {file.name for file in (tmp_path / "there").iterdir()}
+    assert {"result.nc", "spring.png", "spring.a", "spring.eig"} <= names
+    assert Result.load(tmp_path / "there/result.nc").time[-1] == 0.2
+
+
+def test_a_deck_that_fails_keeps_what_it_had(cosim, tmp_path):
+    force = '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" fz_expression="SQRT(1-TIME)"/>'
+    (tmp_path / "bad.xml").write_bytes(deck(slider() + force, simulate("Transient", end_time=2)))
+    done = cosim("run", "bad.xml", "--engine", "reference", "--coordinates", "absolute")
+    assert done.exit_code == 1
+    assert "partial result written: results/bad/result.nc" in done.stderr
+    assert "bad.xml:1: Simulate: " in done.stderr and "SQRT" in done.stderr
+    assert Result.load(tmp_path / "results/bad/result.nc").time[-1] <= 1.0
+
+
+def test_coordinates_are_for_decks(cosim):
+    done = cosim("run", "ramp.toml", "--coordinates", "absolute")
+    assert done.exit_code == 1 and "--coordinates belongs to decks" in done.stderr

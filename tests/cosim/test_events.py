@@ -1,4 +1,4 @@
-"""Zero crossings, resets, modes and branches (semantics, section 5), on the reference engine."""
+"""Zero crossings, resets, modes and branches (semantics, section 5), on both engines."""
 
 import numpy as np
 import pytest
@@ -30,9 +30,18 @@ from cosim import Diagram, Simulation
 from cosim import simulate as simulate_with
 from tests.helpers.made import Made, alone, chain, ramp
 
+ENGINE = {"name": "reference"}
+
+
+@pytest.fixture(autouse=True, params=["reference", "native"])
+def engine(request):
+    """Every test here runs twice."""
+    ENGINE["name"] = request.param
+
 
 def simulate(d, until, **settings):
-    return simulate_with(d, until, engine="reference", **settings)
+    native = ENGINE["name"] == "native" and settings.get("solver") != "BDF"
+    return simulate_with(d, until, engine="native" if native else "reference", **settings)
 
 
 def names(r):
@@ -170,6 +179,19 @@ def test_chattering_is_an_error_with_the_block_names_and_the_result_so_far():
     assert caught.value.result.time[-1] == 0.4 and "hysteresis" in caught.value.hint
 
 
+def test_an_event_met_again_and_again_after_a_restore_is_no_chattering():
+    def equations(b):
+        x = ramp(b)
+        b.when(x[0] - 0.5, [(x, x + 1)], "rising", "jump")
+
+    sim = Simulation(alone(equations), engine=ENGINE["name"])
+    start = sim.snapshot()
+    for _ in range(120):
+        sim.restore(start)
+        sim.advance(0.6)
+        assert sim.value("it.x") == pytest.approx([1.6])
+
+
 def test_two_events_that_undo_each_other_forever_are_an_error():
     def equations(b):
         x = ramp(b)
@@ -295,6 +317,30 @@ def test_the_log_holds_what_was_asked_for_and_events_their_values():
     assert r["it.x"][:, 0] == pytest.approx([0, 0.1, 0.0, 0.05, 0.0, 0.2], abs=1e-12)
 
 
+@pytest.mark.parametrize("settings", [{}, {"solver": "rk4", "step": 0.07}, {"solver": "rodas4"}])
+def test_a_log_of_every_step_has_one_row_at_an_event_right_continuous(settings):
+    """Located inside a step (n = 1, 2), at a tick (n = 3), and one that follows another (n = 10)."""
+
+    def equations(b):
+        x = ramp(b)
+        n, m = b.mode("n", 0.0), b.mode("m", 0.0)
+        jump = b.sampled(x[0] > 0.65, 0.1)
+        b.when(x[0] - 0.33, [(n, n + 1)], "rising", "first")
+        b.when(x[0] - 0.555, [(n, n + 1), (m, m + 1)], "rising", "second")
+        b.when(jump[0] - 0.5, [(n, n + 1)], "rising", "at a tick")
+        b.when(m[0] - 0.5, [(n, n + 10)], "rising", "follows")
+        b.output("n", n)
+
+    r = simulate(alone(equations), 1.0, log_every="step", **settings)
+    assert len(np.unique(r.time)) == len(r.time)
+    n = r["it.n"][:, 0]
+    for event, expected in (("first", 1), ("second", 12), ("follows", 12), ("at a tick", 13)):
+        (time,) = {e.time for e in r.events if e.name == f"it.{event}"}
+        assert r.at(time, "it.n") == expected
+        assert n[np.flatnonzero(r.time == time)[0] - 1] < expected
+    assert set(np.unique(n)) == {0, 1, 12, 13}
+
+
 def test_a_fixed_step_run_divides_what_is_left_after_an_event():
     """Between stops and events the steps are equal, so rk4 stays exact for x' = t^3 with a reset inside."""
 
@@ -397,3 +443,27 @@ def test_peak_hold_and_turn_counter_keep_what_accepted_steps_saw():
     d.connect(n["y"], i["u"])
     r = simulate(d, 3.0, log_every=0.1, max_step=0.05)
     assert r["n.y"][:, 0] == pytest.approx(9 * r.time, abs=1e-9)
+
+
+def test_resets_may_be_written_as_a_dictionary():
+    """h falls from 1 m; speeds by the restitution, counted in a mode."""
+
+    def ball(b):
+        h, v = b.continuous("h", 1.0), b.continuous("v", 0.0)
+        n = b.mode("n", 0.0)
+        b.derivative(h, v)
+        b.derivative(v, -9.81 + 0 * v)
+        b.when(h, {v: -0.8 * v, n: n + 1}, direction="falling", name="bounce")
+        b.output("n", n)
+
+    r = simulate(alone(ball), 1.5)
+    first = np.sqrt(2 / 9.81)
+    assert [e.time for e in r.events] == pytest.approx([first, first * 2.6], rel=1e-9)
+    assert r["it.n"][-1, 0] == 2
+
+
+def test_symbols_are_no_keys_outside_of_equations():
+    kept = []
+    alone(lambda b: (kept.append(b.continuous("x", 1.0)), b.derivative(kept[0], -kept[0]))).system()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(kept[0])

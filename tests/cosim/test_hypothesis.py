@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+import cosim
 from blocks import (
     AlgebraicLoopError,
     Block,
@@ -242,3 +243,22 @@ def test_inside_a_subsystem_a_part_of_a_diagram_does_what_it_does_outside(drawn,
     for name in alone:
         path = f"part/{name}" if name.partition(".")[0] in inside else name
         np.testing.assert_allclose(nested[path], alone[name], rtol=1e-12, atol=1e-13, err_msg=name)
+
+
+@examples(15)
+@given(diagrams(), st.sampled_from(["rk4", "euler"]))
+def test_both_engines_give_the_same(drawn, method):
+    """Bit for bit with fixed steps, closely with adaptive ones; compiled code calls Python blocks."""
+    d, _ = drawn
+    runs = [
+        cosim.simulate(d, 0.65, solver=method, step=0.02, log_every=0.013, engine=engine)
+        for engine in ("reference", "auto")
+    ]
+    assert [r.settings["engine"].value for r in runs] == ["reference", "native"]
+    for name in runs[0]:
+        assert np.array_equal(runs[0][name], runs[1][name]), name
+    for name in runs[0].ticks_of:
+        assert np.array_equal(runs[0].ticks(name).values, runs[1].ticks(name).values), name
+    adaptive = [cosim.simulate(d, 0.65, log_every=0.013, engine=engine) for engine in ("reference", "auto")]
+    for name in adaptive[0]:
+        np.testing.assert_allclose(adaptive[1][name], adaptive[0][name], rtol=1e-7, atol=1e-8, err_msg=name)

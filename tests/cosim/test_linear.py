@@ -29,7 +29,7 @@ from blocks import (
 )
 from blocks.declared import PortHold
 from cosim import Diagram, OperatingPoint, linearize, trim
-from tests.helpers.runs import Simulation, build
+from tests.helpers.runs import Simulation, build, simulate
 
 A, B = np.array([[0.0, 1.0], [-4.0, -0.4]]), np.array([[0.0], [4.0]])
 C, D = np.array([[1.0, 0.0]]), np.zeros((1, 1))
@@ -497,3 +497,50 @@ def test_a_guess_at_which_the_equations_are_not_finite_is_refused():
 
 def test_gain_and_constant_give_a_static_model():
     same(linearize(Gain([[1.0, 2.0]])), np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((1, 0)), [[1.0, 2.0]])
+
+
+# --- ports of subsystems ------------------------------------------------------------------------------------
+def nested() -> Diagram:
+    """x' = (2 + 3) u in a subsystem in a subsystem, u = -x outside."""
+    inner = Diagram("inner")
+    u = inner.inport("u")
+    two, three = inner.add("two", Gain(2.0)), inner.add("three", Gain(3.0))
+    both, x = inner.add("both", Sum("++")), inner.add("x", Integrator(1.0))
+    for gain, port in ((two, "in1"), (three, "in2")):
+        inner.connect(u, gain["u"])
+        inner.connect(gain["y"], both[port])
+    inner.connect(both["y"], x["u"])
+    inner.outport("y", x["y"])
+    arm = Diagram("arm")
+    node = arm.add("inner", inner)
+    arm.connect(arm.inport("v"), node["u"])
+    arm.outport("w", node["y"])
+    d = Diagram("nested")
+    a, k = d.add("arm", arm), d.add("k", Gain(-1.0))
+    d.connect(a["w"], k["u"])
+    d.connect(k["y"], a["v"])
+    return d
+
+
+@pytest.mark.parametrize("name", ["arm.v", "arm/inner.u"])
+def test_an_input_of_a_subsystem_reaches_all_that_it_drives(name):
+    ss = linearize(nested(), inputs=[name], outputs=["arm.w", "k.y"])
+    assert [ss.A.item(), ss.B.item()] == pytest.approx([-5, 5])
+    assert ss.C.ravel().tolist() == [1.0, -1.0] and not ss.D.any()
+
+
+@pytest.mark.parametrize("name", ["arm.w", "arm/inner.y", "arm/inner/x.y"])
+def test_an_output_of_a_subsystem_is_that_of_the_block_behind(name):
+    ss = linearize(nested(), inputs=[name], outputs=["k.y"])
+    assert [m.item() for m in (ss.A, ss.B, ss.C, ss.D)] == pytest.approx([-5, -5, -1, -1])
+
+
+def test_results_know_the_outputs_of_subsystems():
+    r = simulate(nested(), 1.0, signals=["arm.w"])
+    assert r["arm.w"][-1] == pytest.approx(np.exp(-5.0), rel=1e-6)
+    assert list(r) == ["arm/inner/x.y"]
+
+
+def test_a_wrong_port_of_a_subsystem_has_a_near_miss():
+    with pytest.raises(PlantloopError, match=r"no port 'arm\.vv' to perturb; did you mean 'arm\.v'"):
+        linearize(nested(), inputs=["arm.vv"], outputs=["arm.w"])

@@ -9,6 +9,7 @@ import time
 import warnings
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -246,7 +247,8 @@ def diagrams():
 def both(d, until=1.0, **options):
     """Results of both engines."""
     options["solve_loops"] = d.name == "loops"
-    engine = "auto" if any(s.external for s in d.system(options["solve_loops"]).schedule) else "native"
+    system = d.system(options["solve_loops"])
+    engine = "auto" if system.opaque or any(s.external for s in system.schedule) else "native"
     found = simulate(d, until, engine=engine, **options)
     assert found.settings["engine"].value == "native"
     return simulate(d, until, engine="reference", **options), found
@@ -277,7 +279,7 @@ def same(a, b, tolerance=0.0):
 def test_fixed_steps_give_the_same_bits(diagrams, name, solver, log):
     reference, found = both(diagrams[name], solver=solver, step=0.013, seed=5, **log)
     same(reference, found)
-    drop = ("wall time [s]",)
+    drop = ("wall time [s]", "time in Python [s]", "engine")
     assert {k: v for k, v in found.statistics.items() if k not in drop} == {
         k: v for k, v in reference.statistics.items() if k not in drop
     }
@@ -369,6 +371,58 @@ def test_long_logs_come_in_chunks(diagrams, monkeypatch):
     same(*both(diagrams["rates"], **FIXED))
 
 
+@dataclass(frozen=True)
+class Extremes(Block):
+    """Larger and smaller of two numbers, also inside a function that is called."""
+
+    def define(self, b):
+        u, v = b.input("u", size=1), b.input("v", size=1)
+        b.output("max", np.maximum(u, v))
+        b.output("min", np.minimum(u, v))
+        a, c = ca.SX.sym("a"), ca.SX.sym("c")
+        inner = ca.Function("inner", [a, c], [ca.fmax(a, c), ca.fmin(a, c)], {"never_inline": True})
+        for name, value in zip(("called_max", "called_min"), inner.call([u, v], False, True), strict=True):
+            b.output(name, value)
+
+
+@pytest.mark.parametrize("v", [-0.0, 0.0, 1.0, -1.0])
+@pytest.mark.parametrize("u", [-0.0, 0.0, 1.0, -1.0])
+def test_signs_of_zero_survive_maximum_and_minimum(u, v):
+    d = Diagram("extremes")
+    e = d.add("e", Extremes())
+    d.connect(d.add("u", Constant(u))["y"], e["u"])
+    d.connect(d.add("v", Constant(v))["y"], e["v"])
+    reference, found = both(d, 0.1, **FIXED)
+    same(reference, found)
+    for name, expected in (("max", max(u, v)), ("min", min(u, v))):  # Python's keep the first of equal ones
+        for signal in (f"e.{name}", f"e.called_{name}"):
+            assert found[signal][-1].tobytes() == np.array([expected]).tobytes(), signal
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.integers(0, 2**63 - 1), st.integers(1, 2**63 - 1))
+def test_times_on_the_grid_are_rounded_once(position, grid):
+    """As Python divides integers, also those longer than the digits of a double."""
+    seconds = build._runtime(compiler.find()).pl_seconds
+    assert seconds(position, grid) == position / grid
+    assert seconds(grid, position or 1) == grid / (position or 1)
+    assert seconds(2**53 + position % 2**20, grid) == (2**53 + position % 2**20) / grid
+
+
+def test_times_on_the_grid_halfway_between_doubles():
+    seconds = build._runtime(compiler.find()).pl_seconds
+    for position, grid in ((2**54 + 2, 1), (2**54 + 6, 1), (2**54 + 3, 1), (2**62 + 2**9, 1), (2**53 + 1, 2)):
+        assert seconds(position, grid) == position / grid
+        assert seconds(position, 3 * grid) == position / (3 * grid)
+
+
+def test_why_auto_takes_the_reference_engine_is_told(diagrams):
+    setting = simulate(diagrams["cartpole"], 0.1, solver="BDF").settings["engine"]
+    assert setting.value == "reference"
+    assert setting.origin == "engine='auto': solver 'BDF' runs in Python"
+    assert simulate(diagrams["cartpole"], 0.1).settings["engine"].origin == "engine='auto'"
+
+
 def test_opaque_blocks_are_called_in_order():
     d = Diagram("opaque")
     x = d.add("x", Integrator(1.0))
@@ -439,14 +493,21 @@ def test_a_stop_event_ends_the_run():
     assert found.message == reference.message == "high enough"
 
 
-def test_an_interrupt_returns_what_was_computed(diagrams):
-    d = diagrams["cartpole"]
+@pytest.mark.parametrize(("name", "signal"), [("cartpole", "plant.state"), ("relay", "integral.y")])
+def test_an_interrupt_returns_what_was_computed(diagrams, name, signal):
+    d = diagrams[name]
     simulate(d, 0.1, engine="native", **FIXED)
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), 2))
-    timer.start()
-    began = time.perf_counter()
-    r = simulate(d, 1e6, engine="native", solver="rk4", step=1e-3, log_every=100.0, signals=["plant.state"])
-    assert time.perf_counter() - began < 3.0
+    under_way = []
+
+    def progress(t):
+        if not under_way:
+            threading.Timer(0.1, lambda: os.kill(os.getpid(), 2)).start()
+        under_way.append(time.perf_counter())
+
+    r = simulate(
+        d, 1e6, engine="native", solver="rk4", step=1e-3, log_every=100.0, signals=[signal], progress=progress
+    )
+    assert time.perf_counter() - under_way[0] < 3.0
     assert not r.complete
     assert "interrupted" in r.message
     assert len(r.time) > 1

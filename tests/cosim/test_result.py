@@ -181,6 +181,12 @@ def test_at_gives_the_value_of_a_logged_instant_only():
         Result("r", [], {"a.b": np.empty((0, 1))}).at(0.0, "a.b")
 
 
+@pytest.mark.parametrize("t", ["plant.pendulum", None, [0.1, 0.2], 1j])
+def test_at_wants_the_time_first(t):
+    with pytest.raises(PlantloopError, match=r"expected a time \[s\].*the time comes first"):
+        pendulum().at(t, "plant.pendulum")
+
+
 def test_at_is_right_continuous_where_an_instant_was_logged_twice():
     assert Result("r", [0.0, 1.0, 1.0], {"a.b": [0.0, 1.0, 2.0]}).at(1.0, "a.b").tolist() == [2.0]
 

@@ -316,6 +316,7 @@ block = "cart"
 hold_order = 1
 sampling_period = "1/50"
 offset_time = 0.005
+filter = 0.02
 
 [model.ports.pendulum]
 sampling_period = 0.1
@@ -338,6 +339,7 @@ def test_a_model_is_a_block_with_the_ports_the_scenario_wants(tmp_path):
     assert plant is not None
     port = plant.inputs["control_force"]
     assert (port.hold_order, float(port.sampling_period), port.offset_time) == (1, 0.02, 0.005)
+    assert port.filter == 0.02
     assert plant.inputs["disturbance_force"].origin == "file"
     assert plant.outputs["pendulum"].sampling_period == 0.1
     rates = scenario.system().port_rates

@@ -235,3 +235,11 @@ def test_problems_of_all_kinds_come_in_one_report():
         simulate(d, 1.0)
     assert len(caught.value.problems) == 4
     assert str(caught.value).startswith("4 problems in the diagram:\n- ")
+
+
+def test_both_ends_of_a_wrong_connection_are_told():
+    d = build("s.out>g.in", s=Sine(), g=Gain(2.0))
+    with pytest.raises(WiringError) as error:
+        d.system()
+    text = str(error.value)
+    assert "'g' has no input 'in'; there is 'u'." in text and "'s' has no output 'out'; there is 'y'." in text

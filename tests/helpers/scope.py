@@ -52,6 +52,9 @@ class Symbols:
     def sensor(self, id: int) -> ca.SX:
         return self.value("sensor", id)
 
+    def wheel(self, id: int) -> tuple[ca.SX, ca.SX]:
+        return self.value("wheel", id, "h"), self.value("wheel", id, "w")
+
     def spline(self, id: int) -> SplineData:
         return self.splines[id]
 

@@ -6,6 +6,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from blocks.errors import ModelError
+from cosim import Diagram, simulate
 from plant import Plant
 from plant.constraints import JOINT_CONDITIONS
 from plant.elements import (
@@ -179,14 +181,14 @@ def test_multiplier_of_a_variable_drives_the_constraint_upwards():
     assert alone.output("lam") == pytest.approx([2.0 * alone.output("y")[0] - 1.0])
 
 
-def test_rack_and_pinion_rolls():
+def rack_and_pinion(*texts, axes=None):
     """A pinion of radius 0.2 turns about y above a rack that slides along x."""
     axes_y = {"a00": 1.0, "a10": 0.0, "a20": 0.0, "a01": 0.0, "a11": 0.0, "a21": -1.0,
               "a02": 0.0, "a12": 1.0, "a22": 0.0}  # fmt: skip
     axes_x = {"a00": 0.0, "a10": 1.0, "a20": 0.0, "a01": 0.0, "a11": 0.0, "a21": 1.0,
               "a02": 1.0, "a12": 0.0, "a22": 0.0}  # fmt: skip
     unit = {"mass": 2.0, "inertia_xx": 0.5, "inertia_yy": 0.5, "inertia_zz": 0.5}
-    model = Model.build(
+    return Model.build(
         [
             Body_Rigid(id=1, isground=True),
             Reference_Marker(id=10, body_id=1, pos_z=0.2, **axes_y),
@@ -196,14 +198,37 @@ def test_rack_and_pinion_rolls():
             Reference_Marker(id=21, body_id=2, pos_z=0.2, **axes_y),
             Body_Rigid(id=3, cg_id=30, **unit),
             Reference_Marker(id=30, body_id=3, **axes_x),
+            Reference_Marker(id=31, body_id=3, **axes_y),
             Constraint_Joint(id=1, type="REVOLUTE", i_marker_id=21, j_marker_id=10),
             Constraint_Joint(id=2, type="TRANSLATIONAL", i_marker_id=30, j_marker_id=11),
-            Constraint_Joint(id=3, type="RACK_PINION", i_marker_id=21, j_marker_id=30, pitch_diameter=0.4),
-            *outputs("WZ(21,10,10)", "VZ(30,11,11)"),
+            Constraint_Joint(
+                id=3, type="RACK_PINION", i_marker_id=21, j_marker_id=axes or 30, pitch_diameter=0.4
+            ),
+            *outputs(*texts),
         ]
     )
-    w, v = Alone(Plant.from_model(model)).output("y")
+
+
+def test_rack_and_pinion_rolls():
+    w, v = Alone(Plant.from_model(rack_and_pinion("WZ(21,10,10)", "VZ(30,11,11)"))).output("y")
     assert abs(v) == pytest.approx(0.2 * abs(w)) and w == pytest.approx(3.0, rel=0.2)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_rack_and_pinion_keep_their_teeth(coordinates):
+    """Displacements are bound, not only rates: after many turns the travel is the radius times the angle."""
+    d = Diagram("teeth")
+    model = rack_and_pinion("AZ(21,10)", "DZ(30,11,11)")
+    d.add("plant", Plant.from_model(model, coordinates=coordinates))
+    r = simulate(d, until=20.0, log_every=1.0, rtol=1e-5, atol=1e-7, engine="reference")
+    angle, travel = r["plant.y"].T
+    assert angle[-1] > 8 * np.pi
+    assert travel == pytest.approx(0.2 * angle, abs=1e-11)
+
+
+def test_rack_along_the_pinions_axis():
+    with pytest.raises(ModelError, match="Constraint_Joint id=3: the z-axes of its markers are parallel"):
+        Plant.from_model(rack_and_pinion("1", axes=31))
 
 
 # --- point masses ----------------------------------------------------------------------------------------

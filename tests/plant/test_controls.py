@@ -26,6 +26,7 @@ from plant.elements import (
     Post_Request,
     Reference_Array,
     Reference_Marker,
+    Reference_Matrix,
     Reference_Variable,
     Sensor_Evaluate,
     Sensor_Event,
@@ -186,6 +187,8 @@ def state_equation(**attributes: str) -> list[Element]:
         Reference_Array(id=3, type="Y", num_element=2),
         Reference_Array(id=4, type="IC", values=(0.5, -1.0)),
         Reference_Array(id=5, type="IC", values=(0.0, 1.0, 0.0, 0.0)),
+        Reference_Matrix(id=6, num_row=2, num_col=2, values=(0.0, 1.0, 0.0, 0.0)),
+        Reference_Matrix(id=7, num_row=1, num_col=4, values=(0.0, 1.0, 0.0, 0.0)),
         Control_StateEqn(
             id=1,
             label="double integrator",
@@ -204,7 +207,9 @@ def state_equation(**attributes: str) -> list[Element]:
     ]
 
 
-@pytest.mark.parametrize("A", [{"a_matrix": "0 1 0 0"}, {"A_matrix_id": "5"}])
+@pytest.mark.parametrize(
+    "A", [{"a_matrix": "0 1 0 0"}, {"A_matrix_id": "5"}, {"a_matrix_id": "6"}, {"a_id": "6"}]
+)
 def test_linear_state_equation(A):
     matrices = {**A, "b_matrix": "0, 1", "c_matrix": "1 0 0 0", "d_matrix": "0 10"}
     plant = slider(*state_equation(**matrices))
@@ -218,7 +223,17 @@ def test_wrong_matrices_are_told():
     with pytest.raises(ModelError, match=r"Control_StateEqn id=1.*a_matrix has 3 entries, expected 2 x 2"):
         trace(slider(*state_equation(a_matrix="0 1 0")), {})
     with pytest.raises(ModelError, match="a_matrix='0 1 x 0'"):
-        trace(slider(*state_equation(a_matrix="0 1 x 0")), {})
+        slider(*state_equation(a_matrix="0 1 x 0"))
+    with pytest.raises(ModelError, match=r"a_matrix_id has 4 entries \(1 x 4\), expected 2 x 2"):
+        slider(*state_equation(a_matrix_id="7"))
+    with pytest.raises(ModelError, match="Control_StateEqn id=1.*a_matrix_id=8 names no Reference_Matrix"):
+        slider(*state_equation(a_matrix_id="8"))
+    with pytest.warns(
+        PlantWarning, match="Control_StateEqn id=1.*attribute a_matrx_id is not known.*a_matrix_id"
+    ):
+        slider(*state_equation(a_matrx_id="6"))
+    with pytest.raises(ModelError, match="Reference_Matrix id=1: has 3 numbers for 2 x 2 entries"):
+        Reference_Matrix(id=1, num_row=2, num_col=2, values=(1, 2, 3))
 
 
 def test_loop_through_a_transfer_function_with_feedthrough():
@@ -280,8 +295,30 @@ def test_sensor_against_its_direction_does_not_fire():
 
 
 def test_sensor_without_an_action_is_mentioned():
-    with pytest.warns(PlantWarning, match="Sensor_Event id=1: has no effect here"):
-        slider(Sensor_Event(id=1, expr="DX(20)", value=1.0, stepsize=1e-3))
+    with pytest.warns(PlantWarning) as caught:
+        slider(Sensor_Event(id=1, expr="DX(20)", value=1.0, stepsize=1e-3, hmax=0.1, dt=0.2))
+    texts = [str(w.message) for w in caught]
+    assert any("Sensor_Event id=1: dt, stepsize, hmax change nothing" in t and "max_step" in t for t in texts)
+    assert any("Sensor_Event id=1: has no effect" in t for t in texts)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_sensor_prints_and_restarts(engine):
+    """At x = 1 the instant is among the events, with the values of all outputs, and a step ends there."""
+    elements = [
+        Sensor_Event(id=1, label="mark", expr="DX(20)", value=1.0, compare="GE", print=True, restart=True),
+        Reference_Variable(id=1, expr="DX(20)**2"),
+        Reference_Variable(id=2, expr="VX(20)"),
+        Post_Request(id=3, type="EXPRESSION", expr1="3*TIME"),
+    ]
+    d = Diagram("marks")
+    d.add("plant", slider(*elements, outputs(1, 2), v=1.25))
+    r = simulate(d, until=2.0, log_every="step", engine=engine)
+    (event,) = r.events
+    assert event.time == pytest.approx(0.8, abs=1e-12) and event.name.endswith("mark_1")
+    assert event.after["plant.mark_1.y"] == pytest.approx((1.0, 1.25))
+    assert event.after["plant.mark_1.request_3"] == pytest.approx((2.4,))
+    assert np.min(np.abs(r.time - event.time)) == 0.0
 
 
 # --- forces ---------------------------------------------------------------------------------------------

@@ -108,6 +108,7 @@ def test_every_force_type_is_here():
         "Force_SpringDamper",
         "Force_Bushing",
         "Force_Field",
+        "Inertia_Wheel",
     }
 
 

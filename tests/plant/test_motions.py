@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks import Constant
-from cosim import Diagram, simulate
+from blocks import Constant, Hold, Sine, Step
+from cosim import Diagram, linearize, simulate
 from plant import Plant
 from plant.elements import (
     Body_Rigid,
@@ -14,6 +14,7 @@ from plant.elements import (
     Control_PlantInput,
     Control_PlantOutput,
     Force_Gravity,
+    Force_Penalty,
     Model,
     Motion_Joint,
     Motion_Marker,
@@ -129,3 +130,104 @@ def test_acceleration_from_a_plant_input():
     d.connect(d.add("u", Constant(1.5))["y"], plant["u"])
     r = simulate(d, until=1.0, log_at=TIMES, engine="reference")
     assert r["plant.y"][:, 0] == pytest.approx(0.75 * TIMES**2, abs=1e-9)
+
+
+# --- behind a filter -------------------------------------------------------------------------------------
+TAU, W = 0.05, 7.0
+LATER = np.array([0.0, 0.04, 0.3, 1.0, 1.5])
+
+
+def after_the_filter(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """y, y', y'' of tau^2 y'' + 2 tau y' + y = sin W t from rest: steady sine plus (a + b t) e^(-t/tau)."""
+    H = 1 / (1 + 1j * W * TAU) ** 2
+    steady = [np.imag((1j * W) ** n * H * np.exp(1j * W * t)) for n in range(3)]
+    a = -np.imag(H)
+    b = a / TAU - np.imag(1j * W * H)
+    e = np.exp(-t / TAU)
+    c = b - a / TAU
+    return steady[0] + (a + b * t) * e, steady[1] + (c - b * t / TAU) * e, (
+        steady[2] + (-b / TAU - (c - b * t / TAU) / TAU) * e
+    )  # fmt: skip
+
+
+def driven_by_a_port(expr="VARVAL(1)", val_type="D", **more):
+    return [
+        Reference_Variable(id=1, expr="0"),
+        Control_PlantInput(id=5, label="u", variable_id_list=(1,), hold_order=0),
+        Motion_Joint(id=1, joint_id=1, joint_type="R", val_type=val_type, expr=expr, **more),
+    ]
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_filtered_input_drives_a_turn(engine, coordinates):
+    plant = Plant.from_model(wheel(*driven_by_a_port()), coordinates=coordinates)
+    plant = plant.with_port("u", filter=TAU)
+    d = Diagram("filtered")
+    d.connect(d.add("u", Sine(frequency=W))["y"], d.add("plant", plant)["u"])
+    r = simulate(d, until=1.5, log_at=LATER, rtol=1e-10, atol=1e-12, engine=engine)
+    y, rate, second = after_the_filter(LATER)
+    assert r["plant.y"] == pytest.approx(np.array([y, rate, second, 2.0 * second]).T, abs=1e-7)
+
+
+def test_a_filtered_input_drives_a_rate():
+    model = wheel(*driven_by_a_port(val_type="V", ic_disp=0.0))
+    d = Diagram("filtered")
+    p = d.add("plant", Plant.from_model(model).with_port("u", filter=TAU))
+    d.connect(d.add("u", Sine(frequency=W))["y"], p["u"])
+    r = simulate(d, until=1.5, log_at=LATER, rtol=1e-10, atol=1e-12, engine="reference")
+    y, rate, _ = after_the_filter(LATER)
+    assert r["plant.y"][:, 1:] == pytest.approx(np.array([y, rate, 2.0 * rate]).T, abs=1e-8)
+
+
+def test_a_filtered_input_may_jump_at_ticks():
+    """A sample held from t = 0.2 on: the step response 1 - (1 + s) e^-s, s = (t - 0.2)/tau."""
+    d = Diagram("held")
+    p = d.add("plant", Plant.from_model(wheel(*driven_by_a_port())).with_port("u", filter=TAU))
+    d.connect(d.add("u", Step(time=0.2, after=0.7))["y"], (h := d.add("h", Hold(0, sample=0.1)))["u"])
+    d.connect(h["y"], p["u"])
+    r = simulate(d, until=0.5, log_at=[0.1, 0.2, 0.3, 0.5], rtol=1e-10, atol=1e-12, engine="reference")
+    s = np.array([0.0, 0.0, 0.1, 0.3]) / TAU
+    expected = 0.7 * np.array([1 - (1 + s) * np.exp(-s), s * np.exp(-s) / TAU]).T
+    assert r["plant.y"][:, :2] == pytest.approx(expected, abs=1e-8)
+    assert r["plant.y"][:, 2] == pytest.approx([0, 0.7 / TAU**2, *(0.7 * (1 - s) * np.exp(-s) / TAU**2)[2:]])
+
+
+def test_filter_starts_where_the_variable_stands():
+    elements = driven_by_a_port("VARVAL(1) + 0.1*TIME")
+    elements[0] = Reference_Variable(id=1, expr="0.3")
+    plant = Plant.from_model(wheel(*elements)).with_port("u", filter=TAU)
+    assert plant.initial["u.filtered"] == pytest.approx([0.3])
+    assert plant.initial["axle.q"] == pytest.approx([0.3])
+    assert plant.initial["axle.qd"] == pytest.approx([0.1])
+    d = Diagram("still")
+    d.connect(d.add("u", Constant(0.3))["y"], d.add("plant", plant)["u"])
+    r = simulate(d, until=1.0, log_at=TIMES, engine="reference")
+    assert r["plant.y"][:, 0] == pytest.approx(0.3 + 0.1 * TIMES, abs=1e-9)
+
+
+def test_damped_penalty_follows_the_rate_of_a_filtered_input():
+    """penalty1 acts on the rate of the difference: the target's own rate makes no force."""
+    elements = [
+        Reference_Variable(id=1, expr="0"),
+        Control_PlantInput(id=5, label="u", variable_id_list=(1,)),
+        Force_Penalty(id=1, expr="AZ(20,10) - VARVAL(1)", penalty=1e6, penalty1=1e3),
+    ]
+    d = Diagram("soft")
+    texts = ("AZ(20,10)", "VARVAL(1)")
+    p = d.add("plant", Plant.from_model(wheel(*elements, texts=texts)).with_port("u", filter=TAU))
+    d.connect(d.add("u", Sine(frequency=W))["y"], p["u"])
+    r = simulate(d, until=1.0, log_at=TIMES, engine="reference")
+    y, rate, second = after_the_filter(TIMES)
+    assert r["plant.y"][:, 1] == pytest.approx(y, abs=1e-7)
+    lag = r["plant.y"][-1, 0] - r["plant.y"][-1, 1]
+    assert lag == pytest.approx(-2.0 * second[-1] / 1e6, abs=1e-6)  # what accelerates the wheel, no more
+    assert abs(1e3 * rate[-1] / 1e6) > 1e-3  # lag if the target counted as standing still
+
+
+def test_linear_model_of_a_filtered_motion():
+    """A driven mechanism has no states of its own: the filter's two are left, and y over u is the filter."""
+    plant = Plant.from_model(wheel(*driven_by_a_port())).with_port("u", filter=TAU)
+    ss = linearize(plant)
+    assert sorted(np.linalg.eigvals(ss.A).real) == pytest.approx([-1 / TAU] * 2, rel=1e-5)
+    assert ss(1j * W)[0, 0] == pytest.approx(1 / (1 + 1j * W * TAU) ** 2)

@@ -231,6 +231,17 @@ def test_impossible_initial_velocity_is_mentioned():
     assert any("w_ic_x" in text for text in plant.warnings)
 
 
+def test_initial_velocity_of_a_body_that_cannot_move():
+    held = model(
+        Body_Rigid(id=2, cg_id=20, w_ic_z=2.0, **UNIT),
+        Reference_Marker(id=20, body_id=2),
+        Constraint_Joint(id=1, type="FIXED", i_marker_id=20, j_marker_id=10),
+    )
+    with pytest.warns(PlantWarning, match="w_ic_z=2 is not possible"):
+        plant = Plant.from_model(held)
+    assert plant.info()["dof"] == 0
+
+
 # --- values of expressions -------------------------------------------------------------------------------
 def test_angles_between_bodies_of_one_axis_are_coordinates():
     """Turns count by themselves, also over several joints, reversed markers and a slider in between."""

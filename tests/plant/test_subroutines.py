@@ -297,16 +297,6 @@ def test_constraint_by_subroutine(tmp_path):
     assert y == pytest.approx([0.5, 0.5], abs=1e-9)
 
 
-def test_constraint_that_branches_is_refused(tmp_path):
-    script = written(
-        tmp_path,
-        "def GCOSUB(id, time, par, npar, dflag, iflag):\n"
-        "    x = py_sysfnc('DX', [20])[0]\n    return x if x > 0 else -x\n",
-    )
-    with pytest.raises(ModelError, match=r"Constraint_General id=1: GCOSUB .* on symbols, but a condition"):
-        slider(script, Constraint_General(id=1, script_name=script, **SUB))
-
-
 # --- opaque ---------------------------------------------------------------------------------------------
 BRANCHING = """
 def VARSUB(id, time, par, npar, dflag, iflag):
@@ -366,8 +356,10 @@ def test_state_not_asked_for_in_the_initialisation_call(tmp_path):
     )
     plant = slider(script, variable(script), force, OUT)
     with (
-        pytest.warns(PlantWarning, match=r"asks for DX\(20\) at run time"),
-        pytest.raises(SimulationError, match=r"Reference_Variable id=1, VARSUB"),
+        pytest.warns(PlantWarning, match="VARSUB is called at run time"),
+        pytest.raises(
+            SimulationError, match=r"(?s)Reference_Variable id=1, VARSUB.*asks for DX\(20\) at run time"
+        ),
     ):
         run(plant, [0.0, 1.0])
 
@@ -526,3 +518,56 @@ def test_matlab_needs_octave(tmp_path):
     )
     with pytest.raises(ModelError, match="interpreter=MATLAB needs GNU Octave"):
         Alone(slider("", scripted, OUT))
+
+
+# --- scripts that give data -----------------------------------------------------------------------------
+READ = """
+import math
+def SPLINE_READ(id, file_name, block_name):
+    x = [0.1 * k for k in range(20)]
+    return py_put_spline(id, x, [float(block_name) * math.sin(v) for v in x], 0.0)
+
+def MARKER_READ(id, par, npar):
+    kind = int(par[0])
+    angle = {0: [0, 1, 0, 0, 0, 1], 1: [math.pi / 2, 0, 0], 2: [math.pi / 2, 0, 0],
+             3: [math.sqrt(0.5), 0, 0, math.sqrt(0.5)]}[kind]
+    return py_put_marker(id, [1.0, 2.0, 3.0], kind, angle)
+"""
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2, 3])
+def test_splines_and_markers_by_script(tmp_path, kind):
+    """All four kinds of angles mean a quarter turn about z."""
+    script = written(tmp_path, READ)
+    elements = [
+        Reference_Spline(id=1, script_name=script, file_name="points.txt", block_name="2.0"),
+        Reference_Marker(id=30, body_id=1, script_name=script, usrsub_param_string=f"USER({kind})"),
+        Reference_Variable(id=1, expr="CUBSPL(0.5, 0, 1) + AZ(30) + DZ(30)"),
+    ]
+    alone = Alone(slider(script, *elements, OUT))
+    assert alone.output("y") == pytest.approx([2 * np.sin(0.5) + np.pi / 2 + 3.0], abs=1e-4)
+
+
+def test_scripts_that_give_no_data(tmp_path):
+    marker = {"id": 30, "body_id": 1, "usrsub_param_string": "USER(9)"}
+    script = written(tmp_path, READ.replace("return py_put_spline(id", "return py_put_spline(7"))
+    with pytest.raises(ModelError, match="Reference_Spline id=1: SPLINE_READ put nothing for id 1"):
+        slider(script, Reference_Spline(id=1, script_name=script, block_name="1"))
+    with pytest.raises(ModelError, match="Reference_Marker id=30: MARKER_READ failed: KeyError"):
+        slider(script, Reference_Marker(**marker, script_name=script))
+    with pytest.raises(ModelError, match="Reference_Marker id=30: would run MARKER_READ of the script"):
+        slider(script, Reference_Marker(**marker, script_name=script), trust=False)
+    text = "def MARKER_READ(id, par, npar):\n    return py_put_marker(id, [0, 0, 0], 5, [0, 0, 0])\n"
+    with pytest.raises(ModelError, match="angle_type 5 with 3 numbers; the types and their numbers are 0"):
+        slider(script, Reference_Marker(**marker, script_name=written(tmp_path, text)))
+
+
+def test_splines_without_their_prefix(tmp_path):
+    """Scripts of the guide call CUBSPL like py_cubspl."""
+    script = written(
+        tmp_path,
+        "def VARSUB(id, time, par, npar, dflag, iflag):\n    return CUBSPL(time, 0, 1, 0)[0][0]\n",
+    )
+    spline = Reference_Spline(id=1, x=tuple(np.linspace(0, 2, 9)), y=tuple(np.linspace(0, 2, 9) * 3))
+    alone = Alone(slider(script, variable(script), spline, OUT))
+    assert alone.output("y", 0.7) == pytest.approx([2.1])

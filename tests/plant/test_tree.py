@@ -12,6 +12,7 @@ from plant.dynamics.inertia import link_inertia, plain_inertia, tree_inertias
 from plant.dynamics.mechanism import GROUND, mechanism_of
 from plant.dynamics.tree import Tree
 from plant.elements import Body_Point, Body_Rigid, Constraint_Joint, Model, Param_Unit, Reference_Marker
+from tests.helpers.loops import at, bar, n_four_bar
 from tests.helpers.plants import Alone, deck, reference
 from tests.helpers.trees import TYPES, marker, random_rotation, random_tree
 
@@ -357,3 +358,24 @@ def test_fixed_joints_make_one_body():
     q, qd = [ca.SX.sym("q"), ca.SX(0, 1)], [ca.SX.sym("qd"), ca.SX(0, 1)]
     H = Tree(mechanism, q, qd, tree_inertias(mechanism)).mass_matrix()
     assert mechanism.dof == 1 and float(H) == 3.0
+
+
+def planar_chain(n: int) -> Model:
+    """Bars of 1 m one behind the other along x, hinged about z."""
+    elements = [Body_Rigid(id=1, isground=True), at(11, 1, 0.0, 0.0)]
+    for k in range(2, n + 2):
+        elements += [Body_Rigid(**bar(k, 1.0, 1.0)), at(10 * k, k, k - 1.5, 0.0)]
+        elements += [at(10 * k + 1, k, k - 1.0, 0.0), at(10 * k + 2, k, k - 2.0, 0.0)]
+        joint = Constraint_Joint(id=k, type="REVOLUTE", i_marker_id=10 * k + 2, j_marker_id=10 * k - 9)
+        elements.append(joint)
+    return Model.build(elements)
+
+
+@pytest.mark.parametrize(("model", "calls"), [(n_four_bar(15), False), (planar_chain(25), True)])
+def test_flat_mechanisms_with_short_paths_are_written_out(model, calls):
+    mechanism = mechanism_of(model)
+    assert mechanism.flat and len(mechanism.links) > 20
+    q, qd = ([ca.SX.sym(name, link.joint.nv) for link in mechanism.links] for name in ("q", "qd"))
+    tree = Tree(mechanism, q, qd, tree_inertias(mechanism))
+    f = ca.Function("f", [ca.vertcat(*q), ca.vertcat(*qd)], [ca.vertcat(*tree.v)])
+    assert any(f.instruction_id(k) == ca.OP_CALL for k in range(f.n_instructions())) == calls

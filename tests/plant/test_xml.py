@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from plant.elements import (
-    Activate,
     Body_Point,
     Body_Rigid,
     Constraint_Joint,
     Control_PlantInput,
     Control_PlantOutput,
     Control_StateEqn,
+    Deactivate,
     Force_Penalty,
     Force_SpringDamper,
     Force_Vector_OneBody,
@@ -29,6 +29,7 @@ from plant.elements import (
     Sensor_Event,
     Simulate,
     Source,
+    Stop,
 )
 from plant.xml import read_model
 
@@ -219,18 +220,19 @@ def test_attributes_of_undocumented_elements_are_kept() -> None:
         deck(
             '<Reference_Array id="1" type="X" num_element="1"/>'
             '<Reference_Array id="2" type="Y" num_element="1"/>'
+            '<Constraint_Joint id="1" type="TRANSLATIONAL" i_marker_id="20" j_marker_id="10"/>'
             '<Control_StateEqn id="1" type="LINEAR" x_array_id="1" y_array_id="2" u_solver_array_id="1"'
             ' num_state="1" num_output="1" A_matrix="4"/>'
             '<Sensor_Event id="1" expr="DX(20)" value="1" compare="ge" return="TRUE"/>',
-            '<Deactivate element_type="JOINT" element_id="1"/><Activate/><Stop/>',
+            '<Deactivate element_type="joint" element_id="1"/><Stop why="enough"/>',
         )
     )
     equation = model.find(Control_StateEqn, 1)
     assert (equation.u_array_id, equation.attributes) == (1, (("A_matrix", "4"),))
     assert model.find(Sensor_Event, 1).return_ is True
-    deactivate, activate, _ = model.commands
-    assert getattr(deactivate, "attributes", None) == (("element_type", "JOINT"), ("element_id", "1"))
-    assert activate == Activate()
+    deactivate, stop = model.commands
+    assert deactivate == Deactivate(element_type="JOINT", element_id=1)
+    assert stop == Stop(attributes=(("why", "enough"),))
 
 
 def test_commands_that_change_the_model() -> None:

@@ -2,14 +2,16 @@
 
 Reference: data/reference/cosim_two_mass.json, matrix exponentials. Of its schemes the scheduler makes the
 Jacobi ones, in which all that crosses over is held from the last common instant. The Gauss-Seidel ones hand
-one subsystem values of the other's *future*, which no port of a system with one time can do.
+one subsystem values of the other's *future*, which no port of a system with one time can do: there a master
+advances two simulations in turn.
 """
 
 import numpy as np
 import pytest
 
 from blocks import Hold, Mux, Selector, StateSpace
-from cosim import Diagram, simulate
+from cosim import Diagram, Simulation, simulate
+from tests.helpers.made import Made
 from tests.helpers.plants import reference
 
 KNOWN = reference("cosim_two_mass")
@@ -81,4 +83,56 @@ def test_order_of_the_coupling_error(order, scheme):
     for H in (0.005, 0.0025):
         r = simulate(two_mass(order, H), until=1.0, log_at=[1.0], engine="reference", rtol=1e-9)
         errors.append(np.linalg.norm(states(r)[0] - exact))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(KNOWN["observed_order_at_t1"][scheme], abs=0.1)
+
+
+def ramped(model: StateSpace, size: int) -> Simulation:
+    """A subsystem alone whose input runs along a straight line: inputs `value`, `slope` and `since` [s]."""
+    d = Diagram("subsystem")
+
+    def line(b):
+        value, slope, since = b.input("value", size), b.input("slope", size), b.input("since", 1)
+        b.output("u", value + slope * (b.time - since[0]))
+
+    ramp, system = d.add("line", Made(line)), d.add("system", model)
+    d.connect(ramp["u"], system["u"])
+    for name, width in (("value", size), ("slope", size), ("since", 1)):
+        d.connect(d.inport(f"{name}_", width), ramp[name])
+    return Simulation(d, engine="reference", rtol=1e-11, atol=1e-13)
+
+
+def moved(sim: Simulation, until: float, value: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Output y after a macro step with this input."""
+    for name, numbers in (("value_", value), ("slope_", slope), ("since_", [sim.time])):
+        sim.set_input(name, numbers)
+    sim.advance(until)
+    return sim.value("system.y")
+
+
+def gauss_seidel(order: int, H: float, until: float) -> np.ndarray:
+    """x1, x2, v1, v2 at the end: first, with the force known so far, then second, with where first went."""
+    first, second = ramped(FIRST, 1), ramped(SECOND, 2)
+    motion, state = np.array([START["x1"], START["v1"]]), np.array([START["x2"], START["v2"]])
+    coupling = np.array([P["kc"], P["cc"]])
+    forces: list[np.ndarray] = []
+    for n in range(1, round(until / H) + 1):
+        forces = [*forces, coupling @ (state - motion)[:, None]][-2:]
+        slope = (forces[-1] - forces[0]) / H if order else np.zeros(1)
+        new = moved(first, n * H, forces[-1], slope)
+        start, rise = (motion, (new - motion) / H) if order else (new, np.zeros(2))
+        state, motion = moved(second, n * H, start, rise)[:2], new
+    return np.array([motion[0], state[0], motion[1], state[1]])
+
+
+@pytest.mark.parametrize(("order", "scheme"), [(0, "gauss_seidel_zoh"), (1, "gauss_seidel_linear")])
+@pytest.mark.parametrize("H", [0.02, 0.01, 0.001])
+def test_macro_steps_in_turn(order, scheme, H):
+    t, *known = KNOWN["cosim"][f"{scheme}_H{H:g}"][0]
+    assert gauss_seidel(order, H, t) == pytest.approx(known, abs=KNOWN["accept"]["scheme_values"])
+
+
+@pytest.mark.parametrize(("order", "scheme"), [(0, "gauss_seidel_zoh"), (1, "gauss_seidel_linear")])
+def test_order_of_the_coupling_error_in_turn(order, scheme):
+    exact = np.array(KNOWN["exact"]["rows"])[2, 1:]  # t = 1 s
+    errors = [np.linalg.norm(gauss_seidel(order, H, 1.0) - exact) for H in (0.005, 0.0025)]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(KNOWN["observed_order_at_t1"][scheme], abs=0.1)

@@ -37,6 +37,7 @@ class LightCartPole(Block):
         b.derivative(qd, -s * (m * l * qd * qd * c + (M + m) * g) / (l * mass))
         b.output("x", x)
         b.output("theta", q)
+        b.output("rates", np.stack([xd[0], qd[0]]))
         b.when(q[0], [], "both", "lowest point")
 
 
@@ -60,10 +61,24 @@ def test_published_rows(solver):
 
 
 def test_crossings_and_conserved_quantities():
-    """All eleven passages, and over the benchmark's 1001 samples the momentum and energy closed forms."""
+    """All eleven passages, and over the benchmark's 1001 samples the closed forms of momentum and energy."""
     r = simulate(cartpole(), KNOWN["t_end"], rtol=1e-11, atol=1e-11, log_every=0.01, engine="reference")
     assert [e.time for e in r.events] == pytest.approx(KNOWN["own"]["crossing_times"], abs=1e-7)
     x, theta = r["pole.x"][:, 0], r["pole.theta"][:, 0]
     assert len(x) == 1001
     fixed = P["m"] * P["l"] * (np.sin(START["theta"]) - np.sin(theta)) / (P["M"] + P["m"])
     assert np.sqrt(np.mean((x - fixed) ** 2)) <= KNOWN["accept"]["e"]
+    xd, qd = r["pole.rates"].T
+    M, m, l, g = P["M"], P["m"], P["l"], P["g"]
+    kinetic = ((M + m) * xd**2 + m * l**2 * qd**2) / 2 + m * l * np.cos(theta) * xd * qd
+    fallen = np.cos(theta) - np.cos(START["theta"])
+    assert kinetic == pytest.approx(m * g * l * fallen, abs=1e-8 * m * g * l)
+    closed = 2 * g * (M + m) * fallen / (l * (M + m * np.sin(theta) ** 2))  # the closed form of the benchmark
+    assert qd**2 == pytest.approx(closed, rel=3e-7, abs=3e-7)
+
+
+def test_rates():
+    """The speeds of the reference's own rows, in the spikes too."""
+    rows = np.array(KNOWN["own"]["rows"])
+    r = simulate(cartpole(), KNOWN["t_end"], rtol=1e-11, atol=1e-11, log_at=rows[:, 0], engine="reference")
+    assert r["pole.rates"] == pytest.approx(rows[:, 3:], abs=2e-6, rel=1e-7)

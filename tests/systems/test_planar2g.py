@@ -13,12 +13,16 @@ from tests.helpers.plants import reference
 KNOWN = reference("planar2g")
 
 
-def planar2g(times):
+def robot() -> Diagram:
     d = Diagram("planar2g")
     law = gamma(lambda y: [y[0], 2 * np.sin(y[0])], independent=[0], Tstab=0.1)
-    robot = d.add("robot", RobotPlant(planar(2), constraint=law))
-    d.connect(d.add("torque", Constant(KNOWN["parameters"]["tau"]))["y"], robot["tau"])
-    return simulate(d, until=times[-1], log_at=times, rtol=1e-10, atol=1e-12, engine="reference")
+    geared = d.add("robot", RobotPlant(planar(2), constraint=law))
+    d.connect(d.add("torque", Constant(KNOWN["parameters"]["tau"]))["y"], geared["tau"])
+    return d
+
+
+def planar2g(times):
+    return simulate(robot(), until=times[-1], log_at=times, rtol=1e-10, atol=1e-12, engine="reference")
 
 
 def test_reference_rows():

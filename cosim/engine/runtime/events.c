@@ -1,158 +1,172 @@
-/* Zero crossings: their signs, and where in a step one changes. Resets are applied by the host. */
+/* What happens at an instant where crossings change their signs: resets, until no sign changes any more.
 
-#include "steppers.h"
+   The rules are those of events.py. An event that is due reads the values before any reset of this instant. */
+
+#include "run.h"
 
 #include <math.h>
 #include <string.h>
 
-static void evaluate(pl_run *r, double t, const double *x)
+enum { ROUNDS = 100 };
+
+static int size_of(const pl_system *s, int event) { return s->reset_start[event + 1] - s->reset_start[event]; }
+
+/* Events due at this instant into r->fired; their new signs are kept. */
+static int find_due(pl_run *r)
 {
-    pl_see(r, t, x);
-    r->model->crossings(&r->a, r->out);
-}
-
-static double sign(double v) { return v > 0 ? 1. : v < 0 ? -1. : v == 0 ? 0. : v; }
-
-/* Signs of all crossings: by their values, on the threshold by where they move, at rest there as each says.
-   Returns 0, or PL_NO_SIGN with the crossing that has none. */
-static int signs(pl_run *r, double t, const double *x)
-{
-    const int n = r->system->n_events;
-    double *rates = r->out + n;
-    int on = 0;
-
-    evaluate(r, t, x);
-    for (int i = 0; i < n; i++) on |= fabs(r->out[i]) <= r->system->threshold[i];
-    if (on) r->model->crossing_rates(&r->a, rates);
-    for (int i = 0; i < n; i++) {
-        const double now = sign(fabs(r->out[i]) <= r->system->threshold[i] ? rates[i] : r->out[i]);
-        r->crossed[i] = now == 0. ? r->system->rest[i] : now;
-        if (!isnan(now)) continue;
-        r->index = i;
-        return PL_NO_SIGN;
-    }
-    return PL_DONE;
-}
-
-int pl_signs_changed(pl_run *r)
-{
-    const pl_context *c = r->context;
-    const int reason = signs(r, c->t, c->x);
-    if (reason) return reason;
-    for (int i = 0; i < r->system->n_events; i++)
-        if (r->crossed[i] != c->signs[i]) return PL_SIGNS;
-    return PL_DONE;
-}
-
-/* Bisection to the last bit that matters; the end that has crossed is returned. */
-static double root(pl_run *r, int i, double low, double high)
-{
-    const double side = r->crossed[i];
-    for (int round = 0; round < 80; round++) {
-        const double middle = 0.5 * (low + high);
-        if (!(low < middle && middle < high) || high - low <= 1e-15 * (fabs(high) > 1. ? fabs(high) : 1.))
-            break;
-        pl_inside(r, middle, r->scratch);
-        evaluate(r, middle, r->model->nx ? r->scratch : r->context->x);
-        if (r->out[i] * side > 0.)
-            high = middle;
-        else
-            low = middle;
-    }
-    return high;
-}
-
-static int fires(const pl_run *r, int i)
-{
-    const int direction = r->system->direction[i];
-    return r->crossed[i] != r->context->signs[i] && (direction == 0 || direction == r->crossed[i]);
-}
-
-static const double *state(pl_run *r, double t)
-{
-    if (!r->model->nx) return r->context->x;
-    if (t == r->t1) return r->x1;
-    pl_inside(r, t, r->scratch);
-    return r->scratch;
-}
-
-/* Does a quartic through five points of a piece follow every crossing? */
-static int resolved(pl_run *r, double t0, double t1)
-{
-    static const double places[7] = {0.0, 0.25, 0.5, 0.75, 1.0, 0.1, 0.6};
-    const int n = r->system->n_events;
-    double *known = r->out + 2 * n;
-
-    for (int j = 0; j < 7; j++) {
-        const double t = places[j] == 1.0 ? t1 : t0 + places[j] * (t1 - t0);
-        evaluate(r, t, state(r, t));
-        memcpy(known + j * n, r->out, sizeof(double) * (size_t)n);
-    }
-    for (int check = 5; check < 7; check++) {
-        pl_quartic(known, (size_t)n, n, places[check], r->out);
-        for (int i = 0; i < n; i++) {
-            double size = 0.0;
-            for (int j = 0; j < 5 && !isnan(size); j++)
-                if (!(fabs(known[j * n + i]) <= size)) size = fabs(known[j * n + i]);
-            if (fabs(r->out[i] - known[check * n + i]) > 0.05 * size) return 0;
-        }
-    }
-    return 1;
-}
-
-/* First crossing between two times of a step, into r->met; its time, into first. Signs are looked at in
-   quarters and, where crossings move with time past what the error control sees, in pieces that a quartic
-   follows. */
-static int search(pl_run *r, double t0, double t1, int depth, double *first)
-{
+    const pl_system *s = r->system;
     pl_context *c = r->context;
-    const int n = r->system->n_events;
+    const int reason = pl_signs(r, c->t, c->x);
 
-    if (r->settings->in_time && depth < 10 && !resolved(r, t0, t1)) {
-        const double middle = 0.5 * (t0 + t1);
-        const int reason = search(r, t0, middle, depth + 1, first);
-        if (reason || r->met >= 0) return reason;
-        return search(r, middle, t1, depth + 1, first);
-    }
-    double low = t0;
-    for (int quarter = 1; quarter <= 4; quarter++) {
-        const double high = quarter == 4 ? t1 : t0 + 0.25 * quarter * (t1 - t0);
-        const double *x = state(r, high);
-        const int reason = signs(r, high, x);
-        if (reason) {
-            c->t = high;
-            if (r->model->nx) memcpy(c->x, x, sizeof(double) * (size_t)r->model->nx);
-            return reason;
-        }
-        for (int i = 0; i < n; i++) {
-            if (!fires(r, i)) continue;
-            const double t = root(r, i, low, high);
-            if (r->met >= 0 && !(t < *first)) continue;
-            *first = t;
-            r->met = i;
-        }
-        if (r->met >= 0) return PL_DONE;
-        memcpy(c->signs, r->crossed, sizeof(double) * (size_t)n);
-        low = high;
+    r->n_fired = 0;
+    if (r->lost) return PL_LOST;
+    if (reason) return reason;
+    for (int i = 0; i < s->n_events; i++) {
+        const double now = r->crossed[i], before = c->signs[i];
+        if (now == before) continue;
+        const int moving = fabs(r->out[i]) <= s->threshold[i] && r->out[s->n_events + i] != 0.0;
+        c->signs[i] = now;
+        if (before == 0.0 && !moving) continue; /* the start of a run, where only a crossing counts */
+        if (s->direction[i] == 0 || s->direction[i] == now) r->fired[r->n_fired++] = i;
     }
     return PL_DONE;
 }
 
-int pl_locate(pl_run *r)
+/* Too many events at one time? */
+static int no_progress(pl_run *r)
 {
-    double first = INFINITY;
-
-    const int reason = search(r, r->t0, r->t1, 0, &first);
-    if (reason || r->met < 0) return reason;
-    r->arrived = 1;
-    if (!(first < r->t1)) return PL_DONE;
-    r->t1 = first;
-    if (!r->model->nx) return PL_DONE;
-    if (r->raw1 == r->x1) {
-        memcpy(r->whole, r->x1, sizeof(double) * (size_t)r->model->nx);
-        r->raw1 = r->whole; /* the solution inside the step still needs its end */
+    const double t = r->context->t;
+    if (fabs(t - r->since) <= 1e-12 * (fabs(t) > 1.0 ? fabs(t) : 1.0)) {
+        r->frequent++;
+    } else {
+        r->frequent = 1;
+        r->since = t;
     }
-    pl_inside(r, first, r->x1);
-    r->corrected = 1;
+    return r->frequent > ROUNDS;
+}
+
+/* The first state that two events reset; they are left in index and other. */
+static int in_conflict(pl_run *r)
+{
+    const pl_system *s = r->system;
+    int found = 0;
+
+    for (int pass = 0; pass < 2; pass++) { /* the second one cleans up */
+        for (int k = 0; k < r->n_fired; k++) {
+            const int event = r->fired[k];
+            for (int j = s->reset_start[event]; j < s->reset_start[event + 1]; j++) {
+                int32_t *owner = r->owner + s->reset_places[j] + r->model->nx;
+                if (pass == 0 && !found && *owner && *owner != event + 1) {
+                    r->index = event;
+                    r->other = *owner - 1;
+                    found = 1;
+                }
+                *owner = pass == 0 && !*owner ? event + 1 : pass == 0 ? *owner : 0;
+            }
+        }
+    }
+    return found;
+}
+
+static double *target(pl_context *c, int32_t place) { return place < 0 ? c->x - 1 - place : c->h + place; }
+
+static int64_t length_of_story(const pl_run *r)
+{
+    int64_t length = 0;
+    for (int k = 0; k < r->n_fired; k++) length += 2 + 2 * size_of(r->system, r->fired[k]);
+    return length;
+}
+
+/* Write down what the events due reset: its value now, before or after. */
+static void tell(pl_run *r, int after)
+{
+    const pl_system *s = r->system;
+    pl_story *story = &r->log->events;
+
+    if (!story->values) return;
+    double *row = story->values + story->used;
+    for (int k = 0; k < r->n_fired; k++) {
+        const int event = r->fired[k], size = size_of(s, event);
+        row[0] = r->context->t;
+        row[1] = event;
+        for (int j = 0; j < size; j++)
+            row[2 + after * size + j] = *target(r->context, s->reset_places[s->reset_start[event] + j]);
+        row += 2 + 2 * size;
+    }
+    if (after) story->used += length_of_story(r);
+}
+
+/* All resets that are due, from the values before any of them. */
+static int apply(pl_run *r)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    pl_see(r, c->t, c->x);
+    if (r->lost) return PL_LOST;
+    if (in_conflict(r)) return PL_CONFLICT;
+    r->model->resets(&r->a, r->resets);
+    if (r->cancel) return PL_CANCELLED;
+    tell(r, 0);
+    for (int k = 0; k < r->n_fired; k++) {
+        const int event = r->fired[k];
+        if (s->ends[event] && !c->stopped) c->stopped = event + 1;
+        for (int j = s->reset_start[event]; j < s->reset_start[event + 1]; j++)
+            *target(c, s->reset_places[j]) = r->resets[j];
+        for (int j = s->renewed_start[event]; j < s->renewed_start[event + 1]; j++)
+            c->next[s->renewed[j]] = c->h[s->renewed[j]];
+        if (!pl_all_finite(r->resets + s->reset_start[event], size_of(s, event))) {
+            r->index = PL_IN_RESET;
+            r->other = event;
+            return PL_NOT_FINITE;
+        }
+    }
+    tell(r, 1);
+    r->counters.events += r->n_fired;
+    return PL_DONE;
+}
+
+/* Resets were applied: holds and step size control start anew, invariants and loops hold again. */
+static int go_on(pl_run *r)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    for (int i = 0; i < s->n_rates; i++)
+        if (c->h[s->fresh_place[i]] > 1.0) c->h[s->fresh_place[i]] = 1.0;
+    c->step = 0.0;
+    c->error = 1e-4;
+    if (s->n_invariants) pl_on_invariants(r, c->t, c->x);
+    return pl_refresh(r, c->t, c->x);
+}
+
+void pl_meet(pl_run *r, int located)
+{
+    r->round = -1;
+    r->met = located;
+}
+
+int pl_settle_events(pl_run *r)
+{
+    int reason;
+
+    if (r->round < 0) {
+        reason = find_due(r);
+        if (reason) return reason;
+        r->round = 0;
+        if (r->met >= 0 && !r->n_fired && no_progress(r)) {
+            r->fired[r->n_fired++] = r->met;
+            return PL_ENDLESS;
+        }
+    }
+    while (r->n_fired) {
+        const pl_story *story = &r->log->events;
+        if (story->values && story->room - story->used < length_of_story(r)) return PL_FULL_STORY;
+        if (++r->round > ROUNDS || no_progress(r)) return PL_ENDLESS;
+        reason = apply(r);
+        if (!reason) reason = go_on(r);
+        if (!reason) reason = find_due(r);
+        if (reason) return reason;
+    }
     return PL_DONE;
 }

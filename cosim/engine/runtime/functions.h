@@ -7,6 +7,17 @@
 
 #include <math.h>
 
+/* A function of the host, by number, with its arguments and room for its results in a row; not 0 if it failed. */
+static inline int pl_outside(const pl_args *a, int32_t number, double *row)
+{
+    const pl_run *r = a->owner;
+    return r->outside(r->host, number, row);
+}
+
+/* As CasADi's machine takes them: numbers before nan, of equal ones (0 and -0) the first. */
+static inline double pl_min(double x, double y) { return x <= y || y != y ? x : y; }
+static inline double pl_max(double x, double y) { return x >= y || y != y ? x : y; }
+
 /* -1, 0 or 1; of nan it is nan. */
 static inline double pl_sign(double x) { return x < 0 ? -1. : x > 0 ? 1. : x; }
 

@@ -1,4 +1,4 @@
-/* Runs first, first + 1, ... of a batch, one after the other in one pl_run. */
+/* Runs of a batch, one after the other in one pl_run. */
 
 #include "plantloop.h"
 
@@ -22,27 +22,34 @@ static void start(pl_run *r, const pl_batch *b, int64_t i)
     c->t = 0.0;
     c->step = 0.0;
     c->error = 1e-4;
-    c->started = 0;
+    c->started = c->stopped = 0;
     c->n_stops = 0;
     for (int k = 0; k < s->n_delays; k++) c->histories[k].count = 0;
     r->settings->seed = b->seed[i];
 }
 
-void pl_many(pl_run *r, const pl_batch *b, int64_t first, int64_t count)
+/* Runs first to end - 1; with `again` the first one goes on where it stood. Returns the run that needs more room
+   in its histories from the host, or end. */
+int64_t pl_many(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int again)
 {
     pl_buffer *log = &r->log->log;
 
-    for (int64_t i = first; i < first + count; i++) {
-        start(r, b, i);
-        log->rows = b->rows + i * r->log->n_times * (1 + log->width);
-        log->capacity = r->log->n_times;
-        log->count = 0;
-        r->log->position = 0;
-        r->budget = INT64_MAX;
-        pl_reset(r);
+    for (int64_t i = first; i < end; i++) {
+        if (!again) {
+            start(r, b, i);
+            log->rows = b->rows + i * r->log->n_times * (1 + log->width);
+            log->capacity = r->log->n_times;
+            log->count = 0;
+            r->log->position = 0;
+            r->budget = INT64_MAX;
+            pl_reset(r);
+        }
+        again = 0;
         b->reason[i] = pl_advance(r, b->until);
+        if (b->reason[i] == PL_HISTORY) return i;
         b->logged[i] = log->count;
-        if (b->reason[i] == PL_CANCELLED) return;
+        if (b->reason[i] == PL_CANCELLED) break;
     }
     pl_reset(r);
+    return end;
 }

@@ -20,7 +20,7 @@
 #define PL_INLINE static inline
 #endif
 
-#define PL_ABI 1
+#define PL_ABI 3
 #define PL_STAGES 8 /* room for the stages of a method */
 
 #if defined(_WIN32)
@@ -55,9 +55,16 @@ typedef struct {
     pl_row error, dense;
 } pl_method;
 
-/* One step of size h from (t, x): k is (stages, nx). An adaptive method finds the first stage done. Returns
-   whether all of x1 is finite. */
-typedef int (*pl_step)(const pl_args *a, double t, double h, const double *x, double *k, double *x1);
+/* Steps of one size h in a row: the first begins at t, number j of the stretch ends at begin + (j + 1) h. */
+typedef struct {
+    double t, begin, h;
+    int64_t first, count;
+} pl_walk;
+
+/* Take them from x, until one ends where x1 is not finite. x is left where the last one began, k (stages, nx)
+   and x1 are those of the last one. An adaptive method finds the first stage done, and takes one step at a
+   time. Returns how many ended well. */
+typedef int64_t (*pl_step)(const pl_args *a, const pl_walk *w, double *x, double *k, double *x1);
 
 /* The compiled functions of a system. */
 typedef struct {
@@ -70,6 +77,7 @@ typedef struct {
     pl_function accepted;       /* new values of accepted memories */
     pl_function crossings;      /* (ne,) */
     pl_function crossing_rates; /* (ne,) along the derivative */
+    pl_function resets;         /* new values of what events reset, event by event */
     pl_function invariants;     /* (ni,) */
     pl_function correction;     /* (nx,) what to add to the states to bring them back to zero */
     pl_function residual;       /* (nz,) zero at the algebraic unknowns, and its Jacobian (nz, nz) in them */
@@ -105,6 +113,9 @@ typedef struct {
     const int32_t *direction;                          /* (n_events,) of a crossing: -1, 1, or 0 for both */
     const double *threshold;                           /* (n_events,) |g| up to this counts as on it */
     const int32_t *rest;                               /* (n_events,) sign of a crossing at rest on zero */
+    const int32_t *ends;                               /* (n_events,) does it end the run? */
+    const int32_t *reset_start, *reset_places;         /* what an event resets: places in h, or -1 - place in x */
+    const int32_t *renewed_start, *renewed;            /* discrete states among them, whose next follows */
     const uint64_t *draw_stream;                       /* (n_draws,) substream */
     const int32_t *draw_rate, *draw_normal, *draw_start, *draw_places; /* random draws, and where they go */
     const int32_t *delay_start, *delay_places;         /* (n_delays + 1,) places in w of delayed signals */
@@ -131,7 +142,7 @@ typedef struct {
     double t, step, error;
     double *x, *h, *w, *p, *next, *signs, *solution;
     int64_t *ticks, *instants; /* (n_rates,), (n_lists,) */
-    int32_t started;
+    int32_t started, stopped; /* stopped: the event that ended the run, counted from 1, or 0 */
     pl_history *histories; /* (n_delays,) */
     double *stops;         /* (stops_room,) where delayed jumps come out [s], in order */
     int64_t n_stops, stops_room;
@@ -147,6 +158,12 @@ typedef struct {
     const int32_t *pieces;  /* pieces of the signals these places need, in order */
 } pl_buffer;
 
+/* Events as they happen, one after the other: time, event, what it resets before and after. */
+typedef struct {
+    double *values; /* null: they are not kept */
+    int64_t used, room;
+} pl_story;
+
 /* What to keep. With every_step set, times is not used. */
 typedef struct {
     int32_t every_step;
@@ -154,6 +171,7 @@ typedef struct {
     int64_t n_times, position;
     pl_buffer log;
     pl_buffer *ticks; /* (n_rates,) */
+    pl_story events;
 } pl_log;
 
 /* Why pl_advance came back. PL_DONE ends it; the others ask for something and to be called again. */
@@ -166,18 +184,20 @@ enum {
     PL_CANCELLED = 5,
     PL_NOT_FINITE = 6, /* segment `index`, or one of the places below */
     PL_COLLAPSED = 7,  /* step size; state `index` limits it; `value` is its error */
-    PL_EVENT = 8,      /* crossing `index` was met at the context's time: resets are the host's */
-    PL_SIGNS = 9,      /* some sign differs from the one kept: the host settles the events of this instant */
+    PL_ENDLESS = 8,    /* the `n_fired` events in `fired` follow each other without end */
+    PL_CONFLICT = 9,   /* event `index` resets a state that event `other` resets at the same instant */
     PL_NO_SIGN = 10,   /* crossing `index` is not finite */
     PL_LOST = 11,      /* no solution of an algebraic loop: see lost_time and lost_segment; the states in whole */
     PL_HISTORY = 12,   /* histories or stops of delays need room for a step more */
-    PL_NO_DELAY = 13   /* a delay is not positive */
+    PL_NO_DELAY = 13,  /* a delay is not positive */
+    PL_FULL_STORY = 14 /* the events of this instant need more room to be kept */
 };
 
-enum { PL_IN_STEP = -1, PL_AT_STATE = -2 }; /* a step from (t0, x0) with size h; the context's own state */
+/* Places of PL_NOT_FINITE: a step from (t0, x0) with size h; the context's own state; a reset of event `other` */
+enum { PL_IN_STEP = -1, PL_AT_STATE = -2, PL_IN_RESET = -3 };
 
 typedef struct {
-    int64_t steps, rejected, evaluations;
+    int64_t steps, rejected, evaluations, events;
     int64_t *limited_by; /* (nx,) */
 } pl_counters;
 
@@ -224,11 +244,16 @@ typedef struct {
     pl_counters counters;
     int64_t budget;        /* steps until PL_PAUSE */
     volatile int32_t cancel;
-    int32_t stopped;       /* set by the host: a stop event ended the run */
-    int32_t index;         /* see the reasons above */
+    int32_t index, other;  /* see the reasons above */
     double value, last_good, lost_time;
     int32_t lost, lost_segment;
+    int32_t n_fired;       /* events due at this instant, */
+    int32_t *fired;        /* and which */
     double *out;           /* room for what a segment returns */
+    /* Functions of the host that generated code calls by number; not 0 if one failed. A row is all arguments, one
+       after the other, then room for all results. */
+    int (*outside)(void *host, int32_t number, double *row);
+    void *host;
     /* from here on private: where the run stands between two calls */
     int32_t phase, segment, arrived;
     double until, stop;
@@ -245,6 +270,10 @@ typedef struct {
     double limit;          /* the shortest delay */
     double *past, *course; /* room for delays and delayed signals */
     int32_t *marked;
+    int32_t round, frequent;  /* of event iteration; events so far that happened at... */
+    double since;             /* ...this time [s] */
+    double *resets;           /* new values of all that events reset */
+    int32_t *owner;           /* event that resets a state, counted from 1 */
     pl_args a;
 } pl_run;
 
@@ -264,8 +293,9 @@ PL_EXPORT size_t pl_room(const pl_model *m, const pl_system *s); /* bytes pl_beg
 PL_EXPORT void pl_begin(pl_run *r, void *room);  /* lay out the private arrays in host memory */
 PL_EXPORT int pl_advance(pl_run *r, double until);
 PL_EXPORT void pl_reset(pl_run *r);              /* forget where an interrupted advance stood */
+PL_EXPORT double pl_seconds(int64_t position, int64_t grid); /* position on a grid of 1/grid s, rounded once */
 PL_EXPORT double pl_next_stop(const pl_run *r);  /* time of the next tick or listed instant, or infinity */
-PL_EXPORT void pl_many(pl_run *r, const pl_batch *b, int64_t first, int64_t count);
+PL_EXPORT int64_t pl_many(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int again);
 PL_EXPORT void pl_signals(pl_run *r, const pl_buffer *b, double *row); /* present values */
 
 #endif

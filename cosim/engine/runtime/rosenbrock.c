@@ -240,7 +240,9 @@ static pl_error attempt(pl_run *r, double t, double h)
         solve(r, k);
     }
     for (int e = 0; e < n; e++) r->x1[e] = trial[e] + r->k[(STAGES - 1) * n + e];
-    return pl_step_error(r, x, r->x1, 1.0);
+    const pl_error e = pl_step_error(r, x, r->x1, 1.0, 0);
+    if (!(e.error > 1.0) || !r->system->n_invariants) return e;
+    return pl_step_error(r, x, r->x1, 1.0, pl_noise(r, t, x));
 }
 
 static void accepted(pl_run *r, double h, double wanted, pl_error e)

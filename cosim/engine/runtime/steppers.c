@@ -46,7 +46,8 @@ static double weighted(const pl_row *row, const double *k, int nx, int e)
     return total;
 }
 
-pl_error pl_step_error(pl_run *r, const double *x, const double *x1, double h)
+/* Scaled error of a step; noise: (nx,) what is added to the scale, or null. */
+pl_error pl_step_error(pl_run *r, const double *x, const double *x1, double h, const double *noise)
 {
     const pl_settings *s = r->settings;
     const int nx = r->model->nx;
@@ -56,7 +57,8 @@ pl_error pl_step_error(pl_run *r, const double *x, const double *x1, double h)
 
     for (int e = 0; e < nx; e++) {
         const double a = fabs(x[e]), b = fabs(x1[e]);
-        const double scale = s->atol * nominal[e] + s->rtol * (isnan(a) || a > b ? a : b);
+        const double given = s->atol * nominal[e] + s->rtol * (isnan(a) || a > b ? a : b);
+        const double scale = noise ? given + noise[e] : given;
         const double share = h * weighted(&s->method.error, r->k, nx, e) / scale;
         r->scratch[e] = share * share;
         if (isnan(share)) {

@@ -11,12 +11,13 @@ typedef struct {
 } pl_error;
 
 double pl_first_step(pl_run *r, double t, const double *x, const double *f0, double stop);
-pl_error pl_step_error(pl_run *r, const double *x, const double *x1, double h);
+pl_error pl_step_error(pl_run *r, const double *x, const double *x1, double h, const double *noise);
 double pl_sum(const double *v, int n);
 void pl_accept(pl_run *r, double h, double wanted, pl_error e);
 void pl_reject(pl_run *r, double h, pl_error e);
 void pl_inside(pl_run *r, double t, double *x); /* the state at t in [t0, t1] */
 void pl_derivative(pl_run *r, double t, const double *x, double *f);
+const double *pl_noise(pl_run *r, double t, const double *x); /* what rounding of x means */
 int pl_on_invariants(pl_run *r, double t, double *x); /* move x to where the invariants hold; did it move? */
 void pl_see(pl_run *r, double t, const double *x); /* arguments of functions, unknowns up to date */
 void pl_find(void *run, const pl_args *args);       /* delayed signals and the algebraic unknowns */

@@ -1,0 +1,148 @@
+"""Commands that change the model between simulations: switches, elements, parameters, other models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from cosim.deck.outcome import DeckStep
+from plant.elements import (
+    Activate,
+    Deactivate,
+    Element,
+    Load_Model,
+    Model,
+    Modification,
+    Save,
+    Simulate,
+)
+
+if TYPE_CHECKING:
+    from cosim.deck.stage import Stage
+
+
+USED: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "Param_Linear": frozenset(
+            {"disable_damping", "pinput_id", "poutput_id", "pstate_id", "write_matlabfiles", "write_eig_info"}
+        ),
+        "Param_Simulation": frozenset(),
+        "Param_Static": frozenset({"method", "max_ke_tol", "max_num_iter"}),
+        "Param_Transient": frozenset({"integrator_type", "integr_tol", "h_max"}),
+    }
+)
+"""Attributes of the parameter elements that change something here."""
+
+
+def changed_by(command: Activate | Deactivate | Modification, model: Model) -> Element:
+    """The element of a model as it is after a command."""
+    if isinstance(command, Modification):
+        return command.apply(model)
+    return command.switched(model, on=isinstance(command, Activate))
+
+
+def activate(stage: Stage, command: Activate) -> DeckStep:
+    """Switch an element on; constraints that come with it are closed."""
+    return _changed(stage, command, "on")
+
+
+def deactivate(stage: Stage, command: Deactivate) -> DeckStep:
+    """Switch an element off."""
+    return _changed(stage, command, "off")
+
+
+def modify(stage: Stage, command: Modification) -> DeckStep:
+    """Give a model element other attributes."""
+    return _changed(stage, command, f"has another {', '.join(name for name, _ in command.changes)}")
+
+
+def _changed(stage: Stage, command: Activate | Deactivate | Modification, what: str) -> DeckStep:
+    element = changed_by(command, stage.model)
+    moved = stage.change(element)
+    text = f"{element.tag} {element.id} {what}" + moves_in_words(moved)
+    return DeckStep(command, stage.time, text, moved=moved)
+
+
+def moves_in_words(moved: dict[str, float]) -> str:
+    """How far bodies were moved, "" where none was."""
+    most = sorted(moved.items(), key=lambda item: -abs(item[1]))
+    told = ", ".join(f"{name} by {d:.6g}" for name, d in most[:4])
+    return f"; constraints moved {told}" + (f" and {len(most) - 4} more" * (len(most) > 4)) if most else ""
+
+
+def assembly(stage: Stage, command: Simulate) -> DeckStep:
+    """Close all constraints at the present time, positions and velocities."""
+    moved = stage.assemble()
+    plant = stage.plant
+    text = f"assembled at t={stage.time:g} s, {stage.dof} degrees of freedom{moves_in_words(moved)}"
+    redundant = [] if plant.assembly is None else list(plant.assembly.redundant)
+    if redundant:
+        text += f"; {len(redundant)} constraints repeat others"
+    return DeckStep(command, stage.time, text, moved=moved)
+
+
+def parameters(stage: Stage, command: Element) -> DeckStep:
+    """Settings of the simulations that follow: what is written replaces what was in force."""
+    before = stage.parameters.get(command.tag)
+    stage.parameters[command.tag] = command if before is None else _over(before, command)
+    unused = sorted(name for name, _ in _written(command) if name not in USED[command.tag])
+    text = f"; not used: {', '.join(unused)}" if unused else ""
+    return DeckStep(command, stage.time, f"{command.tag} in force{text}")
+
+
+def _over(before: Element, command: Element) -> Element:
+    return replace(before, **dict(_written(command)), source=command.source)
+
+
+def _written(command: Element) -> list[tuple[str, Any]]:
+    """Attributes a command has, with their values."""
+    own = [f for f in fields(command) if f.name not in ("id", "label", "source")]
+    return [(f.name, getattr(command, f.name)) for f in own if getattr(command, f.name) != f.default]
+
+
+def add(stage: Stage, command: Element) -> DeckStep:
+    """An element of the model that stands among the commands, such as an array of print times."""
+    stage.model = stage.model.changed(command)
+    return DeckStep(command, stage.time, f"{command.tag} {command.id} added")
+
+
+def save(stage: Stage, command: Save) -> DeckStep:
+    """Write the model block in the present state."""
+    from plant.written import model_text
+
+    text = model_text(stage.plant, *stage.parts(), stage.values())
+    stage.saved[command.model_file] = text
+    where = ""
+    if stage.options.folder is not None:
+        file = stage.options.folder / command.model_file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        where = f" as {file}"
+    return DeckStep(command, stage.time, f"model saved{where}")
+
+
+def load_model(stage: Stage, command: Load_Model) -> DeckStep:
+    """Go on with another model, at t = 0."""
+    stage.load(loaded(stage, command))
+    return DeckStep(command, stage.time, f"model {command.model_file} loaded")
+
+
+def loaded(stage: Stage, command: Load_Model) -> Model:
+    """The model a command names: one that was saved in this run, or a file beside the deck."""
+    from plant.xml import read_model
+
+    if command.model_file in stage.saved:
+        model = read_model(stage.saved[command.model_file].encode())
+        return replace(model, name=Path(command.model_file).stem)
+    return read_model(beside(stage.model, command.model_file))
+
+
+def beside(model: Model, name: str) -> Path:
+    """A file a deck names: as it is, or in the deck's own folder."""
+    file = Path(name)
+    if file.is_absolute() or model.file is None:
+        return file
+    return Path(model.file).parent / file

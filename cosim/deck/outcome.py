@@ -1,0 +1,128 @@
+"""What a deck's commands leave behind: one step per command, and the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosim.engine.engine import Logged
+from cosim.modes import Modes
+from cosim.result import Event, Result
+
+if TYPE_CHECKING:
+    import control
+
+    from plant import Plant
+    from plant.elements import Element
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Outcome of a linear analysis at time [s]: the model and its modes."""
+
+    time: float
+    model: control.StateSpace
+    modes: Modes
+
+
+@dataclass(frozen=True, eq=False)
+class DeckStep:
+    """What one command did.
+
+    command : Element          as the deck has it
+    time : s                   where the deck stands after it
+    text : str                 the outcome in a line
+    result : Result or None    what it logged
+    linear : LinearModel or None
+    moved : dict               Assembly: how far each coordinate was moved
+    """
+
+    command: Element
+    time: float
+    text: str
+    result: Result | None = None
+    linear: LinearModel | None = None
+    moved: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class DeckRun:
+    """All commands of a deck that were run.
+
+    name : str                  of the model
+    steps : tuple of DeckStep   in order
+    plant : Plant               as the model is after the last command, starting where that ended
+    time : s                    reached
+    saved : dict                file -> text of every model a Save wrote
+    message : str               why the deck ended before its last command, "" where it did not
+    complete : bool             False after Ctrl-C
+    """
+
+    name: str
+    steps: tuple[DeckStep, ...]
+    plant: Plant
+    time: float
+    saved: dict[str, str] = field(default_factory=dict)
+    message: str = ""
+    complete: bool = True
+
+    @property
+    def result(self) -> Result:
+        """All simulations joined: of two rows at one time the later simulation's stays."""
+        results = [step.result for step in self.steps if step.result is not None]
+        return joined(self.name, results, self.complete, self.message)
+
+    @property
+    def linear(self) -> list[LinearModel]:
+        """Outcomes of the linear analyses, in order."""
+        return [step.linear for step in self.steps if step.linear is not None]
+
+
+def joined(name: str, results: list[Result], complete: bool = True, message: str = "") -> Result:
+    """One result of several that go on from each other; a signal is nan where a part does not have it."""
+    whole = Logged(np.zeros(0), {}, {}, ())
+    for result in results:
+        whole = _then(whole, result)
+    facts: dict[str, float] = {}
+    for result in results:
+        for key, value in result.statistics.items():
+            if isinstance(value, (int, float)) and key != "simulated time [s]":
+                facts[key] = facts.get(key, 0) + value
+    labels = {n: texts for result in results for n, texts in result.labels.items()}
+    events: tuple[Event, ...] = whole.events
+    return Result(
+        name, whole.time, whole.signals, labels=labels, ticks_of=whole.ticks, events=events,
+        settings=dict(results[-1].settings) if results else {},
+        statistics={"simulated time [s]": float(whole.time[-1]) if len(whole.time) else 0.0, **facts},
+        complete=complete and all(r.complete for r in results),
+        message=message or next((r.message for r in reversed(results) if r.message), ""),
+        aliases={a: s for r in results for a, s in r.aliases.items()},
+    )  # fmt: skip
+
+
+def _then(first: Logged, later: Result) -> Logged:
+    """A log and a result that goes on from it, with the signals of both."""
+    names = list(dict.fromkeys([*first.signals, *later.signals]))
+    sampled = [n for n in later.ticks_of if n in first.ticks]
+    both = Logged(
+        first.time, {n: _column(first.signals, n, len(first.time), later.signals) for n in names},
+        {n: first.ticks[n] for n in sampled}, first.events,
+    )  # fmt: skip
+    after = Logged(
+        later.time, {n: _column(later.signals, n, len(later.time), first.signals) for n in names},
+        {n: later.ticks_of[n] for n in sampled}, later.events,
+    )  # fmt: skip
+    found = both.then(after)
+    ticks = dict(first.ticks) | dict(later.ticks_of) | found.ticks
+    return Logged(found.time, found.signals, ticks, found.events)
+
+
+Signals = Mapping[str, np.ndarray]
+
+
+def _column(own: Signals, name: str, rows: int, other: Signals) -> np.ndarray:
+    """A signal, nan where these signals do not have it but the others do."""
+    return own[name] if name in own else np.full((rows, other[name].shape[1]), np.nan)

@@ -1,0 +1,306 @@
+"""Run a deck's Command block from top to bottom."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any
+
+from blocks.errors import ModelError, PlantloopError, SimulationError
+from cosim.deck.changes import (
+    activate,
+    add,
+    assembly,
+    beside,
+    changed_by,
+    deactivate,
+    load_model,
+    modify,
+    parameters,
+    save,
+)
+from cosim.deck.linear import linear
+from cosim.deck.outcome import DeckRun, DeckStep, joined
+from cosim.deck.stage import Options, Stage
+from cosim.deck.static import static
+from cosim.deck.transient import Halted, transient
+from cosim.engine.choose import check_engine
+from plant.elements import (
+    Activate,
+    Deactivate,
+    Element,
+    Load_Command,
+    Load_Model,
+    Model,
+    Modification,
+    Param_Linear,
+    Param_Simulation,
+    Param_Static,
+    Param_Transient,
+    Reference_Array,
+    Save,
+    Sensor_Event,
+    Simulate,
+    Stop,
+    UnknownCommand,
+)
+from plant.notes import ModelProblems
+
+Handler = Callable[[Stage, Any], DeckStep]
+
+ANALYSES: Mapping[str, Handler] = MappingProxyType(
+    {"TRANSIENT": transient, "STATIC": static, "LINEAR": linear, "ASSEMBLY": assembly}
+)
+"""What runs each analysis_type."""
+
+COMMANDS: Mapping[type[Element], Handler] = MappingProxyType(
+    {
+        Activate: activate,
+        Deactivate: deactivate,
+        Load_Model: load_model,
+        Modification: modify,
+        Param_Linear: parameters,
+        Param_Simulation: parameters,
+        Param_Static: parameters,
+        Param_Transient: parameters,
+        Reference_Array: add,
+        Save: save,
+        Simulate: lambda stage, command: ANALYSES[command.analysis_type](stage, command),
+    }
+)
+"""What runs each command. Add a command: add an entry."""
+
+SILENT = ("output", "graphic")
+"""Ends and parts of the names of commands that concern files and pictures; they are passed over."""
+
+
+def run_deck(
+    deck: str | Path | IO[bytes] | bytes | Model,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    engine: str = "auto",
+    solver: str | None = None,
+    rtol: float | None = None,
+    coordinates: str = "joint",
+    stabilisation: Any = "projection",
+    trust: bool = False,
+    out: str | Path | None = None,
+    progress: Callable[[float], None] | None = None,
+    told: Callable[[DeckStep], None] | None = None,
+) -> DeckRun:
+    """Run the commands of a deck in order, each from the state the one before left.
+
+    Parameters
+    ----------
+    deck : path, open file, bytes or Model
+    inputs : dict               constant values of plant inputs by port; others keep the value their
+                                variable's own expression gives
+    engine : str                "auto", "native" or "reference"
+    solver : str                instead of the one Param_Transient's integrator_type stands for
+    rtol : float                relative tolerance of an adaptive solver (default 1e-8)
+    coordinates, stabilisation, trust     as for `Plant.read`
+    out : folder                for the files that Save and linear analyses write; None writes none
+    progress : callable         told the time [s] while a simulation runs
+    told : callable             told every step when it is done
+
+    Returns
+    -------
+    run : DeckRun               ``run.result`` joins all simulations
+
+    Raises
+    ------
+    ModelProblems       everything that is wrong with the deck and its commands, before anything runs
+    StaticsError        an equilibrium was not found
+    SimulationError     a simulation stopped; ``error.result`` holds all that was computed
+    """
+    check_engine(engine)
+    model = deck if isinstance(deck, Model) else _read(deck)
+    options = Options(
+        engine, solver, rtol, coordinates, stabilisation, trust, dict(inputs or {}),
+        None if out is None else Path(out), progress,
+    )  # fmt: skip
+    program = list(_program(model, model.commands, ()))
+    _check(model, program)
+    heard: set[str] = set()
+    with _once(heard):
+        stage = Stage(model, options)
+    return _Run(stage, told, heard).all(program)
+
+
+def _read(deck: str | Path | IO[bytes] | bytes) -> Model:
+    from plant.xml import read_model  # lxml is slow to import, and only files need it
+
+    return read_model(deck)
+
+
+@contextlib.contextmanager
+def _once(heard: set[str]) -> Iterator[None]:
+    """Warnings that were not told before; every command builds the plant anew, which would repeat them."""
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    finally:
+        for w in caught:
+            if str(w.message) not in heard:
+                heard.add(str(w.message))
+                warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+
+
+# --- before anything runs -------------------------------------------------------------------------------
+def _program(model: Model, commands: tuple[Element, ...], inside: tuple[Path, ...]) -> Iterator[Element]:
+    """All commands, those of other files in their place."""
+    from plant.xml import read_commands
+
+    for command in commands:
+        if isinstance(command, Stop):
+            yield command
+            return
+        if not isinstance(command, Load_Command):
+            yield command
+            continue
+        file = beside(model, command.command_file)
+        if file.resolve() in inside:
+            raise ModelError(
+                f"{command.where}: command_file={command.command_file!r} loads itself.",
+                path=command.where,
+                hint="Take one of the Load_Command out.",
+            )
+        try:
+            found = read_commands(file, model)
+        except ModelError as error:
+            raise ModelError(f"{command.where}: {error}", path=command.where) from None
+        yield from _program(model, found, (*inside, file.resolve()))
+
+
+def _check(model: Model, program: list[Element]) -> None:
+    """Refuse a deck without commands, and everything that can be known to be wrong with them."""
+    about = model.file or f"model '{model.name}'"
+    problems = [*_unknown(program), *_past(model, program), *_impossible(model, program)]
+    if not program:
+        problems.append(
+            f"{about}: there is no command to run; write for instance <Command>"
+            '<Simulate analysis_type="Transient" end_time="1"/></Command>, or use the model in a diagram.'
+        )
+    if problems:
+        raise ModelProblems(problems, about=about)
+
+
+def _unknown(program: list[Element]) -> Iterator[str]:
+    """Commands and analyses that are not supported."""
+    known = ", ".join(sorted({kind.__name__ for kind in COMMANDS} - {Modification.__name__} | {"Stop"}))
+    for command in program:
+        if isinstance(command, UnknownCommand) and not _is_silent(command):
+            yield f"{command.where}: this command is not supported; take it out. There are {known}."
+        if isinstance(command, Simulate) and command.analysis_type not in ANALYSES:
+            yield (
+                f"{command.where}: analysis_type={command.analysis_type} is not supported; write LINEAR and "
+                "take its frequency response with python-control."
+            )
+
+
+def _past(model: Model, program: list[Element]) -> Iterator[str]:
+    """Simulations that end where those before them have been already."""
+    if any(sensor.return_ for sensor in model.all(Sensor_Event)):
+        return  # simulations may end earlier than they say
+    now, begun = 0.0, False
+    for command in program:
+        if isinstance(command, Load_Model):
+            now, begun = 0.0, False
+        if not isinstance(command, Simulate):
+            continue
+        now = now if begun else max(now, command.start_time)
+        begun = True
+        end = command.end_time if command.duration is None else now + command.duration
+        if end is not None and (end < now or (end == now and command.analysis_type == "TRANSIENT")):
+            yield (
+                f"{command.where}: end_time={end:g} is not after {now:g} s, where the simulations before it "
+                "end; raise it, or write duration."
+            )
+        now = max(now, now if end is None else end)
+
+
+def _impossible(model: Model, program: list[Element]) -> Iterator[str]:
+    """Changes that leave a model which cannot be; up to where another model is loaded."""
+    for command in program:
+        if isinstance(command, Load_Model):
+            return
+        if not isinstance(command, (Activate, Deactivate, Modification)):
+            continue
+        try:
+            model = model.changed(changed_by(command, model))
+        except ModelProblems as error:
+            yield from (f"{command.where}: {problem}" for problem in error.problems)
+
+
+def _is_silent(command: UnknownCommand) -> bool:
+    name = command.element.lower()
+    return any(part in name for part in SILENT)
+
+
+class _Run:
+    """The commands of one deck under way."""
+
+    def __init__(self, stage: Stage, told: Callable[[DeckStep], None] | None, heard: set[str]) -> None:
+        self.stage, self.told, self._heard = stage, told, heard
+        self.steps: list[DeckStep] = []
+        self.begun = False
+
+    def all(self, program: list[Element]) -> DeckRun:
+        """Run them all."""
+        message, complete = "", True
+        for command in program:
+            if isinstance(command, Stop):
+                message = f"{command.where}: the deck ends here"
+                break
+            if isinstance(command, UnknownCommand):
+                continue
+            try:
+                with _once(self._heard):
+                    step = self._one(command)
+                self._done(step)
+            except Halted as halted:
+                self._done(halted.step)
+                message, complete = str(halted), halted.complete
+                break
+        stage = self.stage
+        return DeckRun(
+            stage.model.name, tuple(self.steps), stage.standing(), stage.time, dict(stage.saved), message,
+            complete,
+        )  # fmt: skip
+
+    def _done(self, step: DeckStep) -> None:
+        self.steps.append(step)
+        if self.told is not None:
+            self.told(step)
+
+    def _one(self, command: Element) -> DeckStep:
+        if isinstance(command, Simulate) and not self.begun:
+            self.begun = True
+            if command.start_time:
+                self.stage.assemble(time=command.start_time)
+        self.begun = self.begun and not isinstance(command, Load_Model)
+        try:
+            return COMMANDS[type(command)](self.stage, command)
+        except PlantloopError as error:
+            raise self._told_where(command, error) from error
+
+    def _told_where(self, command: Element, error: PlantloopError) -> PlantloopError:
+        """The error with the command's place, and with all that was computed until then."""
+        parts = [step.result for step in self.steps if step.result is not None]
+        if error.result is not None:
+            parts.append(error.result)
+        text = str(error)
+        if command.where not in text:
+            text = f"{command.where}: {text}"
+            kind = SimulationError if isinstance(error, SimulationError) else ModelError
+            error = kind(
+                text, path=error.path or command.where, port=error.port, time=error.time, value=error.value
+            )
+        if parts:
+            error.result = joined(self.stage.model.name, parts, complete=False, message=str(error))
+        return error

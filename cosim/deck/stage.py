@@ -1,0 +1,282 @@
+"""Where a deck stands between two commands: its model, the plant of it, and the state of that.
+
+The plant stands alone: what a Control_PlantInput names keeps the value its own expression gives, unless a
+value for the port is given. Sampling of ports concerns a controller, of which there is none.
+
+When elements are switched or changed the plant is built anew. Bodies stay where they are and keep their
+velocities as far as constraints let them; states of control elements, turns and stored sensor values carry
+over by name.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import PlantloopError, near_miss
+from cosim.context import Context
+from cosim.flatten import ALONE, around, flatten
+from cosim.simulation import Simulation, set_input
+from cosim.system import System
+from plant import Plant
+from plant.carry import carried, motions_of, moved_bodies
+from plant.elements import Element, Model, Post_Request
+from plant.notes import PlantWarning
+from plant.ports import Port
+
+REPEATS = f"{ALONE}.repeats"  # memories of how constraints repeat each other
+KEPT = ("accepted", "mode", "branch")  # memories that carry over by name; nothing here is sampled
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a deck is run; see `run_deck`."""
+
+    engine: str = "auto"
+    solver: str | None = None
+    rtol: float | None = None
+    coordinates: str = "joint"
+    stabilisation: Any = "projection"
+    trust: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+    progress: Callable[[float], None] | None = None
+
+
+class Stage:
+    """The present model, plant, time and state of a deck.
+
+    model : Model; base : Plant     with all ports, as other programs would have it
+    plant : Plant                   alone, in the state the last change left
+    system : System; context : Context      what simulations run, and where it stands
+    parameters : tag -> element     Param_... elements in force
+    """
+
+    def __init__(self, model: Model, options: Options) -> None:
+        self.options = options
+        self.saved: dict[str, str] = {}
+        self.linear_count = 0
+        self.load(model)
+
+    def load(self, model: Model) -> None:
+        """Begin with a model at t = 0."""
+        self.parameters: dict[str, Element] = {}
+        for tag, same in model.elements.items():
+            if tag.startswith("Param_") and same:
+                self.parameters[tag] = list(same.values())[-1]
+        self.model = _with_results(model)
+        self.base = self._base(self.model, first=True)
+        self._check_inputs()
+        plant = self._alone(self.base)
+        if self.base.jumpy:  # the plant was assembled with inputs that are zero
+            plant = carried(plant, self.base, self.base.start, self.base.rates, 0.0)
+        self._stand(plant)
+        self.context = Context.initial(self.system)
+        self._set_inputs()
+
+    @property
+    def time(self) -> float:
+        """Where the deck stands [s]."""
+        return self.context.t
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom."""
+        plant = self.plant
+        return plant.mechanism.dof if plant.assembly is None else plant.assembly.dof
+
+    # --- building -------------------------------------------------------------------------------------
+    def _base(self, model: Model, first: bool = False) -> Plant:
+        o = self.options
+        with warnings.catch_warnings():
+            if not first:
+                warnings.simplefilter("ignore", PlantWarning)  # told when the deck was read
+            return Plant.from_model(
+                model, trust=o.trust, coordinates=o.coordinates, stabilisation=o.stabilisation
+            )
+
+    def _alone(self, base: Plant) -> Plant:
+        """The plant with the inputs that are given, and nothing sampled."""
+        given = {n: unsampled(p) for n, p in base.inputs.items() if n in self.options.inputs}
+        outputs = {n: unsampled(p) for n, p in base.outputs.items()}
+        jumpy = base.jumpy if given else ()
+        return replace(base, inputs=MappingProxyType(given), outputs=MappingProxyType(outputs), jumpy=jumpy)
+
+    def _check_inputs(self) -> None:
+        for name in self.options.inputs:
+            if name not in self.base.inputs:
+                raise PlantloopError(
+                    f"the deck has no plant input '{name}'; {near_miss(name, self.base.inputs)}", port=name
+                )
+
+    def _stand(self, plant: Plant) -> None:
+        self.plant = plant
+        self.system = system_of(plant)
+        self.__dict__.pop("statics", None)
+
+    def _set_inputs(self) -> None:
+        for name, value in self.options.inputs.items():
+            set_input(self.system, self.context, name, value)
+
+    # --- state ----------------------------------------------------------------------------------------
+    def parts(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Coordinates and rates of every link."""
+        return parts_of(self.plant, self.system, self.context)
+
+    def values(self) -> dict[str, np.ndarray]:
+        """Present value of every state, by its name in the plant."""
+        prefix = f"{ALONE}."
+        return {n.removeprefix(prefix): self.context.x[s.index].copy() for n, s in self.system.states.items()}
+
+    def standing(self) -> Plant:
+        """The plant with all its ports, starting where the deck stands."""
+        q, qd = self.parts()
+        ports = {"inputs": self.base.inputs, "outputs": self.base.outputs, "jumpy": self.base.jumpy}
+        return replace(self.plant, start=tuple(q), rates=tuple(qd), **ports)
+
+    def change(self, *elements: Element) -> dict[str, float]:
+        """Go on with a model with these elements; how far constraints moved the bodies."""
+        self.model = self.model.changed(*elements)
+        self.base = self._base(self.model)
+        return self.assemble(self._alone(self.base))
+
+    def assemble(self, plant: Plant | None = None, time: float | None = None) -> dict[str, float]:
+        """Close all constraints of the plant, or of another in its place, at a time [s].
+
+        Returns
+        -------
+        moved : dict     how far bodies were moved, "rod" [length], "rod (turned)" [rad]
+        """
+        t = self.time if time is None else time
+        system, context, bodies = self.system, self.context, motions_of(self.plant, *self.parts())
+        new = carried(plant or self.plant, self.plant, *self.parts(), t)
+        self._stand(new)
+        self.context = moved_context(self.system, system, context, t)
+        if plant is not None:  # other constraints repeat each other in another way
+            _renew(self.context, self.system, REPEATS)
+        place(self.context, self.system, new)
+        self._set_inputs()
+        return moved_bodies(new, bodies, motions_of(new, new.start, new.rates))
+
+    def go_on_from(self, context: Context) -> None:
+        """Stand where a simulation of the present system ended."""
+        self.context = context
+        self.context.stopped = ""
+
+    def settled(self, system: System, context: Context, time: float) -> None:
+        """Stand where statics of the same plant ended."""
+        self.context = moved_context(self.system, system, context, time, also=self.context)
+        self._set_inputs()
+
+    def simulation(self, **settings: Any) -> Simulation:
+        """A simulation that stands where the deck does."""
+        sim = Simulation(self.system, engine=self.options.engine, **settings)
+        sim.restore(self.context.copy())
+        return sim
+
+    @cached_property
+    def statics(self) -> Plant:
+        """The plant with TIME standing still."""
+        from plant.rest import resting
+
+        return resting(self.plant)
+
+
+def unsampled(port: Port) -> Port:
+    """The port without samples and holds."""
+    return replace(port, sampling_period=0.0, offset_time=0.0, hold_order=0)
+
+
+def system_of(plant: Plant) -> System:
+    """Flat system of a plant alone, named as its model."""
+    return replace(flatten(around(plant, plant.model.name)), prefix=f"{ALONE}.")
+
+
+def parts_of(plant: Plant, system: System, context: Context) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Coordinates (nq,) and rates (nv,) of every link in a context."""
+    found: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    for link in plant.mechanism.links:
+        for part, name in zip(found, ("q", "qd"), strict=True):
+            slot = system.states.get(f"{ALONE}.{link.name}.{name}")
+            part.append(np.zeros(0) if slot is None else context.x[slot.index].copy())
+    return found
+
+
+def place(context: Context, system: System, plant: Plant) -> None:
+    """Put a context where a plant starts."""
+    for link, q, qd in zip(plant.mechanism.links, plant.start, plant.rates, strict=True):
+        for name, value in (("q", q), ("qd", qd)):
+            slot = system.states.get(f"{ALONE}.{link.name}.{name}")
+            if slot is not None:
+                context.x[slot.index] = value
+
+
+def moved_context(
+    system: System, before: System, context: Context, time: float, also: Context | None = None
+) -> Context:
+    """A context of `system` at a time [s] with everything that has the name and size it had before.
+
+    Listed instants are counted anew when it runs.
+
+    also : a context of `system` itself whose memories are kept where `before` does not have them
+    """
+    new = Context.initial(system) if also is None else also.copy()
+    new.t, new.started, new.stopped, new.step, new.error = time, False, "", 0.0, 1e-4
+    new.signs[:] = 0.0
+    for name, slot in system.states.items():
+        old = before.states.get(name)
+        if old is not None and old.size == slot.size:
+            new.x[slot.index] = context.x[old.index]
+    for name, slot in system.held.items():
+        old = before.held.get(name)
+        if old is not None and old.size == slot.size and old.kind == slot.kind and slot.kind in KEPT:
+            new.h[slot.index] = context.h[old.index]
+            new.next[slot.index] = context.next[old.index]
+    for name, slot in system.held.items():
+        if slot.kind == "instants":
+            new.instants[name] = 0
+            new.h[slot.index] = 0.0
+    _unknowns(system, before, context, new)
+    return new
+
+
+def _renew(context: Context, system: System, prefix: str) -> None:
+    """Memories of a name at their initial values."""
+    for name, slot in system.held.items():
+        if name.startswith(prefix):
+            context.h[slot.index] = context.next[slot.index] = slot.initial
+
+
+def _unknowns(system: System, before: System, context: Context, new: Context) -> None:
+    """Algebraic unknowns start from their last values."""
+    n, m = len(new.solution), len(context.solution)
+    for name, slot in system.solved.items():
+        old = before.solved.get(name)
+        fits = old is not None and old.size == slot.size
+        if fits and slot.index.max(initial=-1) < n and old is not None and old.index.max(initial=-1) < m:
+            new.solution[slot.index] = context.solution[old.index]
+
+
+def _with_results(model: Model) -> Model:
+    """The model; one without any output gets the place and velocity of every body's centre of mass."""
+    if model.all(Post_Request) or model.elements.get("Control_PlantOutput"):
+        return model
+    requests: list[Element] = []
+    for tag in ("Body_Rigid", "Body_Point"):
+        for body in model.elements.get(tag, {}).values():
+            cg, name = getattr(body, "cg_id", None), body.label or f"body {body.id}"
+            if cg is None or not body.is_active or getattr(body, "isground", False):
+                continue
+            for kind in ("displacement", "velocity"):
+                label, n = f"{name} {kind}", len(requests) + 1
+                requests.append(
+                    Post_Request(id=n, label=label, type=f"MARKER_{kind.upper()}", i_marker_id=cg)
+                )
+    return model.changed(*requests) if requests else model

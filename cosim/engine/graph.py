@@ -1,0 +1,172 @@
+"""The instruction list of a flat function: every value numbered, every operation done once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+import casadi as ca
+
+ARGUMENTS = "txhwp"  # of every function of a system, see cosim.system
+PARAMETERS = 4  # place of p among them
+
+UNARY = {
+    ca.OP_ASSIGN: "{0}", ca.OP_NEG: "-{0}", ca.OP_SQ: "{0} * {0}", ca.OP_TWICE: "2. * {0}",
+    ca.OP_INV: "1. / {0}", ca.OP_NOT: "(double)!{0}", ca.OP_SIGN: "pl_sign({0})",
+    ca.OP_ERFINV: "pl_erfinv({0})", ca.OP_EXP: "exp({0})", ca.OP_LOG: "log({0})", ca.OP_SQRT: "sqrt({0})",
+    ca.OP_SIN: "sin({0})", ca.OP_COS: "cos({0})", ca.OP_TAN: "tan({0})", ca.OP_ASIN: "asin({0})",
+    ca.OP_ACOS: "acos({0})", ca.OP_ATAN: "atan({0})", ca.OP_FLOOR: "floor({0})", ca.OP_CEIL: "ceil({0})",
+    ca.OP_FABS: "fabs({0})", ca.OP_ERF: "erf({0})", ca.OP_SINH: "sinh({0})", ca.OP_COSH: "cosh({0})",
+    ca.OP_TANH: "tanh({0})", ca.OP_ASINH: "asinh({0})", ca.OP_ACOSH: "acosh({0})",
+    ca.OP_ATANH: "atanh({0})", ca.OP_LOG1P: "log1p({0})", ca.OP_EXPM1: "expm1({0})",
+}  # fmt: skip
+BINARY = {
+    ca.OP_ADD: "{0} + {1}", ca.OP_SUB: "{0} - {1}", ca.OP_MUL: "{0} * {1}", ca.OP_DIV: "{0} / {1}",
+    ca.OP_LT: "(double)({0} < {1})", ca.OP_LE: "(double)({0} <= {1})", ca.OP_EQ: "(double)({0} == {1})",
+    ca.OP_NE: "(double)({0} != {1})", ca.OP_AND: "(double)({0} && {1})", ca.OP_OR: "(double)({0} || {1})",
+    ca.OP_IF_ELSE_ZERO: "({0} ? {1} : 0.)", ca.OP_POW: "pow({0}, {1})", ca.OP_CONSTPOW: "pow({0}, {1})",
+    ca.OP_FMIN: "pl_min({0}, {1})", ca.OP_FMAX: "pl_max({0}, {1})", ca.OP_FMOD: "fmod({0}, {1})",
+    ca.OP_REMAINDER: "remainder({0}, {1})", ca.OP_COPYSIGN: "copysign({0}, {1})",
+    ca.OP_ATAN2: "atan2({0}, {1})", ca.OP_HYPOT: "hypot({0}, {1})", ca.OP_LIFT: "{0}",
+    ca.OP_PRINTME: "{0}",
+}  # fmt: skip
+PATTERNS = UNARY | BINARY
+SAME = "{0}"  # the operation that does nothing
+
+Output = tuple[int, int]  # (place in the array a function writes, value)
+
+
+@dataclass(frozen=True)
+class Input:
+    """A number read from an argument of the function."""
+
+    argument: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number written into the code."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation, or one call with all its results, in terms of numbered values."""
+
+    pattern: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    callee: str = ""
+
+    @property
+    def cost(self) -> int:
+        """How much code it is: 1, for a call the numbers that go in and come out."""
+        return 1 + len(self.operands) + len(self.results) if self.callee else 1
+
+
+class Graph:
+    """The operations of a function in order, and what its outputs are.
+
+    leaves : values that are read or written down; outputs : for each output of the function, where each
+    value goes
+    """
+
+    def __init__(self, function: ca.Function, name_of: Callable[[ca.Function], str]) -> None:
+        self.leaves: dict[int, Input | Constant] = {}
+        self.operations: list[Operation] = []
+        self.outputs: list[list[Output]] = [[] for _ in range(function.n_out())]
+        self._maker: dict[int, int] = {}  # value -> its operation
+        self._count = 0
+        self._known: dict[tuple[int, ...], int] = {}  # inputs
+        self._same: dict[tuple[object, ...], int] = {}  # operations that are done already
+        self._read(function, name_of)
+
+    def _read(self, function: ca.Function, name_of: Callable[[ca.Function], str]) -> None:
+        register: dict[int, int] = {}
+        calls: ca.SX | None = None
+        identity, inputs = function.instruction_id, function.instruction_input
+        outputs = function.instruction_output
+        for k in range(function.n_instructions()):
+            op = identity(k)
+            if op == ca.OP_OUTPUT:
+                output, place = outputs(k)
+                self.outputs[output].append((place, register[inputs(k)[0]]))
+            elif op == ca.OP_INPUT:
+                register[outputs(k)[0]] = self._input(*inputs(k))
+            elif op == ca.OP_CONST:
+                register[outputs(k)[0]] = self._new(Constant(function.instruction_constant(k)))
+            elif op == ca.OP_CALL:
+                calls = function.instructions_sx() if calls is None else calls
+                self._call(name_of(calls[k].which_function()), inputs(k), outputs(k), register)
+            else:
+                operands = tuple([register[r] for r in inputs(k)])
+                register[outputs(k)[0]] = self._operation(PATTERNS[op], operands)
+
+    def _input(self, *place: int) -> int:
+        value = self._known.get(place)
+        if value is None:
+            value = self._known[place] = self._new(Input(*place))
+        return value
+
+    def _new(self, leaf: Input | Constant) -> int:
+        self.leaves[self._count] = leaf
+        self._count += 1
+        return self._count - 1
+
+    def _operation(self, pattern: str, operands: tuple[int, ...]) -> int:
+        if pattern == SAME:
+            return operands[0]
+        key = (pattern, *operands)
+        value = self._same.get(key)
+        if value is None:
+            value = self._same[key] = self._count
+            self._count += 1
+            self._maker[value] = len(self.operations)
+            self.operations.append(Operation(pattern, operands, (value,)))
+        return value
+
+    def _call(self, callee: str, given: list[int], into: list[int], register: dict[int, int]) -> None:
+        operands = tuple([register[r] for r in given])
+        results = tuple(range(self._count, self._count + len(into)))
+        self._count += len(into)
+        register.update((r, v) for r, v in zip(into, results, strict=True) if r >= 0)
+        self._maker.update(dict.fromkeys(results, len(self.operations)))
+        self.operations.append(Operation("", operands, results, callee))
+
+    def fixed(self) -> set[int]:
+        """Values of operations that depend on parameters and constants only."""
+        found: set[int] = set()
+        leaves = {
+            v for v, leaf in self.leaves.items() if isinstance(leaf, Constant) or leaf.argument == PARAMETERS
+        }
+        for o in self.operations:
+            if all(v in found or v in leaves for v in o.operands):
+                found.update(o.results)
+        return found
+
+    def made(self, stores: list[Output], known: Collection[int]) -> list[Output]:
+        """The same outputs, each made by an operation of its own; those in `known` and inputs are copied."""
+        found: dict[int, int] = {}  # value -> place
+        for place, value in stores:
+            own = value
+            if value in self.leaves or value in known or value in found:
+                own = self._count
+                self._count += 1
+                self._maker[own] = len(self.operations)
+                self.operations.append(Operation(SAME, (value,), (own,)))
+            found[own] = place
+        return [(place, value) for value, place in found.items()]
+
+    def needed(self, values: Iterable[int], known: Collection[int]) -> list[Operation]:
+        """What must be done, in order, to have some values; those in `known` are there already."""
+        found: set[int] = set()
+        todo = list(values)
+        while todo:
+            value = todo.pop()
+            k = self._maker.get(value)
+            if k is not None and k not in found and value not in known:
+                found.add(k)
+                todo.extend(self.operations[k].operands)
+        return [self.operations[k] for k in sorted(found)]

@@ -1,0 +1,132 @@
+/* Time on the grid, and everything that happens at an instant before its events. */
+
+#include "run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The quotient of integers too long for a double, rounded once: 56 or more bits of it, the last of which says
+   whether anything is left, are rounded by the conversion. position >= 0, grid > 0. */
+static double long_quotient(int64_t position, int64_t grid)
+{
+    int64_t quotient = position / grid, left = position % grid;
+    int shift = 0;
+
+    for (; quotient < (int64_t)1 << 55 && (quotient || left); shift++) {
+        const int one = left >= grid - left;
+        left = one ? left - (grid - left) : left + left;
+        quotient = 2 * quotient + one;
+    }
+    return ldexp((double)(quotient | (left != 0)), -shift);
+}
+
+double pl_seconds(int64_t position, int64_t grid)
+{
+    const int64_t exact = (int64_t)1 << 53;
+    if (position <= exact && grid <= exact) return (double)position / (double)grid;
+    return long_quotient(position, grid);
+}
+
+static double tick_time(const pl_run *r, int rate)
+{
+    const pl_system *s = r->system;
+    return pl_seconds(s->first[rate] + r->context->ticks[rate] * s->period[rate], s->grid);
+}
+
+static int64_t instants_done(const pl_run *r)
+{
+    int64_t done = 0;
+    for (int i = 0; i < r->system->n_lists; i++) done += r->context->instants[i];
+    return done;
+}
+
+double pl_next_stop(const pl_run *r)
+{
+    double stop = INFINITY;
+    for (int i = 0; i < r->system->n_rates; i++) {
+        const double t = tick_time(r, i);
+        if (t < stop) stop = t;
+    }
+    const int64_t done = instants_done(r);
+    if (done < r->system->n_instants && r->system->instant_time[done] < stop)
+        stop = r->system->instant_time[done];
+    for (int64_t i = 0; i < r->context->n_stops; i++)
+        if (r->context->stops[i] > r->context->t && r->context->stops[i] < stop) stop = r->context->stops[i];
+    return stop;
+}
+
+/* Steps 1 and 2 of an instant. */
+void pl_tick(pl_run *r, double t)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    c->t = t;
+    for (int64_t done = instants_done(r); done < s->n_instants && s->instant_time[done] <= t; done++) {
+        c->h[s->instant_place[done]] += 1;
+        c->instants[s->instant_list[done]]++;
+    }
+    for (int i = 0; i < s->n_rates; i++) {
+        r->due[i] = tick_time(r, i) <= t;
+        if (!r->due[i]) continue;
+        c->ticks[i]++;
+        c->h[s->time_place[i]] = t;
+        c->h[s->count_place[i]] = (double)c->ticks[i];
+        c->h[s->fresh_place[i]] += 1;
+        for (int j = s->discrete_start[i]; j < s->discrete_start[i + 1]; j++)
+            c->h[s->discrete[j]] = c->next[s->discrete[j]];
+    }
+    for (int i = 0; i < s->n_draws; i++)
+        if (r->due[s->draw_rate[i]]) pl_draw(r, i);
+}
+
+/* Steps 3 and 4: the segments of the rates that hit, in the order of the schedule. */
+int pl_segments(pl_run *r)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    for (; r->segment < s->n_segments; r->segment++) {
+        const int i = r->segment;
+        if (s->segment_rate[i] >= 0 && !r->due[s->segment_rate[i]]) continue; /* -1: at every instant */
+        pl_see(r, c->t, c->x);
+        r->index = i;
+        if (s->segment_kind[i] == PL_SOLVE) {
+            const int reason = pl_solve(r, i);
+            if (reason) return reason;
+            continue;
+        }
+        r->model->segments[i](&r->a, r->out);
+        if (s->segment_kind[i] == PL_EXTERNAL) {
+            r->segment++; /* the host writes what the block returns, then calls again */
+            return PL_CALL;
+        }
+        if (!pl_all_finite(r->out, s->segment_size[i])) return PL_NOT_FINITE;
+        double *target = s->segment_kind[i] == PL_UPDATE ? c->next : c->h;
+        const int32_t *places = s->segment_writes + s->segment_start[i];
+        for (int j = 0; j < s->segment_size[i]; j++) target[places[j]] = r->out[j];
+    }
+    return PL_DONE;
+}
+
+/* Invariants hold, and modes that depend on where the run starts have their values. */
+int pl_start(pl_run *r)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    c->started = 1;
+    if (s->n_invariants) pl_on_invariants(r, c->t, c->x);
+    int changed = s->n_starting > 0;
+    for (int round = 0; changed && round <= s->n_starting; round++) { /* one may depend on another */
+        pl_see(r, c->t, c->x);
+        if (r->lost) return PL_LOST;
+        r->model->starting(&r->a, r->out);
+        changed = 0;
+        for (int i = 0; i < s->n_starting; i++) {
+            changed |= c->h[s->starting[i]] != r->out[i];
+            c->h[s->starting[i]] = r->out[i];
+        }
+    }
+    return PL_DONE;
+}

@@ -1,0 +1,118 @@
+/* What a run keeps, in buffers of the host. */
+
+#include "run.h"
+
+#include <math.h>
+
+static const double SNAP = 1e-12; /* relative; a log time this close to a stop is that stop */
+
+static void evaluate_signals(pl_run *r, const pl_buffer *b, double t, const double *x)
+{
+    pl_see(r, t, x);
+    for (int i = 0; i < b->n_pieces; i++) r->model->signals[b->pieces[i]](&r->a, r->y);
+}
+
+static void gather(const pl_run *r, const pl_buffer *b, double *row)
+{
+    for (int i = 0; i < b->width; i++) row[i] = r->y[b->places[i]];
+}
+
+void pl_signals(pl_run *r, const pl_buffer *b, double *row)
+{
+    pl_prepare(r);
+    evaluate_signals(r, b, r->context->t, r->context->x);
+    gather(r, b, row);
+}
+
+static int full(const pl_buffer *b) { return b->count >= b->capacity; }
+
+/* Keep a row; false where something in it is not finite. */
+static int keep(pl_run *r, pl_buffer *b, double t)
+{
+    double *row = b->rows + b->count * (b->width + 1);
+    row[0] = t;
+    gather(r, b, row + 1);
+    if (!pl_all_finite(row + 1, b->width)) return 0;
+    b->count++;
+    r->last_good = t;
+    return 1;
+}
+
+int pl_log_within(pl_run *r)
+{
+    pl_log *l = r->log;
+    if (l->every_step) return PL_DONE;
+    const double edge = r->t1 - SNAP * fabs(r->t1);
+    while (l->position < l->n_times && l->times[l->position] < edge) {
+        if (full(&l->log)) return PL_FULL;
+        const double t = l->times[l->position], inside = r->t0 > t ? r->t0 : t;
+        const double *x = r->context->x;
+        if (r->model->nx) {
+            pl_inside(r, inside, r->scratch);
+            if (r->system->n_invariants) pl_on_invariants(r, inside, r->scratch);
+            x = r->scratch;
+        }
+        evaluate_signals(r, &l->log, inside, x);
+        if (!keep(r, &l->log, t)) {
+            const int here = x != r->scratch || pl_all_finite(x, r->model->nx);
+            return here ? pl_not_finite_at(r, inside, x) : pl_not_finite_at(r, r->end, r->raw1);
+        }
+        l->position++;
+    }
+    return PL_DONE;
+}
+
+static int falls(const pl_run *r, double t)
+{
+    const pl_log *l = r->log;
+    if (l->every_step) return 1;
+    return l->position < l->n_times && l->times[l->position] <= t + SNAP * fabs(t);
+}
+
+int pl_log_ticks(pl_run *r)
+{
+    const double t = r->context->t;
+    const int both = falls(r, t); /* the log's signals contain those of every rate */
+    int known = 0;
+
+    for (int i = 0; i < r->system->n_rates; i++) {
+        pl_buffer *b = &r->log->ticks[i];
+        if (!r->due[i]) continue;
+        if (b->width) {
+            if (full(b)) {
+                r->index = i;
+                return PL_FULL_TICKS;
+            }
+            if (!known) evaluate_signals(r, both ? &r->log->log : b, t, r->context->x);
+            known = both;
+            if (!keep(r, b, t)) return pl_not_finite_at(r, t, r->context->x);
+        }
+        r->due[i] = 0;
+    }
+    if (both && !known) evaluate_signals(r, &r->log->log, t, r->context->x);
+    return PL_DONE;
+}
+
+int pl_log_step(pl_run *r, double t, const double *x)
+{
+    if (!r->log->every_step) return PL_DONE;
+    if (full(&r->log->log)) return PL_FULL;
+    evaluate_signals(r, &r->log->log, t, x);
+    return keep(r, &r->log->log, t) ? PL_DONE : pl_not_finite_at(r, t, x);
+}
+
+int pl_log_instant(pl_run *r)
+{
+    pl_log *l = r->log;
+    const double t = r->context->t;
+    if (l->every_step) {
+        if (full(&l->log)) return PL_FULL;
+        return keep(r, &l->log, t) ? PL_DONE : pl_not_finite_at(r, t, r->context->x);
+    }
+    while (falls(r, t)) {
+        if (full(&l->log)) return PL_FULL;
+        if (!keep(r, &l->log, l->times[l->position])) return pl_not_finite_at(r, t, r->context->x);
+        l->position++;
+    }
+    return PL_DONE;
+}

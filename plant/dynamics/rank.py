@@ -1,0 +1,168 @@
+"""Linear algebra of a start: sparse Jacobians as numbers, whose rows may repeat each other.
+
+Rows are taken in one by one and turned into a triangle R by Givens rotations, with the columns in an order
+that keeps R narrow. A row that turns out to be nothing but a combination of rows before it adds nothing to R
+and is told; what R lacks are the directions the rows leave free. Rates are measured in the mass metric,
+x = L^T qd with H = L L^T, in which every step is the one of least kinetic energy.
+
+Source: George and Heath, Solution of sparse linear least squares problems using Givens rotations, Linear
+Algebra Appl. 34 (1980).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dtrtri
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
+
+DEPENDENT = 1e-7  # sine of the angle to rows before it below which a row repeats them
+NOTHING = 1e-9  # of the longest row: rows below are none
+ROUNDING = 1e-13  # of a row: entries below are none
+SMALL = 1e-9  # of a repeated row: factors below are none
+ROUNDS = 2  # of refinement
+
+
+class MassRoot:
+    """L^T qd and its inverse for a mass matrix H = L L^T, in blocks of coordinates that move together.
+
+    H : (n, n) sparse, symmetric positive definite; the parents of a coordinate come before it
+    """
+
+    def __init__(self, H: csr_array) -> None:
+        n = H.shape[0]
+        _, label = connected_components(H, directed=False) if n else (0, np.zeros(0, dtype=int))
+        # tips first, so that rows of coordinates on one path stay on that path
+        order = np.argsort(label, kind="stable")
+        blocks = [b[::-1] for b in np.split(order, np.flatnonzero(np.diff(label[order])) + 1)] if n else []
+        place = np.empty(n, dtype=int)
+        for block in blocks:
+            place[block] = np.arange(len(block))
+        entries = H.tocoo()
+        sorted_ones = np.argsort(label[entries.row], kind="stable")
+        cuts = np.cumsum(np.bincount(label[entries.row], minlength=len(blocks)))[:-1]
+        i, j, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+        for block, own in zip(blocks, np.split(sorted_ones, cuts), strict=False):
+            part = np.zeros((len(block), len(block)))
+            part[place[entries.row[own]], place[entries.col[own]]] = entries.data[own]
+            inverse, _ = dtrtri(np.linalg.cholesky(part), lower=1)
+            rows, columns = np.nonzero(inverse)
+            i.append(block[columns])
+            j.append(block[rows])
+            values.append(inverse[rows, columns])
+        places = np.concatenate(i), np.concatenate(j)
+        self._inverse = csr_array((np.concatenate(values), places), shape=(n, n))  # L^-T
+
+    def rows(self, J: csr_array) -> csr_array:
+        """J L^-T: rows (m, n) in terms of x."""
+        return csr_array(J @ self._inverse)
+
+    def rates(self, x: np.ndarray) -> np.ndarray:
+        """qd = L^-T x."""
+        return np.asarray(self._inverse @ x)
+
+
+class Triangle:
+    """The triangle R of a sparse matrix, and which of its rows repeat others.
+
+    A : (m, n) sparse        every row is brought to length 1 first
+
+    independent : (r,) int   rows that do not repeat rows before them
+    repeated : (d,) int      the others
+    """
+
+    def __init__(self, A: csr_array) -> None:
+        norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
+        self._norms = np.where(norms > NOTHING * norms.max(initial=0.0), norms, np.inf)
+        unit = csr_array(A.multiply(1 / self._norms[:, None]))
+        unit.data[np.abs(unit.data) < ROUNDING] = 0.0
+        unit.eliminate_zeros()
+        self._unit, self._order = unit, _narrow(unit)
+        place = np.argsort(self._order)
+        rows = [
+            (place[unit.indices[a:b]], unit.data[a:b])
+            for a, b in zip(unit.indptr[:-1], unit.indptr[1:], strict=True)
+        ]
+        width = 1 + max((int(np.ptp(columns)) for columns, _ in rows if columns.size), default=0)
+        self._R = np.zeros((A.shape[1], width))  # row j from its diagonal on
+        self._filled = np.zeros(A.shape[1], dtype=bool)
+        taken = np.array([self._take(*row) for row in rows], dtype=bool)
+        self.independent, self.repeated = np.flatnonzero(taken), np.flatnonzero(~taken)
+        self._kept = unit[self.independent]
+        self._solve = splu((self._kept @ self._kept.T).tocsc()).solve if self.rank else np.asarray
+
+    def _take(self, columns: np.ndarray, values: np.ndarray) -> bool:
+        """Take in one row; whether it adds to what is there."""
+        if not columns.size:
+            return False
+        R, width = self._R, self._R.shape[1]
+        first = int(columns.min())
+        rest = np.zeros(len(R) - first + width)
+        rest[columns - first] = values
+        for j in range(first, len(R)):
+            here = rest[j - first : j - first + width]
+            if not here.any():
+                return False
+            if self._filled[j]:
+                length = np.hypot(R[j, 0], here[0])
+                c, s = R[j, 0] / length, here[0] / length
+                R[j], here[:] = c * R[j] + s * here, c * here - s * R[j]
+            elif abs(here[0]) > DEPENDENT:
+                R[j], self._filled[j] = here, True
+                return True
+            here[0] = 0.0
+        return False
+
+    @property
+    def rank(self) -> int:
+        """Number of independent rows."""
+        return len(self.independent)
+
+    def free(self) -> np.ndarray:
+        """(n, n - rank) orthonormal columns that all rows leave free."""
+        n, width = self._R.shape
+        open_ones = np.flatnonzero(~self._filled)
+        found = np.zeros((n + width, len(open_ones)))
+        found[open_ones, range(len(open_ones))] = 1.0
+        for j in np.flatnonzero(self._filled)[::-1]:
+            found[j] = -(self._R[j, 1:] @ found[j + 1 : j + width]) / self._R[j, 0]
+        basis = np.zeros((n, len(open_ones)))
+        basis[self._order] = found[:n]
+        for _ in range(ROUNDS):  # what was left out as too small is not quite nothing
+            basis = np.linalg.qr(basis)[0]
+            basis = basis - self._kept.T @ self._solve(self._kept @ basis)
+        return np.asarray(np.linalg.qr(basis)[0])
+
+    def least(self, right: np.ndarray) -> np.ndarray:
+        """(n,) shortest x for which the independent rows have these values; right : (m,) of all rows."""
+        wanted = (right / self._norms)[self.independent]
+        x = np.zeros(self._unit.shape[1])
+        for _ in range(1 + ROUNDS):
+            x = x + self._kept.T @ self._solve(wanted - self._kept @ x)
+        return x
+
+    def missed(self, x: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """(m,) how far rows of length 1 are from their values at x."""
+        return np.abs(self._unit @ x - right / self._norms)
+
+    def combinations(self) -> np.ndarray:
+        """(m, d) unit columns w with w^T A = 0, one for each repeated row; sparse as numbers."""
+        found = np.zeros((len(self._norms), len(self.repeated)))
+        for column, k in zip(found.T, self.repeated, strict=True):
+            column[k] = 1.0
+            if self.rank and np.isfinite(self._norms[k]):
+                column[self.independent] = -self._solve(self._kept @ self._unit[[k]].toarray().ravel())
+                column[np.abs(column) < SMALL] = 0.0
+                column /= self._norms
+                column /= np.linalg.norm(column)
+        return found
+
+
+def _narrow(A: csr_array) -> np.ndarray:
+    """An order of the columns (n,) in which every row has its entries close together."""
+    if not A.shape[1]:
+        return np.arange(0)
+    pattern = A.copy()
+    pattern.data[:] = 1.0
+    return np.asarray(reverse_cuthill_mckee(csr_array(pattern.T @ pattern), symmetric_mode=True))

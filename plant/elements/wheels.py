@@ -1,0 +1,38 @@
+"""Inertia wheels: rotors that store momentum in a body. An extension; the file format has no such element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from plant.elements.draft import Draft
+from plant.elements.element import Element
+from plant.elements.kinds import Formula, MarkerId, Positive, Real
+
+__all__ = ["Inertia_Wheel"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inertia_Wheel(Element):
+    """A balanced rotor in a body (extension, not of the file format); it spins about z of its marker.
+
+    ``inertia`` [mass length^2] is the moment about the spin axis alone. The wheel's mass and its other
+    moments belong to the body that carries it, whose inertia must not have the spin moment in it.
+    ``torque_expression`` [force length] is what the motor exerts on the wheel about z, its reaction on the
+    body; 0 when not given. ``w_ic`` [rad/time] is the spin rate relative to the body at the start. Read with
+    WHEELH(id), the momentum along z, and WHEELW(id), the spin rate relative to the body.
+    """
+
+    marker_id: MarkerId
+    inertia: Positive
+    torque_expression: Formula | None = None
+    w_ic: Real = 0.0
+
+    def faults_in(self, draft: Draft) -> Iterator[str]:
+        yield from super().faults_in(draft)
+        marker = draft.marker(self.marker_id)
+        if marker is not None and marker.body[0] == "Body_Point":
+            yield (
+                f"marker_id={self.marker_id} is on Body_Point {marker.body_id}, which cannot turn; "
+                "name a marker of a Body_Rigid"
+            )

@@ -1,0 +1,497 @@
+"""Decks run as they stand: simulations in sequence, switches, changes, files; against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cosim import simulate as run_plant
+from cosim.deck import run_deck
+from plant import Plant
+from tests.helpers.decks import ALONG_X, ALONG_Y, body, deck, joint, marker, pendulum, simulate, slider
+from tests.helpers.plants import deck as shipped
+from tests.helpers.plants import reference
+
+pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
+TIGHT = '<Param_Transient integr_tol="1e-11"/>'
+OMEGA = 5.0  # of the slider: sqrt(50 / 2)
+
+
+@pytest.fixture(params=["joint", "absolute"])
+def coordinates(request):
+    return request.param
+
+
+@pytest.fixture(params=["reference", "native"])
+def engine(request):
+    return request.param
+
+
+@pytest.fixture(params=[("joint", "native"), ("absolute", "reference")], ids="-".join)
+def how(request):
+    """Every engine and every choice of coordinates once."""
+    return {"coordinates": request.param[0], "engine": request.param[1]}
+
+
+def ran(model, commands, gravity=-9.81, **options):
+    return run_deck(deck(model, commands, gravity), **({"rtol": 1e-11, "engine": "reference"} | options))
+
+
+def mass(run):
+    """DZ, VZ, force of the slider at every time."""
+    return run.result["plant.request_mass"].T
+
+
+def falls(t, z0=-1.0):
+    """The slider let go at rest at z0."""
+    rest = -1.0 - 2 * 9.81 / 50
+    return rest + (z0 - rest) * np.cos(OMEGA * t)
+
+
+# --- one after the other --------------------------------------------------------------------------------
+def test_simulations_go_on_from_each_other(how):
+    commands = TIGHT + simulate("Transient", end_time=0.5, print_interval=0.1)
+    commands += simulate("Transient", duration=0.5, num_steps=2) + simulate("Transient", end_time=1.2)
+    run = ran(slider(), commands, **how)
+    t = run.result.time
+    assert t[:8] == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0])
+    assert len(t) == 8 + 20 and t[-1] == 1.2 and run.time == 1.2  # 0.01 s, where nothing is written
+    assert mass(run)[0] == pytest.approx(falls(t), abs=1e-8)
+    assert [len(step.result.time) for step in run.steps if step.result] == [6, 3, 21]  # the start is in it
+
+
+def test_cutting_a_simulation_changes_nothing(engine):
+    whole = ran(slider(), TIGHT + simulate("Transient", end_time=1, print_interval=0.25), engine=engine)
+    parts = "".join(simulate("Transient", end_time=t, print_interval=0.25) for t in (0.25, 0.5, 1))
+    cut = ran(slider(), TIGHT + parts, engine=engine)
+    assert np.array_equal(whole.result.time, cut.result.time)
+    assert mass(whole) == pytest.approx(mass(cut), abs=1e-9)
+
+
+def test_both_engines_agree():
+    commands = (
+        simulate("Transient", end_time=0.3, print_interval=0.1)
+        + '<Deactivate element_type="JOINT" element_id="1"/>'
+        + simulate("Transient", end_time=0.5, print_interval=0.1)
+        + '<Activate element_type="JOINT" element_id="1"/>'
+        + simulate("Transient", end_time=1, print_interval=0.1)
+        + simulate("Static")
+        + simulate("Transient", end_time=1.2, print_interval=0.1)
+    )
+    one, other = (ran(pendulum(1.0), commands, engine=e) for e in ("reference", "native"))
+    assert np.array_equal(one.result.time, other.result.time)
+    assert one.result["plant.request_rod"] == pytest.approx(other.result["plant.request_rod"], abs=1e-7)
+
+
+def test_a_static_start_stays_at_rest(how):
+    commands = simulate("Static") + simulate("Transient", end_time=1, print_interval=0.1)
+    run = ran(slider(), commands, **how)
+    assert len(run.result.time) == 11  # of the two rows at 0 s one stays
+    assert mass(run)[0] == pytest.approx(np.full(11, falls(np.pi / (2 * OMEGA))), abs=1e-9)
+
+
+def test_a_first_start_time_sets_the_clock(engine):
+    push = (
+        '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" fz_expression="STEP(TIME,2,0,2.5,30)"/>'
+    )
+    commands = simulate("Transient", start_time=2, end_time=3, print_interval=0.25)
+    run = ran(slider() + push, TIGHT + commands, engine=engine)
+    whole = ran(
+        slider() + push, TIGHT + simulate("Static") + simulate("Transient", end_time=1), engine=engine
+    )
+    assert run.result.time == pytest.approx([2.0, 2.25, 2.5, 2.75, 3.0])
+    assert mass(run)[0][-1] != pytest.approx(falls(1.0), abs=1e-3)
+    assert whole.time == 1.0
+
+
+def test_jumps_in_time_are_met_after_a_start_in_between(engine):
+    """A force that jumps at 0.4 s, by a simulation that starts anew at 0.3 s because of a switch."""
+    push = (
+        '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" fz_expression="IF(TIME-0.4: 0,0,15)"/>'
+    )
+    other = '<Force_Vector_OneBody id="2" type="FORCEONLY" marker_id="20" fz_expression="0*TIME"/>'
+    cut = simulate("Transient", end_time=0.3, print_interval=0.1)
+    cut += '<Deactivate element_type="FORCE" element_id="2"/>'
+    cut += simulate("Transient", end_time=1, print_interval=0.1)
+    whole = simulate("Transient", end_time=1, print_interval=0.1)
+    runs = [ran(slider() + push + other, TIGHT + c, engine=engine) for c in (cut, whole)]
+    assert mass(runs[0])[0] == pytest.approx(mass(runs[1])[0], abs=1e-8)
+    late = runs[0].result.time > 0.4
+    assert np.abs(mass(runs[0])[0] - falls(runs[0].result.time))[late].max() > 0.1
+
+
+def test_a_kinematic_simulation(how):
+    """No degree of freedom is left; the torque of the motion is that of inverse dynamics."""
+    motion = '<Motion_Joint id="1" joint_id="1" joint_type="R" expr="SIN(3*TIME)"/>'
+    motion += '<Post_Request id="2" label="torque" type="EXPRESSION" expr1="MOTION(1,0,8,11)"/>'
+    run = ran(pendulum(0.0) + motion, TIGHT + simulate("Transient", end_time=1), **how)
+    t, angle = run.result.time, np.sin(3 * run.result.time)
+    assert run.steps[-1].text.endswith("(kinematic: no degrees of freedom)")
+    assert run.result["plant.request_rod"][:, 0] == pytest.approx(0.5 * np.sin(angle), abs=1e-9)
+    known = (0.1 + 2 * 0.25) * -9 * np.sin(3 * t) + 2 * 9.81 * 0.5 * np.sin(angle)
+    assert run.result["plant.request_torque"][:, 0] == pytest.approx(known, abs=1e-6)
+
+
+def test_the_integrator_restarts_at_listed_times():
+    times = '<Reference_Array id="9" type="RESTART">0.25 0.5 0.125</Reference_Array>'
+    plain = ran(slider(), TIGHT + simulate("Transient", end_time=1))
+    cut = ran(slider(), times + TIGHT + simulate("Transient", end_time=1, restart_array_id=9))
+    assert mass(cut)[0] == pytest.approx(falls(cut.result.time), abs=1e-8)
+    assert np.array_equal(cut.result.time, plain.result.time)
+    assert cut.result.statistics["steps"] > plain.result.statistics["steps"]
+
+
+# --- output ---------------------------------------------------------------------------------------------
+def test_output_at_listed_times():
+    times = '<Reference_Array id="9" type="PRINT">0.1 0.05 0.7 3</Reference_Array>'
+    run = ran(slider(), times + simulate("Transient", end_time=1, print_array_id=9))
+    assert run.result.time.tolist() == [0.05, 0.1, 0.7, 1.0]
+
+
+def test_output_every_few_steps():
+    fixed = '<Param_Transient h_max="0.01"/>'
+    every = ran(slider(), fixed + simulate("Transient", end_time=1, print_increment=1)).result.time
+    third = ran(slider(), fixed + simulate("Transient", end_time=1, print_increment=3)).result.time
+    assert third.tolist() == [*every[::3], *([every[-1]] if (len(every) - 1) % 3 else [])]
+    assert np.diff(every).max() <= 0.01 + 1e-12
+
+
+def test_a_deck_without_output_gives_the_bodies():
+    model = pendulum(1.0).partition("<Post_Request")[0]
+    run = ran(model, simulate("Transient", end_time=0.1))
+    place, speed = (run.result[f"plant.request_rod_{kind}"] for kind in ("displacement", "velocity"))
+    assert place[0][1:4] == pytest.approx([0.5 * np.sin(1), 0, -0.5 * np.cos(1)])
+    assert np.hypot(speed[-1][1], speed[-1][3]) == pytest.approx(speed[-1][0])
+
+
+def test_the_last_plant_starts_where_the_deck_ends():
+    run = ran(slider(), TIGHT + simulate("Transient", end_time=0.4))
+    later = run_plant(run.plant, until=0.3, log_at=[0.3], rtol=1e-10, atol=1e-12)
+    assert later["plant.request_mass"][-1][0] == pytest.approx(falls(0.7), abs=1e-8)
+
+
+# --- settings -------------------------------------------------------------------------------------------
+def test_settings_of_the_integrator():
+    stiff = '<Param_Transient integrator_type="DSTIFF" integr_tol="1e-6" h_max="0.05"/>'
+    commands = stiff + simulate("Transient", end_time=0.1) + '<Param_Transient integr_tol="1e-9"/>'
+    run = ran(slider(), commands + simulate("Transient", end_time=0.2))
+    first, second = (step.result.settings for step in run.steps if step.result)
+    assert (first["solver"].value, first["atol"].value, first["max_step"].value) == ("rodas4", 1e-6, 0.05)
+    assert first["atol"].origin == "<bytes>:1: Param_Transient"
+    assert (second["solver"].value, second["atol"].value, second["max_step"].value) == ("rodas4", 1e-9, 0.05)
+    plain = ran(slider(), simulate("Transient", end_time=0.1)).steps[-1].result.settings
+    assert (plain["solver"].value, plain["atol"].value) == ("dopri5", 1e-10)
+    asked = ran(slider(), commands, solver="rk4", rtol=None).steps[1].result.settings
+    assert (asked["solver"].value, asked["solver"].origin) == ("rk4", "argument")
+
+
+def test_what_is_not_used_is_said():
+    commands = '<Param_Transient integr_tol="1e-6" h_min="1e-9" dae_index="3"/>'
+    run = ran(slider(), commands + simulate("Transient", end_time=0.1))
+    assert run.steps[0].text == "Param_Transient in force; not used: dae_index, h_min"
+
+
+def test_settings_may_stand_in_the_model():
+    model = slider() + '<Param_Transient integr_tol="1e-7" integrator_type="ABAM"/>'
+    settings = ran(model, simulate("Transient", end_time=0.1)).steps[-1].result.settings
+    assert (settings["solver"].value, settings["atol"].value) == ("dopri5", 1e-7)
+
+
+# --- switches -------------------------------------------------------------------------------------------
+def off(kind, id):
+    return f'<Deactivate element_type="{kind}" element_id="{id}"/>'
+
+
+def on(kind, id):
+    return f'<Activate element_type="{kind}" element_id="{id}"/>'
+
+
+def test_without_its_spring_the_mass_falls(how):
+    commands = TIGHT + simulate("Transient", end_time=0.2) + off("SPDP", 1)
+    run = ran(slider(), commands + simulate("Transient", end_time=0.5), **how)
+    z, v, force = mass(run)
+    t = run.result.time
+    at = int(np.flatnonzero(t == 0.2)[0])
+    s = t[at:] - 0.2
+    assert z[at:] == pytest.approx(z[at] + v[at] * s - 9.81 / 2 * s**2, abs=1e-8)
+    assert np.all(force[at:] == 0.0)  # what is off exerts nothing
+
+
+def test_a_spring_switched_on_again_pulls(coordinates):
+    commands = TIGHT + off("FORCE", 1) + simulate("Transient", end_time=0.2) + on("Force_SpringDamper", 1)
+    run = ran(slider(), commands + simulate("Transient", end_time=0.6), coordinates=coordinates)
+    t = run.result.time
+    late = t >= 0.2
+    rest, s = -1.0 - 2 * 9.81 / 50, t[late] - 0.2
+    z0, v0 = -1 - 9.81 / 2 * 0.04, -9.81 * 0.2
+    expected = rest + (z0 - rest) * np.cos(OMEGA * s) + v0 / OMEGA * np.sin(OMEGA * s)
+    assert mass(run)[0][late] == pytest.approx(expected, abs=1e-8)
+
+
+def test_without_its_hinge_a_rod_flies(how):
+    """The centre of mass on a parabola, the spin constant."""
+    commands = TIGHT + simulate("Transient", end_time=0.3) + off("JOINT", 1)
+    run = ran(pendulum(1.2), commands + simulate("Transient", end_time=0.8), **how)
+    x, z, w = run.result["plant.request_rod"].T
+    t = run.result.time
+    at = int(np.flatnonzero(t == 0.3)[0])
+    s = t[at:] - 0.3
+    vx, vz = -z[at] * -w[at], x[at] * -w[at]  # w is about +Y
+    assert x[at:] == pytest.approx(x[at] + vx * s, abs=1e-8)
+    assert z[at:] == pytest.approx(z[at] + vz * s - 9.81 / 2 * s**2, abs=1e-8)
+    assert w[at:] == pytest.approx(np.full(len(s), w[at]), abs=1e-8)
+
+
+def test_a_lock_takes_the_motion_out(how):
+    """A FIXED joint that is switched on while the rod swings by; here it swings on at once."""
+    lock = (
+        marker(12, 1, axes=ALONG_X)
+        + '<Motion_Joint id="1" joint_id="1" joint_type="R" val_type="V" expr="0" is_active="FALSE"/>'
+    )
+    commands = TIGHT + simulate("Transient", end_time=0.3) + on("MOTION", 1)
+    commands += simulate("Transient", end_time=0.5) + off("MOTION", 1) + simulate("Transient", end_time=0.8)
+    run = ran(pendulum(1.2) + lock, commands, **how)
+    x, z, w = run.result["plant.request_rod"].T
+    t = run.result.time
+    held = (t >= 0.3) & (t < 0.5)
+    assert w[held] == pytest.approx(np.zeros(held.sum()), abs=1e-10)
+    assert np.ptp(x[held]) < 1e-10 and np.ptp(z[held]) < 1e-10
+    energy = 9.81 * 2 * z + 0.5 * (0.1 + 2 * 0.25) * w**2  # anew from rest
+    after = t >= 0.5
+    assert np.ptp(energy[after]) < 1e-7 and abs(w[-1]) > 0.5
+
+
+def two_sliders():
+    """Masses 3 and 1 on one line along X, the first moving at 2; a lock between them that is off."""
+    model = marker(11, 1, axes=ALONG_X) + marker(12, 1, x=1.0, axes=ALONG_X)
+    model += body(2, 3.0, 0.1, 0.0, 0.0, 0.0, "first", v_ic_x=2.0) + marker(21, 2, axes=ALONG_X)
+    model += body(3, 1.0, 0.1, 1.0, 0.0, 0.0, "second") + marker(31, 3, x=1.0, axes=ALONG_X)
+    model += joint(1, "TRANSLATIONAL", 21, 11) + joint(2, "TRANSLATIONAL", 31, 12)
+    model += marker(22, 2, x=0.5) + marker(32, 3, x=1.0)
+    model += joint(3, "FIXED", 32, 22, "latch").replace("/>", ' is_active="FALSE"/>')
+    return (
+        model + '<Post_Request id="1" label="both" type="EXPRESSION" expr1="DX(20)" expr2="DX(30)" '
+        'expr3="VX(20)" expr4="VX(30)"/>'
+    )
+
+
+def test_bodies_that_latch_share_their_momentum(how):
+    """Plastic impact: 3 * 2 = (3 + 1) v."""
+    commands = simulate("Transient", end_time=0.25) + on("JOINT", 3) + simulate("Transient", end_time=1)
+    run = ran(two_sliders(), commands, gravity=0.0, **how)
+    first, second, v1, v2 = run.result["plant.request_both"].T
+    t = run.result.time
+    assert v1[t >= 0.25] == pytest.approx(np.full((t >= 0.25).sum(), 1.5), abs=1e-10)
+    assert v2[-1] == pytest.approx(1.5, abs=1e-10)
+    assert first[-1] == pytest.approx(0.5 + 1.5 * 0.75, abs=1e-9)
+    assert second[-1] - first[-1] == pytest.approx(0.5, abs=1e-9)
+    assert run.steps[1].moved == {}
+
+
+def test_a_latch_that_is_apart_is_closed_and_told(coordinates):
+    """The 0.5 between them is closed in the ratio of the masses, or by the child alone in the tree."""
+    commands = on("JOINT", 3) + simulate("Assembly")
+    run = ran(two_sliders(), commands, gravity=0.0, coordinates=coordinates)
+    moved = run.steps[0].moved
+    assert sum(moved.values()) == pytest.approx(0.5, abs=1e-6)
+    assert "constraints moved" in run.steps[0].text
+    assert run.steps[1].text == "assembled at t=0 s, 1 degrees of freedom; 1 constraints repeat others"
+
+
+def test_turns_are_counted_over_a_switch(engine):
+    """A wheel driven two turns; AZ goes on after a force elsewhere was switched."""
+    wheel = (
+        marker(11, 1) + body(2, 1.0, 0.1, 0.0, 0.0, 0.0, "wheel", w_ic_z=10.0) + joint(1, "REVOLUTE", 20, 11)
+    )
+    wheel += '<Force_Vector_OneBody id="1" type="TORQUEONLY" marker_id="20" tz_expression="0"/>'
+    wheel += '<Post_Request id="1" label="angle" type="EXPRESSION" expr1="AZ(20,11)" expr2="AZ(20)"/>'
+    commands = simulate("Transient", end_time=1.3) + off("VTORQUE", 1) + simulate("Transient", end_time=2)
+    run = ran(wheel, commands, engine=engine)
+    t = run.result.time
+    assert run.result["plant.request_angle[0]"] == pytest.approx(10 * t, abs=1e-8)
+    assert run.result["plant.request_angle[1]"] == pytest.approx(10 * t, abs=1e-8)
+
+
+# --- changes --------------------------------------------------------------------------------------------
+def test_elements_change_between_simulations(how):
+    """Gravity off, then the spring twice as stiff: each a swing about its own rest."""
+    commands = TIGHT + simulate("Static") + '<Force_Gravity grav_z="0"/>'
+    commands += simulate("Transient", end_time=0.4) + '<Force_SpringDamper id="1" stiffness="100"/>'
+    run = ran(slider(), commands + simulate("Transient", end_time=0.9), **how)
+    z, t = mass(run)[0], run.result.time
+    sag, fast = 2 * 9.81 / 50, np.sqrt(50.0)
+    first, after = t <= 0.4, t >= 0.4
+    assert z[first] == pytest.approx(-1 - sag * np.cos(OMEGA * t[first]), abs=1e-8)
+    s, z0, v0 = t[after] - 0.4, -sag * np.cos(OMEGA * 0.4), sag * OMEGA * np.sin(OMEGA * 0.4)
+    expected = -1 + z0 * np.cos(fast * s) + v0 / fast * np.sin(fast * s)
+    assert z[after] == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_motion_gets_another_expression(coordinates):
+    motion = '<Motion_Joint id="1" joint_id="1" joint_type="R" val_type="V" expr="1"/>'
+    commands = simulate("Transient", end_time=0.5) + '<Motion_Joint id="1" expr="-3"/>'
+    run = ran(pendulum(0.0) + motion, commands + simulate("Transient", end_time=1), coordinates=coordinates)
+    t, w = run.result.time, run.result["plant.request_rod[2]"]
+    assert w[t < 0.5] == pytest.approx(np.full((t < 0.5).sum(), -1.0), abs=1e-9)
+    assert w[t >= 0.5] == pytest.approx(np.full((t >= 0.5).sum(), 3.0), abs=1e-9)
+    angle = 0.5 - 3 * 0.5
+    assert run.result["plant.request_rod[0]"][-1] == pytest.approx(0.5 * np.sin(angle), abs=1e-8)
+
+
+def test_states_of_controls_carry_over(engine):
+    """x' = -x goes on through a change elsewhere, and so does what a sensor stored."""
+    more = (
+        '<Control_Diff id="1" label="decay" ic="1" expr="-DIF(1)"/>'
+        '<Sensor_Evaluate id="1" expr="TIME"/>'
+        '<Sensor_Event id="1" expr="DIF(1)" value="0.8" compare="LE" evaluate_id="1"/>'
+        '<Post_Request id="2" label="states" type="EXPRESSION" expr1="DIF(1)" expr2="SENVAL(1)"/>'
+    )
+    commands = TIGHT + simulate("Transient", end_time=0.5) + '<Body_Rigid id="2" mass="3"/>'
+    run = ran(slider() + more, commands + simulate("Transient", end_time=1), engine=engine)
+    t = run.result.time
+    assert run.result["plant.request_states[0]"] == pytest.approx(np.exp(-t), abs=1e-8)
+    late = t > 0.3
+    assert run.result["plant.request_states[1]"][late] == pytest.approx(
+        np.full(late.sum(), -np.log(0.8)), abs=1e-7
+    )
+
+
+# --- ends -----------------------------------------------------------------------------------------------
+SENSOR = '<Sensor_Event id="1" expr="DZ(20)" value="-1.3" compare="LE" {what}="TRUE"/>'
+
+
+def test_a_sensor_ends_one_simulation(engine):
+    commands = TIGHT + simulate("Transient", end_time=1, print_interval=0.1)
+    commands += off("SENSOR", 1) + simulate("Transient", end_time=1, print_interval=0.1)
+    run = ran(slider() + SENSOR.format(what="return"), commands, engine=engine)
+    hit = np.arccos((-1.3 - falls(np.pi / 2 / OMEGA)) / (-1 - falls(np.pi / 2 / OMEGA))) / OMEGA
+    ends = [step.time for step in run.steps if step.result]
+    assert ends == [pytest.approx(hit, abs=1e-8), 1.0]
+    assert "reached -1.3" in run.steps[1].text
+    t = run.result.time
+    assert mass(run)[0] == pytest.approx(falls(t), abs=1e-8)
+    assert run.message == "" and run.complete
+
+
+def test_a_sensor_ends_the_deck():
+    commands = simulate("Transient", end_time=1) + simulate("Transient", end_time=2)
+    run = ran(slider() + SENSOR.format(what="halt"), commands)
+    assert len(run.steps) == 1 and "Sensor_Event id=1: reached -1.3" in run.message
+    assert run.result.time[-1] < 0.3
+
+
+def test_stop_ends_the_deck():
+    run = ran(slider(), simulate("Transient", end_time=1) + "<Stop/>" + simulate("Transient", end_time=2))
+    assert run.time == 1.0 and len(run.steps) == 1
+
+
+# --- files ----------------------------------------------------------------------------------------------
+def test_a_saved_model_goes_on(how):
+    commands = TIGHT + simulate("Transient", end_time=0.7) + '<Save model_file="later.xml"/>'
+    commands += simulate("Transient", end_time=1.2) + '<Load_Model model_file="later.xml"/>'
+    commands += TIGHT + simulate("Transient", end_time=0.5)
+    more = '<Control_Diff id="1" label="decay" ic="1" expr="-DIF(1)"/>'
+    more += '<Post_Request id="2" label="decay" type="EXPRESSION" expr1="DIF(1)"/>'
+    run = ran(pendulum(1.2) + more, commands, **how)
+    direct, again = (step.result for step in run.steps if step.result and step.time != 0.7)
+    assert again["plant.request_rod"][-1] == pytest.approx(direct["plant.request_rod"][-1], abs=1e-8)
+    assert again["plant.request_decay"][-1] == pytest.approx(direct["plant.request_decay"][-1], abs=1e-8)
+
+
+def test_wheels_are_saved_as_they_spin():
+    """A wheel in a swinging rod, driven: its rate relative to the rod goes on."""
+    wheel = (
+        '<Inertia_Wheel id="1" label="rotor" marker_id="25" inertia="0.02" w_ic="3" torque_expression="0.1"/>'
+    )
+    wheel += '<Post_Request id="2" label="spin" type="EXPRESSION" expr1="WHEELW(1)"/>'
+    model = pendulum(1.2) + marker(25, 2, axes=ALONG_Y) + wheel
+    commands = TIGHT + simulate("Transient", end_time=0.7) + '<Save model_file="later.xml"/>'
+    commands += simulate("Transient", end_time=1.2) + '<Load_Model model_file="later.xml"/>'
+    run = ran(model, commands + TIGHT + simulate("Transient", end_time=0.5))
+    direct, again = (step.result for step in run.steps if step.result and step.time != 0.7)
+    assert again["plant.request_spin"][-1] == pytest.approx(direct["plant.request_spin"][-1], abs=1e-8)
+    assert again["plant.request_rod"][-1] == pytest.approx(direct["plant.request_rod"][-1], abs=1e-8)
+
+
+def test_the_clock_of_a_loaded_model_may_be_set():
+    commands = simulate("Transient", end_time=0.5) + '<Save model_file="later.xml"/>'
+    commands += '<Load_Model model_file="later.xml"/>' + simulate("Transient", start_time=0.5, end_time=0.8)
+    run = ran(slider(), TIGHT + commands)
+    t = run.steps[-1].result.time
+    assert t[0] == 0.5 and t[-1] == 0.8
+    assert run.steps[-1].result["plant.request_mass"][:, 0] == pytest.approx(falls(t), abs=1e-6)
+
+
+def test_a_saved_file_can_be_read(tmp_path, coordinates):
+    commands = TIGHT + simulate("Transient", end_time=0.7) + '<Save model_file="there/later.xml"/>'
+    run = ran(pendulum(1.2), commands, out=tmp_path, coordinates=coordinates)
+    later = Plant.read(tmp_path / "there" / "later.xml", coordinates=coordinates)
+    assert (tmp_path / "there" / "later.xml").read_text() == run.saved["there/later.xml"]
+    end = run_plant(later, until=0.5, log_at=[0.5], rtol=1e-10, atol=1e-12)
+    whole = ran(pendulum(1.2), TIGHT + simulate("Transient", end_time=1.2), coordinates=coordinates)
+    assert end["plant.request_rod"][-1] == pytest.approx(whole.result["plant.request_rod"][-1], abs=1e-8)
+
+
+def test_commands_of_another_file(tmp_path):
+    main = tmp_path / "main.xml"
+    main.write_bytes(
+        deck(slider(), simulate("Transient", end_time=0.1) + '<Load_Command command_file="more.xml"/>')
+    )
+    (tmp_path / "more.xml").write_text(
+        f"<Command>{simulate('Transient', end_time=0.2)}{simulate('Transient', end_time=0.3)}</Command>"
+    )
+    run = run_deck(main)
+    assert [step.time for step in run.steps] == [0.1, 0.2, 0.3]
+    assert run.steps[1].command.where == "more.xml:1: Simulate"
+
+
+# --- published decks ------------------------------------------------------------------------------------
+def test_the_four_bar_deck_as_it_stands(coordinates):
+    """Angles of the published linkage, with the deck's own stiff integrator and tolerances."""
+    rows = np.array(reference("fourbar")["reference"]["rows"])
+    run = run_deck(shipped("four_bar.xml"), coordinates=coordinates)
+    t = run.result.time
+    assert t[-1] == 15.0 and len(t) == 1501
+    at = [int(np.argmin(np.abs(t - row[0]))) for row in rows]
+    asked = np.abs(t[at] - rows[:, 0]) < 1e-12
+    assert asked.sum() > 10
+    found = run.result["plant.angles_and_rates"][at][asked][:, :3]
+    assert found == pytest.approx(rows[asked, 1:4], abs=2e-5)  # integr_tol of the deck is 1e-6
+    assert run.result.settings["solver"].value == "rodas4"
+
+
+def test_inputs_may_be_given():
+    """The pendulum's cart pushed with 2 N, against the plant in a diagram."""
+    path = shipped("inverted_pendulum.xml")
+    given = run_deck(path, inputs={"control_force": 2.0})
+    plant = Plant.read(path).with_port("control_force", hold_order=0)
+    other = run_plant(plant, until=1.0, inputs={"control_force": 2.0}, log_at=[1.0])
+    row = int(np.flatnonzero(given.result.time == 1.0)[0])
+    for port in plant.outputs:
+        assert given.result[f"plant.{port}"][row] == pytest.approx(other[f"plant.{port}"][-1], abs=1e-5)
+
+
+def test_a_warning_is_told_once(recwarn):
+    jump = '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" ref_marker_id="0" '
+    jump += 'fz_expression="IF(DZ(20)+1.2: 0,0,15)"/>'
+    commands = simulate("Static") + simulate("Transient", end_time=0.1) + '<Body_Rigid id="2" mass="3"/>'
+    ran(slider() + jump, commands + simulate("Static") + simulate("Linear"))
+    texts = [str(w.message) for w in recwarn.list]
+    assert len(texts) == len(set(texts))
+
+
+def test_only_the_plants_signals_are_in_the_result():
+    run = ran(slider(), simulate("Static") + simulate("Transient", end_time=0.1))
+    assert list(run.result) == ["plant.request_mass"]
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_ctrl_c_keeps_what_was_computed(engine):
+    def stop(t):
+        if t > 0.5:
+            raise KeyboardInterrupt
+
+    commands = simulate("Transient", end_time=0.4) + simulate("Transient", end_time=2)
+    run = ran(slider(), commands + simulate("Static"), engine=engine, progress=stop)
+    assert not run.complete and not run.result.complete and "interrupted at t=" in run.message
+    assert len(run.steps) == 2 and 0.4 <= run.result.time[-1] <= 2.0

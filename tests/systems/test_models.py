@@ -1,0 +1,26 @@
+"""The published models: every case within the tolerances it states, in both coordinate choices.
+
+Joint coordinates of the others are in test_inverted_pendulum.py, test_bead.py, test_servo.py (robot_2d) and
+tests/plant/test_subroutines.py (kinetic_energy).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.cases import case_ids, worst_ratio
+
+CHOICES = {
+    "inverted_pendulum": ["absolute"],
+    "four_bar": ["joint", "absolute"],
+    "bead_on_catenary": ["absolute"],
+    "kinetic_energy": ["absolute"],
+}
+CASES = [(model, *case, c) for model, choices in CHOICES.items() for c in choices for case in case_ids(model)]
+
+
+@pytest.mark.filterwarnings("ignore::plant.PlantWarning")
+@pytest.mark.parametrize(("model", "case", "deck", "coordinates"), CASES)
+def test_case(model, case, deck, coordinates):
+    worst, where = worst_ratio(model, case, deck, coordinates=coordinates)
+    assert worst < 1.0, where

@@ -1,0 +1,114 @@
+"""Mechanisms that move although a count of their conditions says they cannot.
+
+Reference: the same motion from nothing but positions and the closure of a few angles (`tests.helpers.
+overconstrained`); for Bricard's linkage the closure is the published one, cos A + cos B + cos A cos B = 0.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from cosim import Diagram, simulate
+from plant import Plant, PlantWarning
+from plant.elements import Constraint_Joint, Control_PlantOutput, Model, Reference_Variable
+from tests.helpers import overconstrained
+from tests.helpers.plants import deck
+
+TIMES = np.linspace(0.0, 5.0, 51)
+KINDS = {
+    "bricard": (overconstrained.bricard, overconstrained.bricard_curve),
+    "leaning_four_bar": (overconstrained.four_bar, overconstrained.four_bar_curve),
+    "parallelogram": (overconstrained.parallelogram, overconstrained.parallelogram_curve),
+}
+quiet = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
+both = pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+every = pytest.mark.parametrize("name", list(KINDS))
+
+
+@pytest.fixture(scope="module")
+def known():
+    """Places of the joints at TIMES, and the angles of the curve."""
+    return {name: curve().at(TIMES) for name, (_, curve) in KINDS.items()}
+
+
+def run(plant: Plant, engine: str = "reference", **options):
+    d = Diagram("overconstrained")
+    d.add("plant", plant)
+    return simulate(d, until=TIMES[-1], engine=engine, **{"rtol": 1e-10, "atol": 1e-12, **options})
+
+
+@quiet
+@every
+@pytest.mark.parametrize(
+    ("coordinates", "engine"), [("joint", "reference"), ("absolute", "reference"), ("joint", "native")]
+)
+def test_motion_from_a_deck(name, coordinates, engine, known):
+    """Without any special setting; steps as long as those of an ordinary mechanism.
+
+    `test_parity.py` compares the engines in absolute coordinates too, `test_residuals.py` sees to the gaps.
+    """
+    plant = Plant.read(deck(f"{name}.xml"), coordinates=coordinates)
+    assert plant.info()["dof"] == 1
+    r = run(plant, engine, log_at=TIMES)
+    assert np.abs(r["plant.points"] - known[name][0]).max() < 2e-9
+    energy = r["plant.energy"]
+    assert np.ptp(energy) < 2e-8  # of about 10 J at rtol 1e-10
+    assert r.statistics["steps"] < 2000
+
+
+@quiet
+@every
+def test_model_in_python_is_the_deck(name, known):
+    r = run(Plant.from_model(KINDS[name][0]()), log_at=TIMES)
+    assert np.abs(r["plant.points"] - known[name][0]).max() < 2e-9
+
+
+@quiet
+@both
+def test_bricard_keeps_its_threefold_symmetry(coordinates, known):
+    """Every other joint turns alike, and both angles obey the published closure."""
+    r = run(Plant.read(deck("bricard.xml"), coordinates=coordinates), log_at=TIMES)
+    turned = r["plant.angles"]
+    assert np.abs(turned[:, :2]).max() > 1.0
+    assert turned[:, 0::2] == pytest.approx(np.tile(turned[:, [0]], 3), abs=1e-9)
+    assert turned[:, 1::2] == pytest.approx(np.tile(turned[:, [1]], 3), abs=1e-9)
+    A, B = turned[:, 0] + np.pi / 2, turned[:, 1] + np.pi / 2
+    assert np.cos(A) + np.cos(B) + np.cos(A) * np.cos(B) == pytest.approx(0.0, abs=1e-10)
+    assert np.sin(turned[:, :2]) == pytest.approx(np.sin(known["bricard"][1]), abs=1e-8)
+
+
+@every
+@both
+def test_redundant_conditions_are_counted_and_named(name, coordinates):
+    """Conditions less those told as redundant are what is missing to one freedom."""
+    with pytest.warns(PlantWarning, match="motion unaffected") as caught:
+        plant = Plant.read(deck(f"{name}.xml"), coordinates=coordinates)
+    told = "\n".join(str(w.message) for w in caught)
+    joints = plant.model.all(Constraint_Joint)
+    assert all(f"Constraint_Joint {j.id}" in told or f"id={j.id} " in told for j in joints)
+    assert plant.info()["redundant constraints"] == [str(w.message) for w in caught]
+    found = re.findall(r": (\d+) of its \d+ conditions", "\n".join(plant.info()["redundant constraints"]))
+    mechanism = plant.mechanism
+    conditions = (2 if mechanism.planar else 5) * (len(joints) if mechanism.absolute else len(mechanism.cut))
+    assert sum(map(int, found)) == conditions - mechanism.dof + 1 > 0
+
+
+@quiet
+@both
+def test_reactions_of_a_redundant_set_balance_and_are_free_of_noise(coordinates):
+    """Three pins carry the coupler, m (a - g) in all; how they share it depends on the place alone."""
+    model = overconstrained.parallelogram()
+    elements = [e for same in model.elements.values() for e in same.values()]
+    texts = [f"JOINT({k},0,{axis})" for k in (2, 4, 6) for axis in (2, 3)] + ["ACCX(50)", "ACCY(50)"]
+    wanted = [Reference_Variable(id=900 + k, expr=text) for k, text in enumerate(texts)]
+    port = Control_PlantOutput(id=9, label="pins", variable_id_list=tuple(v.id for v in wanted))
+    plant = Plant.from_model(Model.build([*elements, *wanted, port]), coordinates=coordinates)
+    fine, coarse = (run(plant, log_at=TIMES, rtol=tol)["plant.pins"] for tol in (1e-10, 1e-8))
+    on_coupler = fine[:, 0:6:2] + 1j * fine[:, 1:6:2]
+    needed = fine[:, 6] + 1j * (fine[:, 7] + overconstrained.G)
+    assert on_coupler.sum(axis=1) == pytest.approx(needed, abs=1e-9)
+    assert np.ptp(on_coupler.real, axis=0).min() > 1.0
+    assert fine == pytest.approx(coarse, abs=1e-5)

@@ -1,0 +1,91 @@
+"""Constraints hold at every accepted step and at every logged instant of every run with projection.
+
+Every deck of the tests and examples that has constraints is run, and every type of joint, both ways.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blocks.errors import ModelError
+from cosim import simulate
+from plant import Plant, PlantWarning
+from plant.elements.constraints import JOINT_TYPES
+from tests.helpers.loops import n_four_bar
+from tests.helpers.plants import DATA
+from tests.helpers.residuals import watched
+from tests.plant.test_constraints import numbers_of, pair
+from tests.systems.test_servo import arm
+
+POSITIONS, VELOCITIES = 1e-10, 1e-8
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
+both = pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+
+
+FOLDERS = (DATA / "plants", DATA / "models", ROOT / "examples")
+DECKS = sorted({path.stem: path for folder in FOLDERS for path in folder.rglob("*.xml")}.values())
+
+
+@functools.cache
+def read(path: Path, coordinates: str) -> Plant:
+    """The plant; one that has nothing to keep in these coordinates is skipped."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlantWarning)
+            plant = Plant.read(path, trust=True, coordinates=coordinates)
+    except ModelError as error:
+        assert coordinates == "absolute" and "inertia" in str(error)  # point masses on massless links
+        pytest.skip("not possible in absolute coordinates")
+    if plant.assembly is None or not plant.assembly.closing.kept:
+        pytest.skip("nothing here restricts the coordinates")
+    return plant
+
+
+def check(plant: Plant, until: float, engine: str = "reference", **options) -> None:
+    """Residuals at the ends of accepted steps, and at a thousand instants in between."""
+    d, shown = watched(plant), ["plant.positions", "plant.velocities"]
+    for log in ({"log_every": "step"}, {}):
+        r = simulate(d, until, engine=engine, signals=shown, **log, **options)
+        assert r.complete and len(r.time) > 3
+        assert sum(r[name].shape[1] for name in shown) > 2
+        assert np.abs(r["plant.positions"]).max() < POSITIONS
+        assert np.abs(r["plant.velocities"]).max() < VELOCITIES
+
+
+@both
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_deck(path, coordinates):
+    check(read(path, coordinates), 0.02 if "andrews" in path.name else 0.5)
+
+
+@both
+@pytest.mark.parametrize("type", list(JOINT_TYPES))
+def test_joint_type(type, coordinates):
+    check(Plant.from_model(pair(type, **numbers_of(type)), coordinates=coordinates), 0.3)
+
+
+@both
+@pytest.mark.parametrize("model", [arm, functools.partial(n_four_bar, 3)], ids=["servo", "windows"])
+def test_model_in_python(model, coordinates):
+    check(Plant.from_model(model(), coordinates=coordinates), 1.0)
+
+
+@both
+@pytest.mark.parametrize("name", ["four_bar", "bricard", "robot_2d"])
+@pytest.mark.parametrize("options", [{}, {"solver": "rk4", "step": 1e-3}], ids=["dopri5", "rk4"])
+def test_native_engine(name, coordinates, options):
+    path = next(path for path in DECKS if path.stem == name)
+    check(read(path, coordinates), 0.5, "native", **options)
+
+
+@pytest.mark.parametrize("solver", ["rodas4", "DOP853", "Radau", "LSODA"])
+@pytest.mark.parametrize("name", ["four_bar", "leaning_four_bar"])
+def test_other_solvers(name, solver):
+    path = next(path for path in DECKS if path.stem == name)
+    check(read(path, "joint"), 0.2, solver=solver, rtol=1e-5, atol=1e-7)
