@@ -94,12 +94,16 @@ def main(short: bool = False) -> dict[str, float]:
             Row("numba by hand, 1 thread", (f"{per['numba']:.4f}", f"{per['numba'] / hand:.2f}"), error)
         )
     show(("", "ms per run", "x by hand", "difference"), rows)
+    tell_threads(per, first.tobytes() == second.tobytes())
+    return per
+
+
+def tell_threads(per: dict[str, float], same: bool) -> None:
+    """What a second thread brings, beside what it brings to a loop that needs no memory."""
     gain, possible = per["one"] / per["two"], per["empty one"] / per["empty two"]
-    same = "the same bits" if first.tobytes() == second.tobytes() else "DIFFERENT bits"
     share = gain / possible
     print(f"two threads gain {gain:.2f}, two copies of an empty loop {possible:.2f}: {share:.2f} of it")
-    print(f"one and two threads: {same}")
-    return per
+    print(f"one and two threads: {'the same bits' if same else 'DIFFERENT bits'}")
 
 
 if __name__ == "__main__":

@@ -44,10 +44,12 @@ class Record:
         self._calls: list[PythonCall] = []
         self._time = ca.SX.sym("t")
         self.guessed = False  # an input took the guessed size
+        self.lenient = False  # a mismatch was let pass, or might have been
 
     @property
     def provisional(self) -> bool:
         """Are sizes still being found? Then a mismatch may go away and is no error yet."""
+        self.lenient |= self._guess is not None
         return self._guess is not None
 
     def declared(self) -> Declared:
@@ -119,7 +121,7 @@ class Record:
                     f"initial value of '{name}' has {value.size} components, expected {actual} (or one).",
                     value=initial,
                 )
-            actual = value.size
+            actual, self.lenient = value.size, True
         symbol = ca.SX.sym(name, actual)
         self._memories[name] = Memory(
             name, kind, symbol, np.broadcast_to(value, actual).copy(), self._field_of(initial), **more
@@ -146,7 +148,7 @@ class Record:
                 raise BlockError(
                     f"{what} has {value.numel()} components, expected {size}.", value=value.numel()
                 )
-            value = ca.SX.zeros(size)
+            value, self.lenient = ca.SX.zeros(size), True
         return value
 
     def _event(

@@ -78,6 +78,7 @@ class Traced:
 
     declared: Declared
     guessed: bool = False
+    lenient: bool = False  # under guessed sizes something was let pass that given sizes would not
     partial: bool = False  # define failed under guessed sizes: what it had declared until then
 
     @cached_property
@@ -202,7 +203,7 @@ def trace(block: Block, sizes: dict[str, int], guess: int | None = None) -> Trac
     with tracing():
         try:
             copy.define(equations)
-            return Traced(equations.declared(), equations.guessed)
+            return Traced(equations.declared(), equations.guessed, equations.lenient)
         except _DEFINE_ERRORS as error:
             if equations.guessed:
                 return Traced(equations.ports_so_far(), guessed=True, partial=True)
@@ -253,6 +254,9 @@ class TraceCache:
         found[guess, key] = traced
         if not traced.guessed:  # no size was guessed, so it is what `guess=None` gives as well
             found[None, key] = traced
+        elif not traced.lenient and not traced.partial:  # likewise, when these sizes turn out right
+            right = {i.name: i.size for i in traced.declared.inputs if i.inherits}
+            found[None, self._key(block, right, roles)] = traced
         return traced
 
     @staticmethod

@@ -209,13 +209,7 @@ class _Assembly:
             frozenset(dependencies.cut),
         )
         (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.x, self.h, self.w, self.p))
-        derivative = [
-            between.memory(inst.path, m.name)
-            for inst in self.instances.values()
-            for m in inst.memories("continuous")
-        ]
-        if derivative:
-            warn_of_jumps(self.instances, between)
+        derivative = self._derivative(between)
         signals = self._signals(between)
         internal = self._internal
         return System(
@@ -223,21 +217,12 @@ class _Assembly:
             t=self.t, x=x, h=h, w=w, p=p,
             states=self.x.slots, held=self.h.slots, solved=self.w.slots, parameters=self.p.slots,
             aliases=self.aliases,
-            inputs={
-                inst.path: self.h.slots[f"{inst.path}.value"]
-                for inst in self.instances.values()
-                if isinstance(inst.block, ExternalInput)
-            }
-            | self.perturbed,
+            inputs=self._inputs(),
             rates=tuple(self.rates),
-            tick_slots=tuple(
-                (int(s.index[0]), int(s.index[1]), int(s.index[2]))
-                for s in self.h.slots.values()
-                if s.kind == "tick"
-            ),
+            tick_slots=self._tick_slots(),
             schedule=tuple(schedule),
             signals=signals,
-            derivative=ca.vertcat(ca.SX(0, 1), *derivative),
+            derivative=derivative,
             accepted=self._refreshed(between, "accepted"),
             starting=self._refreshed(between, "branch"),
             events=tuple(self._events(between)),
@@ -259,6 +244,34 @@ class _Assembly:
             fields=self._fields(),
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip
+
+    def _derivative(self, between: Expressions) -> ca.SX:
+        """(nx, 1) rates of all continuous states; equations that jump are told."""
+        rates = [
+            between.memory(inst.path, m.name)
+            for inst in self.instances.values()
+            for m in inst.memories("continuous")
+        ]
+        if rates:
+            warn_of_jumps(self.instances, between)
+        return ca.vertcat(ca.SX(0, 1), *rates)
+
+    def _inputs(self) -> dict[str, Slot]:
+        """What is set from outside between instants: external inputs, and signals that are perturbed."""
+        inputs = {
+            inst.path: self.h.slots[f"{inst.path}.value"]
+            for inst in self.instances.values()
+            if isinstance(inst.block, ExternalInput)
+        }
+        return inputs | self.perturbed
+
+    def _tick_slots(self) -> tuple[tuple[int, int, int], ...]:
+        """Places in h of every rate's last tick time, counter and the counter's twin."""
+        return tuple(
+            (int(s.index[0]), int(s.index[1]), int(s.index[2]))
+            for s in self.h.slots.values()
+            if s.kind == "tick"
+        )
 
     def _border_signals(self) -> dict[str, str]:
         """Signals by the names of the outputs of subsystems that show them."""

@@ -124,7 +124,8 @@ class Result:
         span = f", t = {self.time[0]:.6g} .. {self.time[-1]:.6g} s" if n else ""
         counts = f"{len(self.signals)} signals ({len(self.ticks_of)} sampled), {len(self.events)} events"
         state = "" if self.complete else f", partial: {self.message or 'stopped early'}"
-        return f"<Result '{self.name}': {n} instants{span}, {counts}{state}>"
+        who = f", {self.settings['engine'].value} engine" if "engine" in self.settings else ""
+        return f"<Result '{self.name}': {n} instants{span}, {counts}{who}{state}>"
 
     # -- looking at signals
 

@@ -167,9 +167,8 @@ class System:
     aliases: Mapping[str, str]  # other names of parameters
     inputs: Mapping[str, Slot]  # places in h
     rates: tuple[Ticks, ...]
-    tick_slots: tuple[
-        tuple[int, int, int], ...
-    ]  # per rate, places in h of (time, count, count since restart)
+    # per rate, places in h of (time, count, count since restart)
+    tick_slots: tuple[tuple[int, int, int], ...]
     schedule: tuple[Segment, ...]
     signals: Mapping[str, Signal]
     derivative: ca.SX  # of x

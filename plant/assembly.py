@@ -27,6 +27,7 @@ from plant.dynamics.closure import Closing, Closure
 from plant.dynamics.initial import Wish
 from plant.dynamics.mechanism import GROUND, Mechanism
 from plant.dynamics.rank import MassRoot, Triangle
+from plant.elements import Motion_Joint, Motion_Marker
 from plant.notes import PlantWarning
 
 ROUNDS = 60
@@ -36,6 +37,7 @@ GAP = 1e-7  # of the size of the mechanism: beyond it a loop counts as open
 WORTH_TELLING = 1e-6  # length or rad: moves beyond it are told
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
+NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,6 +298,7 @@ class Assembler:
                 f"({', '.join(conditions[k].text for k in sorted(own))}) repeat what "
                 f"{', '.join(names) or 'the other joints'} fix already; motion unaffected, but how these "
                 "joints share the reactions is not determined (the smallest are taken)."
+                + (NOT_FOLLOWED if isinstance(element, (Motion_Joint, Motion_Marker)) else "")
             )
         return lines
 

@@ -350,17 +350,45 @@ def autoTree(nb: int, bf: float = 1.0, skew: float = 0.0, taper: float = 1.0) ->
 
 
 def doubleElbow() -> TreeModel:
-    """Robot with two geared elbows: use it with `double_elbow_gears`; planar, no gravity."""
+    """`planar(2)` with an elbow of two joints: use it with `double_elbow_gears`.
+
+    The piece between them is 0.25 m long and has no mass; planar, no gravity.
+    """
     link = _body(1.0, (0.5, 0.0, 0.0), np.diag([0.0, 0.0, 1 / 12]))
-    small = _body(0.1, (0.05, 0.0, 0.0), np.diag([0.0, 0.0, 0.1 * 0.01 / 12]))
-    places = (_at(0.0), _at(1.0), _at(0.1), _at(1.0), _at(0.1))
-    inertias = (link, small, link, small, link)
-    return TreeModel((0, 1, 2, 3, 4), ("r",) * 5, places, inertias, (0.0, 0.0, 0.0))
+    places = (_at(0.0), _at(1.0), _at(0.25))
+    return TreeModel((0, 1, 2), ("r",) * 3, places, (link, np.zeros((6, 6)), link), (0.0, 0.0, 0.0))
 
 
 def double_elbow_gears(Tstab: float = 0.1) -> Constraint:
-    """1:1 gears at both elbows of `doubleElbow`: q = (y1, y2, y2, y3, y3)."""
-    return gamma(lambda y: [y[0], y[1], y[1], y[2], y[2]], independent=[0, 1, 3], Tstab=Tstab)
+    """1:1 gears at the elbow of `doubleElbow`: q = (y1, y2, y2)."""
+    return gamma(lambda y: [y[0], y[1], y[1]], independent=[0, 1], Tstab=Tstab)
+
+
+def scissor() -> TreeModel:
+    """Two free boxes side by side along y that turn about y at their middles; no gravity.
+
+    Each is 0.2 x 0.1 x 1 m and weighs 1 kg.
+    """
+    Ic = np.diag([0.1**2 + 1.0, 0.2**2 + 1.0, 0.2**2 + 0.1**2]) / 12
+    boxes = tuple(_body(1.0, (0.0, y, 0.0), Ic) for y in (-0.05, 0.05))
+    return floatbase(TreeModel((0, 1), ("R", "Ry"), (_at(0.0),) * 2, boxes, (0.0, 0.0, 0.0)))
+
+
+def vee(L2: float = 1.0) -> TreeModel:
+    """Two free rods of radius 0.01 m on a joint at 45 degrees to both; no gravity.
+
+    Rod 1 lies along x: 1 m, 1 kg; rod 2 along y: `L2` m, `L2` kg. The joint turns about the line x = y.
+    """
+    axis = ry(np.pi / 2) @ rz(np.pi / 4)  # the joint's axes; its z is (1, 1, 0)/sqrt(2)
+    along = np.array([0.0, 1.0, 1.0]) / np.sqrt(2)  # rod 2 in them
+
+    def rod(length: float, e: np.ndarray) -> np.ndarray:
+        thin, wide = 0.01**2 / 2, (length**2 + 3 * 0.01**2) / 12
+        Ic = length * (wide * np.eye(3) + (thin - wide) * np.outer(e, e))
+        return _body(length, tuple(length / 2 * e), Ic)
+
+    rods = (rod(1.0, np.array([1.0, 0.0, 0.0])), rod(L2, along))
+    return floatbase(TreeModel((0, 1), ("R", "R"), (_at(0.0), _at(0.0, E=axis)), rods, (0.0, 0.0, 0.0)))
 
 
 def floatbase(model: TreeModel) -> TreeModel:

@@ -24,18 +24,18 @@ function [state, errflg] = m_sysfnc(name, ipar)
   global plantloop_known plantloop_asked
   key = ['f' upper(name) sprintf('_%d', ipar)];
   if isfield(plantloop_known, key), state = plantloop_known.(key);
-  else state = 0; plantloop_asked{end + 1} = {'f', upper(name), ipar}; end
+  else state = 0; plantloop_asked = [plantloop_asked key ';']; end
   errflg = false;
 end
 function [states, errflg] = m_sysary(name, ipar)
   global plantloop_known plantloop_asked
   key = ['a' upper(name) sprintf('_%d', ipar)];
   if isfield(plantloop_known, key), states = plantloop_known.(key);
-  else states = zeros(1, 6); plantloop_asked{end + 1} = {'a', upper(name), ipar}; end
+  else states = zeros(1, 6); plantloop_asked = [plantloop_asked key ';']; end
   errflg = false;
 end
 global plantloop_known plantloop_asked
-plantloop_known = struct(); plantloop_asked = {};
+plantloop_known = struct(); plantloop_asked = ';';
 """
 
 
@@ -76,15 +76,15 @@ class OctaveRoutine:
         plain = [np.array(a, dtype=float) if isinstance(a, list) else float(a) for a in arguments]
         self._session.eval("plantloop_known = struct();", verbose=False)
         for _ in range(20):
-            self._session.eval("plantloop_asked = {};", verbose=False)
+            self._session.eval("plantloop_asked = ';';", verbose=False)
             found = self._session.feval(self._name, *plain)
-            asked = np.ravel(self._session.pull("plantloop_asked")).tolist()
+            asked = [key for key in str(self._session.pull("plantloop_asked")).split(";") if key]
             if not asked:
                 return np.ravel(found).tolist()
-            for kind, name, ipar in (np.ravel(entry).tolist() for entry in asked):
-                ids = [int(id) for id in np.ravel(ipar)]
-                answer = (access.sysfnc if kind == "f" else access.sysary)(str(name), ids)[0]
-                key = f"{kind}{name}" + "".join(f"_{id}" for id in ids)
+            for key in dict.fromkeys(asked):  # fVM_20 asks for VM(20), aRVEL_20_0_20 for the array
+                name, *ids = key[1:].split("_")
+                ask = access.sysfnc if key.startswith("f") else access.sysary
+                answer = ask(name, [int(id) for id in ids])[0]
                 self._session.push("plantloop_answer", np.array(answer, dtype=float))
                 self._session.eval(f"plantloop_known.('{key}') = plantloop_answer;", verbose=False)
         raise ModelError(f"the MATLAB function {self._name} never stops asking for new states.")

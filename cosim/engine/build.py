@@ -17,11 +17,10 @@ import numpy as np
 
 from cosim.engine import bindings, cache
 from cosim.engine.compiler import Compiler, CompilerError, find
-from cosim.engine.draws import stream
-from cosim.engine.events import thresholds
 from cosim.engine.generate import Source, generate, generate_jacobian, whole
 from cosim.engine.outside import numbers_called, outside_functions
 from cosim.engine.stiff import linearised
+from cosim.engine.tables import tables_of
 from cosim.garbage import uncollected
 from cosim.system import System
 from cosim.version import __version__
@@ -59,8 +58,7 @@ class Compiled:
             self.places[name] = np.arange(start, start + signal.size, dtype=np.int32)
             start += signal.size
         self.outside = outside_functions([whole(system)[1]]) if system.calls else []
-        self._kept: list[np.ndarray] = []
-        self.tables = self._tables(system)
+        self.tables, self._kept = tables_of(system)
         self.seconds = time.perf_counter() - began
 
     def pieces(self, places: np.ndarray) -> np.ndarray:
@@ -72,93 +70,6 @@ class Compiled:
             wanted.add(piece)
             todo |= set(self._needs[piece]) - wanted
         return np.array(sorted(wanted), dtype=np.int32)
-
-    def _tables(self, system: System) -> bindings.Tables:
-        places: list[list[int]] = [[] for _ in system.rates]
-        for slot in system.held.values():
-            if slot.kind == "discrete" and slot.rate is not None:
-                places[slot.rate] += [int(k) for k in slot.index]
-        lists = [name for name, slot in system.held.items() if slot.kind == "instants"]
-        instants = sorted(
-            (float(t), name, int(system.held[name].index[0]))
-            for name in lists
-            for t in system.held[name].times
-        )
-        kinds = {"output": bindings.OUTPUT, "update": bindings.UPDATE, "external": bindings.EXTERNAL}
-        kinds["solve"] = bindings.SOLVE
-        states = system.states.values()
-        grid = system.grid
-        values: dict[str, list[Any]] = {
-            "first": [int(r.offset * grid) for r in system.rates],
-            "period": [int(r.period * grid) for r in system.rates],
-            "time_place": [place for place, _, _ in system.tick_slots],
-            "count_place": [place for _, place, _ in system.tick_slots],
-            "fresh_place": [place for _, _, place in system.tick_slots],
-            "discrete_start": list(np.cumsum([0, *map(len, places)])),
-            "discrete": [k for group in places for k in group],
-            "segment_kind": [kinds[s.kind] for s in system.schedule],
-            "segment_rate": [s.rate for s in system.schedule],
-            "segment_start": list(np.cumsum([0, *(len(s.writes) for s in system.schedule)])),
-            "segment_writes": [int(k) for s in system.schedule for k in s.writes],
-            "segment_size": [s.expression.numel() for s in system.schedule],
-            "instant_time": [t for t, _, _ in instants],
-            "instant_list": [lists.index(name) for _, name, _ in instants],
-            "instant_place": [place for _, _, place in instants],
-            "accepted": list(system.accepted[1]),
-            "nominal": [s.memory.nominal for s in states if s.memory for _ in range(s.size)],
-            "tolerance": list(system.tolerances),
-            "starting": list(system.starting[1]),
-            "direction": [e.direction for e in system.events],
-            "threshold": list(thresholds(system)),
-            "rest": [e.rest for e in system.events],
-            "ends": [bool(e.stop) for e in system.events],
-            "reset_start": list(
-                np.cumsum([0, *(sum(len(p) for _, p, _ in e.resets) for e in system.events)])
-            ),
-            "reset_places": [
-                int(k) if vector == "h" else -1 - int(k)
-                for e in system.events
-                for vector, places, _ in e.resets
-                for k in places
-            ],
-            "renewed_start": list(np.cumsum([0, *(len(e.discrete) for e in system.events)])),
-            "renewed": [int(k) for e in system.events for k in e.discrete],
-            "draw_stream": [stream(d.name) for d in system.draws],
-            "draw_rate": [d.rate for d in system.draws],
-            "draw_normal": [d.distribution == "normal" for d in system.draws],
-            "draw_start": list(np.cumsum([0, *(len(d.places) for d in system.draws)])),
-            "draw_places": [int(k) for d in system.draws for k in d.places],
-            "delay_start": list(np.cumsum([0, *(len(d.places) for d in system.delays)])),
-            "delay_places": [int(k) for d in system.delays for k in d.places],
-            "delay_initial": [v for d in system.delays for v in d.initial],
-        }
-        types: dict[str, type] = {
-            "first": np.int64,
-            "period": np.int64,
-            "instant_time": np.float64,
-            "nominal": np.float64,
-        }
-        types |= {"draw_stream": np.uint64, "tolerance": np.float64, "delay_initial": np.float64}
-        types["threshold"] = np.float64
-        tables = bindings.Tables(
-            grid,
-            len(system.rates),
-            len(system.schedule),
-            len(instants),
-            len(lists),
-            len(system.accepted[1]),
-            system.invariants.numel(),
-            len(system.events),
-            len(system.draws),
-            len(system.starting[1]),
-            system.residual.numel(),
-            len(system.delays),
-        )
-        for name in bindings.TABLES:
-            array: np.ndarray = np.array(values[name], dtype=types.get(name, np.int32))
-            self._kept.append(array)
-            setattr(tables, name, bindings.address(array))
-        return tables
 
 
 def compiled(system: System) -> Compiled:
@@ -252,7 +163,8 @@ def _compile(compiler: Compiler, sources: list[Source], place: Path) -> None:
         (place / source.name).write_text(source.text)
     # the longest first, so that no processor waits for it at the end
     sources = sorted(sources, key=lambda s: -len(s.text))
-    objects = compiler.compile([place / s.name for s in sources], [s.level for s in sources])
+    files, levels = [place / s.name for s in sources], [s.level for s in sources]
+    objects = compiler.compile(files, levels, place.parent / cache.FAILED)
     compiler.link(objects, place / cache.LIBRARY)
 
 

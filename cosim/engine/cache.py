@@ -29,6 +29,7 @@ LIMIT = 512 * 2**20  # bytes; beyond, the entries not used for longest go
 LEFTOVER = 24 * 3600  # s; unfinished folders of processes that were killed go after this time
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 LIBRARY, NOTE = f"library{SUFFIX}", "entry.json"
+FAILED = "failed"  # the folder with the C file a compiler failed on last
 
 
 class CacheError(PlantloopError):
@@ -190,7 +191,7 @@ def clear() -> Content:
     for place, _, _ in _entries():
         _remove(place)
     with contextlib.suppress(OSError):
-        for place in folder().glob("making-*"):
+        for place in (*folder().glob("making-*"), folder() / FAILED):
             _remove(place)
     return before
 

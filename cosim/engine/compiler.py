@@ -46,8 +46,13 @@ class Compiler:
     command: tuple[str, ...]
     identity: str
 
-    def compile(self, sources: Sequence[Path], optimise: Sequence[str]) -> list[Path]:
-        """Object files of C files, compiled side by side."""
+    def compile(self, sources: Sequence[Path], optimise: Sequence[str], aside: Path) -> list[Path]:
+        """Object files of C files, compiled side by side.
+
+        Raises
+        ------
+        CompilerError     it failed; the file it failed on is kept in the folder ``aside``
+        """
         objects = [s.with_suffix(".o") for s in sources]
         jobs = [
             (*self.command, *FLAGS, level, "-c", str(source), "-o", str(target))
@@ -56,9 +61,10 @@ class Compiler:
         with ThreadPoolExecutor(_processors()) as pool:
             for source, error in zip(sources, pool.map(_run, jobs), strict=True):
                 if error:
+                    kept = _keep(source, aside)
                     raise CompilerError(
-                        f"the C compiler {' '.join(self.command)} failed on {source}:\n{error}",
-                        path=str(source),
+                        f"the C compiler {' '.join(self.command)} failed on {kept}:\n{error}\n",
+                        path=str(kept),
                         hint="Use engine='reference', or another compiler in $CC.",
                     )
         return objects
@@ -66,8 +72,13 @@ class Compiler:
     def link(self, objects: Sequence[Path], library: Path) -> None:
         """One shared library of object files."""
         error = _run((*self.command, "-shared", "-o", str(library), *map(str, objects), "-lm"))
+        if not error and not library.exists():
+            error = "it ended without a complaint, but made no library"
         if error:
-            raise CompilerError(f"the C compiler {' '.join(self.command)} cannot link {library}:\n{error}")
+            raise CompilerError(
+                f"the C compiler {' '.join(self.command)} cannot link {library}:\n{error}\n",
+                hint="Use engine='reference', or another compiler in $CC.",
+            )
 
 
 def find() -> Compiler:
@@ -82,7 +93,10 @@ def find() -> Compiler:
         words = shlex.split(wanted)
         path = shutil.which(words[0])
         if path is None:
-            raise CompilerError(f"$CC names '{wanted}', which is no program on this machine.")
+            raise CompilerError(
+                f"$CC names '{wanted}', which is no program on this machine.",
+                hint="Name one that is, or unset $CC: cc, gcc and clang are then looked for.",
+            )
         return Compiler((path, *words[1:]), _identity(path, *words[1:]))
     for name in CANDIDATES:
         path = shutil.which(name)
@@ -100,6 +114,17 @@ def _identity(path: str, *words: str) -> str:
     found = real.stat()
     text = repr((str(real), found.st_size, found.st_mtime_ns, words, FLAGS))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _keep(source: Path, aside: Path) -> Path:
+    """Copy a C file and the headers beside it to where they stay; the file itself if there is no room."""
+    try:
+        aside.mkdir(exist_ok=True)
+        for path in (source, *source.parent.glob("*.h")):
+            shutil.copyfile(path, aside / path.name)
+    except OSError:
+        return source
+    return aside / source.name
 
 
 def _run(command: Sequence[str]) -> str:

@@ -273,10 +273,13 @@ class _Printer:
         for n, group in enumerate(cut):
             name = self.scratch.shape(group.key)
             piece.shapes[name] = share.shape(name, group.key)
-            rows = [self._row(k, c, group.key != c.key, piece) for c in group.copies]
+            rows = [self._row(k, c, group.anywhere, piece) for c in group.copies]
             table = ",\n        ".join(", ".join(map(str, row)) for row in rows)
             lines.append(f"    static const int32_t q{n}[] = {{\n        {table},\n    }};")
-            lines.append(f"    {name}(a, out, q{n}, {len(rows)});")
+            if group.numbered:
+                numbers = ",\n        ".join(", ".join(c.numbers) for c in group.copies)
+                lines.append(f"    static const double d{n}[] = {{\n        {numbers},\n    }};")
+            lines.append(f"    {name}(a, out, q{n}, {f'd{n}' if group.numbered else 0}, {len(rows)});")
         piece.text = "\n".join([*lines, "}"]) + "\n"
         return piece
 

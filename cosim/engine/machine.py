@@ -25,7 +25,7 @@ from cosim.engine.events import Events
 from cosim.engine.jacobian import Jacobian
 from cosim.engine.outside import interrupted
 from cosim.engine.solvers import solver
-from cosim.engine.steppers import AdaptiveMemory, Step, Stepper
+from cosim.engine.steppers import AdaptiveMemory, Step, Stepper, pieces
 from cosim.engine.unknowns import Unknowns
 from cosim.system import Segment, System
 
@@ -279,7 +279,7 @@ class Machine:
         longest = math.inf
         if self._watched:
             longest = min(self.stepper.limit, s.max_step if math.isfinite(s.max_step) else s.step)
-        n = max(1, math.ceil((stop - begin) / longest - 1e-9))
+        n = pieces(begin, stop, longest)
         for k in range(n):
             t1 = stop if k == n - 1 else begin + (k + 1) * (stop - begin) / n
             met = self._accept(Step(c.t, t1, c.x, c.x, lambda _: c.x), listener, ended)

@@ -200,21 +200,29 @@ class NativeEngine(Engine):
 
     def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
         run, runtime = self._run, self._code.runtime
-        while True:
-            run.budget = self._budget
-            began = time.perf_counter()
-            reason = runtime.pl_advance(run, until)
-            if reason == b.DONE:
-                break
-            if reason == b.PAUSE:
+        run.budget, began = self._budget, time.perf_counter()
+        try:
+            while (reason := runtime.pl_advance(run, until)) != b.DONE:
+                if reason != b.PAUSE:
+                    self._serve(reason)
+                    continue
                 spent = time.perf_counter() - began
                 self._budget = int(self._budget * min(10.0, max(0.1, SLICE / max(spent, 1e-9)))) + 1
                 if interrupted(self.system.calls) is not None:
                     raise self._failure(b.CANCELLED)
                 if progress is not None:
                     progress(self._state.t)
-            else:
-                self._serve(reason)
+                run.budget, began = self._budget, time.perf_counter()
+        except KeyboardInterrupt:
+            if self._state.t < run.t1 and not run.cancel:  # in the middle of a stretch, to log what it has
+                self._end_step(until)
+            raise
+
+    def _end_step(self, until: float) -> None:
+        """Finish the step whose logging was interrupted, so that the context stands where the log ends."""
+        self._run.budget = 0
+        while (reason := self._code.runtime.pl_advance(self._run, until)) not in (b.DONE, b.PAUSE):
+            self._serve(reason)
 
     def _serve(self, reason: int) -> None:
         """Do what the runtime asked for."""

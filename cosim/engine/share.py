@@ -2,12 +2,14 @@
 
 The operations of a function fall into *cones*: a value that somebody else reads, with all that serves nothing
 but this value; every output of a block ends one. Cones that are equal but for where they read and write are
-copies of one *shape*, which becomes a C function with a table of places: a loop over the copies. What has
-few copies stays as it is. The order of the operations changes, what each computes does not.
+copies of one *shape*, which becomes a C function with a table of places: a loop over the copies. Cones that
+have few copies may differ in the numbers written into them as well, which go to a table of their own. What
+has few copies even so stays as it is. The order of the operations changes, what each computes does not.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -24,9 +26,10 @@ Key = tuple[tuple[str, ...], ...]
 """Operations of a shape with their operands, last the arrays the result goes to.
 
 An operand is "a3", the result of operation 3; "x0", what column 0 of the table points to in x; "m0", the same
-where the table says in which array; or "=1.0", a constant.
+where the table says in which array; "=1.0", a constant; or "n0", column 0 of the table of numbers.
 """
 ANY = "m"
+NUMBER = "n"
 ARRAYS = "xhwpcv"  # what a column of any array may point to; its number stands above the place
 SHIFT = 27  # bits of a place
 
@@ -40,6 +43,11 @@ class Copy:
     result: int
     key: Key
 
+    @property
+    def numbers(self) -> list[str]:
+        """The constants of the operations, in the order of the columns of their table."""
+        return [v[1:] for _, *operands in self.key[:-1] for v in operands if v[0] == "="]
+
 
 @dataclass(frozen=True)
 class Group:
@@ -47,6 +55,19 @@ class Group:
 
     key: Key
     copies: list[Copy]
+
+    @property
+    def anywhere(self) -> bool:
+        """Does its table of places say in which array?"""
+        return self._reads_from(ANY)
+
+    @property
+    def numbered(self) -> bool:
+        """Are its constants in a table?"""
+        return self._reads_from(NUMBER)
+
+    def _reads_from(self, array: str) -> bool:
+        return any(v[0] == array for _, *operands in self.key[:-1] for v in operands)
 
 
 Part = list[Operation] | Group
@@ -71,12 +92,13 @@ class Shapes:
     def __init__(self, bodies: Iterable[Body]) -> None:
         self._copies = {id(body): _copies(body) for body in bodies}
         exact = Counter(c.key for copies in self._copies.values() for c in copies)
-        rare = {key: _anywhere(key) for key, count in exact.items() if count < MANY}
-        general: Counter[Key] = Counter()
-        for key, wider in rare.items():
-            general[wider] += exact[key]
-        self._shape = {key: key for key in exact if key not in rare}
-        self._shape |= {key: wider for key, wider in rare.items() if general[wider] >= COPIES}
+        self._shape = {key: key for key, count in exact.items() if count >= MANY}
+        for widen in (_anywhere, _any_number, lambda key: _any_number(_anywhere(key))):
+            rare = {key: widen(key) for key in exact if key not in self._shape}
+            general: Counter[Key] = Counter()
+            for key, wider in rare.items():
+                general[wider] += exact[key]
+            self._shape |= {key: wider for key, wider in rare.items() if general[wider] >= COPIES}
 
     def parts(self, body: Body) -> list[Part]:
         """A body as stretches of plain code and groups of copies, each after what it needs."""
@@ -122,6 +144,14 @@ def _anywhere(key: Key) -> Key:
     """The shape of a key with numbers read from any array."""
     *operations, to = key
     wide = [(p, *[ANY + v[1:] if v[0] in ARRAYS else v for v in operands]) for p, *operands in operations]
+    return (*wide, to)
+
+
+def _any_number(key: Key) -> Key:
+    """The shape of a key with constants that a table gives."""
+    columns = itertools.count()
+    *operations, to = key
+    wide = [(p, *[f"{NUMBER}{next(columns)}" if v[0] == "=" else v for v in o]) for p, *o in operations]
     return (*wide, to)
 
 
@@ -185,16 +215,22 @@ def place(array: str, index: int) -> int:
 
 
 def shape(name: str, key: Key) -> str:
-    """C of a shared function: for each row of a table, the operations with what the row points to."""
+    """C of a shared function: for each row of a table, the operations with what the row points to.
+
+    Its arguments: a, out, the table of places, that of numbers (none: 0), how many rows.
+    """
     *operations, to = key
     arrays: set[str] = set()
-    width = 0
+    width = depth = 0
 
     def read(operand: str) -> str:
-        nonlocal width
+        nonlocal width, depth
         array, rest = operand[0], operand[1:]
         if array in "a=":
             return rest if array == "=" else operand
+        if array == NUMBER:
+            depth += 1
+            return f"d[{rest}]"
         arrays.update(ARRAYS if array == ANY else array)
         width = max(width, int(rest) + 1)
         if array == ANY:
@@ -213,10 +249,11 @@ def shape(name: str, key: Key) -> str:
     body = "\n".join(lines)
     wide = any(v[0] == ANY for _, *operands in operations for v in operands)
     several = f"    const double *const {ANY}[] = {{{', '.join(ARRAYS)}}};\n" if wide else ""
+    ahead = f"i++, q += {width}" + (f", d += {depth}" if depth else "")
     return (
-        f"void {name}(const pl_args *a, double *restrict out, const int32_t *restrict q, int n)\n"
-        f"{{\n{locals_of(arrays)}{several}"
-        f"    for (int i = 0; i < n; i++, q += {width}) {{\n{body}\n    }}\n}}\n"
+        f"void {name}(const pl_args *a, double *restrict out, const int32_t *restrict q,"
+        f" const double *restrict d, int n)\n{{\n{locals_of(arrays)}{several}"
+        f"    for (int i = 0; i < n; {ahead}) {{\n{body}\n    }}\n}}\n"
     )
 
 

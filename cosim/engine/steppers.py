@@ -1,7 +1,6 @@
 """Integrators of the reference engine: from a time to a stop, one accepted step after the other.
 
-All land exactly on the stop, by assignment. Fixed-step methods take ``ceil((b - a)/step - 1e-9)`` equal
-steps between two stops (semantics, section 2).
+All land exactly on the stop, by assignment. Fixed-step methods take equal steps between two stops (`pieces`).
 """
 
 from __future__ import annotations
@@ -118,6 +117,15 @@ def moved(x: np.ndarray, weights: tuple[float, ...], k: list[np.ndarray], h: flo
     return x + weighted(weights, k, h) if any(weights) else x
 
 
+def pieces(begin: float, stop: float, longest: float) -> int:
+    """How many equal steps no longer than `longest` [s] lead from begin to stop [s].
+
+    ceil((b - a)/step - 1e-9), and late in a run less what rounding of b and a can make of the quotient.
+    """
+    rounding = 2.0**-50 * abs(stop) / longest
+    return max(1, math.ceil((stop - begin) / longest - (1e-9 + rounding)))
+
+
 class FixedStepper(Stepper):
     """Explicit Runge-Kutta with equal steps between stops."""
 
@@ -126,7 +134,7 @@ class FixedStepper(Stepper):
         self.method, self.step = method, step
 
     def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
-        n = max(1, math.ceil((stop - t) / min(self.step, self.limit) - 1e-9))
+        n = pieces(t, stop, min(self.step, self.limit))
         h = (stop - t) / n
         k: list[np.ndarray] = [x] * self.method.stages
         begin = t

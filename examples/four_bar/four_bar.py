@@ -60,9 +60,10 @@ def draw(r: Result, fed_back: Result, folder: Path) -> None:
     T = r["plant.spring_and_damper_torque"].T / 1e3
     torques = np.vstack([T, T.sum(axis=0)])
     sheet(folder / "torque.png", r.time, [("torque on bar 3 [kN m]", torques, "spring, damper, sum")])
-    F = np.split(r["plant.joint_3_reaction"].T / 1e3, 3)
-    labels = ("on bar 3, global [kN]", "on bar 3, local [kN]", "on bar 2, local [kN]")
-    frames = ("x, y", "along bar, across", "along bar, across")
+    F3, local3, local2 = np.split(r["plant.joint_3_reaction"].T / 1e3, 3)
+    F = (F3, local3, -F3, local2)  # what acts on bar 2 is the opposite
+    labels = [f"on bar {k}, {axes} [kN]" for k in (3, 2) for axes in ("global", "local")]
+    frames = ("x, y", "along bar, across", "x, y", "along bar, across")
     sheet(folder / "reaction.png", r.time, list(zip(labels, F, frames, strict=True)))
     gaps = np.array([np.linalg.norm(run["plant.gaps"], axis=1) for run in (r, fed_back)])
     residual = [("gaps of the joints [m]", np.maximum(gaps, 1e-16), "projection, Baumgarte")]

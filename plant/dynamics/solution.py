@@ -9,7 +9,7 @@ together with the accelerations: directly where the forces are affine in them, e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -103,61 +103,88 @@ def solve(
     tree, unknowns = values.tree, values.unknowns
     applied = ca.vertcat(ca.SX(0, 1), *forces.values(), *tau.values(), gravity)
     used = unknowns.used(applied)
-    servos = [] if closure is None else [k for k in range(closure.size) if closure.is_servo(k)]
     if closure is None and not used:
         qdd, a = tree.accelerations(gravity, forces, tau)
         return Solution(qdd, a, ca.SX(0, 1), forces, gravity)
+    inverse = MassInverse(tree.mass_matrix())
+    Q = _generalised(values, gravity, forces, tau)
+    if closure is None:
+        whole, lam, servos = inverse(Q), ca.SX(0, 1), _Equations()
+    else:
+        whole, lam, servos = _constrained(b, closure, inverse, Q, stabilised(closure, gains), used)
+    qdd = _split(whole, tree.starts)
+    solution = Solution(qdd, tree.spatial(qdd, gravity), lam, forces, gravity)
+    equations = _followed(unknowns, [u for u in used if u.name not in servos.multipliers], solution, servos)
+    if not equations.symbols:
+        return solution
+    z, residual = ca.vertcat(*equations.symbols), ca.vertcat(*equations.residuals)
+    return _with(solution, z, _solved(b, z, residual, equations.names))
 
-    cuts, links = tree.starts, tree.mechanism.links
-    bias = tree.inverse(gravity, None, forces)
-    Q = ca.vertcat(
+
+@dataclass(eq=False)
+class _Equations:
+    """One residual per scalar unknown, collected while they are found; `names` say whose in messages."""
+
+    symbols: list[ca.SX] = field(default_factory=list)
+    residuals: list[ca.SX] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    multipliers: set[str] = field(default_factory=set)  # names of unknowns that are multipliers of servos
+
+
+def _generalised(
+    values: Evaluation, gravity: Matrix, forces: dict[int, Matrix], tau: dict[int, Matrix]
+) -> Matrix:
+    """Q (nv, 1): joint forces less the bias of motion, gravity and applied forces, so that H qdd = Q."""
+    bias, links = values.tree.inverse(gravity, None, forces), values.mechanism.links
+    return ca.vertcat(
         ca.SX(0, 1), *[tau.get(i, ca.SX(links[i].joint.nv, 1)) - part for i, part in enumerate(bias)]
     )
-    inverse = MassInverse(tree.mass_matrix())
-    gamma = ca.SX(0, 1) if closure is None else stabilised(closure, gains)
-    reacting = [] if closure is None else [k for k in range(closure.size) if k not in servos]
-    if closure is not None and reacting:
-        saddle = saddle_of(b, closure, inverse, reacting)
-        whole, part = saddle(Q, gamma[reacting])
-    else:
-        whole, part = inverse(Q), ca.SX(0, 1)
 
-    size = 0 if closure is None else closure.size
-    own = ca.SX.sym("servo", len(servos))
-    lam = ca.SX(size, 1)
-    for k, row in enumerate(reacting):
-        lam[row] = part[k]
-    symbols: list[ca.SX] = []
-    residuals: list[ca.SX] = []
-    names: list[str] = []
+
+def _constrained(
+    b: Equations, closure: Closure, inverse: MassInverse, Q: Matrix, gamma: Matrix, used: list[_Unknown]
+) -> tuple[Matrix, Matrix, _Equations]:
+    """qdd (nv, 1), lam (m, 1) of all conditions, and what multipliers of servo constraints have to meet."""
+    servos = [k for k in range(closure.size) if closure.is_servo(k)]
+    reacting = [k for k in range(closure.size) if k not in servos]
+    lam = ca.SX(closure.size, 1)
+    if reacting:
+        whole, part = saddle_of(b, closure, inverse, reacting)(Q, gamma[reacting])
+        for k, row in enumerate(reacting):
+            lam[row] = part[k]
+    else:
+        whole = inverse(Q)
+    equations, own = _Equations(), ca.SX.sym("servo", len(servos))
     for k, row in enumerate(servos):
-        assert closure is not None  # only a closure has servos
-        symbol = next((u.symbol for u in used if u.name == f"lam{row}"), own[k])
+        name = f"lam{row}"
+        symbol = next((u.symbol for u in used if u.name == name), own[k])
         lam[row] = symbol
-        symbols.append(symbol)
-        residuals.append(closure.J[row, :] @ whole - gamma[row])
-        names.append(closure.conditions[row].element.where)
-    solution = Solution(_split(whole, cuts), [], lam, forces, gravity)
-    solution = Solution(solution.qdd, tree.spatial(solution.qdd, gravity), lam, forces, gravity)
-    waiting = [u for u in used if not any(u.name == f"lam{row}" for row in servos)]
+        equations.symbols.append(symbol)
+        equations.residuals.append(closure.J[row, :] @ whole - gamma[row])
+        equations.names.append(closure.conditions[row].element.where)
+        equations.multipliers.add(name)
+    return whole, lam, equations
+
+
+def _followed(
+    unknowns: Unknowns, waiting: list[_Unknown], solution: Solution, equations: _Equations
+) -> _Equations:
+    """`equations` with those of all that waits, and of what these values need in turn."""
+    symbols, residuals, names = [*equations.symbols], [*equations.residuals], [*equations.names]
+    waiting = [*waiting]
     while waiting:
         u = waiting.pop(0)
         actual = ca.SX(u.actual(solution))
         symbols.append(u.symbol)
         residuals.append(u.symbol - actual)
         names += [u.name] * u.symbol.numel()
-        # what it needs in turn
         known = {hash_of(s) for v in symbols for s in v.nonzeros()}
         queued = {hash_of(s) for w in waiting for s in w.symbol.nonzeros()}
         for other in unknowns.used(actual):
             first = hash_of(other.symbol.nonzeros()[0])
             if first not in known and first not in queued:
                 waiting.append(other)
-    if not symbols:
-        return solution
-    z, residual = ca.vertcat(*symbols), ca.vertcat(*residuals)
-    found = _solved(b, z, residual, names)
-    return _with(solution, z, found)
+    return _Equations(symbols, residuals, names, equations.multipliers)
 
 
 def stabilised(closure: Closure, gains: Gains) -> Matrix:

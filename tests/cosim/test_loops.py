@@ -1,4 +1,4 @@
-"""Algebraic loops and implicit unknowns (semantics, section 4), on the reference engine."""
+"""Algebraic loops and implicit unknowns (semantics, section 4), on both engines."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 from blocks import (
     AlgebraicLoopError,
     Constant,
+    DiscreteStateSpace,
     Function,
     Gain,
     Hold,
@@ -20,9 +21,18 @@ from cosim import Diagram, Simulation
 from cosim import simulate as simulate_with
 from tests.helpers.made import Made, alone, ramp
 
+ENGINE = {"name": "reference"}
+
+
+@pytest.fixture(autouse=True, params=["reference", "native"])
+def engine(request):
+    """Every test here runs twice."""
+    ENGINE["name"] = request.param
+
 
 def simulate(d, until, **settings):
-    return simulate_with(d, until, engine="reference", **settings)
+    native = ENGINE["name"] == "native" and settings.get("solver") not in ("Radau", "BDF")
+    return simulate_with(d, until, engine="native" if native else "reference", **settings)
 
 
 def feedback(function, source, back=None) -> Diagram:
@@ -97,6 +107,46 @@ def test_a_loop_at_ticks_only():
         simulate(d, 1.0)
     time, y = simulate(d, 1.0, solve_loops=True).ticks("f.y")
     assert y[:, 0] == pytest.approx(np.sin(time) - np.tanh(2 * y[:, 0]), abs=1e-12)
+
+
+def test_a_loop_through_nested_subsystems_feedthrough_and_sampled_blocks():
+    """Continuous and at ticks at once: state space with D, a sampled one inside two subsystems, a hold."""
+    inner, middle, d = Diagram("inner"), Diagram("middle"), Diagram("outer")
+    plant = inner.add("plant", StateSpace(-1.0, 1.0, 1.0, 0.5, initial=1.0))
+    sampled = inner.add("sampled", DiscreteStateSpace(0.5, 1.0, 1.0, 0.3, sample=0.1))
+    inner.connect(inner.inport("u", 1), plant["u"])
+    inner.connect(plant["y"], sampled["u"])
+    inner.outport("y", sampled["y"])
+    inner.outport("c", plant["y"])
+    part = middle.add("part", inner)
+    middle.connect(middle.inport("u", 1), part["u"])
+    middle.outport("y", part["y"])
+    middle.outport("c", part["c"])
+    s, p, u = d.add("s", Sum("+-+-")), d.add("p", middle), d.add("u", Sine(1.0, 2.0))
+    g, hold = d.add("g", Function(lambda c: 0.3 * np.tanh(c))), d.add("hold", Hold(0, sample=0.1))
+    d.connect(p["c"], g["c"])
+    d.connect(p["c"], hold["u"])
+    for port, source in (("in1", u["y"]), ("in2", p["y"]), ("in3", g["y"]), ("in4", hold["y"])):
+        d.connect(source, s[port])
+    d.connect(s["y"], p["u"])
+    with pytest.raises(AlgebraicLoopError, match=r"(?s)p/part/plant\.u  feeds through"):
+        simulate(d, 1.0)
+    r = simulate(d, 1.0, solve_loops=True, solver="rk4", step=0.01, log_every=0.02)
+    terms = r["u.y"] - r["p/part/sampled.y"] + r["g.y"] - r["hold.y"]
+    assert r["s.y"] == pytest.approx(terms, abs=1e-12)
+    c = r["p/part/plant.y"]
+    assert r["g.y"] == pytest.approx(0.3 * np.tanh(c), abs=1e-12)
+    assert r["hold.y"][::5] == pytest.approx(c[::5], abs=1e-12)  # at ticks: found together
+    y, state = r["p/part/sampled.y"][::5, 0], 0.0
+    for k in range(len(y)):
+        assert y[k] == pytest.approx(state + 0.3 * c[5 * k, 0], abs=1e-12)
+        state = 0.5 * state + c[5 * k, 0]
+
+
+def test_a_loop_through_two_rates_is_refused_with_the_cure():
+    d = feedback(Hold(sample=0.1), Sine(), Hold(sample=0.05))
+    with pytest.raises(AlgebraicLoopError, match="different rates.*UnitDelay"):
+        simulate(d, 1.0, solve_loops=True)
 
 
 def test_a_delay_breaks_a_loop():

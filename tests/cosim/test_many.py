@@ -9,20 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from benchmarks.cartpole_model import closed_loop
 from blocks import Integrator, PythonFunction, TransportDelay
 from blocks.block import Block
 from blocks.errors import PlantloopError, SimulationError
 from cosim import Diagram, simulate, simulate_many
 from cosim.engine import compiler, native
 from cosim.many import _Batch
-from tests.cosim.test_native import bouncing, closed_loop, rates, relay
+from tests.helpers.hybrid import FIXED, bouncing, falling_root, rates, relay
 
 try:
     compiler.find()
 except compiler.CompilerError as missing:  # pragma: no cover
     pytest.skip(f"no C compiler: {missing}", allow_module_level=True)
-
-FIXED = {"solver": "rk4", "step": 0.013}
 
 
 @dataclass(frozen=True)
@@ -172,3 +171,60 @@ def test_ticked_python_blocks_run_one_after_the_other_with_one_note():
         found = simulate_many(d, [{}] * 3, 0.5, threads=2, **FIXED)
     assert len(told) == 1
     assert len({row.tobytes() for row in found["x.y"]}) == 1
+
+
+def test_many_runs_equal_single_ones_for_any_number_of_threads(diagrams):
+    d, rng = diagrams["cartpole"], np.random.default_rng(0)
+    runs = {
+        "parameters": {"plant.m": np.linspace(0.05, 0.2, 40)},
+        "initial": {"plant.x": rng.normal(size=(40, 4))},
+    }
+    found = [simulate_many(d, runs, 0.5, threads=n, log_every=0.1, **FIXED) for n in (1, 2, 5)]
+    assert len({f.table.tobytes() for f in found}) == 1
+    assert found[0]["plant.state"].shape == (40, 6, 4)
+    for k in (0, 17, 39):
+        single = simulate(
+            d, 0.5, log_every=0.1, **FIXED,
+            parameters={"plant.m": runs["parameters"]["plant.m"][k]},
+            initial={"plant.x": runs["initial"]["plant.x"][k]},
+        )  # fmt: skip
+        assert single["plant.state"].tobytes() == found[0]["plant.state"][k].tobytes()
+
+
+def test_many_runs_with_seeds_events_and_failures(diagrams):
+    noisy = simulate_many(diagrams["rates"], [{}, {}, {"seed": 3}], 0.5, seed=3, signals=["x.y"], **FIXED)
+    assert noisy["x.y"].shape == (3, 1, 1)
+    assert noisy["x.y"][0] == noisy["x.y"][2] != noisy["x.y"][1]
+    balls = simulate_many(
+        diagrams["bouncing"], [{"parameters": {"ball.e": e}} for e in (0.5, 0.9)], 1.0, **FIXED
+    )
+    single = simulate(diagrams["bouncing"], 1.0, log_at=[1.0], parameters={"ball.e": 0.9}, **FIXED)
+    assert balls["ball.h"][1].tobytes() == single["ball.h"].tobytes()
+    roots = simulate_many(
+        falling_root(), [{"initial": {"x.x": v}} for v in (3.0, 1.0)], 2.0, log_every=0.5, **FIXED
+    )
+    assert list(roots.errors) == [1]
+    assert "root.y" in str(roots.errors[1])
+    assert np.isfinite(roots["z.y"][0]).all()
+    assert np.isnan(roots["z.y"][1, -1]).all()
+    assert "1 stopped early" in repr(roots)
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "message"),
+    [
+        ([{"parameter": {}}], {}, "did you mean 'parameters'"),
+        ([{"parameters": {"plant.M2": 1.0}}], {}, "run 0: .*plant.M"),
+        ([3], {}, "expected a dict"),
+        ({"parameters": {"plant.m": [1.0, 2.0], "plant.M": [1.0]}}, {}, "different numbers of runs"),
+        ([], {"threads": 0}, "threads"),
+        ([], {"log_every": "step"}, "steps differ"),
+    ],
+)
+def test_mistakes_in_runs_are_named(diagrams, runs, options, message):
+    with pytest.raises(PlantloopError, match=message):
+        simulate_many(diagrams["cartpole"], runs, 1.0, **options)
+
+
+def test_no_runs_at_all(diagrams):
+    assert len(simulate_many(diagrams["cartpole"], [], 1.0)) == 0

@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -17,262 +18,31 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from benchmarks.cartpole_model import closed_loop
-from blocks import Constant, Function, Gain, Hold, Integrator, PythonFunction, Sine, Sum, TimeTable
+from blocks import Constant, Gain, Hold, Integrator, PythonFunction, Sine
 from blocks.block import Block
 from blocks.errors import PlantloopError, SimulationError
-from cosim import Diagram, Simulation, simulate, simulate_many
+from cosim import Diagram, Simulation, simulate
 from cosim.cli import app
 from cosim.engine import build, cache, compiler, native
 from cosim.engine.engine import SolverSettings
 from tests.blocks.examples_table import EXAMPLES
+from tests.helpers.hybrid import (
+    DIAGRAMS,
+    FIXED,
+    Guard,
+    Hopeless,
+    both,
+    driven,
+    falling_root,
+    same,
+)
 
 try:
     compiler.find()
 except compiler.CompilerError as missing:  # pragma: no cover
     pytest.skip(f"no C compiler: {missing}", allow_module_level=True)
 
-FIXED = {"solver": "rk4", "step": 0.013}
 
-
-# --- diagrams -------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Ball(Block):
-    """Bouncing ball: two resets at one crossing."""
-
-    restitution: float = 0.8
-
-    def define(self, b):
-        (e,) = b.parameters(e=self.restitution)
-        h, v = b.continuous("h", 1.0), b.continuous("v", 0.0)
-        b.derivative(h, v)
-        b.derivative(v, -9.81 + 0.0 * v)
-        b.when(h[0], [(v, -e * v)], direction="falling")
-        b.output("h", h)
-        b.output("v", v)
-
-
-@dataclass(frozen=True)
-class Relay(Block):
-    """Switches at +-width; its state is a mode."""
-
-    width: float = 0.3
-
-    def define(self, b):
-        u = b.input("u", size=1)
-        on = b.mode("on", 1.0)
-        b.when(u[0] - self.width, [(on, 0.0 * on)], direction="rising", name="off")
-        b.when(u[0] + self.width, [(on, 0.0 * on + 1.0)], direction="falling", name="on")
-        b.output("y", 2 * on - 1)
-
-
-@dataclass(frozen=True)
-class Peak(Block):
-    """Largest value after an accepted step."""
-
-    def define(self, b):
-        u = b.input("u", size=1)
-        peak = b.accepted("peak", np.maximum(u, 0.0), 0.0)
-        b.output("y", peak)
-
-
-@dataclass(frozen=True)
-class Noise(Block):
-    """Draws of both kinds."""
-
-    def define(self, b):
-        b.output("normal", b.random(0.1, "normal"))
-        b.output("uniform", b.random(0.07, "uniform"))
-
-
-@dataclass(frozen=True)
-class Guard(Block):
-    """Ends the run where u rises through a level."""
-
-    level: float = 0.9
-
-    def define(self, b):
-        u = b.input("u", size=1)
-        b.stop(u[0] - self.level, "high enough", direction="rising")
-        b.output("y", u)
-
-
-@dataclass(frozen=True)
-class Root(Block):
-    """sqrt(u), which is not finite below zero."""
-
-    def define(self, b):
-        u = b.input("u", size=1)
-        b.output("y", np.sqrt(u))
-
-
-@dataclass(frozen=True)
-class CubeRoot(Block):
-    """z with z^3 + z = u: an implicit unknown."""
-
-    def define(self, b):
-        u = b.input("u", size=1)
-        z = b.algebraic("z", 0.1)
-        b.residual(z**3 + z - u)
-        b.output("z", z)
-
-
-@dataclass(frozen=True)
-class Hopeless(Block):
-    """z with z^2 + 1 = u, which has no solution for u < 1."""
-
-    def define(self, b):
-        u = b.input("u", size=1)
-        z = b.algebraic("z", 0.7)
-        b.residual(z * z + 1 - u)
-        b.output("z", z)
-
-
-@dataclass(frozen=True)
-class Pendulum(Block):
-    """Pendulum in Cartesian coordinates: length and its rate are invariants."""
-
-    def define(self, b):
-        q, v = b.continuous("q", [1.0, 0.0]), b.continuous("v", [0.0, 0.0])
-        lam = (v[0] * v[0] + v[1] * v[1] - 9.81 * q[1]) / (q[0] * q[0] + q[1] * q[1])
-        b.derivative(q, v)
-        b.derivative(v, np.stack([-lam * q[0], -9.81 - lam * q[1]]))
-        b.invariant(q[0] * q[0] + q[1] * q[1] - 1.0)
-        b.invariant(q[0] * v[0] + q[1] * v[1])
-        b.output("q", q)
-
-
-def loops() -> Diagram:
-    """Algebraic loops between ticks, at ticks and through both, and an implicit unknown."""
-    d = Diagram("loops")
-    sine = d.add("sine", Sine(1.0, 3.0))
-    e, g = d.add("e", Sum("+-")), d.add("g", Gain(0.5))
-    d.connect(sine["y"], e["in1"])
-    d.connect(e["y"], g["u"])
-    d.connect(g["y"], e["in2"])
-    f = d.add("f", Function(lambda u, v: 0.5 * np.cos(v) - 0.2 * u, sample=0.1))
-    h = d.add("h", Function(lambda u: u - 0.1 * u * u, sample=0.1))
-    d.connect(sine["y"], f["u"])
-    d.connect(h["y"], f["v"])
-    d.connect(f["y"], h["u"])
-    root, x = d.add("root", CubeRoot()), d.add("x", Integrator(0.3))
-    total = d.add("total", Sum("+++"))
-    for port, source in (("in1", g["y"]), ("in2", h["y"]), ("in3", x["y"])):
-        d.connect(source, total[port])
-    d.connect(total["y"], root["u"])
-    d.connect(root["z"], x["u"])
-    return d
-
-
-def pendulum() -> Diagram:
-    d = Diagram("pendulum")
-    d.add("p", Pendulum())
-    return d
-
-
-def driven(d: Diagram, name: str, block: Block, sizes: dict[str, int]) -> Diagram:
-    """Add a block, each input driven by a sine of its own."""
-    node = d.add(name, block)
-    for j, (port, size) in enumerate(sizes.items()):
-        amplitude, frequency = 0.7 + 0.1 * np.arange(size), 1.0 + 0.1 * j + 0.2 * np.arange(size)
-        d.connect(d.add(f"{name}_{port}", Sine(amplitude, frequency, 0.3 + j, 0.05))["y"], node[port])
-    return d
-
-
-def every_block() -> Diagram:
-    """All blocks of the library in one diagram, except those left to the reference engine."""
-    d = Diagram("every_block")
-    for cls, examples in EXAMPLES.items():
-        for k, (block, sizes) in enumerate(examples):
-            alone = driven(Diagram("alone"), "block", block, sizes)
-            if not native.obstacles(alone.system(), SolverSettings()):
-                driven(d, f"{cls.__name__}{k}", block, sizes)
-    return d
-
-
-def bouncing() -> Diagram:
-    d = Diagram("bouncing")
-    d.add("ball", Ball())
-    return d
-
-
-def relay() -> Diagram:
-    d = Diagram("relay")
-    r, i = d.add("relay", Relay()), d.add("integral", Integrator())
-    d.connect(r["y"], i["u"])
-    d.connect(i["y"], r["u"])
-    d.connect(i["y"], d.add("peak", Peak())["u"])
-    return d
-
-
-def rates() -> Diagram:
-    """Three rates with offsets, holds, noise and listed instants."""
-    d = Diagram("rates")
-    n, s = d.add("noise", Noise()), d.add("sum", Sum("++"))
-    d.connect(n["normal"], s["in1"])
-    d.connect(n["uniform"], s["in2"])
-    x = d.add("x", Integrator())
-    d.connect(s["y"], x["u"])
-    h = d.add("hold", Hold(1, sample="1/30", offset="1/70"))
-    d.connect(x["y"], h["u"])
-    table = d.add("table", TimeTable([0.1, 0.25, 0.5], [0.0, 1.0, -1.0], "previous"))
-    y = d.add("y", Integrator())
-    total = d.add("total", Sum("++"))
-    d.connect(h["y"], total["in1"])
-    d.connect(table["y"], total["in2"])
-    d.connect(total["y"], y["u"])
-    return d
-
-
-def no_states() -> Diagram:
-    """Nothing to integrate; a crossing in time."""
-    d = Diagram("no_states")
-    s = d.add("sine", Sine(1.0, 3.0))
-    d.connect(s["y"], d.add("relay", Relay())["u"])
-    d.connect(s["y"], d.add("sampled", Hold(0, sample=0.07))["u"])
-    return d
-
-
-DIAGRAMS = {
-    "cartpole": closed_loop, "every block": every_block, "bouncing": bouncing, "relay": relay, "rates": rates,
-    "no states": no_states, "loops": loops, "pendulum": pendulum,
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def diagrams():
-    """Each diagram once, so that its code is compiled once."""
-    return {name: make() for name, make in DIAGRAMS.items()}
-
-
-def both(d, until=1.0, **options):
-    """Results of both engines."""
-    options["solve_loops"] = d.name == "loops"
-    system = d.system(options["solve_loops"])
-    engine = "auto" if system.opaque or any(s.external for s in system.schedule) else "native"
-    found = simulate(d, until, engine=engine, **options)
-    assert found.settings["engine"].value == "native"
-    return simulate(d, until, engine="reference", **options), found
-
-
-def same(a, b, tolerance=0.0):
-    """Equal times, signals, ticks and events."""
-    assert a.time.tobytes() == b.time.tobytes() or tolerance
-    assert list(a.signals) == list(b.signals)
-    for name in a.signals:
-        np.testing.assert_allclose(b[name], a[name], rtol=tolerance, atol=tolerance, err_msg=name)
-        if not tolerance:
-            assert a[name].tobytes() == b[name].tobytes(), name
-    assert list(a.ticks_of) == list(b.ticks_of)
-    for name, ticks in a.ticks_of.items():
-        assert ticks.time.tobytes() == b.ticks_of[name].time.tobytes()
-        np.testing.assert_allclose(b.ticks_of[name].values, ticks.values, rtol=tolerance, atol=tolerance)
-    assert [(e.name, e.after if not tolerance else None) for e in a.events] == [
-        (e.name, e.after if not tolerance else None) for e in b.events
-    ]
-    np.testing.assert_allclose([e.time for e in b.events], [e.time for e in a.events], rtol=tolerance)
-
-
-# --- parity ---------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("log", [{"log_every": 0.05}, {"log_every": "step"}, {"log_at": [0.0, 0.1234, 1.0]}])
 @pytest.mark.parametrize("solver", ["rk4", "euler"])
 @pytest.mark.parametrize("name", DIAGRAMS)
@@ -334,6 +104,32 @@ def test_parameters_and_initial_values_need_no_compiling(diagrams, monkeypatch):
     options = {"parameters": {"plant.m": 0.3}, "initial": {"plant.x[1]": 0.05}, "log_every": 0.1}
     same(*both(d, **options, **FIXED))
     same(*both(closed_loop(), **options, **FIXED))  # another diagram of the same equations: from disk
+
+
+CHANGES = [
+    {"parameters": {"g.k": -3.0}}, {"initial": {"x.x": 2.0}}, {"rtol": 1e-5, "atol": 1e-7}, {"until": 3.0},
+    {"max_step": 0.01}, {"seed": 7}, {"log_every": 0.03}, {"log_every": "step"}, {"log_at": [0.1]},
+    {"signals": ["x.y"]}, {"solver": "rk4", "step": 0.003}, {"solver": "euler", "step": 0.003},
+]  # fmt: skip
+
+
+def test_nothing_but_the_equations_is_compiled_again(monkeypatch, tmp_path):
+    """Told by what is in the cache and by how often anything was made for it."""
+    made = []
+    original = build._compile
+    build._runtime(compiler.find())  # not counted
+    monkeypatch.setattr(build, "_compile", lambda *given: (made.append(given[2]), original(*given))[1])
+    monkeypatch.setenv("PLANTLOOP_CACHE", str(tmp_path))
+    d = fresh_diagram()
+    simulate(d, 1.0, engine="native")
+    assert len(made) == 1 == cache.info().entries
+    for change in CHANGES:
+        simulate(d, **({"until": 1.0} | change), engine="native")
+    for gain in (2.0, 5.0):  # another diagram with another number
+        reference, found = both(fresh_diagram(gain), **FIXED)
+        same(reference, found)
+        assert found["x.y"][-1, 0] == pytest.approx(np.exp(-gain), abs=1e-6)
+    assert len(made) == 1 == cache.info().entries
 
 
 def test_a_parameter_may_change_on_the_way(diagrams):
@@ -420,7 +216,10 @@ def test_why_auto_takes_the_reference_engine_is_told(diagrams):
     setting = simulate(diagrams["cartpole"], 0.1, solver="BDF").settings["engine"]
     assert setting.value == "reference"
     assert setting.origin == "engine='auto': solver 'BDF' runs in Python"
-    assert simulate(diagrams["cartpole"], 0.1).settings["engine"].origin == "engine='auto'"
+    assert repr(simulate(diagrams["cartpole"], 0.1, solver="BDF")).endswith(", reference engine>")
+    found = simulate(diagrams["cartpole"], 0.1)
+    assert found.settings["engine"].origin == "engine='auto'"
+    assert repr(found).endswith("0 events, native engine>")
 
 
 def test_opaque_blocks_are_called_in_order():
@@ -437,16 +236,6 @@ def test_opaque_blocks_are_called_in_order():
 
 
 # --- what goes wrong ------------------------------------------------------------------------------------
-def falling_root() -> Diagram:
-    d = Diagram("root")
-    x, r = d.add("x", Integrator(1.0)), d.add("root", Root())
-    d.connect(d.add("minus", Constant(-1.0))["y"], x["u"])
-    d.connect(x["y"], r["u"])
-    z = d.add("z", Integrator())
-    d.connect(r["y"], z["u"])
-    return d
-
-
 @pytest.mark.parametrize("options", [FIXED, {}, {"log_every": "step"}])
 def test_failures_are_told_as_by_the_reference_engine(options):
     d = falling_root()
@@ -513,6 +302,21 @@ def test_an_interrupt_returns_what_was_computed(diagrams, name, signal):
     assert len(r.time) > 1
 
 
+def test_a_log_of_every_step_ends_where_an_interrupted_run_stands():
+    d = fresh_diagram()
+    simulate(d, 0.1, engine="native")
+    sim, told = Simulation(d, engine="native", max_step=1e-2), []  # logs every step
+    for k in range(2):
+        timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), 2))
+        with pytest.raises(KeyboardInterrupt):
+            timer.start()
+            sim.advance(1e6, told.append)
+        t = sim.result().time
+        assert t[-1] == sim.time, k
+        assert np.all(np.diff(t) > 0)  # the second part goes on where the first one ended
+    assert len(told) >= 4  # though the buffer of the log is full more often than a slice is over
+
+
 # --- compiler and cache ---------------------------------------------------------------------------------
 def fresh_diagram(gain: float = 1.0) -> Diagram:
     """A small diagram nobody has compiled yet in this process."""
@@ -534,6 +338,16 @@ def test_no_compiler(monkeypatch, tmp_path):
         simulate(fresh_diagram(), 0.1, engine="native")
 
 
+def test_the_compiler_of_a_python_package_is_found_last(monkeypatch, tmp_path):
+    package = tmp_path / "ziglang.py"
+    package.write_text("")
+    monkeypatch.setenv("CC", "")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "ziglang" not in compiler.find().command
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert compiler.find().command == (sys.executable, "-m", "ziglang", "cc")
+
+
 def test_a_failing_compiler_tells_file_and_message(monkeypatch, tmp_path):
     broken = tmp_path / "broken-cc"
     broken.write_text("#!/bin/sh\necho 'disk on fire' >&2\nexit 1\n")
@@ -542,11 +356,27 @@ def test_a_failing_compiler_tells_file_and_message(monkeypatch, tmp_path):
     monkeypatch.setenv("CC", str(broken))
     with pytest.raises(compiler.CompilerError, match="disk on fire") as caught:
         simulate(fresh_diagram(), 0.1, engine="native")
-    assert ".c" in str(caught.value)
+    kept = Path(caught.value.path)  # of the model or of the runtime, whichever failed first
+    assert kept.parent == tmp_path / "cache" / cache.FAILED and kept.suffix == ".c"
+    assert f"failed on {kept}:" in str(caught.value)
+    assert kept.stat().st_size > 0
+    assert (kept.parent / "functions.h").exists()  # what one needs to try the compiler by hand
     with pytest.warns(UserWarning, match="reference engine"):
         assert simulate(fresh_diagram(), 0.1).settings["engine"].value == "reference"
+    cache.clear()
+    assert list((tmp_path / "cache").iterdir()) == []
     monkeypatch.setenv("CC", "not-there")
-    with pytest.raises(compiler.CompilerError, match="not-there"):
+    with pytest.raises(compiler.CompilerError, match="not-there.*unset"):
+        simulate(fresh_diagram(), 0.1, engine="native")
+
+
+def test_a_compiler_that_makes_nothing_is_no_full_disk(monkeypatch, tmp_path):
+    silent = tmp_path / "silent-cc"
+    silent.write_text("#!/bin/sh\nexit 0\n")
+    silent.chmod(0o755)
+    monkeypatch.setenv("PLANTLOOP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CC", str(silent))
+    with pytest.raises(compiler.CompilerError, match="(?s)silent-cc cannot link.*made no library.*CC"):
         simulate(fresh_diagram(), 0.1, engine="native")
 
 
@@ -664,61 +494,3 @@ def test_steps_of_the_plant_are_not_shared_between_simulations(diagrams):
         a.advance(0.1 * k)
         b.advance(0.1 * k)
     assert a.snapshot().same(b.snapshot())
-
-
-# --- many runs ------------------------------------------------------------------------------------------
-def test_many_runs_equal_single_ones_for_any_number_of_threads(diagrams):
-    d, rng = diagrams["cartpole"], np.random.default_rng(0)
-    runs = {
-        "parameters": {"plant.m": np.linspace(0.05, 0.2, 40)},
-        "initial": {"plant.x": rng.normal(size=(40, 4))},
-    }
-    found = [simulate_many(d, runs, 0.5, threads=n, log_every=0.1, **FIXED) for n in (1, 2, 5)]
-    assert len({f.table.tobytes() for f in found}) == 1
-    assert found[0]["plant.state"].shape == (40, 6, 4)
-    for k in (0, 17, 39):
-        single = simulate(
-            d, 0.5, log_every=0.1, **FIXED,
-            parameters={"plant.m": runs["parameters"]["plant.m"][k]},
-            initial={"plant.x": runs["initial"]["plant.x"][k]},
-        )  # fmt: skip
-        assert single["plant.state"].tobytes() == found[0]["plant.state"][k].tobytes()
-
-
-def test_many_runs_with_seeds_events_and_failures(diagrams):
-    noisy = simulate_many(diagrams["rates"], [{}, {}, {"seed": 3}], 0.5, seed=3, signals=["x.y"], **FIXED)
-    assert noisy["x.y"].shape == (3, 1, 1)
-    assert noisy["x.y"][0] == noisy["x.y"][2] != noisy["x.y"][1]
-    balls = simulate_many(
-        diagrams["bouncing"], [{"parameters": {"ball.e": e}} for e in (0.5, 0.9)], 1.0, **FIXED
-    )
-    single = simulate(diagrams["bouncing"], 1.0, log_at=[1.0], parameters={"ball.e": 0.9}, **FIXED)
-    assert balls["ball.h"][1].tobytes() == single["ball.h"].tobytes()
-    roots = simulate_many(
-        falling_root(), [{"initial": {"x.x": v}} for v in (3.0, 1.0)], 2.0, log_every=0.5, **FIXED
-    )
-    assert list(roots.errors) == [1]
-    assert "root.y" in str(roots.errors[1])
-    assert np.isfinite(roots["z.y"][0]).all()
-    assert np.isnan(roots["z.y"][1, -1]).all()
-    assert "1 stopped early" in repr(roots)
-
-
-@pytest.mark.parametrize(
-    ("runs", "options", "message"),
-    [
-        ([{"parameter": {}}], {}, "did you mean 'parameters'"),
-        ([{"parameters": {"plant.M2": 1.0}}], {}, "run 0: .*plant.M"),
-        ([3], {}, "expected a dict"),
-        ({"parameters": {"plant.m": [1.0, 2.0], "plant.M": [1.0]}}, {}, "different numbers of runs"),
-        ([], {"threads": 0}, "threads"),
-        ([], {"log_every": "step"}, "steps differ"),
-    ],
-)
-def test_mistakes_in_runs_are_named(diagrams, runs, options, message):
-    with pytest.raises(PlantloopError, match=message):
-        simulate_many(diagrams["cartpole"], runs, 1.0, **options)
-
-
-def test_no_runs_at_all(diagrams):
-    assert len(simulate_many(diagrams["cartpole"], [], 1.0)) == 0

@@ -12,8 +12,8 @@ from blocks import Function, Gain, Integrator, PythonFunction, SimulationError, 
 from blocks.errors import PlantloopError
 from cosim import Diagram, Simulation, simulate, simulate_many
 from cosim.engine import compiler, native
-from tests.cosim.test_native import same
 from tests.cosim.test_python_calls import jacobian, swing, torque
+from tests.helpers.hybrid import same
 from tests.helpers.made import Made
 
 try:

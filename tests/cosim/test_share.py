@@ -93,7 +93,7 @@ def test_parameters_and_initial_values_of_copies_are_their_own(d):
 
 @pytest.mark.parametrize("copies", [2, 12, 40, 300])
 def test_few_and_many_copies(tmp_path, monkeypatch, copies):
-    """Copies that read from different arrays, put out what they make, or are read by others."""
+    """Copies that read from different arrays, differ in numbers, put out what they make, or are read."""
     monkeypatch.setattr(emit, "SMALL", 0)
     monkeypatch.setattr(share, "FEW", 0)
     monkeypatch.setattr(emit, "ROWS", 7)
@@ -101,9 +101,11 @@ def test_few_and_many_copies(tmp_path, monkeypatch, copies):
     first = [ca.sin(x[i] * p[i]) + t for i in range(copies)]
     second = [ca.sin([h[i], w[i % 2], x[i], first[i - 1]][i % 4] * p[i]) + t for i in range(copies)]
     third = [ca.fmax(a, b) / 3.0 for a, b in zip(first, reversed(second), strict=True)]
-    f = ca.Function("f", [t, x, h, w, p], [ca.vertcat(*second, *third, *first[:3], x[0], p[0], 2.0)])
+    own = [ca.cos(x[i] + 0.1 * i) * (2.5 + i) - [x, h][i % 2][i] for i in range(copies)]
+    f = ca.Function("f", [t, x, h, w, p], [ca.vertcat(*second, *third, *own, *first[:3], x[0], p[0], 2.0)])
     call, pieces = printed(f, tmp_path)
     assert any(piece.shapes for piece in pieces) == (copies > 2)
+    assert any("static const double" in piece.text for piece in pieces) == (copies > 2)
     rng = np.random.default_rng(3)
     for _ in range(3):
         arguments = [rng.normal(size=n) for n in (copies, copies, 2, copies)]

@@ -12,7 +12,8 @@ from cosim import Simulation
 from tests.helpers.everything import Counter, digest, everything, simulation
 from tests.helpers.made import chain
 
-SOLVERS = ["dopri5", "rk4", "Radau"]
+KINDS = [("dopri5", "reference"), ("rk4", "reference"), ("Radau", "reference")]
+KINDS += [("dopri5", "auto"), ("rk4", "auto"), ("rodas4", "auto")]  # native: no solver of SciPy's among them
 ROOT = Path(__file__).parents[2]
 
 
@@ -26,9 +27,13 @@ def test_every_kind_of_state_is_in_play():
     )
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_restore_goes_back_bit_for_bit(solver):
-    sim = simulation(solver)
+def test_auto_is_native_though_a_block_is_opaque():
+    assert simulation(engine="auto").result().settings["engine"].value == "native"
+
+
+@pytest.mark.parametrize(("solver", "engine"), KINDS)
+def test_restore_goes_back_bit_for_bit(solver, engine):
+    sim = simulation(solver, engine)
     sim.advance(0.777)
     before = sim.snapshot()
     sim.advance(1.1)
@@ -40,20 +45,40 @@ def test_restore_goes_back_bit_for_bit(solver):
     assert before.t == 0.777  # the snapshot itself has not moved
 
 
-@pytest.mark.parametrize("solver", ["dopri5", "rk4"])  # Radau's last bits depend on the BLAS's threads
-def test_a_saved_run_goes_on_in_another_process_bit_for_bit(solver, tmp_path):
-    sim, file = simulation(solver), tmp_path / "half.npz"
+# Radau's last bits depend on the BLAS's threads
+@pytest.mark.parametrize(("solver", "engine"), [kind for kind in KINDS if kind[0] != "Radau"])
+def test_a_saved_run_goes_on_in_another_process_bit_for_bit(solver, engine, tmp_path):
+    sim, file = simulation(solver, engine), tmp_path / "half.npz"
     sim.advance(0.777)
     sim.save(file)
     sim.advance(1.1)
-    command = [sys.executable, "-m", "tests.helpers.everything", str(file), "1.1", solver]
+    command = [sys.executable, "-m", "tests.helpers.everything", str(file), "1.1", solver, engine]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == digest(sim.snapshot())
 
 
-def test_at_a_tick_it_also_equals_the_straight_run():
+@pytest.mark.parametrize("solver", ["dopri5", "rk4"])
+def test_a_run_saved_by_one_engine_goes_on_in_the_other(solver, tmp_path):
+    """One after the other, then the other way round: each time the same bits as one engine alone."""
+    ends = []
+    for first, second in (("auto", "reference"), ("reference", "auto")):
+        sim, file = simulation(solver, first), tmp_path / f"{first}.npz"
+        sim.advance(0.777)
+        sim.save(file)
+        other = simulation(solver, second)
+        other.load(file)
+        assert other.snapshot().same(sim.snapshot())
+        other.advance(1.1)
+        ends.append(other.snapshot())
+    if solver == "rk4":
+        assert ends[0].same(ends[1])
+    assert ends[0].x == pytest.approx(ends[1].x, abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_at_a_tick_it_also_equals_the_straight_run(engine):
     """Where T is a tick and no solver memory straddles it: fixed steps."""
-    one, other = simulation("rk4"), simulation("rk4")
+    one, other = simulation("rk4", engine), simulation("rk4", engine)
     one.advance(0.5)
     one.advance(1.0)
     other.advance(1.0)
@@ -102,8 +127,9 @@ def test_a_damaged_file_is_refused(content, tmp_path):
         sim.save(tmp_path / "no" / "where.npz")
 
 
-def test_opaque_memory_travels_with_the_snapshot():
-    sim = simulation()
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_opaque_memory_travels_with_the_snapshot(engine):
+    sim = simulation(engine=engine)
     sim.advance(0.55)
     counter = next(s.external.owner for s in sim.system.schedule if s.external is not None)
     assert isinstance(counter, Counter) and counter.calls == 6

@@ -1,5 +1,6 @@
 """The rules of time (ARCHITECTURE.md, "What happens at a tick"); quoted parts are those rules."""
 
+import itertools
 import pathlib
 import pickle
 import subprocess
@@ -30,6 +31,7 @@ from blocks import (
     UnitDelay,
 )
 from cosim import Diagram
+from cosim.engine.steppers import pieces
 from tests.helpers.mixed import OPTIONS, mixed
 from tests.helpers.runs import Simulation, build, simulate
 
@@ -268,6 +270,11 @@ def test_a_fixed_step_solver_takes_equal_steps_between_stops(length, step, n):
     assert r.statistics["steps"] == n
     np.testing.assert_allclose(np.diff(r.time), length / n, rtol=1e-12)
     assert r.time[-1] == length
+
+
+def test_rounding_late_in_a_run_adds_no_steps():
+    ticks = [k / 100 for k in range(10_000_000, 10_000_500)]
+    assert {pieces(a, b, 1e-3) for a, b in itertools.pairwise(ticks)} == {10}
 
 
 def test_ticks_and_instants_are_stops_log_times_are_not():

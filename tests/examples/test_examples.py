@@ -140,6 +140,16 @@ def test_the_steering_gear_has_the_ratio_of_the_page():
     assert np.isclose(rate[-1], steering.RATE_KNOWN, rtol=1e-6)
 
 
+def test_the_sampled_subroutine_is_the_sampled_controller():
+    sampled = example("reference_variable/sampled.py")
+    r = sampled.main()
+    n = sampled.PER_SAMPLE
+    mass, force = r["plant.mass"][::n], r["plant.force"][:-1].reshape(-1, n)
+    assert np.allclose(mass, sampled.known(), rtol=0, atol=1e-13)
+    assert np.abs(mass[-1]).max() < 1e-3 < np.abs(mass[10]).max()
+    assert np.all(np.ptp(force, axis=1) == 0) and np.all(np.diff(force[:30, 0]) != 0)  # held, then set anew
+
+
 def test_both_soft_angles_swing_as_the_closed_form():
     soft = example("reference_variable/soft_angle.py")
     r = soft.main()

@@ -1,6 +1,6 @@
 """A diagram with every kind of state in play, for snapshots; run as a script it goes on from a saved one.
 
-``python -m tests.helpers.everything SNAPSHOT UNTIL SOLVER`` prints the digest of the context at UNTIL.
+``python -m tests.helpers.everything SNAPSHOT UNTIL SOLVER ENGINE`` prints the digest of the context at UNTIL.
 """
 
 from __future__ import annotations
@@ -120,10 +120,10 @@ def everything() -> Diagram:
     return d
 
 
-def simulation(solver: str = "dopri5") -> Simulation:
-    """A run of it."""
+def simulation(solver: str = "dopri5", engine: str = "reference") -> Simulation:
+    """A run of it; with "auto" on the native engine, which calls the opaque block at its ticks."""
     settings = {"step": 0.01} if solver == "rk4" else {"rtol": 1e-7}
-    return Simulation(everything(), solver=solver, seed=11, solve_loops=True, engine="reference", **settings)  # type: ignore[arg-type]
+    return Simulation(everything(), solver=solver, seed=11, solve_loops=True, engine=engine, **settings)  # type: ignore[arg-type]
 
 
 def digest(context: Context) -> str:
@@ -139,7 +139,7 @@ def digest(context: Context) -> str:
 
 
 if __name__ == "__main__":
-    sim = simulation(sys.argv[3])
+    sim = simulation(sys.argv[3], sys.argv[4])
     sim.load(sys.argv[1])
     sim.advance(float(sys.argv[2]))
     print(digest(sim.snapshot()))

@@ -35,7 +35,7 @@ def printed(function, folder):
     for header in RUNTIME.glob("*.h"):
         (folder / header.name).write_text(header.read_text())
     cc = compiler.find()
-    cc.link(cc.compile([folder / n for n, _ in sources], ["-O2"] * len(sources)), folder / "f.so")
+    cc.link(cc.compile([folder / n for n, _ in sources], ["-O2"] * len(sources), folder), folder / "f.so")
     library = ctypes.CDLL(str(folder / "f.so"))
     v, iv = np.zeros(scratch.doubles + 1), np.zeros(scratch.integers + 1, np.int64)
     constants, out = np.zeros(scratch.constants + 1), np.zeros(function.nnz_out(0))

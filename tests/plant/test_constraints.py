@@ -181,6 +181,17 @@ def test_multiplier_of_a_variable_drives_the_constraint_upwards():
     assert alone.output("lam") == pytest.approx([2.0 * alone.output("y")[0] - 1.0])
 
 
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("autobalance", ["DEFAULT", "CONDITIONAL", "UNCONDITIONAL"])
+def test_autobalance_that_acts_by_itself(autobalance, coordinates):
+    """Three names of one constraint: its reaction acts without the model's help."""
+    geared = Reference_Variable(
+        id=9, expr="AZ(20,10) + 2*AZ(30,10)", is_implicit=True, autobalance=autobalance
+    )
+    alone = Alone(Plant.from_model(shafts(geared), coordinates=coordinates))
+    assert alone.output("y")[:2] == pytest.approx([1 / 2.75, -0.5 / 2.75])
+
+
 def rack_and_pinion(*texts, axes=None):
     """A pinion of radius 0.2 turns about y above a rack that slides along x."""
     axes_y = {"a00": 1.0, "a10": 0.0, "a20": 0.0, "a01": 0.0, "a11": 0.0, "a21": -1.0,

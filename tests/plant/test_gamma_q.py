@@ -19,7 +19,9 @@ from plant.gamma_q import (
     floatbase,
     gamma,
     planar,
+    scissor,
     singlebody,
+    vee,
 )
 
 
@@ -121,10 +123,44 @@ def test_stabilisation_removes_an_error_within_a_few_tstab():
 
 
 def test_gears_of_a_double_elbow():
-    r = run(RobotPlant(doubleElbow(), constraint=double_elbow_gears()), [1.0, 0, 0, 0, 0], 1.0)
+    """A piece of 0.25 m without mass between two links; both halves of the elbow turn alike."""
+    model = doubleElbow()
+    q = np.array([0.3, 0.4, 0.4])
+    H = numbers(model, q, np.zeros(3))[0]
+    rates = np.array([0.7, -0.2, -0.2])
+    w = np.cumsum(rates)  # of link 1, the piece and link 2
+    angle = np.cumsum(q)
+    e = np.stack([-np.sin(angle), np.cos(angle)], axis=1)
+    v = w[0] * e[0] + 0.25 * w[1] * e[1] + 0.5 * w[2] * e[2]  # of the second link's middle
+    exact = w[0] ** 2 / 6 + (v @ v + w[2] ** 2 / 12) / 2
+    assert rates @ H @ rates / 2 == pytest.approx(exact, rel=1e-12)
+
+    r = run(RobotPlant(model, constraint=double_elbow_gears()), [1.0, 0.5, 0.0], 1.0)
     q = r["robot.q"]
-    assert q[:, 1] == pytest.approx(q[:, 2], abs=1e-9) and q[:, 3] == pytest.approx(q[:, 4], abs=1e-9)
-    assert r["robot.KE"].ravel() == pytest.approx(q[:, 0], abs=1e-7)  # work of the unit torque
+    assert q[:, 1] == pytest.approx(q[:, 2], abs=1e-9) and np.ptp(q[:, 1]) > 0.1
+    assert r["robot.KE"].ravel() == pytest.approx(q[:, 0] + 0.5 * q[:, 1], abs=1e-7)  # work of the torques
+
+
+def test_scissors_and_two_rods_by_hand():
+    """Kinetic energies: blades that shut symmetrically, two rods that turn about their joint."""
+    blades = numbers(scissor(), np.zeros(7), [0, 0, 0, 0, -1.0, 0, 2.0])
+    assert blades[2] == pytest.approx(2 * 1.04 / 12 / 2)
+    L2 = 0.5
+    folding = numbers(vee(L2), np.zeros(7), [0, 0, 0, 0, 0, 0, 1.0])
+    thin, wide = 5e-5, (L2**2 + 3e-4) / 12
+    about_joint = L2 * ((thin + wide) / 2 + (L2 / 2) ** 2 / 2)  # its axis is at 45 degrees to the rod
+    assert folding[2] == pytest.approx(about_joint / 2)
+    moved = numbers(vee(L2), np.zeros(7), [1.0, 0, 0, 0, 0, 0, 0])
+    assert moved[2] == pytest.approx((1 + L2) / 2)
+
+
+@pytest.mark.parametrize("model", [scissor(), vee(0.6)], ids=["scissor", "vee"])
+def test_free_pairs_keep_their_energy(model):
+    rates = [0.1, -0.2, 0.3, 0.4, 0.1, -0.2, 1.5]
+    r = run(RobotPlant(model, qd=rates), np.zeros(7), 2.0)
+    KE = r["robot.KE"].ravel()
+    assert pytest.approx(KE[0], rel=1e-8) == KE and KE[0] > 0.1
+    assert np.ptp(r["robot.qd"][:, 6]) > 1e-3
 
 
 @pytest.mark.parametrize(

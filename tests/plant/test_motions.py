@@ -7,7 +7,7 @@ import pytest
 
 from blocks import Constant, Hold, Sine, Step
 from cosim import Diagram, linearize, simulate
-from plant import Plant
+from plant import Plant, PlantWarning
 from plant.elements import (
     Body_Rigid,
     Constraint_Joint,
@@ -96,6 +96,27 @@ def test_marker_motion_along_an_axis(direction):
     motion = Motion_Marker(id=1, i_marker_id=20, j_marker_id=10, direction=direction, expr="0.1*TIME**2")
     model = wheel(motion, type="FREE", texts=(f"D{direction}(20)", f"ACC{direction}(20)"))
     y = run(model)
+    assert y == pytest.approx(np.array([0.1 * TIMES**2, 0.2 + 0 * TIMES]).T, abs=1e-9)
+
+
+def test_a_motion_that_a_joint_leaves_no_room_for_is_told():
+    """At the start it agrees with the hinge; later it cannot be followed."""
+    motion = Motion_Marker(id=1, i_marker_id=20, j_marker_id=10, direction="B1", expr="0.1*TIME**2")
+    with pytest.warns(PlantWarning, match=r"Motion_Marker id=1: 1 of its 1 conditions.*is not followed"):
+        y = run(wheel(motion, texts=("AX(20,10)",)))
+    assert y == pytest.approx(np.zeros((3, 1)), abs=1e-12)
+
+
+@pytest.mark.parametrize("direction", ["Y", "B3"])
+@pytest.mark.parametrize(("val_type", "expr"), [("V", "0.2*TIME"), ("A", "0.2")])
+def test_marker_motion_on_rates(val_type, expr, direction):
+    """The same motion given by its velocity or its acceleration, along an axis and about one."""
+    motion = Motion_Marker(
+        id=1, i_marker_id=20, j_marker_id=10, direction=direction, val_type=val_type, expr=expr
+    )
+    turns = direction == "B3"
+    texts = ("YAW(20,10)", "WDTZ(20)") if turns else ("DY(20)", "ACCY(20)")
+    y = run(wheel(motion, type="REVOLUTE" if turns else "FREE", texts=texts))
     assert y == pytest.approx(np.array([0.1 * TIMES**2, 0.2 + 0 * TIMES]).T, abs=1e-9)
 
 

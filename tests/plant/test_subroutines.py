@@ -1,86 +1,39 @@
-"""User subroutines: traced, opaque, with memory, compiled; what they may ask for; what is refused."""
+"""User subroutines: traced, opaque, with memory; what they may ask for; what is refused."""
 
 from __future__ import annotations
 
 import shutil
-import subprocess
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import plant.libraries
 from blocks.errors import ModelError, SimulationError
-from blocks.trace import trace
-from cosim import Diagram, simulate
-from plant import Plant, PlantWarning
+from plant import PlantWarning
 from plant.elements import (
-    Body_Rigid,
     Constraint_General,
-    Constraint_Joint,
     Control_Diff,
     Control_PlantOutput,
     Control_StateEqn,
-    Element,
     Force_Field,
     Force_Penalty,
     Force_Scalar_TwoBody,
     Force_Vector_OneBody,
-    Model,
     Motion_Joint,
     Post_Request,
     Reference_Array,
-    Reference_Marker,
     Reference_Spline,
     Reference_Variable,
     Sensor_Evaluate,
     Sensor_Event,
 )
-from plant.libraries import SUFFIX
 from tests.helpers.cases import case_ids, worst_ratio
 from tests.helpers.plants import Alone
 
-ALONG = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
-SUB = {"type": "USERSUB", "interpreter": "PYTHON"}
-OUT = Control_PlantOutput(id=1, label="y", variable_id_list=(1,))
-
-
-def slider(script: Path | str, *elements: Element, v: float = 0.0, trust: bool = True) -> Plant:
-    """A mass of 2 kg on a rail along x at x = 0.5; `script` is the file that elements call s.py."""
-    model = Model.build(
-        [
-            Body_Rigid(id=1, isground=True),
-            Reference_Marker(id=10, body_id=1, **ALONG),
-            Body_Rigid(id=2, cg_id=20, mass=2, inertia_xx=1, inertia_yy=1, inertia_zz=1, v_ic_x=v),
-            Reference_Marker(id=20, body_id=2, pos_x=0.5, **ALONG),
-            Constraint_Joint(id=1, label="rail", type="TRANSLATIONAL", i_marker_id=20, j_marker_id=10),
-            *elements,
-        ]
-    )
-    return Plant.from_model(model, trust=trust)
-
-
-def written(tmp_path: Path, text: str) -> str:
-    path = tmp_path / "s.py"
-    path.write_text(text)
-    return str(path)
-
-
-def variable(script: str, name: str = "VARSUB", par: str = "USER(20)", **more) -> Reference_Variable:
-    return Reference_Variable(
-        id=1, script_name=script, usrsub_fnc_name=name, usrsub_param_string=par, **SUB, **more
-    )
-
-
-def run(plant: Plant, times, **options):
-    d = Diagram("subroutine")
-    d.add("plant", plant)
-    options = {"rtol": 1e-9, "atol": 1e-11} | options
-    return simulate(d, until=times[-1], log_at=times, engine="reference", **options)
-
-
 # --- traced ---------------------------------------------------------------------------------------------
+from tests.helpers.slider import OUT, SUB, run, slider, variable, written
+
+
 @pytest.mark.parametrize(("case", "deck"), case_ids("kinetic_energy"))
 def test_kinetic_energy_example(case, deck):
     """Example 2: ids as floats, both calls with iflag, ground and body axes."""
@@ -403,74 +356,6 @@ def test_routine_with_memory_but_no_branch_is_not_traced(tmp_path):
     assert alone.output("y") == pytest.approx([0.5])
 
 
-# --- compiled libraries ---------------------------------------------------------------------------------
-C_SOURCE = """
-#include "usersub.h"
-void VARSUB(int *id, double *time, double *par, int *npar, int *dflag, int *iflag, double *value) {
-    int icm = (int)par[0], error, count;
-    double vm, w[3];
-    c_sysfnc("VM", &icm, 1, &vm, &error);
-    c_sysary("RVEL", &icm, 1, w, &count, &error);
-    c_errmes(error, "no state", *id, "STOP");
-    *value = *iflag ? 0.0 : 0.5 * (par[1]*vm*vm + par[2]*w[0]*w[0] + par[3]*w[1]*w[1] + par[4]*w[2]*w[2]);
-}
-void gfosub_(int *id, double *time, double *par, int *npar, int *dflag, int *iflag, double *result) {
-    for (int k = 0; k < 6; k++) result[k] = par[0] * (k + 1) * (1.0 + *time);
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory) -> str:
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("library")
-    (folder / "ke.c").write_text(C_SOURCE)
-    include = Path(plant.libraries.__file__).parent
-    target = folder / f"libke{SUFFIX}"
-    command = [compiler, "-Wall", "-Werror", "-shared", "-fPIC", f"-I{include}", "-o", str(target)]
-    subprocess.run([*command, str(folder / "ke.c")], check=True)
-    return str(folder / "ke.dll")
-
-
-def test_compiled_library(library):
-    """The name of a Windows library finds this system's; states are asked for through usersub.h."""
-    energy = Reference_Variable(
-        id=1,
-        type="USERSUB",
-        usrsub_dll_name=library,
-        usrsub_param_string="USER(20, 4, 0.006, 0.005, 0.004)",
-    )
-    with pytest.warns(PlantWarning, match="it is compiled"):
-        alone = Alone(slider("", energy, OUT, v=1.5))
-    assert alone.output("y") == pytest.approx([0.5 * 4 * 1.5**2])
-
-
-def test_compiled_force_with_a_fortran_name(library):
-    force = Force_Vector_OneBody(
-        id=1,
-        type="FORCEANDTORQUE",
-        marker_id=20,
-        ref_marker_id=0,
-        usrsub_dll_name=library,
-        usrsub_param_string="USER(3)",
-    )
-    with pytest.warns(PlantWarning, match="it is compiled"):
-        alone = Alone(slider("", force))
-    assert alone.derivative(1.0, alone.x0)[alone.slice("rail.qd")] == pytest.approx([3.0 * 2 / 2])
-
-
-def test_missing_function_and_library(library):
-    for name, dll, part in (
-        ("Nothing", library, "has no function 'Nothing'"),
-        ("VARSUB", "x.dll", "tried x.dll"),
-    ):
-        lost = Reference_Variable(id=1, type="USERSUB", usrsub_dll_name=dll, usrsub_fnc_name=name)
-        with pytest.raises(ModelError, match=part):
-            trace(slider("", lost, OUT), {})
-
-
 # --- refused --------------------------------------------------------------------------------------------
 def test_nothing_runs_without_trust(tmp_path):
     script = written(tmp_path, f"open({str(tmp_path / 'trace')!r}, 'w')\ndef VARSUB(*a): return 1.0\n")
@@ -518,56 +403,3 @@ def test_matlab_needs_octave(tmp_path):
     )
     with pytest.raises(ModelError, match="interpreter=MATLAB needs GNU Octave"):
         Alone(slider("", scripted, OUT))
-
-
-# --- scripts that give data -----------------------------------------------------------------------------
-READ = """
-import math
-def SPLINE_READ(id, file_name, block_name):
-    x = [0.1 * k for k in range(20)]
-    return py_put_spline(id, x, [float(block_name) * math.sin(v) for v in x], 0.0)
-
-def MARKER_READ(id, par, npar):
-    kind = int(par[0])
-    angle = {0: [0, 1, 0, 0, 0, 1], 1: [math.pi / 2, 0, 0], 2: [math.pi / 2, 0, 0],
-             3: [math.sqrt(0.5), 0, 0, math.sqrt(0.5)]}[kind]
-    return py_put_marker(id, [1.0, 2.0, 3.0], kind, angle)
-"""
-
-
-@pytest.mark.parametrize("kind", [0, 1, 2, 3])
-def test_splines_and_markers_by_script(tmp_path, kind):
-    """All four kinds of angles mean a quarter turn about z."""
-    script = written(tmp_path, READ)
-    elements = [
-        Reference_Spline(id=1, script_name=script, file_name="points.txt", block_name="2.0"),
-        Reference_Marker(id=30, body_id=1, script_name=script, usrsub_param_string=f"USER({kind})"),
-        Reference_Variable(id=1, expr="CUBSPL(0.5, 0, 1) + AZ(30) + DZ(30)"),
-    ]
-    alone = Alone(slider(script, *elements, OUT))
-    assert alone.output("y") == pytest.approx([2 * np.sin(0.5) + np.pi / 2 + 3.0], abs=1e-4)
-
-
-def test_scripts_that_give_no_data(tmp_path):
-    marker = {"id": 30, "body_id": 1, "usrsub_param_string": "USER(9)"}
-    script = written(tmp_path, READ.replace("return py_put_spline(id", "return py_put_spline(7"))
-    with pytest.raises(ModelError, match="Reference_Spline id=1: SPLINE_READ put nothing for id 1"):
-        slider(script, Reference_Spline(id=1, script_name=script, block_name="1"))
-    with pytest.raises(ModelError, match="Reference_Marker id=30: MARKER_READ failed: KeyError"):
-        slider(script, Reference_Marker(**marker, script_name=script))
-    with pytest.raises(ModelError, match="Reference_Marker id=30: would run MARKER_READ of the script"):
-        slider(script, Reference_Marker(**marker, script_name=script), trust=False)
-    text = "def MARKER_READ(id, par, npar):\n    return py_put_marker(id, [0, 0, 0], 5, [0, 0, 0])\n"
-    with pytest.raises(ModelError, match="angle_type 5 with 3 numbers; the types and their numbers are 0"):
-        slider(script, Reference_Marker(**marker, script_name=written(tmp_path, text)))
-
-
-def test_splines_without_their_prefix(tmp_path):
-    """Scripts of the guide call CUBSPL like py_cubspl."""
-    script = written(
-        tmp_path,
-        "def VARSUB(id, time, par, npar, dflag, iflag):\n    return CUBSPL(time, 0, 1, 0)[0][0]\n",
-    )
-    spline = Reference_Spline(id=1, x=tuple(np.linspace(0, 2, 9)), y=tuple(np.linspace(0, 2, 9) * 3))
-    alone = Alone(slider(script, variable(script), spline, OUT))
-    assert alone.output("y", 0.7) == pytest.approx([2.1])

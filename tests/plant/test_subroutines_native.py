@@ -8,7 +8,9 @@ from cosim import Diagram, Simulation, simulate
 from cosim.engine import compiler
 from plant.elements import Force_Scalar_TwoBody, Force_Vector_OneBody, Reference_Variable
 from plant.notes import PlantWarning
-from tests.plant.test_subroutines import BRANCHING, OUT, SAMPLED, library, slider, variable, written
+from tests.helpers.slider import OUT, slider, variable, written
+from tests.plant.test_libraries import library
+from tests.plant.test_subroutines import BRANCHING, SAMPLED
 
 try:
     compiler.find()

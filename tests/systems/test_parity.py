@@ -32,11 +32,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
 CLOSE = 1e-6  # of a signal's size: adaptive steps of both engines may differ by rounding, and so in number
 
 
-def same_bits(d: Diagram, until: float, step: float = 1e-3, **options) -> None:
+def same_bits(d: Diagram, until: float, step: float = 1e-3, compiled: str = "native", **options) -> None:
     """A fixed-step run gives the same bits in every signal, tick and event."""
     runs = [
         simulate(d, until, solver="rk4", step=step, engine=engine, log_every=until / 20, **options)
-        for engine in ("reference", "native")
+        for engine in ("reference", compiled)
     ]
     reference, native = runs
     assert native.settings["engine"].value == "native" and len(reference.signals) > 0
@@ -59,6 +59,9 @@ def close(reference: Result, native: Result) -> None:
 # --- examples ---------------------------------------------------------------------------------------------
 SCRIPTS = sorted(p for p in (ROOT / "examples").rglob("*.py") if "simulate(d," in p.read_text("utf-8"))
 SCENARIOS = sorted((ROOT / "examples").rglob("*.toml"))
+CALLS_PYTHON = (
+    "sampled",
+)  # examples whose compiled code calls a Python function: refused by engine="native"
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
@@ -77,10 +80,11 @@ def test_script(path, monkeypatch, tmp_path):
     monkeypatch.setattr(example, "simulate", recorded)
     example.main()
     assert calls
+    compiled = "auto" if path.stem in CALLS_PYTHON else "native"
     for d, until, options in calls:
         end = min(until, 1.0)
-        close(*(simulate(d, end, **options, engine=engine) for engine in ("reference", "native")))
-        same_bits(d, min(until, 0.05), 1e-4, initial=options.get("initial"))
+        close(*(simulate(d, end, **options, engine=engine) for engine in ("reference", compiled)))
+        same_bits(d, min(until, 0.05), 1e-4, compiled, initial=options.get("initial"))
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)

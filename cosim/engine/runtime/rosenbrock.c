@@ -1,6 +1,6 @@
 /* The stiff integrator RODAS: formulas, their order and step size control are those of rosenbrock.py. */
 
-#include "steppers.h"
+#include "run.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,13 +9,6 @@ static const double SAFETY = 0.9, SHRINK = 0.2, GROW = 6.0;
 static const double GROWTH = 1e5; /* of a row's numbers while it is eliminated; beyond, pivots are sought */
 
 enum { STAGES = PL_RODAS_STAGES };
-
-static int finite(const double *v, size_t n)
-{
-    double zero = 0.0;
-    for (size_t i = 0; i < n; i++) zero += v[i] * 0.0;
-    return zero == 0.0;
-}
 
 /* --- the Jacobian ------------------------------------------------------------------------------------ */
 
@@ -169,7 +162,7 @@ static int factor(pl_run *r, double diagonal)
     pl_stiff *s = r->stiff;
     const int n = r->model->nx;
 
-    if (!isfinite(diagonal) || !finite(s->jacobian, (size_t)s->column_start[n])) return 0;
+    if (!isfinite(diagonal) || !pl_all_finite(s->jacobian, s->column_start[n])) return 0;
     s->pivoted = !(s->sparse && factor_sparse(s, n, diagonal));
     return s->pivoted ? factor_dense(s, n, diagonal) : 1;
 }
@@ -227,7 +220,7 @@ static pl_error attempt(pl_run *r, double t, double h)
             for (int e = 0; e < n; e++) trial[e] = x[e] + weighted(s->a[i], i, r->k, n, e);
             pl_derivative(r, t + s->alpha[i] * h, trial, k);
             if (r->lost) return failed;
-            if (!finite(k, (size_t)n)) {
+            if (!pl_all_finite(k, n)) {
                 failed.worst = farthest(r, x, trial);
                 return failed;
             }
@@ -289,7 +282,7 @@ int pl_stiff_step(pl_run *r)
     if (r->lost) return PL_LOST;
     linearise(r, t, r->x0);
     r->counters.evaluations++;
-    if (!finite(f0, (size_t)n)) return stuck(r, PL_AT_STATE, PL_NOT_FINITE);
+    if (!pl_all_finite(f0, n)) return stuck(r, PL_AT_STATE, PL_NOT_FINITE);
     for (;;) {
         const double largest = r->limit < s->max_step ? r->limit : s->max_step;
         const double wanted = largest < c->step ? largest : c->step;

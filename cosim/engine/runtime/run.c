@@ -13,6 +13,14 @@ enum { IDLE = PL_IDLE, BEGIN, STEP, WITHIN, ACCEPTED, ENDED, MET, SETTLE, SEGMEN
 
 enum { MOST_STEPS = 1000 }; /* between two looks at the cancel flag */
 
+/* How many equal steps no longer than `longest` lead from begin to stop: steppers.py, pieces. */
+static int64_t pieces(double begin, double stop, double longest)
+{
+    const double rounding = 0x1p-50 * fabs(stop) / longest;
+    const double n = ceil((stop - begin) / longest - (1e-9 + rounding));
+    return n > 1 ? (int64_t)n : 1;
+}
+
 /* A stretch without jumps, from the present to r->stop. */
 static int begin(pl_run *r)
 {
@@ -28,8 +36,7 @@ static int begin(pl_run *r)
     r->i = 0;
     if (r->model->nx == 0) {
         const double longest = r->limit < s->walk ? r->limit : s->walk;
-        const double pieces = ceil((r->stop - r->t0) / longest - 1e-9);
-        r->n = pieces > 1 ? (int64_t)pieces : 1;
+        r->n = pieces(r->t0, r->stop, longest);
         return PL_DONE;
     }
     memcpy(r->x0, c->x, sizeof(double) * (size_t)r->model->nx);
@@ -44,8 +51,7 @@ static int begin(pl_run *r)
         if (c->step <= 0.0) c->step = pl_first_step(r, r->t0, r->x0, r->k, r->stop);
         return PL_DONE;
     }
-    const double n = ceil((r->stop - r->t0) / (r->limit < s->step ? r->limit : s->step) - 1e-9);
-    r->n = n > 1 ? (int64_t)n : 1;
+    r->n = pieces(r->t0, r->stop, r->limit < s->step ? r->limit : s->step);
     r->h = (r->stop - r->t0) / (double)r->n;
     return PL_DONE;
 }
