@@ -57,7 +57,7 @@ FRESH = """
 import json, time
 from benchmarks.cartpole_model import closed_loop
 from cosim import simulate
-import cosim.linear, cosim.engine.native
+import cosim.analysis.linear, cosim.engines.native.native
 began = time.perf_counter()
 r = simulate(closed_loop(), 10.0, engine="native", solver="rk4", step=1e-3, log_every=0.01)
 print(json.dumps(time.perf_counter() - began))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from blocks import Mux, StateFeedback
-from blocks.block import Block, Equations
+from blocks.contract.block import Block, Equations
 from cosim import Diagram
 from plant import Plant
 

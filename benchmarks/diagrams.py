@@ -33,7 +33,7 @@ from blocks import (
     UnitDelay,
 )
 from cosim import Diagram, Simulation, simulate
-from cosim.flatten import flatten
+from cosim.compile.flatten import flatten
 
 STEP = 1e-3  # s
 RATES = [

@@ -24,7 +24,7 @@ from benchmarks.support.table import Row, heading, in_turn, installed, show, smo
 from cosim import Diagram, simulate
 from cosim.system import System
 from plant import Plant
-from plant.notes import PlantWarning
+from plant.reporting import PlantWarning
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 SEED = json.loads((DATA / "reference" / "fourbar.json").read_text())

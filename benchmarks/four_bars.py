@@ -37,7 +37,7 @@ from benchmarks.support.table import (
 )
 from cosim import Diagram, Simulation, simulate
 from plant import Plant
-from plant.notes import PlantWarning
+from plant.reporting import PlantWarning
 
 G, LIMIT, UNTIL = 9.81, 0.1, 10.0
 LOOK = 0.05  # s between two looks at the energy

@@ -5,11 +5,8 @@ lookup, tracking, routing, hold, opaque.
 """
 
 from blocks import functions
-from blocks.block import Block, Equations
-from blocks.continuous import Integrator, StateSpace, TransferFunction
-from blocks.controllers import PID, DiscretePID, StateFeedback
-from blocks.delays import TransportDelay
-from blocks.discrete import DiscreteIntegrator, DiscreteStateSpace, DiscreteTransferFunction, UnitDelay
+from blocks.contract.block import Block, Equations
+from blocks.contract.rate import Rate, Ticks
 from blocks.errors import (
     AlgebraicLoopError,
     BlockError,
@@ -20,17 +17,25 @@ from blocks.errors import (
     SimulationError,
     WiringError,
 )
-from blocks.hold import Hold, RateTransition
-from blocks.lookup import LookupTable1D, LookupTable2D
-from blocks.math import Gain, Product, Sum
-from blocks.noise import RandomNumber, UniformRandomNumber
-from blocks.nonlinear import Abs, DeadZone, Quantizer, Saturation, Sign
-from blocks.opaque import Function, PythonFunction
-from blocks.rate import Rate, Ticks
-from blocks.routing import Demux, Mux, Selector
-from blocks.sources import Clock, Constant, Pulse, Ramp, Sine, Step, TimeTable
-from blocks.switching import RateLimiter, Relay, StopWhen, Switch
-from blocks.tracking import PeakHold, TurnCounter
+from blocks.library.continuous import Integrator, StateSpace, TransferFunction
+from blocks.library.controllers import PID, DiscretePID, StateFeedback
+from blocks.library.delays import TransportDelay
+from blocks.library.discrete import (
+    DiscreteIntegrator,
+    DiscreteStateSpace,
+    DiscreteTransferFunction,
+    UnitDelay,
+)
+from blocks.library.hold import Hold, RateTransition
+from blocks.library.lookup import LookupTable1D, LookupTable2D
+from blocks.library.math import Gain, Product, Sum
+from blocks.library.noise import RandomNumber, UniformRandomNumber
+from blocks.library.nonlinear import Abs, DeadZone, Quantizer, Saturation, Sign
+from blocks.library.python_function import Function, PythonFunction
+from blocks.library.routing import Demux, Mux, Selector
+from blocks.library.sources import Clock, Constant, Pulse, Ramp, Sine, Step, TimeTable
+from blocks.library.switching import RateLimiter, Relay, StopWhen, Switch
+from blocks.library.tracking import PeakHold, TurnCounter
 
 __all__ = [
     "PID",

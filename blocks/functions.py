@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from blocks.numpy_mode import Array, as_array, column
+from blocks.contract.symbols import Array, as_array, column
 
 SMALL_TABLE = 32  # rows up to which a tree of comparisons is cheaper than a call
 

@@ -26,27 +26,27 @@ from typing import TYPE_CHECKING, Any
 from cosim.version import __version__
 
 if TYPE_CHECKING:
+    from cosim.analysis.linear import linearize
+    from cosim.analysis.modes import modes_of
+    from cosim.analysis.operating import OperatingPoint
+    from cosim.analysis.trim import trim
+    from cosim.batch.many import simulate_many
     from cosim.deck.run import run_deck
     from cosim.diagram import Diagram
-    from cosim.equilibrium import trim
-    from cosim.linear import linearize
-    from cosim.many import simulate_many
-    from cosim.modes import modes_of
-    from cosim.operating import OperatingPoint
-    from cosim.result import Result
+    from cosim.result.result import Result
     from cosim.simulation import Simulation, simulate
 
 _HOMES = {
     "Diagram": "cosim.diagram",
-    "OperatingPoint": "cosim.operating",
-    "Result": "cosim.result",
+    "OperatingPoint": "cosim.analysis.operating",
+    "Result": "cosim.result.result",
     "Simulation": "cosim.simulation",
-    "linearize": "cosim.linear",
-    "modes_of": "cosim.modes",
+    "linearize": "cosim.analysis.linear",
+    "modes_of": "cosim.analysis.modes",
     "run_deck": "cosim.deck.run",
     "simulate": "cosim.simulation",
-    "simulate_many": "cosim.many",
-    "trim": "cosim.equilibrium",
+    "simulate_many": "cosim.batch.many",
+    "trim": "cosim.analysis.trim",
 }
 
 __all__ = [

@@ -1,6 +1,6 @@
 """``python -m cosim`` and the command ``cosim``."""
 
-from cosim.cli import app
+from cosim.cli.cli import app
 
 
 def main() -> None:

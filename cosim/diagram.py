@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from blocks.block import Block
+from blocks.contract.block import Block
 from blocks.errors import WiringError, near_miss
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Diagram:
 
         Each signal in `perturb` gets an input of the system of its own name, added to its value.
         """
-        from cosim.flatten import flatten
+        from cosim.compile.flatten import flatten
 
         key = (solve_loops, perturb, self._versions())
         if key not in self._flat:

@@ -13,22 +13,22 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from blocks.block import Block
+from blocks.contract.block import Block
+from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, near_miss
-from blocks.rate import Rate
-from cosim import snapshot as snapshot_file
-from cosim.context import Context
+from cosim.compile.flatten import flatten, structural_error
 from cosim.diagram import Diagram
-from cosim.engine.choose import ENGINES, check_engine, choose
-from cosim.engine.engine import Engine, Logged, SolverSettings
-from cosim.engine.log import given_times, log_times
-from cosim.engine.solvers import solver as solver_named
-from cosim.flatten import flatten, structural_error
+from cosim.engines.choose import ENGINES, check_engine, choose
+from cosim.engines.engine import Engine, Logged, SolverSettings
+from cosim.engines.methods.solvers import solver as solver_named
+from cosim.engines.reference.log import given_times, log_times
 from cosim.names import mapped, no_block, text
-from cosim.result import Result, Setting
+from cosim.result.result import Result, Setting
+from cosim.run import snapshot as snapshot_file
+from cosim.run.context import Context
+from cosim.run.walltime import WallTime
 from cosim.system import Slot, System
 from cosim.version import __version__
-from cosim.walltime import WallTime
 
 DEFAULT_SOLVER = SolverSettings().solver
 

@@ -26,10 +26,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from blocks.callback import PythonCall
-from blocks.declared import External, Memory
+from blocks.contract.callback import PythonCall
+from blocks.contract.declared import External, Memory
+from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, near_miss
-from blocks.rate import Ticks
 from cosim.names import UNIT, component_of, listed, text
 
 ROUNDING = 1e-13  # relative; two times this close are one

@@ -11,12 +11,12 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "Plant": "plant.plant",
+    "Plant": "plant.block",
     "Port": "plant.ports",
-    "read_model": "plant.xml",
-    "PlantWarning": "plant.notes",
-    "Baumgarte": "plant.stabilisation",
-    "GammaQ": "plant.stabilisation",
+    "read_model": "plant.formats.motionsolve.reader",
+    "PlantWarning": "plant.reporting",
+    "Baumgarte": "plant.constraints.stabilisation",
+    "GammaQ": "plant.constraints.stabilisation",
 }
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from blocks.block import Equations
+from blocks.contract.block import Equations
 from blocks.errors import ModelError
 from plant.elements import (
     Body_Rigid,
@@ -37,16 +37,16 @@ from plant.elements import (
     Reference_Variable,
 )
 from plant.elements.bodies import PRODUCT_OF_INERTIA_SIGN
-from plant.forces import FORCES
-from plant.spatial import cross
-from plant.wheels import momenta
+from plant.equations.wheels import momenta
+from plant.forces.wrenches import FORCES
+from plant.mechanics.spatial import cross
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from plant.dynamics.closure import Closure
-    from plant.dynamics.solution import Solution
-    from plant.evaluation import Evaluation
+    from plant.constraints.closure import Closure
+    from plant.constraints.solution import Solution
+    from plant.equations.evaluation import Evaluation
 
 
 # --- from simulation output -----------------------------------------------------------------------------

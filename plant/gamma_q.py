@@ -30,13 +30,13 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from blocks.block import Block, Equations
+from blocks.contract.block import Block, Equations
+from blocks.contract.symbols import as_array, column, tracing
 from blocks.errors import BlockError, near_miss
-from blocks.numpy_mode import as_array, column, tracing
-from plant.dynamics.mechanism import GROUND, Mechanism
-from plant.dynamics.tree import Tree
-from plant.joints import Joint
-from plant.spatial import Matrix, Transform, constant, mcI, rx, ry, rz
+from plant.mechanics.joints import Joint
+from plant.mechanics.mechanism import GROUND, Mechanism
+from plant.mechanics.spatial import Matrix, Transform, constant, mcI, rx, ry, rz
+from plant.mechanics.tree import Tree
 
 GammaQ = Callable[["TreeModel", Any, Any], tuple[Any, Any, Any, Any]]
 """gamma_q(model, qo, qdo) -> q, qd, G, gs."""

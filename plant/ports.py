@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
-from blocks.declared import PortHold
+from blocks.contract.declared import PortHold
+from blocks.contract.rate import Rate, Ticks, rational
 from blocks.errors import BlockError, near_miss
-from blocks.rate import Rate, Ticks, rational
 from plant.elements import (
     Control_PlantInput,
     Control_PlantOutput,
@@ -20,9 +20,9 @@ from plant.elements import (
     Post_Request,
     Reference_Variable,
 )
+from plant.equations.requests import labels
 from plant.names import slug, unique_names
-from plant.notes import PlantWarning
-from plant.requests import labels
+from plant.reporting import PlantWarning
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Port:
     offset_time : s             samples at offset_time + k*sampling_period
     hold_order : int            degree of the extrapolation between samples
     origin : str                where the last three come from: "file", "file default" or "with_port"
-    filter : s                  time constant of a second-order filter behind the port (see `plant.filters`);
+    filter : s                  time constant of a second-order filter behind the port (`equations.filters`);
                                 0 for none. Inputs only
     """
 

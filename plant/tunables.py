@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from blocks.block import Equations
+from blocks.contract.block import Equations
 from blocks.errors import ModelError, near_miss
 from plant.elements import (
     Body_Point,
@@ -25,7 +25,7 @@ from plant.elements import (
 )
 from plant.elements.element import attributes_of
 from plant.elements.kinds import Number, NumberOrExpression
-from plant.forces import FORCES
+from plant.forces.wrenches import FORCES
 from plant.names import slug
 
 BEARERS: tuple[type[Element], ...] = (Body_Rigid, Body_Point, *FORCES, Force_Penalty)

@@ -8,7 +8,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from cosim.engine.compiler import FLAGS, find
+from cosim.engines.native.compiler import FLAGS, find
 
 _folders: list[tempfile.TemporaryDirectory[str]] = []
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.support.c_by_hand import REPEAT, library
 from cosim import Simulation
-from cosim.engine import bindings
-from cosim.engine.native import NativeEngine
+from cosim.engines.native import bindings
+from cosim.engines.native.native import NativeEngine
 
 
 @dataclass

@@ -18,7 +18,7 @@ from typing import Any
 
 from blocks import Constant
 from cosim import Diagram, Simulation
-from cosim.engine.compiler import CompilerError, find
+from cosim.engines.native.compiler import CompilerError, find
 
 OURS = ("plantloop", "casadi", "numpy", "scipy")
 MODULES = {"drake": "pydrake", "pin": "pinocchio"}  # a module that is not called as its package

@@ -111,7 +111,7 @@ def add(stage: Stage, command: Element) -> DeckStep:
 
 def save(stage: Stage, command: Save) -> DeckStep:
     """Write the model block in the present state."""
-    from plant.written import model_text
+    from plant.formats.motionsolve.writer import model_text
 
     text = model_text(stage.plant, *stage.parts(), stage.values())
     stage.saved[command.model_file] = text
@@ -132,7 +132,7 @@ def load_model(stage: Stage, command: Load_Model) -> DeckStep:
 
 def loaded(stage: Stage, command: Load_Model) -> Model:
     """The model a command names: one that was saved in this run, or a file beside the deck."""
-    from plant.xml import read_model
+    from plant.formats.motionsolve.reader import read_model
 
     if command.model_file in stage.saved:
         model = read_model(stage.saved[command.model_file].encode())

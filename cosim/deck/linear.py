@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import PlantloopError
-from cosim.context import Context
+from cosim.analysis.linear import linearize
+from cosim.analysis.modes import Modes, modes_of
+from cosim.analysis.operating import model_of
+from cosim.compile.flatten import ALONE
 from cosim.deck.outcome import DeckStep, LinearModel
 from cosim.deck.stage import moved_context, system_of, unsampled
-from cosim.flatten import ALONE
-from cosim.linear import linearize
-from cosim.modes import Modes, modes_of
-from cosim.operating import model_of
+from cosim.run.context import Context
 from cosim.simulation import Simulation, set_input
 from plant import Plant
 from plant.elements import Element, Param_Linear, Reference_PlantState, Simulate

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosim.engine.engine import Logged
-from cosim.modes import Modes
-from cosim.result import Event, Result
+from cosim.analysis.modes import Modes
+from cosim.engines.engine import Logged
+from cosim.result.result import Event, Result
 
 if TYPE_CHECKING:
     import control

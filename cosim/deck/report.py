@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cosim.deck.outcome import DeckRun
-from cosim.result import Result
+from cosim.result.result import Result
 
 MOST_ROWS = 6  # signals in the picture
 

@@ -27,7 +27,7 @@ from cosim.deck.outcome import DeckRun, DeckStep, joined
 from cosim.deck.stage import Options, Stage
 from cosim.deck.static import static
 from cosim.deck.transient import Halted, transient
-from cosim.engine.choose import check_engine
+from cosim.engines.choose import check_engine
 from plant.elements import (
     Activate,
     Deactivate,
@@ -47,7 +47,7 @@ from plant.elements import (
     Stop,
     UnknownCommand,
 )
-from plant.notes import ModelProblems
+from plant.reporting import ModelProblems
 
 Handler = Callable[[Stage, Any], DeckStep]
 
@@ -131,7 +131,7 @@ def run_deck(
 
 
 def _read(deck: str | Path | IO[bytes] | bytes) -> Model:
-    from plant.xml import read_model  # lxml is slow to import, and only files need it
+    from plant.formats.motionsolve.reader import read_model  # lxml is slow to import, and only files need it
 
     return read_model(deck)
 
@@ -154,7 +154,7 @@ def _once(heard: set[str]) -> Iterator[None]:
 # --- before anything runs -------------------------------------------------------------------------------
 def _program(model: Model, commands: tuple[Element, ...], inside: tuple[Path, ...]) -> Iterator[Element]:
     """All commands, those of other files in their place."""
-    from plant.xml import read_commands
+    from plant.formats.motionsolve.reader import read_commands
 
     for command in commands:
         if isinstance(command, Stop):

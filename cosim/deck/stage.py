@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
-from cosim.context import Context
-from cosim.flatten import ALONE, around, flatten
+from cosim.compile.flatten import ALONE, around, flatten
+from cosim.run.context import Context
 from cosim.simulation import Simulation, set_input
 from cosim.system import System
 from plant import Plant
-from plant.carry import carried, motions_of, moved_bodies
+from plant.assembly.carry import carried, motions_of, moved_bodies
 from plant.elements import Element, Model, Post_Request
-from plant.notes import PlantWarning
 from plant.ports import Port
+from plant.reporting import PlantWarning
 
 REPEATS = f"{ALONE}.repeats"  # memories of how constraints repeat each other
 KEPT = ("accepted", "mode", "branch")  # memories that carry over by name; nothing here is sampled
@@ -184,7 +184,7 @@ class Stage:
     @cached_property
     def statics(self) -> Plant:
         """The plant with TIME standing still."""
-        from plant.rest import resting
+        from plant.assembly.rest import resting
 
         return resting(self.plant)
 

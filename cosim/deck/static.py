@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from blocks.errors import PlantloopError
-from cosim.attrition import attrition
-from cosim.context import Context
+from cosim.analysis.attrition import attrition
+from cosim.analysis.operating import Model, model_of
+from cosim.analysis.statics import ROUNDS, Equilibrium, StaticsError, pace, settle
+from cosim.compile.flatten import ALONE
 from cosim.deck.outcome import DeckStep, joined
 from cosim.deck.stage import moved_context, parts_of
 from cosim.deck.transient import end_of, times_of
-from cosim.flatten import ALONE
-from cosim.operating import Model, model_of
-from cosim.result import Result
+from cosim.result.result import Result
+from cosim.run.context import Context
 from cosim.simulation import Simulation, set_input
-from cosim.statics import ROUNDS, Equilibrium, StaticsError, pace, settle
+from plant.assembly.rest import TIME, kinetic_energy
 from plant.elements import Model as Elements
 from plant.elements import Param_Static, Reference_Marker, Simulate
-from plant.forces import FORCES
-from plant.rest import TIME, kinetic_energy
+from plant.forces.wrenches import FORCES
 
 if TYPE_CHECKING:
     from cosim.deck.stage import Stage

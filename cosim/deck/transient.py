@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.contract.rate import rational
 from blocks.errors import PlantloopError
-from blocks.rate import rational
 from cosim.deck.outcome import DeckStep
-from cosim.engine.solvers import solver as solver_named
-from cosim.result import Result, Setting
+from cosim.engines.methods.solvers import solver as solver_named
+from cosim.result.result import Result, Setting
 from cosim.simulation import DEFAULT_SOLVER
 from plant.elements import Param_Transient, Reference_Array, Sensor_Event, Simulate
 

@@ -20,8 +20,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from itertools import pairwise
 from typing import Any
 
+from blocks.contract.rate import instant, rational
 from blocks.errors import BlockError, ScenarioError, near_miss
-from blocks.rate import instant, rational
 from cosim.scenario.source import Keys, Source
 
 Check = Callable[[Any, "Place"], Any]  # Any: a TOML value going in, a field's value coming out

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from blocks.errors import near_miss
-from cosim.engine.solvers import solver
+from cosim.engines.methods.solvers import solver
 from cosim.scenario.factory import module_file
 from cosim.scenario.keys import Place, record
 from cosim.scenario.scenario import Scenario

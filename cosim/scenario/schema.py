@@ -28,7 +28,7 @@ from typing import Any
 
 from blocks import Block
 from cosim.diagram import FORBIDDEN
-from cosim.engine.solvers import SOLVERS
+from cosim.engines.methods.solvers import SOLVERS
 from cosim.scenario.blocks import block
 from cosim.scenario.keys import (
     Place,

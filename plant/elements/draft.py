@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from plant.elements.element import Element, Source, line, place
-from plant.notes import ModelProblems, PlantWarning
+from plant.reporting import ModelProblems, PlantWarning
 
 if TYPE_CHECKING:
     from plant.elements.bodies import Body_Rigid

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from plant.elements.kinds import Boolean, Id, Kind, String
-from plant.notes import ModelProblems
+from plant.reporting import ModelProblems
 
 if TYPE_CHECKING:
     from plant.elements.draft import Draft

@@ -48,7 +48,7 @@ class Reference_Marker(UserSubroutine):
     - Euler angles ``psi, theta, phi`` [rad], body-fixed 3-1-3: A = Rz(psi) Rx(theta) Rz(phi);
     - nothing: the axes of the global frame (or of ``rm_id``).
 
-    Or a Python script MARKER_READ gives position and orientation (see `plant.readers`).
+    Or a Python script MARKER_READ gives position and orientation (see `plant.routines.script_data`).
     """
 
     body_id: Id

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 from plant.elements.element import Element
 from plant.elements.kinds import NoId, NumberOrExpression, Positive
-from plant.units import inertia_factor, unit_name
+from plant.elements.units import inertia_factor, unit_name
 
 __all__ = ["Force_Gravity", "Param_Unit"]
 
 
 @dataclass(frozen=True)
 class UnitName:
-    """The name of a unit of ``quantity`` (mass, length, time or force), as ``plant/units.py`` lists it."""
+    """The name of a unit of ``quantity`` (mass, length, time or force), as ``units.py`` lists it."""
 
     quantity: str
     tags: tuple[str, ...] = ()

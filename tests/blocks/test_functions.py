@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from blocks import functions
-from blocks.numpy_mode import as_array, column, tracing
+from blocks.contract.symbols import as_array, column, tracing
 
 POINTS = np.array(
     [-np.inf, -4.0, -2.5, -1.5, -0.5, -0.0, 0.0, 0.5, 0.49999999999999994, 1.5, 2.0, 3.7, np.nan]

@@ -36,7 +36,7 @@ from blocks import (
     TransferFunction,
     UnitDelay,
 )
-from blocks.trace import trace
+from blocks.contract.trace import trace
 
 ONE = [[1.0]]
 

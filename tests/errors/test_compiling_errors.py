@@ -14,7 +14,7 @@ import pytest
 
 from blocks import Gain, Integrator
 from cosim import Diagram, simulate
-from cosim.engine import cache, compiler
+from cosim.engines.native import cache, compiler
 
 try:
     compiler.find()

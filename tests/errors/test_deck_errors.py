@@ -7,7 +7,7 @@ import pytest
 
 from blocks.errors import PlantloopError, SimulationError
 from cosim.deck import run_deck
-from plant.xml import read_model
+from plant.formats.motionsolve.reader import read_model
 from tests.helpers.decks import body, deck, marker, pendulum, simulate, slider
 
 pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")

@@ -3,7 +3,7 @@
 import pytest
 
 from blocks.errors import ExpressionError
-from plant.expression import parse
+from plant.expressions.expression import parse
 
 WHERE = "model.xml:12 Reference_Variable id=3 expr"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from blocks.errors import ModelError
-from plant.xml import read_model
+from plant.formats.motionsolve.reader import read_model
 
 DECK = """<?xml version="1.0" encoding="UTF-8"?>
 <MotionSolve>

@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 
+from blocks.contract.trace import trace
 from blocks.errors import BlockError, ExpressionError, ModelError
-from blocks.trace import trace
 from plant import Plant, PlantWarning
 from plant.elements import (
     Body_Rigid,

@@ -21,7 +21,7 @@ from blocks import (
     Sum,
     TimeTable,
 )
-from blocks.trace import trace
+from blocks.contract.trace import trace
 from cosim import Diagram, Result, linearize, trim
 from plant import Plant
 from tests.helpers.made import Made

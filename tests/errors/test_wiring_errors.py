@@ -24,7 +24,7 @@ from blocks import (
     UnitDelay,
     WiringError,
 )
-from blocks.declared import PortHold
+from blocks.contract.declared import PortHold
 from cosim import Diagram
 from tests.helpers.runs import build, simulate
 

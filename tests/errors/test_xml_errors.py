@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from blocks.errors import ModelError
-from plant.notes import ModelProblems, PlantWarning
-from plant.xml import read_model
+from plant.formats.motionsolve.reader import read_model
+from plant.reporting import ModelProblems, PlantWarning
 
 DECK = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- a cart on a rail with a spring, a point mass and a controlled force; <Body_Rigid id="77"/> -->
@@ -296,7 +296,7 @@ def test_the_deck_itself_is_right(recwarn: pytest.WarningsRecorder) -> None:
     assert sum(len(same_type) for same_type in model.elements.values()) == 26
 
 
-@pytest.mark.filterwarnings("ignore::plant.notes.PlantWarning")
+@pytest.mark.filterwarnings("ignore::plant.reporting.PlantWarning")
 @pytest.mark.parametrize(("tag", "id", "fault"), CASES)
 def test_one_fault_one_line(tag: str, id: int | str, fault: str) -> None:
     old, new, problem, cure = FAULTS[tag, id][fault]

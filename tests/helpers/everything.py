@@ -31,7 +31,7 @@ from blocks import (
     UnitDelay,
 )
 from cosim import Diagram, Simulation
-from cosim.context import Context
+from cosim.run.context import Context
 from tests.helpers.made import Made
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from benchmarks.cartpole_model import closed_loop
 from blocks import Constant, Function, Gain, Hold, Integrator, Sine, Sum, TimeTable
-from blocks.block import Block
+from blocks.contract.block import Block
 from cosim import Diagram, simulate
-from cosim.engine import native
-from cosim.engine.engine import SolverSettings
+from cosim.engines.engine import SolverSettings
+from cosim.engines.native import native
 from tests.blocks.examples_table import EXAMPLES
 
 FIXED = {"solver": "rk4", "step": 0.013}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import plant.libraries
-from plant.libraries import SUFFIX
+import plant.routines.libraries
+from plant.routines.libraries import SUFFIX
 
 
 def built(folder: Path, name: str, source: str) -> str:
@@ -16,7 +16,7 @@ def built(folder: Path, name: str, source: str) -> str:
     if compiler is None:
         pytest.skip("no C compiler")
     (folder / f"{name}.c").write_text(source)
-    include = Path(plant.libraries.__file__).parent
+    include = Path(plant.routines.libraries.__file__).parent
     command = [compiler, "-Wall", "-Werror", "-shared", "-fPIC", f"-I{include}"]
     command += ["-o", str(folder / f"lib{name}{SUFFIX}"), str(folder / f"{name}.c"), "-lm"]
     subprocess.run(command, check=True)

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from blocks.trace import Traced, trace
+from blocks.contract.trace import Traced, trace
 from plant import Plant
 
 DATA = Path(__file__).parents[1] / "data"

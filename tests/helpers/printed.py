@@ -5,9 +5,9 @@ import ctypes
 import casadi as ca
 import numpy as np
 
-from cosim.engine import bindings, compiler, emit
-from cosim.engine.build import RUNTIME
-from cosim.engine.generate import _callee
+from cosim.engines.native import bindings, compiler, emit
+from cosim.engines.native.build import RUNTIME
+from cosim.engines.native.generate import _callee
 
 
 def printed(function, folder):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cosim.result import Event, Result, Setting, Ticks
+from cosim.result.result import Event, Result, Setting, Ticks
 
 NASTY = (
     np.nan,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 
-from plant.expression import MarkerState, Scope, parse
-from plant.splines import SplineData
+from plant.expressions.expression import MarkerState, Scope, parse
+from plant.expressions.splines import SplineData
 
 GROUND = MarkerState(*(ca.SX(m) for m in (ca.DM.zeros(3), ca.DM.eye(3), ca.DM.zeros(3), ca.DM.zeros(3))))
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from blocks.declared import Memory
-from blocks.rate import Ticks
+from blocks.contract.declared import Memory
+from blocks.contract.rate import Ticks
 from cosim import Diagram
 from tests.helpers.solo import Solo
 

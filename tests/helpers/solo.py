@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from blocks.block import Block
-from blocks.rate import Rate, Ticks, instant
-from blocks.trace import Traced, trace
+from blocks.contract.block import Block
+from blocks.contract.rate import Rate, Ticks, instant
+from blocks.contract.trace import Traced, trace
 
 Signal = Callable[[float], Any]  # t [s] -> number or array
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from plant.elements import Body_Rigid, Constraint_Joint, Element, Model, Reference_Marker
 from plant.elements.markers import COSINES
-from plant.joints import JOINTS, pose
+from plant.mechanics.joints import JOINTS, pose
 
 TYPES = [name for name in JOINTS if name not in ("FREE", "FREE_POINT")]
 

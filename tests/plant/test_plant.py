@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from blocks.trace import trace
+from blocks.contract.trace import trace
 from plant import Plant, PlantWarning
 from plant.elements import (
     Body_Point,

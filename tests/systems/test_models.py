@@ -1,7 +1,7 @@
 """The published models: every case within the tolerances it states, in both coordinate choices.
 
 Joint coordinates of the others are in test_inverted_pendulum.py, test_bead.py, test_servo.py (robot_2d) and
-tests/plant/test_subroutines.py (kinetic_energy).
+tests/plant/routines/test_subroutines.py (kinetic_energy).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from plant.elements.constraints import JOINT_TYPES
 from tests.helpers.loops import n_four_bar
 from tests.helpers.plants import DATA
 from tests.helpers.residuals import watched
-from tests.plant.test_constraints import numbers_of, pair
+from tests.plant.constraints.test_constraints import numbers_of, pair
 from tests.systems.test_servo import arm
 
 POSITIONS, VELOCITIES = 1e-10, 1e-8

@@ -1,0 +1,1 @@
+"""What a block is: how it declares equations, how they become symbols, and the checks on the way."""

@@ -1,0 +1,405 @@
+"""What a block is, and how one is written.
+
+A block is a frozen dataclass with one method, ``define``, that declares ports, states and equations::
+
+    @dataclass(frozen=True)
+    class Lag(Block):
+        '''First-order lag, T y' = u - y.  Direct feedthrough: none.'''
+        T: float = 1.0                      # s
+        initial: float = 0.0
+
+        def define(self, b: Equations) -> None:
+            u = b.input("u")
+            (T,) = b.parameters(T=self.T)
+            y = b.continuous("y", initial=self.initial, size=u.size)
+            b.derivative(y, (u - y) / T)
+            b.output("y", y)
+
+``define`` runs once per *shape* of a block with symbols for the signals: equations are plain NumPy
+(``np.sin``, ``np.where``, ``np.clip``, ``@``), never ``if`` on a signal. Fields passed to
+``b.parameters`` become run-time numbers, fields passed as an ``initial`` become run-time initial values;
+every other field is structural. Direct feedthrough, per port and component, is derived from the equations.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.callback import PythonCall
+from blocks.contract.declared import External, Input, Output, Parameter, PortHold, Term
+from blocks.contract.declaring import Record
+from blocks.contract.rate import Rate, Ticks, instant
+from blocks.contract.symbols import Array, as_array, as_scalar, column, hash_of
+from blocks.errors import BlockError, near_miss
+
+STATIC = ("solve", "hold", "zero")
+DISTRIBUTIONS = ("normal", "uniform")
+THRESHOLD = 1e-10  # |g| up to this counts as on the threshold of a zero crossing
+
+
+class Block(abc.ABC):
+    """Interface of every block: a frozen dataclass whose fields are its parameters and structure."""
+
+    switches_by_design: ClassVar[bool] = False
+    """True where continuous equations jump on purpose, with the docstring saying so: no note about it."""
+
+    @abc.abstractmethod
+    def define(self, b: Equations) -> None:
+        """Declare ports, states and equations on `b`."""
+
+
+class Equations(Record):
+    """Collects what one block declares while it is traced. Its calls are the whole block contract.
+
+    Signals, states and memories are 1-D arrays of shape (size,); scalar parameters and ``time`` have
+    shape (). An expression handed back is raveled and its size checked.
+
+    Parameters
+    ----------
+    sizes : dict            size of each input, where known
+    fields : dict           the dataclass fields by name, to recognise which are run-time numbers
+    guess : int or None     size to give an input nothing is known of; once one is guessed, checks are lenient
+    """
+
+    # --- ports ------------------------------------------------------------------------------------
+    def input(
+        self, name: str, size: int | None = None, hold: PortHold | None = None, labels: Sequence[str] = ()
+    ) -> Array:
+        """Input port; `size=None` takes the size of what is connected. Returns (size,)."""
+        self._unique(name, self._inputs, "input")
+        known = self._sizes.get(name)
+        if size is None:
+            if known is None:
+                if self._guess is None:
+                    raise BlockError(f"the size of input '{name}' is not known.", port=name)
+                self.guessed = True
+            actual = known if known is not None else int(self._guess or 1)
+        else:
+            actual = int(size)
+        symbol = ca.SX.sym(name, actual)
+        self._inputs[name] = Input(name, actual, size is None, hold, symbol, tuple(labels))
+        return as_array(symbol)
+
+    def output(
+        self,
+        name: str,
+        expression: Any,
+        sample: Rate | Ticks | None = None,
+        offset: Rate = 0,
+        initial: Any = 0.0,
+        labels: Sequence[str] = (),
+        auxiliary: bool = False,
+    ) -> None:
+        """Output port. With `sample` it is refreshed at its ticks and held in between, else continuous.
+
+        An `auxiliary` output is only there to be looked at, and no part of the block's linear model.
+        """
+        self._unique(name, self._outputs, "output")
+        value = column(expression, f"output '{name}'")
+        if sample is not None:
+            value = column(self.sampled(value, sample, offset, initial, name=f"{name}@sampled"))
+        self._outputs[name] = Output(name, value, tuple(labels), auxiliary)
+
+    # --- numbers ----------------------------------------------------------------------------------
+    def parameters(self, **values: Any) -> list[Array]:
+        """Tunable numbers, in the order given: scalars of shape (), arrays in their own shape."""
+        return [self.parameter(name, value) for name, value in values.items()]
+
+    def parameter(self, name: str, value: Any, unit: str = "", aliases: Sequence[str] = ()) -> Array:
+        """One tunable number or array, also known by its `aliases`. Zeros of a matrix stay 0."""
+        self._unique(name, self._parameters, "parameter")
+        try:
+            array = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            raise BlockError(
+                f"parameter '{name}' is {value!r}, expected numbers.", port=name, value=value
+            ) from None
+        if not np.all(np.isfinite(array)) and not np.all(np.abs(array[~np.isfinite(array)]) == np.inf):
+            raise BlockError(f"parameter '{name}' is not a number: {value!r}.", port=name, value=value)
+        mask = array != 0 if array.ndim >= 2 else np.ones(array.shape, dtype=bool)
+        symbol = ca.SX.sym(name, int(mask.sum()))
+        self._parameters[name] = Parameter(
+            name, array, mask, self._field_of(value), symbol, unit, tuple(aliases)
+        )
+        if array.ndim == 0:
+            return as_scalar(symbol)
+        if array.ndim == 1:
+            return as_array(symbol)
+        if array.ndim > 2:
+            raise BlockError(f"parameter '{name}' has {array.ndim} dimensions, expected at most 2.")
+        matrix = ca.SX(*array.shape)
+        for k, (i, j) in enumerate(np.argwhere(mask)):
+            matrix[int(i), int(j)] = symbol[k]
+        return ca.array(matrix)
+
+    # --- states and memories ----------------------------------------------------------------------
+    def continuous(
+        self,
+        name: str,
+        initial: Any,
+        size: int | None = None,
+        static: str = "solve",
+        nominal: float = 1.0,
+        labels: Sequence[str] = (),
+    ) -> Array:
+        """ODE state. A scalar initial value expands to `size`. Give its equation with `derivative`.
+
+        static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
+        nominal : typical size; the absolute tolerance is scaled by it
+        """
+        if static not in STATIC:
+            raise BlockError(f"state '{name}': static='{static}', {near_miss(static, STATIC)}")
+        return self._memory(
+            "continuous", name, initial, size, static=static, nominal=float(nominal), labels=tuple(labels)
+        )
+
+    def derivative(self, state: Array, expression: Any) -> None:
+        """Give x' of a continuous state."""
+        self._complete(state, "continuous", expression, "derivative")
+
+    def discrete(
+        self,
+        name: str,
+        initial: Any,
+        sample: Rate | Ticks,
+        offset: Rate = 0,
+        size: int | None = None,
+        labels: Sequence[str] = (),
+    ) -> Array:
+        """State that changes at its ticks, in the update phase. Give its next value with `update`."""
+        ticks = self._ticks(sample, offset)
+        return self._memory("discrete", name, initial, size, ticks=ticks, labels=tuple(labels))
+
+    def update(self, state: Array, expression: Any) -> None:
+        """Give x[k+1] of a discrete state from the values at tick k."""
+        self._complete(state, "discrete", expression, "update")
+
+    def sampled(
+        self,
+        expression: Any,
+        sample: Rate | Ticks,
+        offset: Rate = 0,
+        initial: Any = 0.0,
+        name: str | None = None,
+    ) -> Array:
+        """Memory refreshed with `expression` in the output phase of its ticks, held in between."""
+        value = column(expression)
+        array = self._memory(
+            "sampled",
+            name or f"sampled{len(self._memories)}",
+            initial,
+            value.numel(),
+            ticks=self._ticks(sample, offset),
+        )
+        self._complete(array, "sampled", value, "sampled value")
+        return array
+
+    def tick_time(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
+        """Time of the newest tick [s]; before the first one, its time to come."""
+        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[0])
+
+    def tick_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
+        """Number of ticks so far, the present one included."""
+        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[1])
+
+    def sample_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
+        """Like `tick_count`, but an event that resets a state starts it anew at 1: holds restart there."""
+        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[2])
+
+    def external(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        argument: Any,
+        size: int,
+        sample: Rate | Ticks,
+        offset: Rate = 0,
+        initial: Any = 0.0,
+        owner: Any = None,
+    ) -> Array:
+        """Output of an opaque Python function called by the host at its ticks: y = function(t, u).
+
+        `owner` has ``save() -> bytes`` and ``load(bytes)`` when the function keeps memory of its own.
+        """
+        return self._memory(
+            "external",
+            name,
+            initial,
+            size,
+            ticks=self._ticks(sample, offset),
+            external=External(function, column(argument), owner, memoryless=owner is None),
+        )
+
+    def opaque(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        argument: Any,
+        size: int,
+        jacobian: Callable[..., Any] | None = None,
+        hessian: Callable[..., Any] | None = None,
+    ) -> Array:
+        """A pure Python function inside continuous equations: y = function(t, u), (size,).
+
+        It is called at every evaluation, also at trial values, so it must keep nothing. ``jacobian(t, u)``
+        gives dy/du, (size, n); without it CasADi takes central differences. ``hessian(t, u)`` gives d2y/du2,
+        (size, n, n), of a function that does not look at t. Compiled code calls it as well.
+        """
+        u = column(argument)
+        call = PythonCall(name, function, int(u.numel()), int(size), jacobian, hessian)
+        self._calls.append(call)
+        (value,) = call.call([self._time, u], False, True)
+        return as_array(value)
+
+    def instants(self, times: Any, name: str | None = None) -> Array:
+        """How many of the listed instants [s] have passed, shape (1,); a step ends on each of them."""
+        listed = np.atleast_1d(np.asarray(times, dtype=object))
+        exact = tuple(sorted(instant(v) for v in listed.ravel()))
+        owner = self._field_of(times if not isinstance(times, (list, tuple)) or len(times) != 1 else times[0])
+        if owner is None:
+            owner = self._field_of(times)
+        return self._memory(
+            "instants", name or f"instants{len(self._memories)}", 0.0, 1, times=exact, times_field=owner
+        )
+
+    def mode(self, name: str, initial: Any, size: int | None = None, at_ticks: Any = None) -> Array:
+        """Discrete state without ticks, changed only by events.
+
+        With `at_ticks`, an expression or a function of the mode itself, it starts from that value and takes
+        it at every instant with ticks, in dependency order: sampled blocks never see a branch that a jump at
+        the same instant has left. Between ticks it is memory and needs events (`when`).
+        """
+        if at_ticks is None:
+            return self._memory("mode", name, initial, size)
+        array = self._memory("branch", name, initial, size)
+        value = at_ticks(array) if callable(at_ticks) else at_ticks
+        self._complete(array, "branch", value, "value at ticks")
+        return array
+
+    def accepted(self, name: str, expression: Any, initial: Any, size: int | None = None) -> Array:
+        """Memory refreshed with `expression` after every accepted step and event.
+
+        `expression` may be a function of the memory itself: ``lambda old: np.maximum(old, u)``.
+        """
+        probe = None if callable(expression) else column(expression)
+        array = self._memory("accepted", name, initial, size if probe is None else probe.numel())
+        value = column(expression(array)) if callable(expression) else probe
+        self._complete(array, "accepted", value, "accepted value")
+        return array
+
+    def delayed(self, expression: Any, seconds: Any, initial: Any = 0.0, name: str | None = None) -> Array:
+        """The value of `expression` so many seconds ago; `initial` before there is a past."""
+        value = column(expression)
+        array = self._memory(
+            "delayed", name or f"delayed{len(self._memories)}", initial, value.numel(), delay=column(seconds)
+        )
+        self._complete(array, "delayed", value, "delayed signal")
+        return array
+
+    def random(
+        self,
+        sample: Rate | Ticks,
+        kind: str = "normal",
+        size: int = 1,
+        offset: Rate = 0,
+        name: str | None = None,
+    ) -> Array:
+        """One draw per tick: "normal" (mean 0, variance 1) or "uniform" on [0, 1)."""
+        if kind not in DISTRIBUTIONS:
+            raise BlockError(f"random draw '{kind}': {near_miss(kind, DISTRIBUTIONS)}")
+        ticks = self._ticks(sample, offset)
+        label = name or f"random{len(self._memories)}"
+        return self._memory("random", label, 0.0, size, ticks=ticks, distribution=kind)
+
+    def algebraic(self, name: str, guess: Any, size: int | None = None) -> Array:
+        """Implicit unknown, found so that `residual` is zero; Newton starts from `guess`."""
+        return self._memory("algebraic", name, guess, size)
+
+    def residual(self, expression: Any) -> None:
+        """Expression that the algebraic unknowns make zero; as many components in all as unknowns."""
+        self._residuals.append(column(expression))
+
+    def invariant(self, expression: Any, tolerance: float = 1e-13) -> None:
+        """Expression kept at zero by projecting the continuous states.
+
+        After every accepted step, and at every logged instant, states that miss `tolerance` by more than its
+        tenth are corrected: by what `correction` gives, else by the least change of this block's states.
+        """
+        self._invariants.append((column(expression), tolerance))
+
+    def correction(self, state: Array, expression: Any) -> None:
+        """What to add to a continuous state to bring the invariants of this block (nearly) to zero.
+
+        A Gauss-Newton step; it is repeated until the tolerances hold. Where one state of a block has a
+        correction, all its corrections are given this way.
+        """
+        memory = self._memories[self._name_of(state, "a correction")]
+        if memory.kind != "continuous":
+            raise BlockError(f"correction given for '{memory.name}', which is no continuous state.")
+        value = self._sized(expression, memory.size, f"correction of '{memory.name}'")
+        self._memories[memory.name] = replace(memory, correction=value)
+
+    def known(self, without: Sequence[ca.SX] = ()) -> list[tuple[ca.SX, np.ndarray]]:
+        """Every symbol declared so far with its value at the start; not the time, nor those in `without`.
+
+        Inputs are zero, no tick has passed. To look at equations with numbers while they are being written.
+        """
+        left_out = {hash_of(e) for symbols in without for e in symbols.nonzeros()}
+        pairs = [(m.symbol, m.initial) for m in self._memories.values()]
+        pairs += [(p.symbol, p.value[p.mask]) for p in self._parameters.values()]
+        pairs += [(i.symbol, np.zeros(i.size)) for i in self._inputs.values()]
+        pairs += [(symbol, np.zeros(symbol.numel())) for three in self._rates.values() for symbol in three]
+        return [(s, v) for s, v in pairs if not s.numel() or hash_of(s.nonzeros()[0]) not in left_out]
+
+    # --- events -----------------------------------------------------------------------------------
+    def when(
+        self,
+        crossing: Any,
+        resets: Mapping[Array, Any] | Sequence[tuple[Array, Any]],
+        direction: str = "both",
+        name: str | None = None,
+    ) -> None:
+        """Zero-crossing event: when `crossing` crosses zero each state of `resets` takes its new value.
+
+        resets : {state: value}, or a list of (state, value)
+        """
+        pairs = []
+        for state, value in resets.items() if isinstance(resets, Mapping) else resets:
+            target = self._memories[self._name_of(state, "a reset")]
+            if target.kind not in ("continuous", "discrete", "mode", "branch"):
+                raise BlockError(f"event resets '{target.name}', which is no state or mode.")
+            pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
+        self._event(crossing, direction, name, tuple(pairs), "")
+
+    def stop(self, crossing: Any, message: str, direction: str = "both") -> None:
+        """End the run where `crossing` crosses zero, keeping the result."""
+        self._event(crossing, direction, None, (), message)
+
+    def where_event(self, g: Any, a: Any, b: Any, name: str | None = None) -> Array:
+        """`a` while g >= 0, else `b`; the branch is held during a step and flipped by an event."""
+        label = name or f"branch{len(self._memories)}"
+        side = self._scalar(g)
+        branch = self.mode(label, 1.0, at_ticks=lambda old: np.where(np.abs(side) > THRESHOLD, side > 0, old))
+        self._memories[label] = replace(self._memories[label], rest=1.0)
+        for state, direction, value in (("on", "rising", 1.0), ("off", "falling", 0.0)):
+            reset = (label, self._sized(value, 1, "branch"))
+            self._event(g, direction, f"{label} {state}", (reset,), "", rest=1)
+        return np.where(branch[0] > 0.5, a, b)
+
+    def _scalar(self, g: Any) -> Array:
+        return as_scalar(self._sized(g, 1, "condition of a branch"))
+
+    @property
+    def time(self) -> Array:
+        """t [s], shape ()."""
+        return as_scalar(self._time)
+
+    def term(self, text: str, expression: Any) -> None:
+        """Name a part of the equations; on a non-finite value the first bad term is reported by `text`."""
+        self._terms.append(Term(text, column(expression)))

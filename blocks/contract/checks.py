@@ -1,0 +1,182 @@
+"""Checks of a block's fields, made once when the block is constructed.
+
+Arrays become nested tuples of floats, so that blocks stay immutable, comparable, hashable and picklable.
+Every complaint is a `BlockError` that names the class, the field, what was given, what is expected and the
+cure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.rate import Rate, Ticks, instant
+from blocks.errors import BlockError, near_miss
+
+KINDS_OF_ARRAY = {0: "a number", 1: "a vector (n,)", 2: "a matrix (m, n)"}
+
+
+def settle(block: Any, **values: Any) -> None:
+    """Replace fields of a frozen dataclass; for ``__post_init__`` only."""
+    for name, value in values.items():
+        object.__setattr__(block, name, value)
+
+
+def fault(block: Any, field: str, what: str, expected: str, hint: str = "") -> BlockError:
+    """The error about one field: ``<class>: <field> <what>, expected <expected>. <cure>``."""
+    value = getattr(block, field)
+    return BlockError(
+        f"{type(block).__name__}: {field} {what}, expected {expected}.", value=value, hint=hint or None
+    )
+
+
+def _array(block: Any, field: str, dims: tuple[int, ...], infinite: bool) -> np.ndarray:
+    given = getattr(block, field)
+    expected = " or ".join(KINDS_OF_ARRAY[d] for d in dims)
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind in "USc":
+            raise TypeError
+        array = array.astype(float)
+    except (TypeError, ValueError):
+        hint = "Give every row the same length and real numbers only." if 2 in dims else ""
+        raise fault(block, field, f"is {given!r}", expected, hint) from None
+    if array.ndim not in dims or array.size == 0:
+        raise fault(block, field, f"has shape {array.shape}", expected)
+    if np.any(np.isnan(array)) or not (infinite or np.all(np.isfinite(array))):
+        raise fault(
+            block, field, f"is {given!r}", "finite numbers", "Look where the missing value was computed."
+        )
+    return array
+
+
+def _tuples(nested: Any) -> Any:
+    return tuple(_tuples(part) for part in nested) if isinstance(nested, list) else nested
+
+
+def numbers(block: Any, field: str, dims: tuple[int, ...] = (0, 1), infinite: bool = False) -> Any:
+    """A number, vector or matrix as float or nested tuples of floats.
+
+    Parameters
+    ----------
+    dims : tuple of int     allowed numbers of dimensions
+    infinite : bool         are +-inf allowed (limits)? nan never is
+    """
+    return _tuples(_array(block, field, dims, infinite).tolist())
+
+
+def matrix(block: Any, field: str, shape: tuple[int | None, int | None], vector: str = "row") -> Any:
+    """A matrix (m, n) as a tuple of rows; None in `shape` leaves that size open.
+
+    A scalar counts as 1 x 1, a vector as one row or, with ``vector="column"``, as one column.
+    """
+    array = _array(block, field, (0, 1, 2), infinite=False)
+    if array.ndim < 2:
+        array = array.reshape(-1, 1) if vector == "column" else array.reshape(1, -1)
+    if any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
+        rows, columns = ("any" if s is None else s for s in shape)
+        raise fault(block, field, f"has shape {array.shape}", f"({rows}, {columns})")
+    return _tuples(array.tolist())
+
+
+def positive(block: Any, field: str, unit: str = "") -> None:
+    """Refuse anything not above zero."""
+    if np.any(np.asarray(getattr(block, field), dtype=float) <= 0):
+        raise fault(block, field, f"is {getattr(block, field)}{unit}", f"more than 0{unit}")
+
+
+def count(block: Any, field: str, least: int = 1) -> int:
+    """An int of at least `least`."""
+    value = getattr(block, field)
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise fault(block, field, f"is {value!r}", f"an integer of at least {least}")
+    return int(value)
+
+
+def counts(block: Any, field: str, least: int) -> tuple[int, ...]:
+    """A non-empty sequence of ints, each at least `least`."""
+    value = getattr(block, field)
+    try:
+        items = list(value)
+    except TypeError:
+        items = []
+    plain = all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in items)
+    if not items or not plain or any(v < least for v in items):
+        raise fault(block, field, f"is {value!r}", f"a list of integers of at least {least}")
+    return tuple(int(v) for v in items)
+
+
+def choice(block: Any, field: str, choices: Iterable[str]) -> None:
+    """Refuse a word that is not one of `choices`, offering the nearest."""
+    value, known = getattr(block, field), list(choices)
+    if value not in known:
+        cure = near_miss(str(value), known)
+        listed = " or ".join(f'"{c}"' for c in known)
+        raise fault(block, field, f"is {value!r}", listed, cure[0].upper() + cure[1:])
+
+
+def signs(block: Any, field: str, alphabet: str) -> str:
+    """A word over `alphabet` such as "+-"; an int n means n times its first letter."""
+    value = getattr(block, field)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return alphabet[0] * value
+    if not isinstance(value, str) or not value or set(value) - set(alphabet):
+        letters = " and ".join(f'"{letter}"' for letter in alphabet)
+        raise fault(block, field, f"is {value!r}", f"one of {letters} per input, or the number of inputs")
+    return value
+
+
+def limits(block: Any) -> None:
+    """Settle ``low`` and ``high`` (None leaves a side open); refuse low > high and sizes that differ."""
+    sides = ("low", "high")
+    settle(block, **{s: numbers(block, s, infinite=True) for s in sides if getattr(block, s) is not None})
+    if block.low is None or block.high is None:
+        return
+    low, high = np.asarray(block.low), np.asarray(block.high)
+    if low.ndim and high.ndim and low.shape != high.shape:
+        raise fault(block, "low", f"has {low.size} components", f"{high.size} as in high, or one number")
+    if np.any(low > high):
+        raise fault(block, "low", f"is {block.low}", f"at most high = {block.high}", "Exchange them.")
+
+
+def rate(block: Any, optional: bool = False) -> None:
+    """Check ``sample`` and ``offset``; with `optional` a sample time of None means continuous."""
+    name = type(block).__name__
+    if block.sample is None:
+        if not optional:
+            raise BlockError(f"{name} needs a sample time.", hint="Give one in seconds, as in sample=0.01.")
+        if block.offset != 0:
+            raise fault(block, "offset", f"is {block.offset!r} without a sample time", "0", "Give sample=...")
+        return
+    try:
+        Ticks.of(block.sample, block.offset)
+    except BlockError as error:
+        raise BlockError(f"{name}: {error}", value=error.value) from None
+    except (TypeError, ValueError):
+        raise fault(
+            block, "sample", f"is {block.sample!r} with offset {block.offset!r}", "two numbers of seconds"
+        ) from None
+
+
+def period(block: Any) -> float:
+    """Sample time T [s] of a checked block, for use inside equations."""
+    return float(Ticks.of(block.sample, block.offset).period)
+
+
+def moment(block: Any, field: str, value: Rate) -> float | Fraction:
+    """An instant [s] as the float nearest to its exact time; a Fraction stays one where no float means it.
+
+    A float is what ``b.parameters`` and ``b.instants`` both recognise as the field's run-time number, and the
+    scheduler's t at that instant is exactly it.
+    """
+    try:
+        exact = instant(value, field)
+    except BlockError as error:
+        raise BlockError(f"{type(block).__name__}: {error}", value=value) from None
+    except (TypeError, ValueError):
+        raise fault(block, field, f"has {value!r}", "a number of seconds") from None
+    nearest = float(exact)
+    return nearest if nearest == value or instant(nearest) == exact else exact

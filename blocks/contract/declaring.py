@@ -1,0 +1,198 @@
+"""What one block has declared so far while it is traced, and the checks every declaration passes.
+
+`Equations` in `block.py` is the contract a block sees; this is the book it writes into.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.callback import PythonCall
+from blocks.contract.declared import Declared, Event, Input, Memory, Output, Parameter, Term
+from blocks.contract.rate import Rate, Ticks
+from blocks.contract.symbols import Array, as_array, column
+from blocks.errors import BlockError, near_miss
+
+DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
+
+
+class Record:
+    """Declarations of one block by name, and how they are checked and completed.
+
+    sizes, fields, guess : as of `Equations`
+    """
+
+    def __init__(
+        self, sizes: dict[str, int], fields: dict[str, Any] | None = None, guess: int | None = None
+    ) -> None:
+        self._sizes, self._fields, self._guess = sizes, fields or {}, guess
+        self._inputs: dict[str, Input] = {}
+        self._outputs: dict[str, Output] = {}
+        self._parameters: dict[str, Parameter] = {}
+        self._memories: dict[str, Memory] = {}
+        self._arrays: dict[int, str] = {}  # id of the array handed out -> memory name
+        self._kept: list[Array] = []  # keeps those arrays alive, so that their ids stay unique
+        self._events: list[Event] = []
+        self._invariants: list[tuple[ca.SX, float]] = []
+        self._terms: list[Term] = []
+        self._rates: dict[Ticks, tuple[ca.SX, ca.SX, ca.SX]] = {}
+        self._residuals: list[ca.SX] = []
+        self._calls: list[PythonCall] = []
+        self._time = ca.SX.sym("t")
+        self.guessed = False  # an input took the guessed size
+        self.lenient = False  # a mismatch was let pass, or might have been
+
+    @property
+    def provisional(self) -> bool:
+        """Are sizes still being found? Then a mismatch may go away and is no error yet."""
+        self.lenient |= self._guess is not None
+        return self._guess is not None
+
+    def declared(self) -> Declared:
+        """All that was declared, checked for completeness."""
+        self._distribute_residuals()
+        self._correct_least()
+        for memory in self._memories.values():
+            if memory.expression is None and memory.kind in ("continuous", "discrete"):
+                call = "derivative" if memory.kind == "continuous" else "update"
+                raise BlockError(
+                    f"state '{memory.name}' has no equation.", hint=f"Give it with b.{call}(...)."
+                )
+        return Declared(
+            tuple(self._inputs.values()),
+            tuple(self._outputs.values()),
+            tuple(self._parameters.values()),
+            tuple(self._memories.values()),
+            tuple(self._events),
+            tuple(g for g, _ in self._invariants),
+            tuple(self._terms),
+            tuple(self._rates),
+            tuple(self._calls),
+            self._time,
+            ca.vertcat(*[s for pair in self._rates.values() for s in pair]) if self._rates else ca.SX(0, 1),
+            tuple(tolerance for _, tolerance in self._invariants),
+        )
+
+    def ports_so_far(self) -> Declared:
+        """The ports declared until ``define`` failed."""
+        return Declared(tuple(self._inputs.values()), tuple(self._outputs.values()))
+
+    def _correct_least(self) -> None:
+        """Corrections of a block that gives none: the least change of its states (Gauss-Newton)."""
+        states = [m for m in self._memories.values() if m.kind == "continuous"]
+        if not self._invariants or not states or any(m.correction is not None for m in states):
+            return
+        g = ca.vertcat(*[g for g, _ in self._invariants])
+        J = ca.jacobian(g, ca.vertcat(*[m.symbol for m in states]))
+        square = ca.densify(J @ J.T) + 1e-12 * ca.SX.eye(g.numel())
+        change = -J.T @ ca.ldl_solve(g, *ca.ldl(square))
+        start = 0
+        for m in states:
+            part = ca.densify(change[start : start + m.size])
+            self._memories[m.name] = replace(self._memories[m.name], correction=part)
+            start += m.size
+
+    def _distribute_residuals(self) -> None:
+        unknowns = [m for m in self._memories.values() if m.kind == "algebraic"]
+        count, residual = sum(m.size for m in unknowns), ca.vertcat(ca.SX(0, 1), *self._residuals)
+        if count != residual.numel():
+            raise BlockError(f"{count} algebraic unknowns but {residual.numel()} residuals.")
+        start = 0
+        for memory in unknowns:
+            self._memories[memory.name] = replace(memory, expression=residual[start : start + memory.size])
+            start += memory.size
+
+    def _memory(self, kind: str, name: str, initial: Any, size: int | None, **more: Any) -> Array:
+        self._unique(name, self._memories, "state or memory")
+        try:
+            value = np.ravel(np.asarray(initial, dtype=float))
+        except (TypeError, ValueError):
+            raise BlockError(f"initial value of '{name}' is {initial!r}, expected numbers.") from None
+        if not np.all(np.isfinite(value)):
+            raise BlockError(f"initial value of '{name}' is not finite: {initial!r}.", value=initial)
+        actual = value.size if size is None else int(size)
+        if value.size not in (1, actual):
+            if not self.guessed:
+                raise BlockError(
+                    f"initial value of '{name}' has {value.size} components, expected {actual} (or one).",
+                    value=initial,
+                )
+            actual, self.lenient = value.size, True
+        symbol = ca.SX.sym(name, actual)
+        self._memories[name] = Memory(
+            name, kind, symbol, np.broadcast_to(value, actual).copy(), self._field_of(initial), **more
+        )
+        array = as_array(symbol)
+        self._arrays[id(array)] = name
+        self._kept.append(array)
+        return array
+
+    def _complete(self, array: Array, kind: str, expression: Any, what: str) -> None:
+        name = self._name_of(array, what)
+        memory = self._memories[name]
+        if memory.kind != kind:
+            raise BlockError(f"{what} given for '{name}', which is {memory.kind}, not {kind}.")
+        if memory.expression is not None:
+            raise BlockError(f"{what} of '{name}' is given twice.")
+        value = self._sized(expression, memory.size, f"{what} of '{name}'")
+        self._memories[name] = replace(memory, expression=value)
+
+    def _sized(self, expression: Any, size: int, what: str) -> ca.SX:
+        value = column(expression, what)
+        if value.numel() != size:
+            if not self.guessed:
+                raise BlockError(
+                    f"{what} has {value.numel()} components, expected {size}.", value=value.numel()
+                )
+            value, self.lenient = ca.SX.zeros(size), True
+        return value
+
+    def _event(
+        self,
+        crossing: Any,
+        direction: str,
+        name: str | None,
+        resets: tuple[Any, ...],
+        stop: str,
+        rest: int | None = None,
+    ) -> None:
+        if direction not in DIRECTIONS:
+            raise BlockError(f"event direction '{direction}': {near_miss(direction, DIRECTIONS)}")
+        value = self._sized(crossing, 1, "crossing of an event")
+        label = name or f"event{len(self._events)}"
+        sign = DIRECTIONS[direction]
+        self._events.append(Event(label, value, sign, resets, stop, (-sign or 1) if rest is None else rest))
+
+    def _ticks(self, sample: Rate | Ticks, offset: Rate) -> Ticks:
+        ticks = sample if isinstance(sample, Ticks) else Ticks.of(sample, offset)
+        self._rate_symbols(ticks)
+        return ticks
+
+    def _rate_symbols(self, ticks: Ticks) -> tuple[ca.SX, ca.SX, ca.SX]:
+        if ticks not in self._rates:
+            names = ("tick_time", "tick_count", "sample_count")
+            time, count, fresh = (ca.SX.sym(f"{name}{len(self._rates)}") for name in names)
+            self._rates[ticks] = (time, count, fresh)
+        return self._rates[ticks]
+
+    def _name_of(self, array: Array, what: str) -> str:
+        name = self._arrays.get(id(array))
+        if name is None:
+            raise BlockError(
+                f"{what} needs the state itself, as b.continuous or b.discrete returned it, "
+                "not an expression or a slice of it."
+            )
+        return name
+
+    def _field_of(self, value: Any) -> str | None:
+        """Name of the dataclass field that this very object is the value of."""
+        return next((name for name, field in self._fields.items() if field is value), None)
+
+    @staticmethod
+    def _unique(name: str, known: dict[str, Any], what: str) -> None:
+        if name in known:
+            raise BlockError(f"{what} '{name}' is declared twice.", port=name)

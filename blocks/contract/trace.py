@@ -1,0 +1,285 @@
+"""Run a block's ``define`` once with symbols, and share the outcome between blocks of one shape.
+
+The *shape* of a block is its class, its structural fields and its input sizes. Blocks of one shape differ
+only in numbers (parameters, initial values, listed instants), which `Traced.values` reads from each block.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import traceback
+from collections.abc import Hashable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Block, Equations
+from blocks.contract.declared import Declared, Memory, Parameter
+from blocks.contract.rate import instant
+from blocks.contract.symbols import explained, tracing, user_line
+from blocks.errors import BlockError, PlantloopError
+
+
+class _FreshInt(int):
+    """An int with an identity of its own (small ints are shared objects)."""
+
+
+def _fresh(value: Any) -> Any:
+    """Equal value with an identity of its own, or None where that makes no sense."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return _FreshInt(value)
+    if isinstance(value, float):
+        return value * 1.0
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list):
+        return list(value)
+    if isinstance(value, tuple) and value:
+        return (*value,)  # tuple(value) would be the same object
+    return None
+
+
+def frozen(value: Any) -> Hashable:
+    """Hashable stand-in for a structural field value."""
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.dtype.str, value.tobytes())
+    if isinstance(value, (list, tuple)):
+        return (type(value).__name__, *(frozen(v) for v in value))
+    if isinstance(value, dict):
+        return ("dict", *((k, frozen(v)) for k, v in value.items()))
+    try:
+        hash(value)
+    except TypeError:
+        return ("object", id(value))
+    return (type(value).__name__, value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Values:
+    """The numbers of one block: parameter, initial-value and instant arrays by name."""
+
+    parameters: dict[str, np.ndarray]
+    initial: dict[str, np.ndarray]
+    times: dict[str, tuple[Fraction, ...]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Traced:
+    """One shape of a block: what it declares, as functions any number of instances can call.
+
+    Every function has the signature ``f(t, own, p, ticks, *inputs)``; `own` stacks the memories in order
+    of declaration, `p` the run-time parameters, `ticks` (time, count, count since restart) per local rate.
+    """
+
+    declared: Declared
+    guessed: bool = False
+    lenient: bool = False  # under guessed sizes something was let pass that given sizes would not
+    partial: bool = False  # define failed under guessed sizes: what it had declared until then
+
+    @cached_property
+    def own(self) -> ca.SX:
+        """(n,) symbols of all memories."""
+        return ca.vertcat(ca.SX(0, 1), *[m.symbol for m in self.declared.memories])
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Where each memory lies in `own`."""
+        found, start = {}, 0
+        for m in self.declared.memories:
+            found[m.name] = slice(start, start + m.size)
+            start += m.size
+        return found
+
+    @cached_property
+    def evolving(self) -> list[Memory]:
+        """Memories with an equation for their new value (derivative, next or sampled value)."""
+        return [m for m in self.declared.memories if m.expression is not None]
+
+    @cached_property
+    def new_values(self) -> ca.SX:
+        """(n,) those values, in the symbols of this block."""
+        return ca.vertcat(ca.SX(0, 1), *[m.equation for m in self.evolving])
+
+    @cached_property
+    def arguments(self) -> list[ca.SX]:
+        """Symbols every function takes."""
+        d = self.declared
+        p = ca.vertcat(ca.SX(0, 1), *[q.symbol for q in d.parameters])
+        return [d.time, self.own, p, d.tick_symbols, *[i.symbol for i in d.inputs]]
+
+    @cached_property
+    def input_symbols(self) -> ca.SX:
+        """(m,) symbols of all inputs."""
+        return ca.vertcat(ca.SX(0, 1), *[i.symbol for i in self.declared.inputs])
+
+    def function(self, name: str, expression: ca.SX) -> ca.Function:
+        """A function of this block's arguments, made once per name."""
+        made: dict[str, ca.Function] = self.__dict__.setdefault("_functions", {})
+        if name not in made:
+            made[name] = ca.Function("block", self.arguments, [expression])
+        return made[name]
+
+    def depends(self, name: str, expression: ca.SX) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Which components of `expression` use which inputs, memories, rate symbols and time.
+
+        Returns
+        -------
+        inputs : (n, m) bool      direct feedthrough per component
+        own : (n, n_own) bool     memories read
+        ticks : (n, 3*rates) bool
+        time : (n,) bool
+        """
+        made: dict[str, Any] = self.__dict__.setdefault("_depends", {})
+        if name not in made:
+            d = self.declared
+            every = [self.input_symbols, self.own, d.tick_symbols, d.time]
+            sparsity = ca.jacobian_sparsity(expression, ca.vertcat(*every))
+            dense = np.zeros(sparsity.shape, dtype=bool)
+            dense[tuple(np.array(sparsity.get_triplet(), dtype=int).reshape(2, -1))] = True
+            cuts = np.cumsum([e.numel() for e in every])[:-1]
+            inputs, own, ticks, time = np.split(dense, cuts, axis=1)
+            made[name] = (inputs, own, ticks, time[:, 0] if time.shape[1] else np.zeros(len(dense), bool))
+        return made[name]
+
+    def values(self, block: Block) -> Values:
+        """The numbers of one block of this shape."""
+        parameters = {q.name: self._parameter(q, block) for q in self.declared.parameters}
+        initial = {m.name: self._initial(m, block) for m in self.declared.memories}
+        times = {m.name: self._times(m, block) for m in self.declared.memories if m.kind == "instants"}
+        return Values(parameters, initial, times)
+
+    @staticmethod
+    def _parameter(q: Parameter, block: Block) -> np.ndarray:
+        return q.value if q.field is None else np.array(getattr(block, q.field), dtype=float)
+
+    @staticmethod
+    def _initial(m: Memory, block: Block) -> np.ndarray:
+        if m.field is None:
+            return m.initial
+        value = np.ravel(np.asarray(getattr(block, m.field), dtype=float))
+        if not np.all(np.isfinite(value)):
+            raise BlockError(f"initial value of '{m.name}' is not finite: {value}.", value=value)
+        return np.broadcast_to(value, m.size).copy()
+
+    @staticmethod
+    def _times(m: Memory, block: Block) -> tuple[Fraction, ...]:
+        if m.times_field is None:
+            return m.times
+        return tuple(sorted(instant(v) for v in np.ravel(np.asarray(getattr(block, m.times_field), object))))
+
+
+def trace(block: Block, sizes: dict[str, int], guess: int | None = None) -> Traced:
+    """Run ``define`` with symbols.
+
+    Parameters
+    ----------
+    sizes : dict        input name -> number of components, where known
+    guess : int         size for inputs nothing is known of; then size checks are lenient, and where define
+                        fails all the same, what it declared until then is returned as `partial`
+
+    Raises
+    ------
+    BlockError          with the user's line, for anything wrong in the definition
+    """
+    if not dataclasses.is_dataclass(type(block)):
+        raise BlockError(
+            f"{type(block).__name__} is not a dataclass.",
+            hint="Decorate the class with @dataclass(frozen=True).",
+        )
+    copy = object.__new__(type(block))
+    fields = {}
+    for f in dataclasses.fields(block):  # type: ignore[arg-type]  # checked above
+        value = getattr(block, f.name)
+        fresh = _fresh(value)
+        if fresh is not None:
+            fields[f.name] = fresh
+        object.__setattr__(copy, f.name, value if fresh is None else fresh)
+    equations = Equations(sizes, fields, guess)
+    with tracing():
+        try:
+            copy.define(equations)
+            return Traced(equations.declared(), equations.guessed, equations.lenient)
+        except _DEFINE_ERRORS as error:
+            if equations.guessed:
+                return Traced(equations.ports_so_far(), guessed=True, partial=True)
+            if isinstance(error, PlantloopError):
+                raise
+            raise _definition_error(block, error) from error
+
+
+# What NumPy, CasADi and Python raise for equations that cannot be traced.
+_DEFINE_ERRORS = (
+    ArithmeticError, AttributeError, LookupError, NotImplementedError, PlantloopError, RuntimeError,
+    TypeError, ValueError,
+)  # fmt: skip
+
+
+def _definition_error(block: Block, error: Exception) -> BlockError:
+    """What went wrong in ``define``, with the user's own line."""
+    if isinstance(error.__cause__, BlockError):  # what a symbol raised, wrapped by NumPy
+        return error.__cause__
+    text, cure = explained(error)
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is `trace`
+    return BlockError(
+        f"the equations of {type(block).__name__} cannot be traced: {text.rstrip('.')}. "
+        f"At {user_line(frames)}.",
+        hint=cure or "Equations see symbols: use NumPy functions of signals, no if, and sizes that match.",
+    )
+
+
+class TraceCache:
+    """Shares one `Traced` between all blocks of a shape; lives as long as one flattening."""
+
+    def __init__(self) -> None:
+        self._roles: dict[type[Block], list[tuple[dict[str, str], dict[Hashable, Traced]]]] = {}
+
+    def get(self, block: Block, sizes: dict[str, int], guess: int | None = None) -> Traced:
+        """Traced shape of `block` with these input sizes, from the cache where there is one."""
+        known = self._roles.setdefault(type(block), [])
+        for roles, found in known:
+            hit = found.get((guess, self._key(block, sizes, roles)))
+            if hit is not None:
+                return hit
+        traced = trace(block, sizes, guess)
+        roles = self._roles_of(traced)
+        key = self._key(block, sizes, roles)
+        if not any(others == roles for others, _ in known):
+            known.append((roles, {}))
+        found = next(f for others, f in known if others == roles)
+        found[guess, key] = traced
+        if not traced.guessed:  # no size was guessed, so it is what `guess=None` gives as well
+            found[None, key] = traced
+        elif not traced.lenient and not traced.partial:  # likewise, when these sizes turn out right
+            right = {i.name: i.size for i in traced.declared.inputs if i.inherits}
+            found[None, self._key(block, right, roles)] = traced
+        return traced
+
+    @staticmethod
+    def _roles_of(traced: Traced) -> dict[str, str]:
+        d = traced.declared
+        roles = {m.field: "initial" for m in d.memories if m.field}
+        roles.update({m.times_field: "times" for m in d.memories if m.times_field})
+        roles.update({q.field: "parameter" for q in d.parameters if q.field})
+        return roles
+
+    @staticmethod
+    def _key(block: Block, sizes: dict[str, int], roles: dict[str, str]) -> Hashable:
+        parts: list[Hashable] = [tuple(sorted(sizes.items()))]
+        for f in dataclasses.fields(block):  # type: ignore[arg-type]
+            value = getattr(block, f.name)
+            role = roles.get(f.name)
+            if role is None or isinstance(value, (str, bool)) or value is None:
+                parts.append(frozen(value))
+                continue
+            if isinstance(value, (int, float)):
+                parts.append(role)
+                continue
+            array = np.asarray(value, dtype=object if role == "times" else float)
+            mask = (array != 0).tobytes() if role == "parameter" and array.ndim >= 2 else b""
+            parts.append((role, array.shape, mask))
+        return tuple(parts)

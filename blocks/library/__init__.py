@@ -1,0 +1,1 @@
+"""The blocks a diagram is built from, one family per file."""

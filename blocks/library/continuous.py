@@ -1,0 +1,178 @@
+"""Continuous linear systems: integrator, state space, transfer function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from blocks.contract import checks
+from blocks.contract.block import Block, Equations
+from blocks.contract.symbols import Array
+from blocks.library.realisation import canonical, from_control, settle_polynomials, settle_state_space
+
+
+@dataclass(frozen=True)
+class Integrator(Block):
+    """Integrate a signal over time, elementwise, within limits if there are any.
+
+    Derivative: x' = u, but 0 while x is at a limit and u drives it further (no wind-up).
+    Output: y = x.  Initial value: x = initial.  Direct feedthrough: none.
+
+    Reaching and leaving a limit are events, so the corner is met exactly. With ``reset=True`` there is an
+    input "reset" (one component): where it rises through 0.5 all of x goes back to `initial`. A run that
+    starts with it above 0.5 starts as usual.
+
+    initial : number or (n,), unit of u times s; run-time number (the value a reset goes back to is tunable)
+    low, high : number or (n,), unit of x; tunable; None leaves a side open
+    reset : is there a reset input? structural
+
+    Use::
+
+        position = d.add("position", Integrator(initial=0.1))
+        d.connect(source["y"], position["u"])
+    """
+
+    initial: ArrayLike = 0.0
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
+    reset: bool = False
+
+    def __post_init__(self) -> None:
+        checks.settle(self, initial=checks.numbers(self, "initial"))
+        checks.limits(self)
+        x = np.asarray(self.initial)
+        for side, beyond in (("low", np.less), ("high", np.greater)):
+            limit = getattr(self, side)
+            if limit is not None and np.any(beyond(x, np.asarray(limit))):
+                what = f"is {self.initial}"
+                raise checks.fault(self, "initial", what, f"a value within {side} = {limit}")
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, the state, its derivative and the events of limits and reset."""
+        sized = next((v for v in (self.initial, self.low, self.high) if v is not None and np.ndim(v)), None)
+        u = b.input("u", size=None if sized is None else np.size(sized))
+        x = b.continuous("x", self.initial, size=u.size)
+        rate = u
+        if self.low is not None:
+            rate = self._limited(b, "low", b.parameter("low", self.low), -1.0, x, u, rate)
+        if self.high is not None:
+            rate = self._limited(b, "high", b.parameter("high", self.high), 1.0, x, u, rate)
+        b.derivative(x, rate)
+        if self.reset:
+            trigger = b.input("reset", size=1)
+            (start,) = b.parameters(initial=self.initial)
+            b.when(trigger[0] - 0.5, [(x, np.broadcast_to(start, (u.size,)))], "rising", "reset")
+        b.output("y", x)
+
+    @staticmethod
+    def _limited(
+        b: Equations, side: str, limit: Array, sign: float, x: Array, u: Array, rate: Array
+    ) -> Array:
+        """`rate`, but zero where x rests at one limit; reaching and leaving it flip a mode per component."""
+        limit = np.broadcast_to(limit, (u.size,))
+        rates = []
+        for k in range(u.size):
+            beyond, push = sign * (x[k] - limit[k]), sign * u[k]
+            near = beyond >= -1e-9 * (1.0 + np.abs(x[k]))  # wider than the threshold of a crossing
+            name = side if u.size == 1 else f"{side}[{k}]"
+            rests = b.mode(f"at {name}", 0.0, at_ticks=np.where(np.logical_and(near, push > 0), 1.0, 0.0))
+            free = rests[0] < 0.5
+            b.when(np.where(free, beyond, -1.0), [(rests, 1.0)], "rising", f"{name} reached")
+            leaving = np.where(free, 1.0, np.where(near, push, -1.0))
+            b.when(leaving, [(rests, 0.0)], "falling", f"{name} left")
+            rates.append(np.where(free, rate[k], 0.0))
+        return np.stack(rates)
+
+
+@dataclass(frozen=True)
+class StateSpace(Block):
+    """Linear time-invariant system in state-space form.
+
+    Derivative: x' = A x + B u.  Output: y = C x + D u.  Initial value: x = initial.
+    Direct feedthrough: u[j] to y[i] where D[i, j] is not 0; zeros of all four matrices are structural.
+
+    A : (n, n) 1/s, B : (n, m), C : (p, n), D : (p, m), None for 0; tunable. A vector B is one column, a
+        vector C or D one row.
+    initial : number or (n,); run-time number
+
+    Use::
+
+        motor = d.add("motor", StateSpace([[0, 1], [0, -2]], [[0], [3]], [[1, 0]]))
+        d.connect(source["y"], motor["u"])
+
+    Source: Åström & Murray, Feedback Systems, 2nd ed., eq. 6.1.
+    """
+
+    A: ArrayLike
+    B: ArrayLike
+    C: ArrayLike
+    D: ArrayLike | None = None
+    initial: ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        settle_state_space(self)
+
+    @classmethod
+    def of(cls, system: Any, initial: ArrayLike = 0.0) -> StateSpace:
+        """Block of a continuous python-control system (StateSpace or TransferFunction)."""
+        A, B, C, D, _ = from_control(system, discrete=False)
+        return cls(A, B, C, D, initial)
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, states and the four products."""
+        A, B, C, D = b.parameters(A=self.A, B=self.B, C=self.C, D=self.D)
+        u = b.input("u", size=np.shape(self.B)[1])
+        x = b.continuous("x", self.initial, size=np.shape(self.A)[0])
+        b.derivative(x, A @ x + B @ u)
+        b.output("y", C @ x + D @ u)
+
+
+@dataclass(frozen=True)
+class TransferFunction(Block):
+    """Single-input single-output proper transfer function num(s) / den(s).
+
+    With den(s) = a0 s^n + ... + an and num(s) = b0 s^n + ... + bn, in controllable canonical form:
+
+    Derivative: x[0]' = w = (u - a1 x[0] - ... - an x[n-1]) / a0,  x[i]' = x[i-1].
+    Output: y = b0 w + b1 x[0] + ... + bn x[n-1].  Initial value: x = initial, else 0.
+    Direct feedthrough: u to y when num and den have the same degree.
+
+    num, den : coefficients in falling powers of s, kept without leading zeros; tunable
+    initial : None for 0, number or (n,); run-time number
+
+    Use::
+
+        lag = d.add("lag", TransferFunction([1.0], [0.5, 1.0]))
+        d.connect(source["y"], lag["u"])
+
+    Source: Franklin, Powell & Emami-Naeini, Feedback Control of Dynamic Systems, 7th ed., sec. 7.4.1.
+    """
+
+    num: ArrayLike
+    den: ArrayLike
+    initial: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        settle_polynomials(self)
+
+    @classmethod
+    def of(cls, system: Any, initial: ArrayLike | None = None) -> TransferFunction:
+        """Block of a continuous single-input single-output ``control.TransferFunction``."""
+        num, den, _ = from_control(system, discrete=False, polynomials=True)
+        return cls(num, den, initial)
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, states and the canonical form."""
+        num, den = b.parameters(num=self.num, den=self.den)
+        u = b.input("u", size=1)
+        order = np.size(self.den) - 1
+        if order == 0:
+            b.output("y", num[0] / den[0] * u)
+            return
+        x: Array = b.continuous("x", 0.0 if self.initial is None else self.initial, size=order)
+        derivative, y = canonical(num, den, u, x)
+        b.derivative(x, derivative)
+        b.output("y", y)

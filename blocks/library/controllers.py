@@ -1,0 +1,246 @@
+"""Controllers: PID in continuous and sampled form, state feedback."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from blocks.contract import checks
+from blocks.contract.block import Block, Equations
+from blocks.contract.rate import Rate
+from blocks.contract.symbols import Array
+from blocks.functions import clip
+from blocks.library.expansion import together
+
+ANTI_WINDUP = ("back-calculation", "clamping", "none")
+
+
+@dataclass(frozen=True)
+class PID(Block):
+    """PID controller in parallel form with filtered derivative, output limits and anti-windup.
+
+    Output: u = v within [low, high], v = kp e + i + d, d = cutoff (kd e - x), that is
+    V(s) = (kp + ki/s + kd s / (1 + s/cutoff)) E(s).
+    Derivative: x' = d,  and, elementwise,
+
+    - "back-calculation": i' = ki e + (u - v) / tracking
+    - "clamping": i' = ki e, but 0 while v is beyond a limit and ki e drives it further out (a switch in the
+      equations, found by error control; a sampled controller has no such corner)
+    - "none": i' = ki e
+
+    Initial value: i = initial, x = 0, so that d(0) = cutoff kd e(0).  Direct feedthrough: the inputs to u.
+    With weights (b, c) the inputs are the reference "r" and the measurement "y" in place of the error "e":
+    v = kp (b r - y) + i + d, the integral acts on r - y and the derivative on c r - y.
+
+    kp, ki, kd : number or (n,), unit of u per unit of e, per s and times s; tunable. None (for ki and kd)
+        leaves the part and its state out.
+    cutoff : rad/s, of the derivative's filter (N in Simulink); tunable
+    low, high : number or (n,), unit of u; tunable; None leaves a side open
+    anti_windup : see above; structural
+    tracking : s, time constant T_t with which back-calculation empties the integral; tunable. Usual values
+        lie between kd/kp and kp/ki.
+    weights : (b, c) setpoint weights; tunable; None for the error input
+    initial : number or (n,), unit of u, of the integral; run-time number
+
+    Use::
+
+        speed = d.add("speed", PID(kp=2.0, ki=1.0, low=-5.0, high=5.0))
+        d.connect(source["y"], speed["e"])
+
+    Source: Åström & Murray, Feedback Systems, 2nd ed., sec. 11.4 (integral windup) and 11.5 (implementation).
+    """
+
+    switches_by_design: ClassVar[bool] = True  # clamping
+
+    kp: ArrayLike = 1.0
+    ki: ArrayLike | None = None
+    kd: ArrayLike | None = None
+    cutoff: ArrayLike = field(default=100.0, kw_only=True)
+    low: ArrayLike | None = field(default=None, kw_only=True)
+    high: ArrayLike | None = field(default=None, kw_only=True)
+    anti_windup: str = field(default="back-calculation", kw_only=True)
+    tracking: ArrayLike = field(default=1.0, kw_only=True)
+    weights: tuple[float, float] | None = field(default=None, kw_only=True)
+    initial: ArrayLike = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, the integral and the derivative's filter."""
+        ep, e, ed, p = _signals(b, self)
+        v = p["kp"] * ep
+        if "ki" in p:
+            i = b.continuous("i", self.initial, size=e.size)
+            v = v + i
+        if "kd" in p:
+            x = b.continuous("x", 0.0, size=e.size)
+            d = p["cutoff"] * (p["kd"] * ed - x)
+            b.derivative(x, d)
+            v = v + d
+        u = clip(v, p.get("low"), p.get("high"))
+        if "ki" in p:
+            rate = p["ki"] * e
+            if "tracking" in p:
+                rate = rate + (u - v) / p["tracking"]
+            elif self.anti_windup == "clamping":
+                rate = np.where(_may_integrate(rate, u, v), rate, 0.0)
+            b.derivative(i, rate)
+        b.output("u", u)
+
+
+@dataclass(frozen=True)
+class DiscretePID(Block):
+    """Sampled PID controller in parallel form with filtered derivative, output limits and anti-windup.
+
+    With T the sample time and w = T ki e_k:
+
+    Output: u_k = v_k within [low, high];  v_k = kp e_k + i_k + d_k ("forward": the integral up to now) or
+    kp e_k + (i_k + w) + d_k ("backward": with the present error);  d_k = cutoff (kd e_k - x_k+1); u is 0
+    before the first tick.
+    Update: x_k+1 = (x_k + T cutoff kd e_k) / (1 + T cutoff)  (always backward: stable for every cutoff), and
+
+    - "clamping" (conditional integration): i_k+1 = i_k + w, but i_k while v is beyond a limit and w drives
+      it further out
+    - "back-calculation": i_k+1 = i_k + w + T (u_k - v_k) / tracking
+    - "none": i_k+1 = i_k + w
+
+    Initial value: i_0 = initial, x_0 = 0.  Direct feedthrough: the inputs to u, at ticks.
+    With weights (b, c) the inputs are "r" and "y" in place of "e", as in `PID`.
+
+    kp, ki, kd : number or (n,), unit of u per unit of e, per s and times s; tunable. None (for ki and kd)
+        leaves the part and its state out.
+    sample, offset : s; structural
+    method : "forward" or "backward", of the integral; structural
+    cutoff, low, high, anti_windup, tracking, weights, initial : as in `PID`; tracking at least T
+
+    Use::
+
+        speed = d.add("speed", DiscretePID(kp=2.0, ki=1.0, low=-5.0, high=5.0, sample=0.01))
+        d.connect(source["y"], speed["e"])
+
+    Source: Åström & Wittenmark, Computer-Controlled Systems, 3rd ed., sec. 8.5.
+    """
+
+    kp: ArrayLike = 1.0
+    ki: ArrayLike | None = None
+    kd: ArrayLike | None = None
+    sample: Rate = field(kw_only=True)
+    offset: Rate = field(default=0, kw_only=True)
+    method: str = field(default="forward", kw_only=True)
+    cutoff: ArrayLike = field(default=100.0, kw_only=True)
+    low: ArrayLike | None = field(default=None, kw_only=True)
+    high: ArrayLike | None = field(default=None, kw_only=True)
+    anti_windup: str = field(default="clamping", kw_only=True)
+    tracking: ArrayLike = field(default=1.0, kw_only=True)
+    weights: tuple[float, float] | None = field(default=None, kw_only=True)
+    initial: ArrayLike = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.rate(self)
+        checks.choice(self, "method", ("forward", "backward"))
+        _settle(self)
+        tracks = self.ki is not None and self.anti_windup == "back-calculation"
+        if tracks and np.any(np.asarray(self.tracking) < checks.period(self)):
+            what, least = f"is {self.tracking} s", f"at least the sample time, {checks.period(self)} s"
+            raise checks.fault(self, "tracking", what, least, "A smaller one overshoots from tick to tick.")
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, the integral and the derivative's filter."""
+        ep, e, ed, p = _signals(b, self)
+        T = checks.period(self)
+        v = p["kp"] * ep
+        if "ki" in p:
+            i = b.discrete("i", self.initial, self.sample, self.offset, size=e.size)
+            step = T * p["ki"] * e
+            v = v + (i if self.method == "forward" else i + step)
+        if "kd" in p:
+            x = b.discrete("x", 0.0, self.sample, self.offset, size=e.size)
+            following = (x + T * p["cutoff"] * p["kd"] * ed) / (1.0 + T * p["cutoff"])
+            b.update(x, following)
+            v = v + p["cutoff"] * (p["kd"] * ed - following)
+        u = clip(v, p.get("low"), p.get("high"))
+        if "ki" in p:
+            if "tracking" in p:
+                step = step + T * (u - v) / p["tracking"]
+            elif self.anti_windup == "clamping":
+                step = np.where(_may_integrate(step, u, v), step, 0.0)
+            b.update(i, i + step)
+        b.output("u", u, self.sample, self.offset)
+
+
+def _settle(block: PID | DiscretePID) -> None:
+    """Check the fields both controllers have."""
+    gains = [name for name in ("kp", "ki", "kd") if getattr(block, name) is not None]
+    for name in (*gains, "cutoff", "tracking", "initial"):
+        checks.settle(block, **{name: checks.numbers(block, name)})
+    checks.positive(block, "cutoff", " rad/s")
+    checks.positive(block, "tracking", " s")
+    checks.choice(block, "anti_windup", ANTI_WINDUP)
+    checks.limits(block)
+    if block.weights is not None:
+        checks.settle(block, weights=checks.numbers(block, "weights", dims=(1,)))
+        if np.size(block.weights) != 2:
+            raise checks.fault(block, "weights", f"is {block.weights}", "two numbers (b, c)")
+
+
+def _signals(b: Equations, block: PID | DiscretePID) -> tuple[Array, Array, Array, dict[str, Array]]:
+    """Errors of the three parts and the parameters in use, all at one size."""
+    names = ["kp", "ki", "kd", "low", "high"]
+    names = [name for name in names if getattr(block, name) is not None]
+    if block.kd is not None:
+        names.append("cutoff")
+    limited = block.low is not None or block.high is not None
+    if block.ki is not None and limited and block.anti_windup == "back-calculation":
+        names.append("tracking")
+    p = {name: b.parameter(name, getattr(block, name)) for name in names}
+    if block.weights is None:
+        error = b.input("e")
+        errors = {"e": error, "ei": error, "ed": error}
+    else:
+        (weights,) = b.parameters(weights=block.weights)
+        r, y = together(b, block, r=b.input("r"), y=b.input("y"))
+        errors = {"e": weights[0] * r - y, "ei": r - y, "ed": weights[1] * r - y}
+    ep, ei, ed, *others = together(b, block, **errors, **p)
+    return ep, ei, ed, dict(zip(p, others, strict=True))
+
+
+def _may_integrate(step: Array, u: Array, v: Array) -> Array:
+    """Is v inside the limits (u the limited v), or does the step lead back? The rule of clamping."""
+    return np.logical_or(u == v, step * (v - u) < 0)
+
+
+@dataclass(frozen=True)
+class StateFeedback(Block):
+    """Linear state feedback.
+
+    Output: u = -K x; with a sample time, taken at its ticks and held (0 before the first one).  No states.
+    Direct feedthrough: x[j] to u[i] where K[i, j] is not 0; zeros of K are structural.
+
+    K : (m, n), or (n,) for one row, unit of u per unit of x; tunable
+    sample, offset : s; None means continuous
+
+    Use::
+
+        balance = d.add("balance", StateFeedback([[76.43, 18.41]], sample=0.01))
+        d.connect(source["y"], balance["x"])
+
+    Source: Åström & Murray, Feedback Systems, 2nd ed., sec. 7.2.
+    """
+
+    K: ArrayLike
+    sample: Rate | None = None
+    offset: Rate = 0.0
+
+    def __post_init__(self) -> None:
+        checks.settle(self, K=checks.matrix(self, "K", (None, None)))
+        checks.rate(self, optional=True)
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the product."""
+        (K,) = b.parameters(K=self.K)
+        x = b.input("x", size=np.shape(self.K)[1])
+        b.output("u", -(K @ x), self.sample, self.offset)

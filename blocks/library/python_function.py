@@ -1,0 +1,181 @@
+"""Blocks made of a Python function: `Function` is traced, `PythonFunction` is called at run time."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from blocks.contract import checks
+from blocks.contract.block import Block, Equations
+from blocks.contract.rate import Rate
+
+
+@runtime_checkable
+class Saved(Protocol):
+    """What keeps a `PythonFunction`'s memory, so that snapshots of a run are complete."""
+
+    def save(self) -> bytes:
+        """All that changes from call to call."""
+
+    def load(self, state: bytes) -> None:
+        """Put back what `save` returned."""
+
+
+@dataclass(frozen=True)
+class Function(Block):
+    """A formula in plain NumPy, traced once into equations like those of any other block.
+
+    Output: y = function(in...); with a sample time, taken at its ticks and held.  No states.
+    Direct feedthrough: whatever the formula uses.
+
+    function : takes 1-D arrays and returns a number or an array; its parameter names are the input ports,
+        except those with a default value. It sees symbols: use ``np.sin``, ``np.where``, `blocks.functions`,
+        never ``if`` on a signal; a function that cannot be written so is a `PythonFunction`.
+    sample, offset : s; None means continuous
+
+    Use::
+
+        drag = d.add("drag", Function(lambda v: -0.3 * v * np.abs(v)))
+        d.connect(source["y"], drag["v"])
+    """
+
+    function: Callable[..., Any]
+    sample: Rate | None = None
+    offset: Rate = 0
+
+    def __post_init__(self) -> None:
+        _check_callable(self)
+        checks.rate(self, optional=True)
+        if "y" in self._ports():
+            hint = "Rename the parameter: the output is called y."
+            raise checks.fault(self, "function", "has a parameter 'y'", "other names", hint)
+
+    def _ports(self) -> list[str]:
+        if isinstance(self.function, np.ufunc):
+            n = self.function.nin
+            return ["u"] if n == 1 else [f"in{k}" for k in range(1, n + 1)]
+        try:
+            parameters = list(inspect.signature(self.function).parameters.values())
+        except (TypeError, ValueError):
+            hint = "Wrap it: Function(lambda u: f(u))."
+            raise checks.fault(self, "function", "does not tell its parameters", "named ones", hint) from None
+        open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        if any(p.kind in open_ended for p in parameters):
+            raise checks.fault(self, "function", "takes *args or **kwargs", "one named parameter per input")
+        return [p.name for p in parameters if p.default is inspect.Parameter.empty]
+
+    def define(self, b: Equations) -> None:
+        """Declare one input per parameter and trace the function."""
+        y = self.function(*[b.input(port) for port in self._ports()])
+        if y is None:
+            raise checks.fault(
+                self, "function", f"{_named(self.function)} returned None", "a signal", "Add the return."
+            )
+        b.output("y", y, self.sample, self.offset)
+
+
+@dataclass(frozen=True)
+class PythonFunction(Block):
+    """Any Python function, called at its ticks and not looked into.
+
+    Output: y_k = function(t_k, u_k), held between ticks; initial before the first one.
+    Direct feedthrough: every input to every component of y, at ticks. No derivatives: linear models hold y.
+
+    With sample=None it is part of the continuous equations, y = function(t, u), called at every evaluation,
+    also at trial values the solver then rejects; direct feedthrough at all times. Its derivatives come from
+    `jacobian`, else from central differences.
+
+    function : ``function(t, u) -> y``, t in s, u (n,) all inputs one after the other, y (size,). For a run
+        to repeat itself it may depend on nothing else, except what `memory` saves.
+    inputs : an int n for one port "u" of n components (0: no input), or {port: components}; structural
+    size : components of y; structural
+    sample, offset : s; None means continuous; structural
+    initial : number or (size,); run-time number; of no use without a sample time
+    jacobian : ``jacobian(t, u) -> dy/du``, (size, n); only without a sample time
+    memory : object with ``save() -> bytes`` and ``load(bytes)`` when the function keeps something from call
+        to call (for instance the object the function is a method of); without it the function must keep
+        nothing
+
+    Use::
+
+        vote = d.add("vote", PythonFunction(lambda t, u: sorted(u)[1], inputs=3, sample=0.01))
+        d.connect(source["y"], vote["u"])
+    """
+
+    function: Callable[[float, np.ndarray], Any]
+    inputs: int | Mapping[str, int] = 1
+    size: int = 1
+    sample: Rate | None = field(kw_only=True)
+    offset: Rate = field(default=0, kw_only=True)
+    initial: ArrayLike = field(default=0.0, kw_only=True)
+    memory: Saved | None = field(default=None, kw_only=True)
+    jacobian: Callable[[float, np.ndarray], Any] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_callable(self)
+        checks.rate(self, optional=True)
+        self._check_kind()
+        checks.settle(
+            self,
+            inputs=self._checked_inputs(),
+            size=checks.count(self, "size"),
+            initial=checks.numbers(self, "initial"),
+        )
+        if np.size(self.initial) not in (1, self.size):
+            what = f"has {np.size(self.initial)} components"
+            raise checks.fault(self, "initial", what, f"{self.size} as in size, or one number")
+        memory: object = self.memory
+        if memory is not None and not isinstance(memory, Saved):
+            what = f"is a {type(memory).__name__}"
+            raise checks.fault(self, "memory", what, "an object with save() -> bytes and load(bytes)")
+
+    def _check_kind(self) -> None:
+        if self.sample is None and self.memory is not None:
+            hint = "Give it a sample time: a function that remembers cannot be called at trial values."
+            raise checks.fault(self, "memory", "is given without a sample time", "None", hint)
+        if self.jacobian is not None and (self.sample is not None or not callable(self.jacobian)):
+            what = "is given with a sample time" if self.sample is not None else f"is {self.jacobian!r}"
+            raise checks.fault(self, "jacobian", what, "a function, and only with sample=None")
+
+    def _checked_inputs(self) -> Any:
+        """Inputs as ((port, components), ...)."""
+        if isinstance(self.inputs, (int, np.integer)):
+            components = checks.count(self, "inputs", least=0)
+            return (("u", components),) if components else ()
+        try:
+            sizes = dict(self.inputs)
+            checks.settle(self, inputs=tuple(sizes.values()))
+            return tuple(zip(sizes, checks.counts(self, "inputs", least=1), strict=True)) if sizes else ()
+        except (TypeError, ValueError):
+            expected = 'a number of components or a dict such as {"u": 2}'
+            raise checks.fault(self, "inputs", f"is {self.inputs!r}", expected) from None
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the call."""
+        ports: Any = self.inputs  # pairs by now
+        u = [b.input(port, size=components) for port, components in ports]
+        joined = np.concatenate(u) if u else np.zeros(0)
+        if self.sample is None:
+            b.output("y", b.opaque("y", self.function, joined, self.size, self.jacobian))
+            return
+        y = b.external(
+            "y", self.function, joined, self.size, self.sample, self.offset, self.initial, self.memory
+        )
+        b.output("y", y)
+
+
+def _named(function: Callable[..., Any]) -> str:
+    """Name of a function and where it is written, as far as it tells."""
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", repr(function))
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
+
+
+def _check_callable(block: Function | PythonFunction) -> None:
+    if not callable(block.function):
+        raise checks.fault(block, "function", f"is {block.function!r}", "a function")

@@ -1,0 +1,202 @@
+"""Blocks that switch: their branches are held during a step and flipped by zero crossings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from blocks.contract import checks
+from blocks.contract.block import Block, Equations
+from blocks.contract.declaring import DIRECTIONS
+from blocks.contract.rate import Rate
+from blocks.functions import clip
+from blocks.library.expansion import together
+
+
+@dataclass(frozen=True)
+class Relay(Block):
+    """Two-point switch with hysteresis, elementwise.
+
+    Output: y = on_value once u has reached on_point, off_value once it has come down to off_point; in between
+    what it was.  A run that starts in between starts off, or on with on=True.
+    Direct feedthrough: none between ticks (y is held, and flipped by a crossing); at a tick u to y.
+
+    on_point, off_point : number or (n,), unit of u, off_point at most on_point; tunable
+    on_value, off_value : number or (n,), any unit; tunable
+    on : how it starts between the points; structural
+
+    Use::
+
+        heater = d.add("heater", Relay(on_point=0.5, off_point=-0.5, on_value=1000.0))
+        d.connect(source["y"], heater["u"])
+    """
+
+    on_point: ArrayLike = 0.5
+    off_point: ArrayLike = -0.5
+    on_value: ArrayLike = 1.0
+    off_value: ArrayLike = 0.0
+    on: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("on_point", "off_point", "on_value", "off_value"):
+            checks.settle(self, **{name: checks.numbers(self, name)})
+        if np.any(np.asarray(self.off_point) > np.asarray(self.on_point)):
+            expected = f"at most on_point = {self.on_point}"
+            raise checks.fault(self, "off_point", f"is {self.off_point}", expected, "Exchange them.")
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, and a mode and two events for every component."""
+        numbers = b.parameters(
+            on_point=self.on_point,
+            off_point=self.off_point,
+            on_value=self.on_value,
+            off_value=self.off_value,
+        )
+        names = ("on_point", "off_point", "on_value", "off_value")
+        u, on_point, off_point, on_value, off_value = together(
+            b, self, u=b.input("u"), **dict(zip(names, numbers, strict=True))
+        )
+        y = []
+        for k in range(u.size):
+            name = "" if u.size == 1 else f"[{k}]"
+            over, under = u[k] - on_point[k], u[k] - off_point[k]
+
+            def at_ticks(old, over=over, under=under):  # type: ignore[no-untyped-def]  # arrays of symbols
+                return np.where(over >= 0, 1.0, np.where(under <= 0, 0.0, old))
+
+            mode = b.mode(f"on{name}", 1.0 if self.on else 0.0, at_ticks=at_ticks)
+            b.when(np.where(mode[0] < 0.5, over, -1.0), [(mode, 1.0)], "rising", f"switch on{name}")
+            b.when(np.where(mode[0] < 0.5, 1.0, under), [(mode, 0.0)], "falling", f"switch off{name}")
+            y.append(np.where(mode[0] > 0.5, on_value[k], off_value[k]))
+        b.output("y", np.stack(y))
+
+
+@dataclass(frozen=True)
+class Switch(Block):
+    """Pass one of two signals, as a third one says.
+
+    Output: y = in1 while control >= threshold (criteria ">=") or control > threshold (">"), else in2. The
+    other signal is not looked at, even if it is not a number.
+    Direct feedthrough: in1 and in2 to y; control to y at ticks only (between them the branch is held, and
+    flipped by a crossing).
+
+    threshold : number, unit of control; tunable
+    criteria : ">=" or ">"; structural
+
+    Use::
+
+        choice = d.add("choice", Switch(threshold=0.5))
+        d.connect(source["y"], choice["control"])
+    """
+
+    threshold: float = 0.0
+    criteria: str = ">="
+
+    def __post_init__(self) -> None:
+        checks.settle(self, threshold=checks.numbers(self, "threshold", dims=(0,)))
+        checks.choice(self, "criteria", (">=", ">"))
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the branch."""
+        (threshold,) = b.parameters(threshold=self.threshold)
+        first, control, second = b.input("in1"), b.input("control", size=1)[0], b.input("in2")
+        first, second = together(b, self, in1=first, in2=second)
+        if self.criteria == ">=":
+            b.output("y", b.where_event(control - threshold, first, second))
+        else:
+            b.output("y", b.where_event(threshold - control, second, first))
+
+
+@dataclass(frozen=True)
+class RateLimiter(Block):
+    """Follow a signal no faster than given rates, elementwise.
+
+    With a sample time T, from the tick before:
+    Output: y_k = clip(u_k, y_k-1 - falling T, y_k-1 + rising T), held between ticks.
+
+    Without one, from the newest accepted step, at t_a with output y_a (as in Simulink):
+    Output: y = clip(u, y_a - falling (t - t_a), y_a + rising (t - t_a)).
+    The rates are never exceeded over a step; a signal that turns too steep within a step is met to second
+    order in the step size: bound it with max_step where that matters.
+
+    Initial value: y_-1 = y_a = initial at the start.  Direct feedthrough: u to y.
+
+    rising, falling : number or (n,) above 0, unit of u per s; tunable; falling None is the same as rising
+    sample, offset : s; None means continuous
+    initial : number or (n,), unit of u; run-time number
+
+    Use::
+
+        ramped = d.add("ramped", RateLimiter(rising=2.0))
+        d.connect(source["y"], ramped["u"])
+    """
+
+    rising: ArrayLike
+    falling: ArrayLike | None = None
+    sample: Rate | None = field(default=None, kw_only=True)
+    offset: Rate = field(default=0, kw_only=True)
+    initial: ArrayLike = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.rate(self, optional=True)
+        sides = [s for s in ("rising", "falling") if getattr(self, s) is not None]
+        for name in (*sides, "initial"):
+            checks.settle(self, **{name: checks.numbers(self, name)})
+        for name in sides:
+            checks.positive(self, name)
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, and what remembers the output."""
+        sides = {s: b.parameter(s, v) for s in ("rising", "falling") if (v := getattr(self, s)) is not None}
+        sized = np.zeros(np.shape(self.initial))
+        u, rising, *falling, _ = together(b, self, u=b.input("u"), **sides, initial=sized)
+        up, down = rising, falling[0] if falling else rising
+        if self.sample is not None:
+            last = b.discrete("last", self.initial, self.sample, self.offset, size=u.size)
+            step = checks.period(self)
+            y = clip(u, last - down * step, last + up * step)
+            b.update(last, y)
+            b.output("y", y, self.sample, self.offset, initial=self.initial)
+            return
+        since = b.time - b.accepted("t", b.time, 0.0)[0]
+
+        def limited(last):  # type: ignore[no-untyped-def]  # arrays of symbols
+            return clip(u, last - down * since, last + up * since)
+
+        b.output("y", limited(b.accepted("last", limited, self.initial, size=u.size)))
+
+
+@dataclass(frozen=True)
+class StopWhen(Block):
+    """End the run where a signal crosses a threshold; what was computed is kept.
+
+    Output: none.  The result is complete, with the message.  Direct feedthrough: none.
+
+    Only a crossing counts: a run that starts beyond the threshold goes on until u crosses it.
+
+    message : what to say
+    threshold : number, unit of u; tunable
+    direction : "rising", "falling" or "both"; structural
+
+    Use::
+
+        landed = d.add("landed", StopWhen("touch-down", direction="falling"))
+        d.connect(source["y"], landed["u"])
+    """
+
+    message: str
+    threshold: float = 0.0
+    direction: str = "rising"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.message, str) or not self.message:
+            raise checks.fault(self, "message", f"is {self.message!r}", "a text that says why the run ends")
+        checks.settle(self, threshold=checks.numbers(self, "threshold", dims=(0,)))
+        checks.choice(self, "direction", DIRECTIONS)
+
+    def define(self, b: Equations) -> None:
+        """Declare the input and the stop."""
+        (threshold,) = b.parameters(threshold=self.threshold)
+        b.stop(b.input("u", size=1)[0] - threshold, self.message, self.direction)

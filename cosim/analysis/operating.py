@@ -1,0 +1,232 @@
+"""A system at an operating point: what `linearize` and `trim` look at."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.errors import PlantloopError, near_miss
+from cosim.analysis.discretise import refuse_delays
+from cosim.compile.flatten import ALONE, around
+from cosim.diagram import Diagram
+from cosim.engines.methods.newton import newton
+from cosim.engines.reference.bound import Bound
+from cosim.names import listed, mapped, no_block
+from cosim.run.context import Context
+from cosim.simulation import set_initial, set_input, set_parameter
+from cosim.system import Slot, pick
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Where a system is linearised or started: values by name.
+
+    states, inputs, outputs : name -> (k,) array; a block alone has no "plant." before its names
+    residual : largest |x'| of the states that were to rest, in their own units per s
+    """
+
+    states: Mapping[str, np.ndarray]
+    inputs: Mapping[str, np.ndarray]
+    outputs: Mapping[str, np.ndarray]
+    residual: float = 0.0
+    prefix: str = field(default="", repr=False)
+
+    @property
+    def initial(self) -> dict[str, np.ndarray]:
+        """The states as ``simulate(..., initial=)`` takes them."""
+        return {self.prefix + name: value for name, value in self.states.items()}
+
+
+REMEMBERED = 16  # blocks looked at alone whose diagrams are kept
+_diagrams: OrderedDict[int, tuple[Block, Diagram]] = OrderedDict()  # by id; the block keeps its id taken
+
+
+def diagram_of(system: Block | Diagram) -> Diagram:
+    """A diagram as it is; a block in a diagram of its own, which is kept for a while."""
+    if isinstance(system, Diagram):
+        return system
+    if not isinstance(system, Block):
+        raise no_block(system, "a Block or a Diagram")
+    key = id(system)
+    if key not in _diagrams:
+        _diagrams[key] = (system, around(system))
+        if len(_diagrams) > REMEMBERED:
+            _diagrams.popitem(last=False)
+    return _diagrams[key][1]
+
+
+def model_of(
+    system: Block | Diagram,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    at: OperatingPoint | Context | Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Model:
+    """A system with the chosen inputs and outputs, put at an operating point; kept with the diagram."""
+    diagram = diagram_of(system)
+    key = tuple(
+        None if names is None else tuple(listed(names, what))
+        for names, what in ((inputs, "inputs"), (outputs, "outputs"))
+    )
+    made = diagram.kept("models")
+    if key not in made:
+        made[key] = Model(diagram, isinstance(system, Block), *key)
+    model: Model = made[key]
+    model.place(at, parameters)
+    return model
+
+
+class Model:
+    """A system with chosen inputs and outputs by place and name, standing at an operating point."""
+
+    def __init__(
+        self,
+        diagram: Diagram,
+        alone: bool,
+        inputs: tuple[str, ...] | None,
+        outputs: tuple[str, ...] | None,
+    ) -> None:
+        self.prefix = f"{ALONE}." if alone else ""
+        wanted = list(diagram.inports) if inputs is None else list(inputs)
+        short = [n.removeprefix(self.prefix) for n in wanted]
+        wanted = [s if s in diagram.inports else n for s, n in zip(short, wanted, strict=True)]
+        for name in wanted:
+            if self.prefix and "." not in name:
+                known_name(name, diagram.inports, "input")
+        perturbed = tuple(n for n in wanted if n not in diagram.inports)
+        self.system = s = diagram.system(perturb=perturbed)
+        self._start = Context.initial(s)
+        self.context = self._start.copy()
+        self._moved = False
+        slots = [s.inputs[n] for n in wanted]
+        self.input_index = np.concatenate([np.zeros(0, int), *[slot.index for slot in slots]])
+        self.input_names = _components(wanted, slots)
+        shown = list(s.outports) if outputs is None else list(dict.fromkeys(outputs))
+        signals = [s.signal(self._full(s.outports.get(name, name), s.signals)) for name in shown]
+        self.output = ca.vertcat(ca.SX(0, 1), *[g.expression for g in signals])
+        self.output_names = [
+            n if g.size == 1 else f"{n}[{k}]"
+            for n, g in zip(shown, signals, strict=True)
+            for k in range(g.size)
+        ]
+        self._results = ca.vertcat(s.derivative, self.output, s.residual)
+        self._variables = ca.vertcat(s.x, pick(s.h, self.input_index), s.w[: s.residual.numel()])
+        self._jacobian: Bound | None = None
+        self._time = np.zeros(1)
+        self.labels: dict[Any, Any] = {}  # what `linearize` keeps for a next time
+        self.state_names = self._names(s.states, len(s.x0))
+        self.held_names = self._names(s.held, len(s.h0))
+
+    def _full(self, name: str, *known: Mapping[str, Any]) -> str:
+        """Name with the block's prefix, where that is what was meant."""
+        longer = self.prefix + name
+        return longer if self.prefix and any(longer in k for k in known) else name
+
+    def _names(self, slots: Mapping[str, Slot], size: int) -> list[str]:
+        found = [""] * size
+        for name, slot in slots.items():
+            for k, place in enumerate(slot.index):
+                short = name.removeprefix(self.prefix)
+                found[place] = short if slot.size == 1 else f"{short}[{k}]"
+        return found
+
+    def place(
+        self,
+        at: OperatingPoint | Context | Mapping[str, Any] | None,
+        parameters: Mapping[str, Any] | None,
+    ) -> None:
+        """Go to an operating point; from the start every time."""
+        if self._moved:
+            self.context.assign(self._start)
+        self._moved = at is not None or bool(parameters) or bool(self.system.residual.numel())
+        for name, value in mapped(parameters, "parameters").items():
+            s = self.system
+            set_parameter(s, self.context, self._full(name, s.parameters, s.aliases), value)
+        if at is not None:
+            self._place(at)
+
+    def _place(self, at: OperatingPoint | Context | Mapping[str, Any]) -> None:
+        c, s = self.context, self.system
+        if isinstance(at, Context):
+            added = sum(slot.size for name, slot in s.inputs.items() if name == slot.name.removesuffix("+"))
+            if len(at.x) != len(c.x) or len(at.h) not in (len(c.h), len(c.h) - added):
+                raise PlantloopError("this snapshot was taken of another diagram.")
+            shared = len(at.h)  # perturbations come last
+            c.t, c.x[:], c.p[:], c.solution[:] = at.t, at.x, at.p, at.solution
+            c.h[:shared], c.next[:shared] = at.h, at.next
+            c.started = at.started
+            return
+        if isinstance(at, OperatingPoint):
+            states = at.states if self.prefix else at.initial
+            at = dict(states) | {n: v for n, v in at.inputs.items() if n in s.inputs}
+        if not isinstance(at or {}, Mapping):
+            raise PlantloopError(f"at is {at!r}, expected an OperatingPoint, a snapshot or values by name.")
+        slots = s.initial_slots()
+        for name, value in (at or {}).items():
+            if name in s.inputs:
+                set_input(s, c, name, value)
+            else:
+                set_initial(s, c, self._full(name, slots, [name.partition("[")[0]]), value)  # type: ignore[arg-type]
+
+    def arguments(self) -> list[ca.DM]:
+        """t, x, h, w, p at the operating point."""
+        c = self.context
+        return [ca.DM(c.t), ca.DM(c.x), ca.DM(c.h), ca.DM(c.w), ca.DM(c.p)]
+
+    def continuous(self) -> tuple[np.ndarray, ...]:
+        """Full A, B, C, D; algebraic unknowns follow by the implicit function theorem."""
+        s = self.system
+        refuse_delays(s)
+        n, nz = len(s.x0), s.residual.numel()
+        self.find_unknowns()
+        results, variables = self._results, self._variables
+        if self._jacobian is None:
+            key = f"jacobian:{self.input_names}:{self.output_names}"
+            function = s.function(key, lambda: [ca.jacobian(results, variables)])
+            c = self.context
+            self._jacobian = Bound(function, [self._time, c.x, c.h, c.w, c.p])
+        self._time[0] = self.context.t
+        whole = self._jacobian().reshape(variables.numel(), -1).T
+        rows, columns = len(whole) - nz, variables.numel() - nz
+        if nz:
+            change = np.linalg.solve(whole[rows:, columns:], whole[rows:, :columns])
+            whole = whole[:, :columns] - whole[:, columns:] @ change
+        return whole[:n, :n], whole[:n, n:], whole[n:rows, :n], whole[n:rows, n:]
+
+    def find_unknowns(self) -> None:
+        """Bring w up to date with the time and states."""
+        s, c = self.system, self.context
+        n = s.residual.numel()
+        if not n:
+            return
+        function = s.function("residual", lambda: [s.residual, ca.jacobian(s.residual, s.w[:n])])
+
+        def residual() -> tuple[np.ndarray, np.ndarray]:
+            value, jacobian = function(*self.arguments())
+            return np.array(value, dtype=float).ravel(), np.array(jacobian, dtype=float)
+
+        c.w[:n] = c.solution
+        newton(residual, c.w, np.arange(n), s.loops, c.t)
+
+
+def _components(names: Sequence[str], slots: Sequence[Slot]) -> list[str]:
+    return [
+        n if s.size == 1 else f"{n}[{k}]" for n, s in zip(names, slots, strict=True) for k in range(s.size)
+    ]
+
+
+def known_name(name: str, known: Mapping[str, Any], what: str) -> None:
+    """Refuse a name that is none of those known, with a near miss."""
+    if name not in known:
+        raise PlantloopError(f"no {what} '{name}'; {near_miss(name, known)}", path=name)
+
+
+def static_of(slot: Slot) -> str:
+    """What a state does in an equilibrium: "solve", "hold" or "zero"."""
+    return slot.memory.static if slot.memory else "solve"

@@ -1,0 +1,206 @@
+"""Operating points at rest: bounded least squares with the exact Jacobian."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.errors import PlantloopError
+from cosim.analysis.operating import Model, OperatingPoint, known_name, model_of, static_of
+from cosim.diagram import Diagram
+from cosim.names import listed, mapped
+from cosim.simulation import set_input
+from cosim.system import Slot, pick
+
+
+def trim(
+    system: Block | Diagram,
+    x: Mapping[str, Any] | None = None,
+    u: Mapping[str, Any] | None = None,
+    y: Mapping[str, Any] | None = None,
+    free: Sequence[str] = (),
+    fixed: Sequence[str] = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    tolerance: float = 1e-9,
+) -> OperatingPoint:
+    """Equilibrium: x' = 0 with the conditions asked for.
+
+    Parameters
+    ----------
+    x : state name -> value       first guess (kept where the state is in `fixed`)
+    u : input name -> value       inputs, kept unless in `free`; default zero
+    y : output name -> value      values the outputs must have
+    free : inputs that may vary;  fixed : states that may not. Rates (`static="zero"`) are zero
+    bounds : name -> (low, high)  of states and free inputs
+    tolerance : largest residual [state units per s, output units] that counts as an equilibrium
+
+    Raises
+    ------
+    PlantloopError     unknown name, sampled blocks inside, or no equilibrium (with the worst equation)
+
+    Solved by bounded least squares with the exact Jacobian (scipy.optimize.least_squares, method "trf").
+    """
+    model = model_of(system, at=x, parameters=parameters)
+    if model.system.rates:
+        raise PlantloopError(
+            "trim needs a continuous system; this diagram has sampled blocks.", hint="Trim the plant alone."
+        )
+    prefix = model.prefix
+    named = lambda given, what: {n.removeprefix(prefix): v for n, v in mapped(given, what).items()}
+    several = lambda given, what: [n.removeprefix(prefix) for n in listed(given, what)]
+    return _Trim(
+        model,
+        named(u, "u"),
+        named(y, "y"),
+        several(free, "free"),
+        several(fixed, "fixed"),
+        {name: _limits_of(name, value) for name, value in named(bounds, "bounds").items()},
+    ).solve(tolerance)
+
+
+def _limits_of(name: str, value: Any) -> tuple[float, float]:
+    """Two numbers, the lower first."""
+    try:
+        low, high = (float(v) for v in value)
+    except (TypeError, ValueError):
+        raise PlantloopError(
+            f"bounds of '{name}' are {value!r}, expected two numbers (low, high).",
+            path=name,
+            value=value,
+            hint="An open side is -inf or inf. To keep one value, list a state in fixed=.",
+        ) from None
+    return low, high
+
+
+class _Trim:
+    def __init__(
+        self,
+        model: Model,
+        u: dict[str, Any],
+        y: dict[str, Any],
+        free: Sequence[str],
+        fixed: Sequence[str],
+        bounds: dict[str, tuple[float, float]],
+    ) -> None:
+        self.model, self.bounds = model, bounds
+        s, c = model.system, model.context
+        names = {n.removeprefix(model.prefix): slot for n, slot in s.states.items()}
+        for name in (*u, *free):
+            known_name(name, s.inputs, "input")
+        for name in y:
+            known_name(name, s.outports, "output")
+        for name in fixed:
+            known_name(name, names, "state")
+        for name in bounds:
+            known_name(name, {**names, **s.inputs}, "state or input")
+        for name, value in u.items():
+            set_input(s, c, name, value)
+        moving = [slot for n, slot in names.items() if static_of(slot) == "solve" and n not in fixed]
+        for slot in names.values():
+            if static_of(slot) == "zero":
+                c.x[slot.index] = 0.0
+        self.x_index = np.concatenate([np.zeros(0, int), *[slot.index for slot in moving]])
+        self.u_index = np.concatenate([np.zeros(0, int), *[s.inputs[n].index for n in free]])
+        self.low, self.high = self._limits(names)
+        self.goal = np.concatenate([np.zeros(0), *[self._target(n, value) for n, value in y.items()]])
+        resting = np.flatnonzero(
+            np.array([static_of(slot) != "hold" for slot in names.values() for _ in slot.index])
+        )
+        outputs = [s.signal(s.outports[n]).expression for n in y]
+        delays = [pick(s.w, d.places) - d.signal for d in s.delays]  # at rest the past is the present
+        equations = ca.vertcat(pick(s.derivative, resting), *outputs, s.invariants, s.residual, *delays)
+        self.equation_names = [f"the derivative of state '{model.state_names[k]}'" for k in resting]
+        self.equation_names += [f"output '{n}' minus its value" for n in y for _ in self._target(n, y[n])]
+        self.goal_at = slice(len(resting), len(resting) + len(self.goal))
+        v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.u_index), s.w)
+        key = f"trim:{self.x_index.tolist()}:{self.u_index.tolist()}:{list(y)}"
+        self.function = s.function(key, lambda: [equations, ca.densify(ca.jacobian(equations, v))])
+
+    def _target(self, name: str, value: Any) -> np.ndarray:
+        s = self.model.system
+        size = s.signal(s.outports[name]).size
+        try:
+            array = np.ravel(np.asarray(value, dtype=float))
+        except (TypeError, ValueError):
+            raise PlantloopError(f"output '{name}' is {value!r}, expected numbers.", path=name) from None
+        if array.size != size:
+            raise PlantloopError(f"output '{name}' got {array.size} numbers, expected {size}.", path=name)
+        return array
+
+    def _limits(self, names: Mapping[str, Slot]) -> tuple[np.ndarray, np.ndarray]:
+        s = self.model.system
+        low_x, high_x = np.full(len(s.x0), -np.inf), np.full(len(s.x0), np.inf)
+        low_u, high_u = np.full(len(s.h0), -np.inf), np.full(len(s.h0), np.inf)
+        for name, (low, high) in self.bounds.items():
+            if not low < high:
+                raise PlantloopError(
+                    f"bounds of '{name}' are ({low}, {high}), expected low < high.",
+                    path=name,
+                    hint="To keep one value, list a state in fixed= or leave an input out of free=.",
+                )
+            if name in names:
+                low_x[names[name].index], high_x[names[name].index] = low, high
+            else:
+                low_u[s.inputs[name].index], high_u[s.inputs[name].index] = low, high
+        return (
+            np.concatenate([low_x[self.x_index], low_u[self.u_index], np.full(len(s.w0), -np.inf)]),
+            np.concatenate([high_x[self.x_index], high_u[self.u_index], np.full(len(s.w0), np.inf)]),
+        )
+
+    def _evaluate(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        c = self.model.context
+        nx, nu = len(self.x_index), len(self.u_index)
+        c.x[self.x_index], c.h[self.u_index], c.w[:] = v[:nx], v[nx : nx + nu], v[nx + nu :]
+        r, jacobian = self.function(*self.model.arguments())
+        residual = np.array(r, dtype=float).ravel()
+        residual[self.goal_at] -= self.goal
+        return residual, np.array(jacobian, dtype=float).reshape(len(residual), len(v))
+
+    def solve(self, tolerance: float) -> OperatingPoint:
+        from scipy.optimize import least_squares
+
+        c = self.model.context
+        start = np.concatenate([c.x[self.x_index], c.h[self.u_index], c.w])
+        start = np.clip(start, self.low, self.high)
+        residual, _ = self._evaluate(start)
+        if not np.isfinite(residual).all():
+            raise PlantloopError(
+                f"no equilibrium can be looked for from this guess: {self._worst(residual)}.",
+                hint="Give a first guess x= at which the equations are finite.",
+            )
+        if len(start):
+            found = least_squares(
+                lambda v: self._evaluate(v)[0], start, jac=lambda v: self._evaluate(v)[1],
+                bounds=(self.low, self.high), xtol=1e-15, ftol=1e-15, gtol=1e-15, x_scale="jac",
+            )  # fmt: skip
+            start = found.x
+        residual, _ = self._evaluate(start)
+        if not np.isfinite(residual).all() or (len(residual) and np.abs(residual).max() > tolerance):
+            raise PlantloopError(
+                f"no equilibrium found: {self._worst(residual)}.",
+                hint="Free an input or a state, widen the bounds, or start from a better guess.",
+            )
+        return self._point(float(np.abs(residual).max()) if len(residual) else 0.0)
+
+    def _worst(self, residual: np.ndarray) -> str:
+        k = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
+        named = k < len(self.equation_names)
+        what = self.equation_names[k] if named else "an invariant or algebraic equation"
+        return f"{what} is {residual[k]:.3g}"
+
+    def _point(self, residual: float) -> OperatingPoint:
+        model, s, c = self.model, self.model.system, self.model.context
+        shown = s.function("outports", lambda: [s.signal(n).expression for n in s.outports.values()])
+        values = shown.call(model.arguments()) if s.outports else []
+        return OperatingPoint(
+            {n.removeprefix(model.prefix): c.x[slot.index].copy() for n, slot in s.states.items()},
+            {n: c.h[slot.index].copy() for n, slot in s.inputs.items()},
+            {n: np.array(v, dtype=float).ravel() for n, v in zip(s.outports, values, strict=True)},
+            residual,
+            model.prefix,
+        )

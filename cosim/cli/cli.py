@@ -1,0 +1,424 @@
+"""The command ``cosim``: run scenarios, say what is in a model or a scenario, run benchmarks.
+
+Answers go to standard output, complaints and progress to standard error. A mistake of the user is one
+message and exit code 1; a traceback is a bug.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from blocks.errors import PlantloopError, SimulationError
+from cosim.version import __version__
+
+if TYPE_CHECKING:
+    from cosim.engines.native.cache import Content
+    from cosim.result.result import Result
+    from cosim.scenario import Scenario
+    from cosim.system import System
+    from plant import Plant, Port
+
+INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
+REFRESH = 0.1  # s of wall time between two pictures of the progress bar
+
+app = typer.Typer(
+    help="Put a mechanical plant in a control loop: run scenarios, look into models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]
+Trust = Annotated[bool, typer.Option("--trust", help="Allow the Python code the file names to run.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"plantloop {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+# --- cosim run ------------------------------------------------------------------------------------------
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO.toml | DECK.xml", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write to.", show_default="results/<name>")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="auto, native or reference.", show_default="the scenario's, or auto")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw pictures as well.")] = False,
+    trust: Trust = False,
+    coordinates: Annotated[
+        str | None, typer.Option(help="Of a deck: joint or absolute.", show_default="joint")
+    ] = None,
+) -> None:
+    """Run a scenario, or the commands of a deck; show a short table, and write the result."""
+    with _reporting():
+        path = _existing(file, "run", (".toml", ".xml"))
+        if path.suffix.lower() == ".xml":
+            _run_deck(path, out, engine or "auto", plot, trust, coordinates or "joint")
+            return
+        if coordinates is not None:
+            raise PlantloopError(
+                "--coordinates belongs to decks; a scenario says coordinates in its table [model].",
+                path=str(path),
+            )
+        from cosim.scenario import load_scenario
+
+        loaded = load_scenario(path, trust)
+        folder = out or Path("results") / loaded.name
+        _say(loaded.name, loaded.tables.scenario.description)
+        system = loaded.system()
+        try:
+            with _progress(loaded.tables.run.until) as progress:
+                result = loaded.run(engine=engine, progress=progress, system=system)
+        except SimulationError as error:
+            if error.result is None:
+                raise
+            _complain(str(error))
+            _keep(loaded, error.result, folder, plot)
+            raise typer.Exit(1) from None
+        if not result.complete:
+            _complain(result.message)
+            _keep(loaded, result, folder, plot)
+            raise typer.Exit(INTERRUPTED)
+        _conclude(loaded, system, result, folder, plot)
+
+
+def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool, coordinates: str) -> None:
+    """Run a deck's Command block."""
+    from cosim.deck import run_deck
+    from cosim.deck.report import rows, write
+
+    folder = out or Path("results") / path.stem
+    _say(path.stem, f"{path} ({coordinates} coordinates)")
+    try:
+        run = run_deck(path, engine=engine, coordinates=coordinates, trust=trust, out=folder)
+    except PlantloopError as error:
+        if error.result is not None:
+            for file in write(error.result, path.stem, folder, plot):
+                _complain(f"partial result written: {file}")
+        raise
+    files = write(run.result, run.name, folder, plot)
+    shown = [*rows(run), *(("written" if k == 0 else "", str(file)) for k, file in enumerate(files))]
+    _print_rows([(name, Text(text)) for name, text in shown])
+    if not run.complete:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _keep(scenario: Scenario, result: Result, folder: Path, plot: bool) -> None:
+    """Write what a run that did not reach its end has computed."""
+    from cosim.scenario.report import write
+
+    for file in write(scenario, result, folder, plot):
+        _complain(f"partial result written: {file}")
+
+
+def _conclude(scenario: Scenario, system: System, result: Result, folder: Path, plot: bool) -> None:
+    """Write the files, show the table; a check that fails is a failure of the command."""
+    from cosim.scenario.report import findings, write
+
+    files = write(scenario, result, folder, plot)
+    found = findings(scenario, result)
+    rows = [(name, Text(text)) for name, text in _run_rows(scenario, system, result)]
+    for k, finding in enumerate(found):
+        mark = {None: "", True: "  ok", False: "  FAILED"}[finding.passed]
+        style = "red" if finding.passed is False else ""
+        rows.append(("checks" if k == 0 else "", Text(f"{finding.what} = {finding.text}{mark}", style)))
+    rows += [("written" if k == 0 else "", Text(str(file))) for k, file in enumerate(files)]
+    _print_rows(rows)
+    failed = [finding.what for finding in found if finding.passed is False]
+    if failed:
+        raise PlantloopError(f"{len(failed)} of {len(found)} checks failed: {', '.join(failed)}.")
+
+
+def _run_rows(scenario: Scenario, system: System, result: Result) -> Iterator[tuple[str, str]]:
+    """What ran and how, row by row."""
+    model, settings, statistics = scenario.tables.model, result.settings, result.statistics
+    if model is not None:
+        yield "model", f"{scenario.source.path.parent / model.file} ({model.coordinates} coordinates)"
+    yield from _port_rows(system)
+    yield "rates", ", ".join(map(str, system.rates)) or "continuous"
+    told = statistics.get("engine", settings["engine"].value)  # with the share of Python, if there is any
+    yield "engine", f"{told} ({settings['engine'].origin})"
+    numbers = ("step", "rtol", "atol", "max_step")
+    used = [
+        f"{n} {settings[n].value:g}" for n in numbers if n in settings and settings[n].value != float("inf")
+    ]
+    yield "solver", ", ".join([settings["solver"].value, *used])
+    wall = f"{statistics['wall time [s]']:.3g} s of wall time"
+    yield "run", f"{statistics['simulated time [s]']:g} s in {wall}, {statistics['steps']} steps"
+    if not scenario.tables.checks.final and len(result.time):
+        for k, name in enumerate(list(result)[:6]):
+            yield ("final" if k == 0 else ""), f"{name} = {_numbers(result[name][-1])}"
+
+
+def _port_rows(system: System) -> Iterator[tuple[str, str]]:
+    for k, (port, rate) in enumerate(system.port_rates.items()):
+        yield ("ports" if k == 0 else ""), f"{port}: {rate}"
+
+
+# --- cosim info -----------------------------------------------------------------------------------------
+@app.command()
+def info(
+    file: Annotated[Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml", show_default=False)],
+    trust: Trust = False,
+) -> None:
+    """Say what is in a model or a scenario: elements, ports, sizes, rates, order of execution, warnings."""
+    with _reporting():
+        path = _existing(file, "info", (".toml", ".xml"))
+        if path.suffix.lower() == ".xml":
+            _model_info(path, trust)
+        else:
+            _scenario_info(path, trust)
+
+
+def _model_info(path: Path, trust: bool) -> None:
+    from cosim.compile.flatten import flatten
+    from plant import Plant
+
+    with _warnings_in_table():
+        plant = Plant.read(path, trust=trust)
+    tunable = [("parameters", [f"{len(flatten(plant).p0)} tunable numbers"])]
+    _print_sections([*_plant_sections(plant), *tunable, *_warnings(plant)])
+
+
+def _plant_sections(plant: Plant) -> Iterator[tuple[str, list[str]]]:
+    """Headings and lines about a model."""
+    facts = plant.info()
+    counts = {tag: len(same) for tag, same in plant.model.elements.items()}
+    listed = ", ".join(f"{count} {tag}" for tag, count in counts.items())
+    yield "model", [f"{facts['model']} ({facts['formulation']})"]
+    yield "elements", [f"{sum(counts.values())}: {listed}"]
+    yield "bodies", [_line_first(where, facts["file"]) for where in facts["bodies"]]
+    joints = [(j["name"], j["type"].lower(), ", ".join(j["coordinates"]) or "fixed") for j in facts["joints"]]
+    yield "joints", [f"{name}: {kind}, {coordinates}" for name, kind, coordinates in joints]
+    yield "degrees of freedom", [str(facts["dof"])]
+    yield "inputs", [_port_line(port, "at the rate of what drives it") for port in facts["inputs"]]
+    yield "outputs", [_port_line(port, "continuous") for port in facts["outputs"]]
+    yield "states", [f"{name} = {_numbers(value)}" for name, value in facts["states"].items()]
+
+
+@contextmanager
+def _warnings_in_table() -> Iterator[None]:
+    """What a model warns of is shown at the end of the table, and nowhere else."""
+    from plant.reporting import PlantWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlantWarning)
+        yield
+
+
+def _warnings(plant: Plant) -> list[tuple[str, list[str]]]:
+    return [("warnings", list(plant.warnings))]
+
+
+def _line_first(where: str, file: str | None) -> str:
+    """``line 25: Body_Rigid ...`` of a place in the file that is being described."""
+    name = Path(file).name if file else ""
+    return f"line {where.removeprefix(f'{name}:')}" if name and where.startswith(f"{name}:") else where
+
+
+def _port_line(port: Port, unsampled: str) -> str:
+    """One port of a plant: name, size, what its components are, and what it does between samples."""
+    element = f"id {port.id}"
+    if port.variables:
+        element += f", variable{'s' * (port.size > 1)} {', '.join(map(str, port.variables))}"
+    rate = f"every {port.sampling_period} s" if port.sampling_period else unsampled
+    if port.offset_time:
+        rate += f" from {port.offset_time} s"
+    hold = f", hold order {port.hold_order} ({port.origin})"
+    if not port.sampling_period and unsampled == "continuous":
+        hold = ""
+    behind = f", second-order filter of {port.filter:g} s" if port.filter else ""
+    return f"{port.name} [{port.size}]: {', '.join(port.labels)}; {element}; {rate}{hold}{behind}"
+
+
+def _scenario_info(path: Path, trust: bool) -> None:
+    from cosim.scenario import load_scenario
+
+    scenario = load_scenario(path, trust)
+    about = scenario.tables.scenario
+    _say(scenario.name, about.description)
+    with _warnings_in_table():
+        plant = scenario.plant()
+        system = scenario.system()
+    sections = [*_system_sections(scenario, system.info())]
+    if plant is not None:
+        sections = [*_plant_sections(plant), *sections, *_warnings(plant)]
+    _print_sections(sections)
+
+
+def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Headings and lines about a flat system, from `System.info`."""
+    blocks = scenario.tables.blocks.items()
+    if blocks:
+        yield "blocks", [f"{name}: {type(block).__name__}" for name, block in blocks]
+    yield "signals", [f"{name} [{size}]" for name, size in facts["signals"].items()]
+    yield "sizes", [f"{facts[n]} {n}" for n in ("continuous states", "held values", "parameters")]
+    yield "rates", list(facts["rates"]) or ["continuous"]
+    yield "port rates", [f"{port}: {text}" for port, text in facts["ports"].items()]
+    yield "order of execution at a tick", list(facts["schedule"])
+
+
+# --- cosim cache ----------------------------------------------------------------------------------------
+cache_app = typer.Typer(help="Compiled models kept on disk.", no_args_is_help=True)
+app.add_typer(cache_app, name="cache")
+
+
+@cache_app.command("info")
+def cache_info() -> None:
+    """Say where compiled models are kept, how many there are and how large they are."""
+    with _reporting():
+        from cosim.engines.native import cache
+
+        _print_sections([("folder", [str(cache.folder())]), ("content", [_content(cache.info())])])
+
+
+@cache_app.command("clear")
+def cache_clear() -> None:
+    """Remove all compiled models; they are compiled anew when they are needed."""
+    with _reporting():
+        from cosim.engines.native import cache
+
+        _print_sections([("folder", [str(cache.folder())]), ("removed", [_content(cache.clear())])])
+
+
+def _content(found: Content) -> str:
+    return f"{found.entries} compiled libraries, {found.size / 2**20:.1f} MB"
+
+
+# --- cosim bench ----------------------------------------------------------------------------------------
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Only show that every script runs.")] = False,
+) -> None:
+    """Run benchmarks of a source checkout, all or those named; peers that are installed run beside."""
+    with _reporting():
+        from cosim.cli.bench import run_scripts
+
+        run_scripts(Path.cwd(), names or [], smoke)
+
+
+# --- shared ---------------------------------------------------------------------------------------------
+@contextmanager
+def _reporting() -> Iterator[None]:
+    """A mistake of the user becomes one message on standard error and exit code 1."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        _complain(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        try:
+            yield
+        except PlantloopError as error:
+            _complain(str(error))
+            raise typer.Exit(1) from None
+
+
+def _existing(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
+    """The file, if its kind is one the command takes and it is there."""
+    from cosim.scenario.source import missing
+
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        hint = f"For a model: cosim info {path}." if suffix == ".xml" else None
+        wanted = " or ".join(suffixes)
+        raise PlantloopError(
+            f"cosim {command} takes a {wanted} file, got '{path}'.", path=str(path), hint=hint
+        )
+    if not path.is_file():
+        raise PlantloopError(missing(path, "file"), path=str(path))
+    return path
+
+
+@contextmanager
+def _progress(until: float) -> Iterator[Callable[[float], None] | None]:
+    """A bar over simulated time on standard error; nothing where that is not a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal or until <= 0:
+        yield None
+        return
+    columns = (
+        BarColumn(40),
+        TextColumn("{task.completed:.2f} of {task.total:g} s simulated"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("", total=until)
+        shown = 0.0
+
+        def advance(t: float) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            if now - shown >= REFRESH or t >= until:  # a bar must not cost more than the ticks it counts
+                shown = now
+                bar.update(task, completed=t)
+
+        yield advance
+
+
+def _say(name: str, description: str) -> None:
+    heading = Text(name, style="bold")
+    if description:
+        heading.append(f"  {description}", style="not bold")
+    _print(heading)
+
+
+def _complain(text: str) -> None:
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(text))
+
+
+def _print(what: Any) -> None:
+    Console(soft_wrap=True, highlight=False).print(what)
+
+
+def _print_rows(rows: list[tuple[str, Text]]) -> None:
+    """Two columns: a table that folds long lines on a terminal, plain lines elsewhere."""
+    if not sys.stdout.isatty():
+        width = max((len(name) for name, _ in rows), default=0)
+        for name, text in rows:
+            typer.echo(f"{name:<{width}}  {text.plain}".rstrip())
+        return
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in rows:
+        table.add_row(name, text)
+    _print(table)
+
+
+def _print_sections(sections: Iterable[tuple[str, list[str]]]) -> None:
+    lines = [(name, k, line) for name, found in sections for k, line in enumerate(found or ["none"])]
+    _print_rows([(name if k == 0 else "", Text(line)) for name, k, line in lines])
+
+
+def _numbers(values: Any) -> str:
+    listed = [f"{float(v) + 0.0:.6g}" for v in values]  # + 0.0 makes -0 plain 0
+    return listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"

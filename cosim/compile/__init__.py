@@ -1,0 +1,1 @@
+"""From a diagram to the flat `System`, one step per file."""

@@ -1,0 +1,144 @@
+"""Values of outputs and memories as expressions of the system's own symbols, evaluated in order."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import casadi as ca
+
+from cosim.compile.instances import Instance
+from cosim.compile.order import Node
+from cosim.compile.wiring import Port
+
+
+class Expressions:
+    """Expressions of the outputs of every block; `output` is called in dependency order.
+
+    `changed` holds outputs and memories that differ from those of `base`: a segment of the schedule puts
+    new values of memories in place of their symbols and evaluates the outputs behind them again.
+    """
+
+    def __init__(
+        self,
+        instances: dict[str, Instance],
+        t: ca.SX,
+        base: Expressions | None = None,
+        added: dict[Port, ca.SX] | None = None,
+    ) -> None:
+        self.instances, self.t, self.base = instances, t, base
+        self.added = added or {}  # perturbations of outputs, and of inputs that no output is named like
+        self.assumed: list[ca.SX] = [] if base is None else base.assumed  # unknowns of loops
+        self.outputs: dict[Port, ca.SX] = {}
+        self.memories: dict[tuple[str, str], ca.SX] = {}
+        self._all: dict[str, dict[str, ca.SX]] = {}
+
+    @cached_property
+    def moving(self) -> frozenset[int]:
+        """Symbols that change between ticks: time, states, unknowns and delayed signals, by their hash."""
+        if self.base is not None:
+            return self.base.moving
+        symbols = [self.t, *self.assumed]
+        for inst in self.instances.values():
+            symbols += [inst.symbols[m.name] for m in inst.memories("continuous", "algebraic", "delayed")]
+        return frozenset(s.element_hash() for s in ca.symvar(ca.vertcat(*symbols)))
+
+    def with_new_values(self) -> Expressions:
+        """A layer over these expressions, in which memories take new values."""
+        return Expressions(self.instances, self.t, self, self.added)
+
+    def output(self, node: Node) -> None:
+        """Evaluate an output, or one component of it."""
+        inst = self.instances[node.path]
+        declared = next(o for o in inst.traced.declared.outputs if o.name == node.name)
+        value = self.of(node.path, f"y:{node.name}", declared.expression)
+        port = (node.path, node.name)
+        if port in self.added:
+            value = value + self.added[port]
+        self._assign(node, value if node.component is None else value[node.component])
+
+    def _assign(self, node: Node, value: ca.SX) -> None:
+        port = (node.path, node.name)
+        if node.component is None:
+            self.outputs[port] = value
+            return
+        whole = self.outputs.get(port)
+        if whole is None:
+            old = self.base.find(port) if self.base else None
+            outputs = self.instances[node.path].traced.declared.outputs
+            size = next(o.size for o in outputs if o.name == node.name)
+            whole = ca.SX.nan(size) if old is None else ca.SX(old)
+            self.outputs[port] = whole
+        whole[node.component] = value
+
+    def assume(self, node: Node, symbol: ca.SX) -> None:
+        """Take an unknown as the value of an output."""
+        self.assumed.append(symbol)
+        self._assign(node, symbol)
+
+    def mismatch(self, node: Node) -> ca.SX:
+        """What the equations give for an output minus what was assumed."""
+        declared = next(o for o in self.instances[node.path].traced.declared.outputs if o.name == node.name)
+        value = self.of(node.path, f"y:{node.name}", declared.expression)
+        port = (node.path, node.name)
+        if port in self.added:
+            value = value + self.added[port]
+        difference: ca.SX = value - self.outputs[port]
+        return difference if node.component is None else difference[node.component]
+
+    def sample(self, node: Node) -> None:
+        """Evaluate a sampled memory; blocks evaluated later in this layer see the new value."""
+        key = (node.path, node.name)
+        memory = next(m for m in self.instances[node.path].traced.declared.memories if m.name == node.name)
+        value = self.of(node.path, f"m:{node.name}", memory.equation)
+        if node.component is None:
+            self.memories[key] = value
+            return
+        whole = ca.SX(self.memories.get(key, self.instances[node.path].symbols[node.name]))
+        whole[node.component] = value[node.component]
+        self.memories[key] = whole
+
+    def find(self, port: Port) -> ca.SX | None:
+        """Expression of an output as far as it is evaluated."""
+        value = self.outputs.get(port)
+        return self.base.find(port) if value is None and self.base else value
+
+    def of(self, path: str, name: str, expression: ca.SX) -> ca.SX:
+        """Any expression of a block, in the system's symbols."""
+        inst = self.instances[path]
+        function = inst.traced.function(name, expression)
+        return function.call(self._arguments(inst), True, False)[0]
+
+    def memory(self, path: str, name: str) -> ca.SX:
+        """New value (derivative, next or sampled value) of a memory; all of a block are found at once."""
+        if path not in self._all:
+            traced = self.instances[path].traced
+            values = self.of(path, "memories", traced.new_values)
+            found, start = {}, 0
+            for m in traced.evolving:
+                found[m.name] = values[start : start + m.size]
+                start += m.size
+            self._all[path] = found
+        return self._all[path][name]
+
+    def _arguments(self, inst: Instance) -> list[ca.SX]:
+        own = inst.own
+        if self.memories and any((inst.path, m.name) in self.memories for m in inst.traced.declared.memories):
+            own = ca.vertcat(
+                *[
+                    self.memories.get((inst.path, m.name), inst.symbols[m.name])
+                    for m in inst.traced.declared.memories
+                ]
+            )
+        inputs = [self.input(inst, k) for k in range(len(inst.drivers))]
+        return [self.t, own, inst.p, inst.ticks, *inputs]
+
+    def input(self, inst: Instance, k: int) -> ca.SX:
+        """What arrives at the k-th input of a block; nan where it is not evaluated yet."""
+        port, source = inst.traced.declared.inputs[k], inst.drivers[k]
+        value = ca.SX.zeros(port.size) if source is None else self.find(source)
+        if value is None:
+            value = ca.SX.nan(port.size)
+        key = (inst.path, port.name)
+        if key in self.added and all(o.name != port.name for o in inst.traced.declared.outputs):
+            value = value + self.added[key]
+        return value

@@ -1,0 +1,460 @@
+"""From a diagram to the flat `System`: wiring, sizes, holds, order, expressions, layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.contract.rate import Ticks
+from blocks.contract.trace import TraceCache
+from blocks.errors import BlockError, PlantloopError, WiringError, near_miss
+from cosim.compile.expressions import Expressions
+from cosim.compile.garbage import uncollected
+from cosim.compile.instances import Instance
+from cosim.compile.jumps import warn_of_jumps
+from cosim.compile.order import Dependencies, Node
+from cosim.compile.rates import SignalRates, insert_holds
+from cosim.compile.schedule import build_schedule
+from cosim.compile.sizes import resolve_sizes
+from cosim.compile.wiring import ExternalInput, expand
+from cosim.diagram import Diagram
+from cosim.system import Delay, Draw, Problem, Signal, Slot, System, SystemEvent, stack
+
+ALONE = "plant"  # what a block is called when it is looked at alone
+SOLVED = ("algebraic", "delayed")  # memories that live in w; all others but states live in h
+
+
+def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[str, ...] = ()) -> System:
+    """Flat system of a diagram, or of one block with its inputs as inputs of the system.
+
+    Each output or input named in `perturb` gets an input of the system of its name, added to its value.
+
+    Raises
+    ------
+    WiringError            everything that is wrong with names, connections and sizes, together
+    AlgebraicLoopError     signals that depend on themselves at one instant, hop by hop
+    """
+    if isinstance(diagram, Block):
+        return replace(flatten(around(diagram), solve_loops, perturb), prefix=f"{ALONE}.")
+    with uncollected():
+        return _flat(diagram, solve_loops, perturb)
+
+
+def _flat(diagram: Diagram, solve_loops: bool, perturb: tuple[str, ...]) -> System:
+    cache = TraceCache()
+    wiring = expand(diagram, cache)
+    traced = resolve_sizes(wiring, cache)
+    instances: dict[str, Instance] = {}
+    problems = []
+    for path, block in wiring.blocks.items():
+        drivers = [wiring.drivers.get((path, i.name)) for i in traced[path].declared.inputs]
+        try:
+            instances[path] = Instance(path, block, traced[path], traced[path].values(block), drivers)
+        except PlantloopError as error:
+            problems.append(f"block '{path}': {error}")
+    if problems:
+        raise WiringError(problems, path=diagram.name)
+    port_rates = insert_holds(instances, cache)
+    return _Assembly(
+        diagram, instances, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
+    ).system()
+
+
+def around(block: Block, name: str = "block") -> Diagram:
+    """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram."""
+    from blocks.contract.trace import trace
+
+    d = Diagram(name)
+    node = d.add(ALONE, block)
+    probe = trace(block, {}, guess=1).declared
+    for i in probe.inputs:
+        d.connect(d.inport(i.name, i.size), node[i.name])
+    for o in probe.outputs:
+        if not o.auxiliary:
+            d.outport(o.name, node[o.name])
+    return d
+
+
+@dataclass
+class _Vector:
+    """Collects the slots, symbols and initial values of one of the vectors x, h, w, p."""
+
+    slots: dict[str, Slot] = field(default_factory=dict)
+    symbols: list[ca.SX] = field(default_factory=list)
+    initial: list[np.ndarray] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, name: str, kind: str, symbol: ca.SX, initial: np.ndarray, **more: Any) -> Slot:
+        index = np.arange(self.size, self.size + symbol.numel())
+        slot = Slot(name, kind, index, initial, **more)
+        self.slots[name] = slot
+        self.symbols.append(symbol)
+        self.initial.append(initial)
+        self.size += symbol.numel()
+        return slot
+
+    def stacked(self) -> tuple[ca.SX, np.ndarray]:
+        return ca.vertcat(ca.SX(0, 1), *self.symbols), np.concatenate([np.zeros(0), *self.initial])
+
+
+class _Assembly:
+    """Gives every memory and parameter its place and symbols, then writes the expressions down."""
+
+    def __init__(
+        self,
+        diagram: Diagram,
+        instances: dict[str, Instance],
+        port_rates: dict[tuple[str, str], str],
+        outports: dict[str, tuple[str, str]],
+        borders: dict[tuple[str, str], tuple[tuple[str, str], ...]],
+        perturb: tuple[str, ...],
+        solve_loops: bool,
+    ) -> None:
+        self.diagram, self.instances, self.solve_loops = diagram, instances, solve_loops
+        self.port_rates, self.outports, self.borders = port_rates, outports, borders
+        self.t = ca.SX.sym("t")
+        self.x, self.h, self.w, self.p = _Vector(), _Vector(), _Vector(), _Vector()
+        self.aliases: dict[str, str] = {}
+        self.rates = sorted({ticks for inst in instances.values() for ticks in inst.traced.declared.ticks})
+        self.rate_index = {ticks: k for k, ticks in enumerate(self.rates)}
+        for inst in instances.values():
+            self._memories(inst)
+            self._parameters(inst)
+        self.loops = [name for name, slot in self.w.slots.items() for _ in range(slot.size)]
+        self.tick_symbols = [self._tick(k, ticks) for k, ticks in enumerate(self.rates)]
+        self.perturbed = {name: self._perturb(name) for name in perturb}  # last: the other places stay
+        for inst in instances.values():
+            used = [self.tick_symbols[self.rate_index[t]] for t in inst.traced.declared.ticks]
+            inst.ticks = stack(used)
+
+    def _memories(self, inst: Instance) -> None:
+        for m in inst.traced.declared.memories:
+            symbol = ca.SX.sym(f"{inst.path}.{m.name}", m.size)
+            inst.symbols[m.name] = symbol
+            if m.kind == "delayed":
+                continue  # behind all algebraic unknowns
+            vector = self.x if m.kind == "continuous" else self.w if m.kind == "algebraic" else self.h
+            vector.add(
+                f"{inst.path}.{m.name}",
+                m.kind,
+                symbol,
+                inst.values.initial[m.name],
+                labels=m.labels,
+                memory=m,
+                rate=self.rate_index[m.ticks] if m.ticks else None,
+                times=inst.values.times.get(m.name, ()),
+            )
+        inst.own = stack(inst.symbols.values())
+
+    def _parameters(self, inst: Instance) -> None:
+        symbols = []
+        for q in inst.traced.declared.parameters:
+            value = inst.values.parameters[q.name]
+            if q.size:
+                symbol = ca.SX.sym(f"{inst.path}.{q.name}", q.size)
+                name = f"{inst.path}.{q.name}"
+                self.p.add(name, "parameter", symbol, value[q.mask], shape=value.shape, mask=q.mask)
+                symbols.append(symbol)
+                for alias in q.aliases:
+                    self.aliases[f"{inst.path}.{alias}"] = name
+        inst.p = stack(symbols)
+
+    def _perturbed(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The port of a block that a name means, or those behind the port of a subsystem."""
+        path, _, port = name.rpartition(".")
+        return self.borders.get((path, port), ((path, port),))
+
+    def _perturb(self, name: str) -> Slot:
+        path, port = self._perturbed(name)[0]
+        inst = self.instances.get(path)
+        declared = [inst.traced.declared] if inst else []
+        sizes = {p.name: p.size for d in declared for ports in (d.inputs, d.outputs) for p in ports}
+        if port not in sizes:
+            shown = [i for i in self.instances.values() if not self._internal(i.path)]
+            known = [f"{i.path}.{o.name}" for i in shown for o in i.traced.declared.outputs]
+            known += [f"{i.path}.{u.name}" for i in shown for u in i.traced.declared.inputs]
+            known += [".".join(border) for border in self.borders]
+            raise WiringError([f"no port '{name}' to perturb; {near_miss(name, known)}"], path=name)
+        size = sizes[port]
+        return self.h.add(f"{name}+", "mode", ca.SX.sym(f"{name}+", size), np.zeros(size))
+
+    def _tick(self, k: int, ticks: Ticks) -> ca.SX:
+        symbol = ca.SX.sym(f"tick{k}", 3)
+        self.h.add(f"tick {ticks} #{k}", "tick", symbol, np.array([float(ticks.offset), 0.0, 0.0]), rate=k)
+        return symbol
+
+    def system(self) -> System:
+        """Write down all expressions."""
+        added: dict[tuple[str, str], ca.SX] = {}
+        for name, slot in self.perturbed.items():
+            symbol = self.h.symbols[list(self.h.slots).index(slot.name)]
+            added |= {port: added.get(port, 0) + symbol for port in self._perturbed(name)}
+        between = Expressions(self.instances, self.t, added=added)
+        dependencies = Dependencies(self.instances, at_tick=False, solve=self.solve_loops)
+        order = dependencies.order()
+        residual = self._evaluate(between, order, dependencies.cut)
+        delays = self._delays(between)
+        place = {name: slot.index for name, slot in self.h.slots.items()}
+        schedule = build_schedule(
+            self.instances,
+            self.rates,
+            between,
+            place.__getitem__,
+            self.solve_loops,
+            frozenset(dependencies.cut),
+        )
+        (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.x, self.h, self.w, self.p))
+        derivative = self._derivative(between)
+        signals = self._signals(between)
+        internal = self._internal
+        return System(
+            name=self.diagram.name,
+            t=self.t, x=x, h=h, w=w, p=p,
+            states=self.x.slots, held=self.h.slots, solved=self.w.slots, parameters=self.p.slots,
+            aliases=self.aliases,
+            inputs=self._inputs(),
+            rates=tuple(self.rates),
+            tick_slots=self._tick_slots(),
+            schedule=tuple(schedule),
+            signals=signals,
+            derivative=derivative,
+            accepted=self._refreshed(between, "accepted"),
+            starting=self._refreshed(between, "branch"),
+            events=tuple(self._events(between)),
+            residual=residual,
+            loops=tuple(self.loops),
+            delays=delays,
+            draws=self._draws(),
+            invariants=ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants")),
+            tolerances=self._tolerances(),
+            correction=ca.vertcat(ca.SX(0, 1), *self._corrections(between)),
+            terms=self._terms(between),
+            port_rates={".".join(port): text for port, text in self.port_rates.items()},
+            order=tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in order if not internal(n.path))),
+            opaque=tuple(i.path for i in self.instances.values() if i.traced.declared.calls),
+            calls=tuple(c for i in self.instances.values() for c in i.traced.declared.calls),
+            callers=tuple(i.path for i in self.instances.values() for _ in i.traced.declared.calls),
+            outports={name: self._signal_name(port) for name, port in self.outports.items()},
+            borders=self._border_signals(),
+            fields=self._fields(),
+            x0=x0, h0=h0, w0=w0, p0=p0,
+        )  # fmt: skip
+
+    def _derivative(self, between: Expressions) -> ca.SX:
+        """(nx, 1) rates of all continuous states; equations that jump are told."""
+        rates = [
+            between.memory(inst.path, m.name)
+            for inst in self.instances.values()
+            for m in inst.memories("continuous")
+        ]
+        if rates:
+            warn_of_jumps(self.instances, between)
+        return ca.vertcat(ca.SX(0, 1), *rates)
+
+    def _inputs(self) -> dict[str, Slot]:
+        """What is set from outside between instants: external inputs, and signals that are perturbed."""
+        inputs = {
+            inst.path: self.h.slots[f"{inst.path}.value"]
+            for inst in self.instances.values()
+            if isinstance(inst.block, ExternalInput)
+        }
+        return inputs | self.perturbed
+
+    def _tick_slots(self) -> tuple[tuple[int, int, int], ...]:
+        """Places in h of every rate's last tick time, counter and the counter's twin."""
+        return tuple(
+            (int(s.index[0]), int(s.index[1]), int(s.index[2]))
+            for s in self.h.slots.values()
+            if s.kind == "tick"
+        )
+
+    def _border_signals(self) -> dict[str, str]:
+        """Signals by the names of the outputs of subsystems that show them."""
+        outputs = {port: [o.name for o in i.traced.declared.outputs] for port, i in self.instances.items()}
+        return {
+            ".".join(border): self._signal_name(behind[0])
+            for border, behind in self.borders.items()
+            if behind[0][1] in outputs[behind[0][0]]
+        }
+
+    @staticmethod
+    def _internal(path: str) -> bool:
+        """Blocks the framework put before a port are seen through the port itself."""
+        return "." in path
+
+    def _signals(self, between: Expressions) -> dict[str, Signal]:
+        """All outputs, and the inputs of ports that hold, as seen behind the hold."""
+        rates = SignalRates(self.instances)
+        found = {}
+        for inst in self.instances.values():
+            d = inst.traced.declared
+            if self._internal(inst.path):
+                continue
+            for k, i in enumerate(d.inputs):
+                if i.hold is not None:
+                    source = inst.drivers[k]
+                    value = between.input(inst, k)
+                    ticks = None if source is None else rates.rate_of(source)
+                    name = f"{inst.path}.{i.name}"
+                    found[name] = Signal(name, value, i.labels, ticks)
+            for o in d.outputs:
+                port = (inst.path, o.name)
+                name = self._signal_name(port)
+                found[name] = Signal(name, between.outputs[port], o.labels, rates.rate_of(port))
+        return found
+
+    def _signal_name(self, port: tuple[str, str]) -> str:
+        """What the signal of an output is called: an inport by its own name."""
+        return port[0] if isinstance(self.instances[port[0]].block, ExternalInput) else ".".join(port)
+
+    def _fields(self) -> dict[str, str]:
+        """Fields of blocks: the name of the initial value that a field gives, "" for others."""
+        found: dict[str, str] = {}
+        for inst in self.instances.values():
+            if not self._internal(inst.path) and not isinstance(inst.block, ExternalInput):
+                given = {m.field: f"{inst.path}.{m.name}" for m in inst.traced.declared.memories if m.field}
+                found |= {f"{inst.path}.{f.name}": given.get(f.name, "") for f in fields(inst.block)}  # type: ignore[arg-type]
+        return found
+
+    def _evaluate(self, between: Expressions, order: list[Node], cut: set[Node]) -> ca.SX:
+        """All outputs in order, unknowns first; returns what is zero at the unknowns."""
+        unknowns = sorted(cut, key=str)
+        for node in unknowns:
+            size = 1 if node.component is not None else self._size(node)
+            symbol = ca.SX.sym(f"{node}", size)
+            self.w.add(f"loop {node}", "algebraic", symbol, np.zeros(size))
+            self.loops += [str(node)] * size
+            between.assume(node, symbol)
+        for inst in self.instances.values():
+            for m in inst.memories("delayed"):
+                symbol, initial = inst.symbols[m.name], inst.values.initial[m.name]
+                self.w.add(f"{inst.path}.{m.name}", "delayed", symbol, initial, memory=m)
+        for node in order:
+            if node not in cut:
+                between.output(node)
+        residuals = [
+            between.of(inst.path, "z:", ca.vertcat(*[m.equation for m in found]))
+            for inst in self.instances.values()
+            if (found := inst.memories("algebraic"))
+        ]
+        return ca.vertcat(ca.SX(0, 1), *residuals, *[between.mismatch(node) for node in unknowns])
+
+    def _size(self, node: Node) -> int:
+        outputs = self.instances[node.path].traced.declared.outputs
+        return next(o.size for o in outputs if o.name == node.name)
+
+    def _delays(self, between: Expressions) -> tuple[Delay, ...]:
+        found = []
+        for inst in self.instances.values():
+            for m in inst.memories("delayed"):
+                assert m.delay is not None  # declared with the memory
+                name = f"{inst.path}.{m.name}"
+                seconds = between.of(inst.path, f"delay:{m.name}", m.delay)
+                slot = self.w.slots[name]
+                found.append(
+                    Delay(name, slot.index, between.memory(inst.path, m.name), seconds, slot.initial)
+                )
+        return tuple(found)
+
+    def _draws(self) -> tuple[Draw, ...]:
+        return tuple(
+            Draw(name, slot.index, slot.rate, slot.memory.distribution)
+            for name, slot in self.h.slots.items()
+            if slot.kind == "random" and slot.memory and slot.rate is not None
+        )
+
+    def _events(self, between: Expressions) -> Iterator[SystemEvent]:
+        for inst in self.instances.values():
+            for k, event in enumerate(inst.traced.declared.events):
+                crossing = between.of(inst.path, f"crossing{k}", event.crossing)
+                resets, names, discrete = [], [], [np.zeros(0, dtype=int)]
+                for target, value in event.resets:
+                    name = f"{inst.path}.{target}"
+                    kind = inst.memory(target).kind
+                    slot = (self.x if kind == "continuous" else self.h).slots[name]
+                    new = between.of(inst.path, f"reset{k}:{target}", value)
+                    resets.append(("x" if kind == "continuous" else "h", slot.index, new))
+                    names.append(name)
+                    if kind == "discrete":
+                        discrete.append(slot.index)
+                yield SystemEvent(
+                    f"{inst.path}.{event.name}",
+                    inst.path,
+                    crossing,
+                    event.direction,
+                    tuple(resets),
+                    tuple(names),
+                    np.concatenate(discrete),
+                    event.stop,
+                    event.rest,
+                )
+
+    def _refreshed(self, between: Expressions, kind: str) -> tuple[ca.SX, np.ndarray]:
+        """New values and places of the memories of a kind that have an expression."""
+        found = [
+            (i.path, m.name)
+            for i in self.instances.values()
+            for m in i.memories(kind)
+            if m.expression is not None
+        ]
+        places = [self.h.slots[f"{path}.{name}"].index for path, name in found]
+        values = [between.memory(path, name) for path, name in found]
+        return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])
+
+    def _tolerances(self) -> np.ndarray:
+        found = [np.zeros(0)]
+        for inst in self.instances.values():
+            d = inst.traced.declared
+            found += [np.full(g.numel(), tol) for g, tol in zip(d.invariants, d.tolerances, strict=True)]
+        return np.concatenate(found)
+
+    def _corrections(self, between: Expressions) -> list[ca.SX]:
+        found = []
+        for inst in self.instances.values():
+            states = inst.memories("continuous")
+            if all(m.correction is None for m in states):
+                found += [ca.SX.zeros(m.size) for m in states]
+            else:
+                parts = [ca.SX.zeros(m.size) if m.correction is None else m.correction for m in states]
+                found.append(between.of(inst.path, "correction", ca.vertcat(*parts)))
+        return found
+
+    def _block_parts(self, between: Expressions, what: str) -> list[ca.SX]:
+        return [
+            between.of(inst.path, f"{what}{k}", expression)
+            for inst in self.instances.values()
+            for k, expression in enumerate(getattr(inst.traced.declared, what))
+        ]
+
+    def _terms(self, between: Expressions) -> tuple[Problem, ...]:
+        return tuple(
+            Problem(inst.path, term.text, between.of(inst.path, f"term{k}", term.expression))
+            for inst in self.instances.values()
+            for k, term in enumerate(inst.traced.declared.terms)
+        )
+
+
+def structural_error(system: System, name: str) -> BlockError:
+    """A parameter that cannot be changed at run time, and what to do instead."""
+    if initial := system.fields.get(name, ""):
+        return BlockError(
+            f"'{name}' in '{system.name}' is an initial value, not a parameter.",
+            path=name,
+            hint=f"Write initial={{'{initial}': ...}}.",
+        )
+    if name in system.fields and name not in system.parameters:
+        return BlockError(
+            f"'{name}' in '{system.name}' is structural: a field of the block that no run can change.",
+            path=name,
+            hint="Build the block anew with the other value and add it to a diagram.",
+        )
+    return BlockError(
+        f"'{name}' in '{system.name}' is structural (a zero of a matrix, or not a tunable number).",
+        path=name,
+        hint="Build the block anew with the other value and add it to a diagram.",
+    )

@@ -1,0 +1,43 @@
+"""One block at its place in the flat diagram: its traced shape, numbers, symbols and drivers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from blocks.contract.block import Block
+from blocks.contract.declared import Memory
+from blocks.contract.trace import Traced, Values
+from cosim.compile.wiring import Port
+
+
+@dataclass
+class Instance:
+    """A block of the flat diagram.
+
+    drivers : for each input, in order, the output that drives it (None: grounded)
+    symbols : for each memory, its symbols in the global system
+    own, p, ticks : those symbols stacked the way the functions of `traced` take them
+    """
+
+    path: str
+    block: Block
+    traced: Traced
+    values: Values
+    drivers: list[Port | None]
+    symbols: dict[str, ca.SX] = field(default_factory=dict)
+    own: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    p: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    ticks: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+
+    def memories(self, *kinds: str) -> list[Memory]:
+        """Memories of the given kinds, in order of declaration."""
+        return [m for m in self.traced.declared.memories if m.kind in kinds]
+
+    def memory(self, name: str) -> Memory:
+        """Memory by name."""
+        return next(m for m in self.traced.declared.memories if m.name == name)
+
+
+TICKED = ("sampled", "external", "branch")  # refreshed in the output phase: at a tick, signals pass them

@@ -1,0 +1,310 @@
+"""In which order signals can be computed, and the algebraic loops that have none.
+
+Two graphs are ordered (semantics, sections 1 and 4): *between ticks* sampled values are memory, *at a tick*
+they are passed through. Nodes are whole ports; a port inside a cycle is split into components, so that a
+loop is only reported where the equations really have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import casadi as ca
+import networkx as nx
+import numpy as np
+
+from blocks.contract.rate import Ticks
+from blocks.errors import AlgebraicLoopError
+from cosim.compile.instances import TICKED, Instance
+
+
+class Node(NamedTuple):
+    """An output ("y"), a sampled memory ("m") or the implicit unknowns ("z") of a block.
+
+    Whole, or one component of it.
+    """
+
+    path: str
+    kind: str
+    name: str
+    component: int | None = None
+
+    def __str__(self) -> str:
+        suffix = "" if self.component is None else f"[{self.component}]"
+        return f"{self.path}.{self.name.removesuffix('@sampled')}{suffix}"
+
+
+# Inputs by number and memories by name that a node reads, each with its components; reads it unknowns too?
+_Reads = tuple[list[tuple[int, np.ndarray]], list[tuple[str, np.ndarray]], bool]
+
+
+class Dependencies:
+    """The graph of outputs (and, at a tick, sampled memories) by what they need at one instant."""
+
+    def __init__(
+        self,
+        instances: dict[str, Instance],
+        at_tick: bool,
+        solve: bool = False,
+        cut: frozenset[Node] = frozenset(),
+    ) -> None:
+        self.instances, self.at_tick, self.solve = instances, at_tick, solve
+        self.cut = set(cut)  # outputs that are unknowns of a loop between ticks
+        self.solved: list[list[Node]] = []  # memories that depend on themselves at a tick, loop by loop
+        self.split: set[tuple[str, str, str]] = set()
+        self.held: set[tuple[str, str, str]] = set()  # branches of a cycle at a tick: they change after it
+        self.alone: set[Node] = set()  # memories of a cycle whose rates never meet: each its own segment
+        self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
+        self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
+        self._sizes: dict[tuple[str, str, str], int] = {}
+        self._used: dict[tuple[int, str, str, int | None], _Reads] = {}
+        for inst in instances.values():
+            for o in inst.traced.declared.outputs:
+                self._sizes[inst.path, "y", o.name] = o.size
+            if at_tick:
+                for m in inst.memories(*TICKED):
+                    self._sizes[inst.path, "m", m.name] = m.size
+                if inst.memories("algebraic"):
+                    self._sizes[inst.path, "z", "unknowns"] = 1
+
+    def order(self) -> list[Node]:
+        """All nodes, each after what it needs; members of a loop that is solved stand together.
+
+        Raises
+        ------
+        AlgebraicLoopError     with every loop hop by hop
+        """
+        graph, cyclic = self._split_cycles()
+        while held := {(n.path, n.kind, n.name) for c in cyclic for n in c if self._is_branch(n)}:
+            self.held |= held
+            graph, cyclic = self._split_cycles()
+        self.ordered = graph
+        if not cyclic:
+            return list(nx.topological_sort(graph))
+        loops = [c for c in cyclic if not self._expected(c) and self._coincides(graph.subgraph(c))]
+        if loops and not self.solve:
+            raise AlgebraicLoopError(
+                "\n".join(self._text(graph.subgraph(c)) for c in loops) + "\n",
+                hint="Break it with a delay or a sampled block, or allow it with solve_loops=True.",
+            )
+        harmless = [c for c in cyclic if c not in loops and not self._expected(c)]
+        self.ordered = self._relaxed(graph, harmless)
+        for component in loops:
+            self._cut(self.ordered, component)
+        return self._grouped(self.ordered)
+
+    def _split_cycles(self) -> tuple[nx.DiGraph, list[set[Node]]]:
+        """The graph, and its cycles once every port in them is split into components."""
+        while True:
+            self.whole = graph = self._graph()
+            if nx.is_directed_acyclic_graph(graph):
+                return graph, []
+            cyclic = [c for c in nx.strongly_connected_components(graph) if len(c) > 1]
+            cyclic += [{n} for n in nx.nodes_with_selfloops(graph)]
+            whole = {(n.path, n.kind, n.name) for c in cyclic for n in c if n.component is None}
+            wide = {key for key in whole if self._sizes[key] > 1}
+            if not wide:
+                return graph, cyclic
+            self.split |= wide
+
+    def _expected(self, component: set[Node]) -> bool:
+        """A cycle through implicit unknowns and cut outputs only: they are solved at every evaluation."""
+        implicit = any(n.kind == "z" or n in self.cut for n in component)
+        return implicit and not any(n.kind == "m" for n in component)
+
+    def _cut(self, graph: nx.DiGraph, component: set[Node]) -> None:
+        """Choose the unknowns of a loop: its sampled memories, or as few outputs as a greedy choice finds."""
+        memories = sorted((n for n in component if n.kind == "m"), key=str)
+        if memories:
+            self.solved.append(memories)
+            return
+        rest = graph.subgraph(component).copy()
+        while not nx.is_directed_acyclic_graph(rest):
+            knot = max(rest, key=lambda n: (rest.in_degree(n) * rest.out_degree(n), str(n)))
+            self.cut.add(knot)
+            rest.remove_node(knot)
+        graph.remove_edges_from([(n, k) for k in self.cut & component for n in list(graph.predecessors(k))])
+
+    @staticmethod
+    def _grouped(graph: nx.DiGraph) -> list[Node]:
+        """Topological order of the strongly connected components, members of one in a fixed order."""
+        condensed = nx.condensation(graph)
+        order: list[Node] = []
+        for k in nx.topological_sort(condensed):
+            order += sorted(condensed.nodes[k]["members"], key=lambda n: (n.kind, str(n)), reverse=True)
+        return order
+
+    def _graph(self) -> nx.DiGraph:
+        """Edges go from what is needed to what needs it."""
+        graph = nx.DiGraph()
+        for key, size in self._sizes.items():
+            if key in self.held:
+                continue
+            for component in range(size) if key in self.split else (None,):
+                node = Node(*key, component)
+                graph.add_node(node)
+                graph.add_edges_from((needed, node) for needed in self._needs(node))
+        return graph
+
+    def _needs(self, node: Node) -> Iterator[Node]:
+        """What a node reads at the same instant."""
+        inst = self.instances[node.path]
+        key = (id(inst.traced), node.kind, node.name, node.component)
+        if key not in self._used:  # blocks of one shape read the same
+            self._used[key] = self._reads(inst, node)
+        inputs, memories, unknowns = self._used[key]
+        for k, mask in inputs:
+            source = inst.drivers[k]
+            if source is not None:
+                yield from self._components(source[0], "y", source[1], mask)
+        for name, mask in memories:
+            yield from self._components(inst.path, "m", name, mask)
+        if unknowns:
+            yield Node(inst.path, "z", "unknowns")
+
+    def _reads(self, inst: Instance, node: Node) -> _Reads:
+        """Inputs and memories a node reads, with the components, and whether it reads implicit unknowns."""
+        d = inst.traced.declared
+        if node.kind == "y":
+            output = next(o for o in d.outputs if o.name == node.name)
+            inputs, own, _, _ = inst.traced.depends(f"y:{node.name}", output.expression)
+        elif node.kind == "z":
+            residual = ca.vertcat(*[m.equation for m in inst.memories("algebraic")])
+            inputs, own, _, _ = inst.traced.depends("z:", residual)
+        else:
+            memory = next(m for m in d.memories if m.name == node.name)
+            expression = memory.external.argument if memory.external else memory.equation
+            inputs, own, _, _ = inst.traced.depends(f"m:{node.name}", expression)
+            if memory.external:  # an opaque function may use all it is given
+                inputs, own = _for_all(inputs, memory.size), _for_all(own, memory.size)
+        rows = slice(None) if node.component is None else slice(node.component, node.component + 1)
+        ends = np.cumsum([i.size for i in d.inputs])[:-1]
+        parts = np.split(np.any(inputs[rows], axis=0), ends)
+        ports = [(k, mask) for k, mask in enumerate(parts) if mask.any()]
+        if not self.at_tick:
+            return ports, [], False
+        used: np.ndarray = np.any(own[rows], axis=0)
+        ticked = [
+            (m.name, used[inst.traced.slices[m.name]])
+            for m in inst.memories(*TICKED)
+            if not (node.kind == "m" and m.kind == "branch" and m.name == node.name)  # may keep its old value
+        ]
+        unknowns = any(used[inst.traced.slices[m.name]].any() for m in inst.memories("algebraic"))
+        return ports, [(name, mask) for name, mask in ticked if mask.any()], unknowns
+
+    def _components(self, path: str, kind: str, name: str, mask: np.ndarray) -> Iterator[Node]:
+        if (path, kind, name) in self.held:
+            return
+        if (path, kind, name) in self.split:
+            for component in np.flatnonzero(mask):
+                yield Node(path, kind, name, int(component))
+        else:
+            yield Node(path, kind, name)
+
+    def _is_branch(self, node: Node) -> bool:
+        return node.kind == "m" and self.instances[node.path].memory(node.name).kind == "branch"
+
+    # --- cycles through rates that never meet ----------------------------------------------------
+    def _ticks(self, node: Node) -> Ticks | None:
+        if node.kind != "m":
+            return None
+        memories = self.instances[node.path].traced.declared.memories
+        return next(m.ticks for m in memories if m.name == node.name)
+
+    def _meeting(self, graph: nx.DiGraph) -> nx.DiGraph:
+        """Sampled memories of a cycle, with an edge where one needs another at the same instant."""
+        memories = [n for n in graph if n.kind == "m"]
+        found = nx.DiGraph()
+        found.add_nodes_from(memories)
+        for memory in memories:
+            ticks = self._ticks(memory)
+            for other in _up_to_memories(graph.successors, memory)[1]:
+                theirs = self._ticks(other)
+                if ticks is None or theirs is None or ticks.meets(theirs):
+                    found.add_edge(memory, other)
+        return found
+
+    def _coincides(self, cycle: nx.DiGraph) -> bool:
+        outputs = cycle.subgraph([n for n in cycle if n.kind == "y" and n not in self.cut])
+        if not nx.is_directed_acyclic_graph(outputs):
+            return True
+        return not nx.is_directed_acyclic_graph(self._meeting(cycle))
+
+    def _relaxed(self, graph: nx.DiGraph, harmless: list[set[Node]]) -> nx.DiGraph:
+        """Order memories of a cycle of rates that never meet by who needs whom where both tick.
+
+        A memory then no longer follows the outputs of the cycle that it reads, but what they need from
+        outside the cycle.
+        """
+        relaxed = graph.copy()
+        for component in harmless:
+            cycle = graph.subgraph(component)
+            meeting = self._meeting(cycle)
+            for memory in meeting:
+                relaxed.remove_edges_from([(n, memory) for n in cycle.predecessors(memory)])
+                read, _ = _up_to_memories(cycle.predecessors, memory)
+                outside = {n for r in read for n in graph.predecessors(r)} - component
+                relaxed.add_edges_from((n, memory) for n in outside)
+            relaxed.add_edges_from(meeting.edges)
+            self.alone.update(meeting)
+        return relaxed
+
+    # --- messages --------------------------------------------------------------------------------
+    def _text(self, cycle: nx.DiGraph) -> str:
+        """One loop hop by hop, each block output and the input it reaches."""
+        nodes = self._loop(cycle)
+        when = "at a tick" if any(n.kind == "m" for n in nodes) else "between ticks"
+        first = next(k for k, n in enumerate(nodes) if n.kind == "y")
+        nodes = nodes[first:] + nodes[: first + 1]
+        hops, ports = [], set()
+        source, port = nodes[0], ""
+        for node in nodes[1:]:
+            port = port or self._port(source, node)
+            if node.kind == "y":  # a sampled value is seen where its block shows it
+                hops += [f"  {source}  ->  {port}", f"  {port}  feeds through to  {node}"]
+                ports |= {str(source), port}
+                source, port = node, ""
+        return f"Algebraic loop {when} through {len(ports)} ports:\n" + "\n".join(hops)
+
+    def _loop(self, cycle: nx.DiGraph) -> list[Node]:
+        """One closed walk, among those that are loops at one instant."""
+        outputs = cycle.subgraph([n for n in cycle if n.kind != "m"])
+        if not nx.is_directed_acyclic_graph(outputs):
+            return [source for source, _ in nx.find_cycle(outputs)]
+        walk: list[Node] = []
+        for source, target in nx.find_cycle(self._meeting(cycle)):
+            inner = cycle.subgraph([*outputs, source, target])
+            after = [n for n in inner.successors(source) if nx.has_path(inner, n, target)]
+            paths = [nx.shortest_path(inner, n, target) for n in after]
+            walk += [source, *min(paths, key=len)[:-1]]
+        return walk
+
+    def _port(self, source: Node, target: Node) -> str:
+        """Input of the target's block through which the source reaches it."""
+        inst = self.instances[target.path]
+        for port, driver in zip(inst.traced.declared.inputs, inst.drivers, strict=True):
+            if driver == (source.path, source.name):
+                suffix = "" if source.component is None else f"[{source.component}]"
+                return f"{target.path}.{port.name}{suffix}"
+        return target.path
+
+
+def _up_to_memories(neighbours: Callable[[Node], Iterable[Node]], start: Node) -> tuple[set[Node], set[Node]]:
+    """What lies between a node and the nearest sampled memories in one direction, and those memories."""
+    between: set[Node] = set()
+    memories: set[Node] = set()
+    queue = [start]
+    while queue:
+        for node in neighbours(queue.pop()):
+            if node.kind == "m":
+                memories.add(node)
+            elif node not in between:
+                between.add(node)
+                queue.append(node)
+    return between, memories
+
+
+def _for_all(mask: np.ndarray, rows: int) -> np.ndarray:
+    """What any component uses, for each of `rows` components."""
+    return np.tile(np.any(mask, axis=0), (rows, 1))

@@ -1,0 +1,238 @@
+"""When does what run: the segments of a tick, in an order valid for every subset of rates.
+
+Sampled memories are grouped into as few segments as their dependencies allow. Within a segment a memory
+reads the *new* values of those before it, which is done by evaluating the blocks in between a second time
+with the new expressions in place of the memories.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import networkx as nx
+import numpy as np
+
+from blocks.contract.rate import Ticks
+from blocks.errors import AlgebraicLoopError
+from cosim.compile.expressions import Expressions
+from cosim.compile.instances import Instance
+from cosim.compile.order import Dependencies, Node
+from cosim.system import Segment
+
+
+@dataclass(frozen=True)
+class _Label:
+    """Latest segment level a node depends on, and who writes memories at that level."""
+
+    level: int
+    writers: frozenset[object]
+
+    def after(self, other: _Label) -> _Label:
+        if self.level != other.level:
+            return self if self.level > other.level else other
+        return _Label(self.level, self.writers | other.writers)
+
+
+NOTHING = _Label(-1, frozenset())
+
+
+def build_schedule(
+    instances: dict[str, Instance],
+    rates: Sequence[Ticks],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+    solve: bool = False,
+    cut: frozenset[Node] = frozenset(),
+) -> list[Segment]:
+    """Output, solve and external segments in dependency order, then one update segment per rate.
+
+    Parameters
+    ----------
+    between : Expressions     values of all outputs with every memory as a symbol
+    place : callable          name of a memory -> its places in h
+    solve : bool              solve loops through sampled memories instead of refusing them
+    cut : set of nodes        outputs that are unknowns, solved at every evaluation
+    """
+    dependencies = Dependencies(instances, at_tick=True, solve=solve, cut=cut)
+    order = dependencies.order()
+    graph = dependencies.whole
+    labels = _Labels(instances, dependencies, graph, order)
+    index = {ticks: k for k, ticks in enumerate(rates)}
+    segments = []
+    for (level, _), nodes in sorted(labels.groups.items(), key=lambda item: item[0][0]):
+        if any(nodes[0] in loop for loop in dependencies.solved):
+            segments.append(_solve_segment(instances, index, between, place, nodes))
+        else:
+            candidates = [n for n in labels.bucket[level] if n not in cut]
+            segments.append(_segment(instances, index, between, place, nodes, candidates, graph))
+    return segments + _updates(instances, rates, between, place)
+
+
+class _Labels:
+    """Which segment every sampled memory belongs to: `groups` by (level, writer), all nodes by level."""
+
+    def __init__(
+        self,
+        instances: dict[str, Instance],
+        dependencies: Dependencies,
+        graph: nx.DiGraph,
+        order: list[Node],
+    ) -> None:
+        self.instances, self.dependencies, self.graph = instances, dependencies, graph
+        self.labels: dict[Node, _Label] = {}
+        self.groups: dict[tuple[int, object], list[Node]] = defaultdict(list)
+        self.bucket: dict[int, list[Node]] = defaultdict(list)
+        together = self._solved_together(order)
+        for node in order:
+            group = together.get(node, [node])
+            if node == group[0]:
+                label = self._before(group)
+                for member in group:
+                    self._put(member, label, group)
+
+    def _solved_together(self, order: list[Node]) -> dict[Node, list[Node]]:
+        """Nodes of each set that is solved at once: implicit unknowns, cut outputs, loops at a tick."""
+        d = self.dependencies
+        if not (d.cut or d.solved or any(n.kind == "z" for n in self.graph)):
+            return {}
+        rank = {n: k for k, n in enumerate(order)}
+        found: dict[Node, list[Node]] = {}
+        for component in nx.strongly_connected_components(self.graph):
+            if (len(component) > 1 and not component & d.alone) or any(n.kind == "z" for n in component):
+                members = sorted(component, key=rank.__getitem__)
+                found.update(dict.fromkeys(members, members))
+        return found
+
+    def _before(self, group: list[Node]) -> _Label:
+        label = NOTHING
+        for node in group:
+            for needed in self.dependencies.ordered.predecessors(node):
+                label = label.after(self.labels.get(needed, NOTHING))
+        return label
+
+    def _put(self, node: Node, label: _Label, group: list[Node]) -> None:
+        solved = len(group) > 1 or node.kind == "z"
+        if node.kind == "m":
+            writer = ("loop", group[0]) if solved else _writer(self.instances, node, self.dependencies.alone)
+            same = label.writers <= {writer}
+            label = _Label(max(label.level, 0) if same else label.level + 1, frozenset([writer]))
+            self.groups[label.level, writer].append(node)
+        elif solved and label.level >= 0:  # found anew for every segment: what reads it comes later
+            label = _Label(label.level, frozenset([("solved", group[0])]))
+        self.labels[node] = label
+        self.bucket[label.level].append(node)
+
+
+def _solve_segment(
+    instances: dict[str, Instance],
+    index: dict[Ticks, int],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+    nodes: list[Node],
+) -> Segment:
+    """Sampled memories of a loop: their places are to hold a fixed point of the expressions."""
+    memories = [instances[n.path].memory(n.name) for n in nodes]
+    rates = {m.ticks for m in memories}
+    opaque = [str(n) for n, m in zip(nodes, memories, strict=True) if m.external]
+    if opaque or len(rates) > 1:
+        why = f"{opaque[0]} is an opaque function" if opaque else "its blocks have different rates"
+        raise AlgebraicLoopError(
+            f"the loop at a tick through {', '.join(str(n) for n in nodes)} cannot be solved: {why}.",
+            hint="Break it with a UnitDelay.",
+        )
+    values, places = [], []
+    for node in nodes:
+        value, where = between.memory(node.path, node.name), place(f"{node.path}.{node.name}")
+        cut = slice(None) if node.component is None else slice(node.component, node.component + 1)
+        values.append(value[cut])
+        places.append(where[cut])
+    names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
+    ticks = memories[0].ticks
+    assert ticks is not None  # every sampled memory has a rate
+    return Segment("solve", index[ticks], names, ca.vertcat(*values), np.concatenate(places))
+
+
+def _writer(instances: dict[str, Instance], node: Node, alone: set[Node]) -> object:
+    """Memories with one writer may share a segment: those of one rate; opaque blocks stay apart."""
+    memory = instances[node.path].memory(node.name)
+    if memory.kind == "external":
+        return (node.path, node.name)
+    return node if node in alone else memory.ticks
+
+
+def _segment(
+    instances: dict[str, Instance],
+    index: dict[Ticks, int],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+    nodes: list[Node],
+    candidates: list[Node],
+    graph: nx.DiGraph,
+) -> Segment:
+    """Expressions of the memories in `nodes`, each with the new values of those before it."""
+    first = instances[nodes[0].path].memory(nodes[0].name)
+    rate = -1 if first.ticks is None else index[first.ticks]
+    names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
+    if first.external is not None:
+        argument = between.of(nodes[0].path, f"m:{first.name}", first.external.argument)
+        return Segment("external", rate, names, argument, place(names[0]), first.external)
+    fresh = between.with_new_values()
+    members = set(nodes)
+    changed: set[Node] = set()  # outputs that see a new value
+    written: set[Node] = set()
+    for node in candidates:
+        before = list(graph.predecessors(node))
+        if node in members:
+            fresh.sample(node)
+            written.add(node)
+        elif node.kind == "y" and any(n in written or n in changed for n in before):
+            fresh.output(node)
+            changed.add(node)
+    values, places = [], []
+    parts: dict[tuple[str, str], list[int]] = defaultdict(list)  # components of each memory; none for all
+    for node in nodes:
+        parts[node.path, node.name] += [] if node.component is None else [node.component]
+    for (path, name), components in parts.items():
+        where = place(f"{path}.{name}")
+        value = _at_rest(instances, fresh, path, name)
+        if components:
+            value, where = value[components], where[components]
+        values.append(value)
+        places.append(where)
+    seams = ca.vertcat(ca.SX(0, 1), *fresh.outputs.values())
+    return Segment("output", rate, names, ca.vertcat(*values), np.concatenate(places), seams=seams)
+
+
+def _at_rest(instances: dict[str, Instance], fresh: Expressions, path: str, name: str) -> ca.SX:
+    """New value of a memory; a branch whose condition never moves between ticks keeps no old value at 0."""
+    value, memory = fresh.memories[path, name], instances[path].memory(name)
+    if memory.rest is None:
+        return value
+    if any(s.element_hash() in fresh.moving for s in ca.symvar(value)):
+        return value
+    still: ca.SX = ca.substitute(value, instances[path].symbols[name], ca.SX(memory.rest))
+    return still
+
+
+def _updates(
+    instances: dict[str, Instance],
+    rates: Sequence[Ticks],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+) -> list[Segment]:
+    """Next values of all discrete states, one segment per rate."""
+    found: dict[Ticks, list[tuple[str, ca.SX]]] = defaultdict(list)
+    for inst in instances.values():
+        for m in inst.memories("discrete"):
+            assert m.ticks is not None  # a discrete state has a rate
+            found[m.ticks].append((f"{inst.path}.{m.name}", between.memory(inst.path, m.name)))
+    segments = []
+    for k, ticks in enumerate(rates):
+        if ticks in found:
+            names = tuple(name for name, _ in found[ticks])
+            value = ca.vertcat(*[v for _, v in found[ticks]])
+            segments.append(Segment("update", k, names, value, np.concatenate([place(n) for n in names])))
+    return segments

@@ -1,0 +1,287 @@
+"""From nested diagrams to one flat list of blocks and who drives each of their inputs.
+
+All mistakes are collected and reported together, with near misses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from blocks.contract.block import Block, Equations
+from blocks.contract.trace import TraceCache, Traced
+from blocks.errors import PlantloopError, WiringError, near_miss
+from cosim.diagram import Diagram, Inport
+
+Port = tuple[str, str]  # (path of a block, port name)
+
+
+@dataclass(frozen=True)
+class ExternalInput(Block):
+    """Input of the whole system: a value that only ``Simulation.set_input`` changes."""
+
+    size: int = 1
+
+    def define(self, b: Equations) -> None:
+        b.output("out", b.mode("value", 0.0, size=self.size))
+
+
+@dataclass
+class Wiring:
+    """Every block by its path, and the output that drives each connected input (None: grounded).
+
+    borders : of each port of a subsystem, what is behind it inside: for an output the output of a block, for
+              an input the inputs of blocks that it drives
+    """
+
+    name: str
+    blocks: dict[str, Block]
+    drivers: dict[Port, Port | None]
+    outports: dict[str, Port]
+    borders: dict[Port, tuple[Port, ...]]
+    probes: dict[str, Traced]  # every block traced as far as that goes without sizes
+
+
+class _Expander:
+    """Walks the tree of diagrams once, noting nodes by path and edges by (path, port)."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self.diagram = diagram
+        self.nodes: dict[str, Block | Diagram | Inport] = {}
+        self.edges: dict[Port, Port] = {}
+        self.grounded: set[Port] = set()
+        self.problems: list[str] = []
+        self._walk(diagram, "")
+
+    def _walk(self, diagram: Diagram, prefix: str) -> None:
+        graph = diagram.graph
+        for name, block in graph.nodes(data="block"):
+            self.nodes[prefix + name] = block
+            if isinstance(block, Diagram):
+                self._walk(block, f"{prefix}{name}/")
+        for source, target, ports in graph.edges(data=True):
+            into, out = (prefix + target, ports["target"]), (prefix + source, ports["source"])
+            if into in self.edges:
+                first = ".".join(self.edges[into])
+                self.problems.append(
+                    f"input '{'.'.join(into)}' is driven twice, by '{first}' and by '{'.'.join(out)}'; "
+                    "keep one, or add them with a Sum."
+                )
+            self.edges[into] = out
+        self.grounded.update((prefix + node, port) for node, port in diagram.grounded)
+
+    def source(self, port: Port) -> Port | None:
+        """The block output (or top-level inport) behind `port`, through subsystem borders."""
+        seen = set()
+        while port not in seen:
+            seen.add(port)
+            path, name = port
+            node = self.nodes[path]
+            if isinstance(node, Block):
+                return port
+            if isinstance(node, Inport):
+                outer, _, own = path.rpartition("/")
+                if name != "out":
+                    self.problems.append(f"inport '{path}' has no port '{name}'; connect '{own}.out'.")
+                    return None
+                if not outer:
+                    return port
+                if (outer, own) not in self.edges:
+                    return None  # grounded, or reported as open
+                port = self.edges[outer, own]
+                continue
+            if not _known(f"'{path}'", name, "output", node.outports, node.inports, self.problems):
+                return None
+            inner = node.outports[name]
+            port = (f"{path}/{inner.node}", inner.port)
+        self.problems.append(f"'{'.'.join(min(seen))}' is connected to itself through subsystem borders.")
+        return None
+
+    def entered(self, into: Port) -> Iterator[Port]:
+        """Inputs of subsystems that the signal of an input of a block comes in through."""
+        port = self.edges.get(into)
+        while port is not None and not isinstance(node := self.nodes[port[0]], Block):
+            if isinstance(node, Diagram):
+                inner = node.outports[port[1]]
+                port = (f"{port[0]}/{inner.node}", inner.port)
+                continue
+            outer, _, own = port[0].rpartition("/")
+            if not outer:
+                return
+            yield outer, own
+            port = self.edges.get((outer, own))
+
+
+def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
+    """Flat wiring of a diagram; checks names, directions, double drivers and open inputs.
+
+    Raises
+    ------
+    WiringError     listing every problem
+    """
+    expander = _Expander(diagram)
+    problems = expander.problems
+    blocks: dict[str, Block] = {}
+    for path, node in expander.nodes.items():
+        if isinstance(node, Block):
+            blocks[path] = node
+        elif isinstance(node, Inport) and "/" not in path:
+            blocks[path] = ExternalInput(node.size)
+    ports = {path: _ports(path, block, cache, problems) for path, block in blocks.items()}
+    for path, node in expander.nodes.items():
+        if isinstance(node, Diagram):
+            _check_borders(path, node, expander, ports, problems)
+    drivers: dict[Port, Port | None] = {}
+    for into, out in expander.edges.items():
+        fits = _check_target(into, expander, ports, problems)
+        if not fits and _is_output(into, expander, ports):
+            continue  # the wrong way round: told once
+        source = expander.source(out)
+        right = source is None or _check_source(source, ports, problems)
+        if not fits or not right:
+            continue
+        if source is not None and into[0] in blocks:
+            drivers[into] = source
+        elif source is None and into[0] in blocks:
+            drivers[into] = None
+    for port in expander.grounded:
+        if _check_target(port, expander, ports, problems, "ground: "):
+            if port in expander.edges:
+                first = ".".join(expander.edges[port])
+                problems.append(
+                    f"input '{'.'.join(port)}' is grounded and connected to '{first}'; keep one of the two."
+                )
+            drivers.setdefault(port, None)
+    for path, known in ports.items():
+        for name in known.inputs:
+            if (path, name) not in drivers and (path, name) not in expander.edges:
+                problems.append(open_input(path, name))
+    outports = {}
+    for name, ref in diagram.outports.items():
+        found = len(problems)
+        source = expander.source((ref.node, ref.port))
+        if source is not None and _check_source(source, ports, problems):
+            outports[name] = source
+        elif len(problems) == found:
+            problems.append(f"output '{name}' of '{diagram.name}' shows an input that is left open.")
+    if problems:
+        raise WiringError(dict.fromkeys(problems), path=diagram.name)
+    probes = {path: known.probe for path, known in ports.items() if known.probe}
+    return Wiring(diagram.name, blocks, drivers, outports, _borders(expander, drivers), probes)
+
+
+def _borders(expander: _Expander, drivers: dict[Port, Port | None]) -> dict[Port, tuple[Port, ...]]:
+    """What is behind the ports of subsystems."""
+    found: dict[Port, tuple[Port, ...]] = {}
+    for path, node in expander.nodes.items():
+        if isinstance(node, Diagram):
+            for name in node.outports:
+                source = expander.source((path, name))
+                found |= {(path, name): (source,)} if source is not None else {}
+    outputs = set(found)
+    for into in drivers:
+        for border in expander.entered(into):
+            if border not in outputs:
+                found[border] = (*found.get(border, ()), into)
+    return found
+
+
+def open_input(path: str, name: str) -> str:
+    """The problem of an input that nothing is connected to."""
+    inside, _, own = path.rpartition("/")
+    where = f" in diagram '{inside}'" if inside else ""
+    return (
+        f"input '{path}.{name}' is not connected; connect it, or leave it open on purpose with "
+        f"ground('{own}.{name}'){where}."
+    )
+
+
+@dataclass(frozen=True)
+class _Ports:
+    """Names of a block's ports; `whole` when there can be no others once its sizes are known."""
+
+    inputs: list[str]
+    outputs: list[str]
+    whole: bool
+    probe: Traced | None = None
+
+
+def _ports(path: str, block: Block, cache: TraceCache, problems: list[str]) -> _Ports:
+    try:
+        probe: Traced = cache.get(block, {}, guess=1)
+    except PlantloopError as error:
+        problems.append(f"block '{path}': {error}")
+        return _Ports([], [], whole=False)
+    d = probe.declared
+    return _Ports([i.name for i in d.inputs], [o.name for o in d.outputs], not probe.partial, probe)
+
+
+def _check_borders(
+    path: str, diagram: Diagram, expander: _Expander, ports: dict[str, _Ports], problems: list[str]
+) -> None:
+    """Every input of a subsystem is connected or grounded, every output shows something that exists."""
+    for name in diagram.inports:
+        if (path, name) not in expander.edges and (path, name) not in expander.grounded:
+            problems.append(open_input(path, name))
+    for ref in diagram.outports.values():
+        source = expander.source((f"{path}/{ref.node}", ref.port))
+        if source is not None:
+            _check_source(source, ports, problems)
+
+
+def _check_target(
+    port: Port, expander: _Expander, ports: dict[str, _Ports], problems: list[str], prefix: str = ""
+) -> bool:
+    path, name = port
+    node = expander.nodes[path]
+    if isinstance(node, Inport):
+        problems.append(
+            f"{prefix}'{path}' is an inport: it drives blocks inside its diagram and cannot be driven here."
+        )
+        return False
+    where = f"{prefix}'{path}'"
+    inputs: Iterable[str]
+    outputs: Iterable[str]
+    if isinstance(node, Diagram):
+        inputs, outputs = node.inports, node.outports
+    else:
+        known = ports[path]
+        inputs, outputs = known.inputs, known.outputs
+        if not known.whole and name not in outputs:
+            return True  # its inputs are known once its sizes are; `resolve_sizes` checks then
+    if prefix and name in outputs and name not in inputs:
+        problems.append(f"{where} has no input '{name}': that is an output, which may stay unconnected.")
+        return False
+    return _known(where, name, "input", inputs, outputs, problems)
+
+
+def _is_output(port: Port, expander: _Expander, ports: dict[str, _Ports]) -> bool:
+    path, name = port
+    node = expander.nodes[path]
+    if isinstance(node, Inport):
+        return True
+    return name in (node.outports if isinstance(node, Diagram) else ports[path].outputs)
+
+
+def _check_source(port: Port, ports: dict[str, _Ports], problems: list[str]) -> bool:
+    path, name = port
+    known = ports[path]
+    if not known.whole and name not in known.inputs:
+        return True
+    return _known(f"'{path}'", name, "output", known.outputs, known.inputs, problems)
+
+
+def _known(
+    where: str, name: str, kind: str, right: Iterable[str], wrong: Iterable[str], problems: list[str]
+) -> bool:
+    """Is `name` a port of this kind? If not, say what it is or what it may have meant."""
+    if name in right:
+        return True
+    if name in wrong:
+        problems.append(
+            f"{where} has no {kind} '{name}': that is an {'output' if kind == 'input' else 'input'}. "
+            "connect(output, input) goes from an output to an input."
+        )
+    else:
+        problems.append(f"{where} has no {kind} '{name}'; {near_miss(name, right)}")
+    return False

@@ -1,0 +1,105 @@
+"""What every engine does for a `Simulation`: advance a context through time, and log on the way."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cosim.result.result import Event, Ticks
+from cosim.run.context import Context
+from cosim.system import System
+
+
+@dataclass(frozen=True)
+class SolverSettings:
+    """How to integrate.
+
+    step : s, of fixed-step solvers; rtol, atol : of adaptive ones, atol times a state's nominal size
+    max_step : s, bound for adaptive solvers; seed : of random draws
+    """
+
+    solver: str = "dopri5"
+    step: float = 1e-3
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    max_step: float = math.inf
+    seed: int = 0
+
+
+@dataclass
+class Counters:
+    """What integration cost."""
+
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+    events: int = 0
+    limited_by: dict[int, int] = field(default_factory=dict)  # state index -> steps it limited
+    python: dict[str, float] = field(default_factory=dict)  # block called at its ticks -> time in it [s]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What an engine has logged: times (n,) s, each signal (n, k), samples, events."""
+
+    time: np.ndarray
+    signals: dict[str, np.ndarray]
+    ticks: dict[str, Ticks]
+    events: tuple[Event, ...] = ()
+
+    def before(self, t: float) -> Logged:
+        """What was logged up to and at time t [s]."""
+        n = int(np.searchsorted(self.time, t, side="right"))
+        ticks = {name: Ticks(s.time[(m := s.time <= t)], s.values[m]) for name, s in self.ticks.items()}
+        events = tuple(e for e in self.events if e.time <= t)
+        return Logged(self.time[:n], {k: v[:n] for k, v in self.signals.items()}, ticks, events)
+
+    def then(self, later: Logged) -> Logged:
+        """This log and one that goes on from it; of two rows at one restart the later one stays."""
+        n = int(np.searchsorted(self.time, later.time[0], side="left")) if len(later.time) else len(self.time)
+        return Logged(
+            np.concatenate([self.time[:n], later.time]),
+            {k: np.concatenate([v[:n], later.signals[k]]) for k, v in self.signals.items()},
+            {k: _joined(s, later.ticks[k]) for k, s in self.ticks.items()},
+            self.events + later.events,
+        )
+
+
+def _joined(first: Ticks, second: Ticks) -> Ticks:
+    times = np.concatenate([first.time, second.time])
+    return Ticks(times, np.concatenate([first.values, second.values]))
+
+
+class Engine(abc.ABC):
+    """Runs one system with one context."""
+
+    name: str
+    why: str = ""  # this one, where a user might have expected another
+
+    def __init__(self, system: System, settings: SolverSettings, context: Context) -> None:
+        self.system, self.settings, self.context = system, settings, context
+        self.counters = Counters()
+
+    @abc.abstractmethod
+    def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
+        """Run to exactly `until` [s], executing a tick that falls there; or to a stop event."""
+
+    @abc.abstractmethod
+    def next_stop(self) -> float:
+        """Time of the next tick or listed instant [s]; inf if there is none."""
+
+    @abc.abstractmethod
+    def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
+        """Forget what was logged; log these signals at these instants, None for every step."""
+
+    @abc.abstractmethod
+    def logged(self) -> Logged:
+        """What was logged since."""
+
+    @abc.abstractmethod
+    def value(self, name: str) -> np.ndarray:
+        """Present value of a signal, (k,)."""

@@ -1,0 +1,1 @@
+"""Integration methods and the linear algebra they need, shared by the engines."""

@@ -1,0 +1,216 @@
+"""A stiff integrator: the linearly implicit method RODAS with the exact Jacobian.
+
+Source: Hairer & Wanner, Solving Ordinary Differential Equations II, 2nd ed., section IV.7: order 4(3),
+stiffly accurate, with a continuous extension (eq. IV.7.4 in the transformed form without matrix products;
+the coefficients are those of the authors' program RODAS, first set).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import SimulationError
+from cosim.engines.engine import Counters
+from cosim.engines.methods.steppers import AdaptiveMemory, Derivative, Step, Stepper, scaled
+
+
+@dataclass(frozen=True)
+class Rosenbrock:
+    """Coefficients of E k_i = f(t + alpha_i h, x + sum a_ij k_j) + sum c_ij/h k_j + h d_i f_t.
+
+    E = I/(gamma h) - J; dense : weights of the stages in the continuous extension.
+    """
+
+    gamma: float
+    alpha: tuple[float, ...]
+    d: tuple[float, ...]
+    a: tuple[tuple[float, ...], ...]
+    c: tuple[tuple[float, ...], ...]
+    dense: tuple[tuple[float, ...], tuple[float, ...]]
+
+
+RODAS = Rosenbrock(
+    gamma=0.25,
+    alpha=(0.0, 0.386, 0.21, 0.63, 1.0, 1.0),
+    d=(0.25, -0.1043, 0.1035, -0.0362, 0.0, 0.0),
+    a=(
+        (),
+        (1.544,),
+        (0.9466785280815826, 0.2557011698983284),
+        (3.314825187068521, 2.896124015972201, 0.9986419139977817),
+        (1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950),
+        (1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1.0),
+    ),
+    c=(
+        (),
+        (-5.6688,),
+        (-2.430093356833875, -0.2063599157091915),
+        (-0.1073529058151375, -9.594562251023355, -20.47028614809616),
+        (7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160),
+        (8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136, -6.058818238834054),
+    ),
+    dense=(
+        (10.12623508344586, -7.487995877610167, -34.80091861555747, -7.992771707568823, 1.025137723295662),
+        (-0.6762803392801253, 6.087714651680015, 16.43084320892478, 24.76722511418386, -6.594389125716872),
+    ),
+)
+
+
+class RosenbrockStepper(Stepper):
+    """RODAS with step size control by the embedded third-order solution.
+
+    linearise : (t, x) -> (J, f_t), exact Jacobian (n, n) of f, dense or sparse, and its time derivative (n,)
+    """
+
+    SAFETY, SHRINK, GROW = 0.9, 0.2, 6.0
+
+    def __init__(
+        self,
+        f: Derivative,
+        linearise: Callable[[float, np.ndarray], tuple[Any, np.ndarray]],
+        counters: Counters,
+        rtol: float,
+        atol: np.ndarray,
+        max_step: float,
+        memory: AdaptiveMemory,
+        state_name: Callable[[int], str],
+    ) -> None:
+        super().__init__(f, counters)
+        self.linearise, self.rtol, self.atol, self.max_step = linearise, rtol, atol, max_step
+        self.memory, self.state_name = memory, state_name
+        self._bad: tuple[float, np.ndarray] | None = None  # (t, x) where the derivative was not finite
+
+    def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
+        """See `Stepper.integrate`."""
+        if self.memory.step <= 0.0:
+            self.memory.step = self._first_step(t, x, stop)
+        while t < stop:
+            jacobian, slope = self.linearise(t, x)
+            f0 = self.f(t, x)
+            self.counters.evaluations += 1
+            if not np.isfinite(f0).all():
+                raise self.explain(t, x)
+            while True:
+                wanted = min(self.memory.step, self.max_step, self.limit)
+                left = stop - t
+                lands = wanted >= left * (1 - 1e-12)
+                h = left if lands else left / 2 if 2 * wanted > left else wanted
+                x1, k, error, worst = self._try(t, x, h, f0, jacobian, slope)
+                if error <= 1.0:
+                    break
+                self._reject(t, x, h, error, worst)
+            self._accept(h, wanted, error, worst)
+            step = Step(t, stop if lands else t + h, x, x1, self._inside(t, h, x, x1, k))
+            yield step
+            t, x = step.t1, step.x1
+
+    @np.errstate(all="ignore")  # what is not finite is looked for
+    def _try(
+        self, t: float, x: np.ndarray, h: float, f0: np.ndarray, jacobian: Any, slope: np.ndarray
+    ) -> tuple[np.ndarray, list[np.ndarray], float, int]:
+        """End of a step, its stages, scaled error and the state with the largest share."""
+        self._bad = None
+        solve = self._factor(jacobian, 1.0 / (RODAS.gamma * h))
+        if solve is None:
+            return x, [], math.inf, 0
+        k: list[np.ndarray] = []
+        for i in range(6):
+            if i == 0:
+                right = f0
+            else:
+                trial = x + sum(w * kj for w, kj in zip(RODAS.a[i], k, strict=True))
+                right = self.f(t + RODAS.alpha[i] * h, trial)
+                if not np.isfinite(right).all():
+                    self._bad = (t + RODAS.alpha[i] * h, trial)
+                    return x, [], math.inf, int(np.argmax(np.abs(trial - x) / (np.abs(x) + self.atol)))
+                right = right + sum((w / h) * kj for w, kj in zip(RODAS.c[i], k, strict=True))
+                self.counters.evaluations += 1
+            k.append(solve(right + (h * RODAS.d[i]) * slope))
+        x1 = trial + k[5]
+        scale = self.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1))
+        error, worst = scaled(k[5], scale)
+        if error > 1.0 and self.noise is not None:
+            error, worst = scaled(k[5], scale + self.noise(t, x))
+        return x1, k, error, worst
+
+    @staticmethod
+    def _factor(jacobian: Any, diagonal: float) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Solver for (diagonal*I - J) k = r; None if there is none."""
+        from scipy.linalg import lu_factor, lu_solve
+        from scipy.sparse import csc_matrix, identity
+        from scipy.sparse.linalg import splu
+
+        if isinstance(jacobian, np.ndarray):
+            matrix = -jacobian
+            matrix[np.diag_indices_from(matrix)] += diagonal
+            if not np.isfinite(matrix).all():
+                return None
+            factors = lu_factor(matrix, check_finite=False)
+            return lambda r: lu_solve(factors, r, check_finite=False)
+        if not np.isfinite(jacobian.data).all():
+            return None
+        try:
+            factored = splu(csc_matrix(diagonal * identity(jacobian.shape[0]) - jacobian))
+        except RuntimeError:  # exactly singular
+            return None
+        return factored.solve
+
+    def _accept(self, h: float, wanted: float, error: float, worst: int) -> None:
+        self.counters.steps += 1
+        self.counters.limited_by[worst] = self.counters.limited_by.get(worst, 0) + 1
+        proposed = h / max(1 / self.GROW, min(1 / self.SHRINK, error**0.25 / self.SAFETY))
+        self.memory.step = max(proposed, wanted) if h < wanted else proposed
+
+    def _reject(self, t: float, x: np.ndarray, h: float, error: float, worst: int) -> None:
+        self.counters.rejected += 1
+        finite = math.isfinite(error)
+        self.memory.step = h / min(1 / self.SHRINK, error**0.25 / self.SAFETY) if finite else h * 0.1
+        if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
+            raise self._collapsed(t, x, finite, worst)
+
+    def gives_up(self, t: float, x: np.ndarray, h: float, step: float) -> SimulationError:
+        """Error of a step of size h that was rejected elsewhere, where the next one, `step`, is too small."""
+        jacobian, slope = self.linearise(t, x)
+        *_, error, worst = self._try(t, x, h, self.f(t, x), jacobian, slope)
+        self.memory.step = step
+        return self._collapsed(t, x, math.isfinite(error), worst)
+
+    def _collapsed(self, t: float, x: np.ndarray, finite: bool, worst: int) -> SimulationError:
+        """A step that cannot get smaller."""
+        near = self._bad and np.all(np.abs(self._bad[1] - x) <= 1e-3 * (np.abs(x) + self.atol))
+        if self._bad and near:  # not a state that runs away
+            return self.explain(*self._bad)
+        cause = "its error stays above the tolerance" if finite else "the equations are not finite"
+        return SimulationError(
+            f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: {cause}; "
+            f"the state that limits it is '{self.state_name(worst)}'.",
+            path=self.state_name(worst),
+            time=t,
+            hint="Loosen rtol and atol, or look for a discontinuity there.",
+        )
+
+    def _first_step(self, t: float, x: np.ndarray, stop: float) -> float:
+        """A step over which the states change by a hundredth of their scale."""
+        if not len(x):
+            return stop - t
+        scale = self.atol + self.rtol * np.abs(x)
+        slope = float(np.sqrt(np.mean((self.f(t, x) / scale) ** 2)))
+        self.counters.evaluations += 1
+        guess = (1.0 / slope) ** 0.5 if slope > 0 and math.isfinite(slope) else 1e-6
+        return float(min(max(1e-9, min(guess, 1e-3)), stop - t, self.max_step))
+
+    @staticmethod
+    def _inside(t0: float, h: float, x0: np.ndarray, x1: np.ndarray, k: list[np.ndarray]) -> Any:
+        """Continuous extension of third order."""
+        third, fourth = (sum(w * kj for w, kj in zip(row, k[:5], strict=True)) for row in RODAS.dense)
+
+        def inside(t: float) -> np.ndarray:
+            s = (t - t0) / h
+            return x0 * (1 - s) + s * (x1 + (1 - s) * (third + s * fourth))
+
+        return inside

@@ -1,0 +1,310 @@
+"""Integrators of the reference engine: from a time to a stop, one accepted step after the other.
+
+All land exactly on the stop, by assignment. Fixed-step methods take equal steps between two stops (`pieces`).
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import SimulationError
+from cosim.engines.engine import Counters
+from cosim.engines.methods.tableau import Tableau
+
+Derivative = Callable[[float, np.ndarray], np.ndarray]
+Explain = Callable[[float, np.ndarray], SimulationError]  # (t, x) where the derivative is not finite
+Noise = Callable[[float, np.ndarray], np.ndarray]
+
+
+@dataclass
+class Step:
+    """An accepted step: its ends, and the solution in between."""
+
+    t0: float
+    t1: float
+    x0: np.ndarray
+    x1: np.ndarray
+    inside: Callable[[float], np.ndarray]  # t in [t0, t1] -> x
+    corrected: bool = False  # the consumer has moved x1
+
+
+def _unexplained(t: float, x: np.ndarray) -> SimulationError:
+    return SimulationError(f"non-finite derivative at t={t:.9g} s.", time=t, value=x)
+
+
+class Stepper(abc.ABC):
+    """Integrates x' = f(t, x) between stops.
+
+    noise : (t, x) -> (n,)    what rounding of x means: no step is asked to be more accurate; None: nothing
+    """
+
+    def __init__(self, f: Derivative, counters: Counters) -> None:
+        self.f, self.counters = f, counters
+        self.limit = math.inf  # longest step the delays allow [s]
+        self.explain: Explain = _unexplained
+        self.noise: Noise | None = None
+
+    @abc.abstractmethod
+    def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
+        """Accepted steps from (t, x) to exactly `stop`; f does not jump on the way.
+
+        A consumer may correct ``step.x1`` in place (projection): integration goes on from there.
+        """
+
+    @np.errstate(all="ignore")
+    def non_finite(
+        self, method: Tableau, t: float, x: np.ndarray, h: float, k: list[np.ndarray], x1: np.ndarray
+    ) -> SimulationError:
+        """Error of a step that is not finite: explained at its first stage with a bad derivative."""
+        for i, ki in enumerate(k):
+            if not np.isfinite(ki).all():
+                return self.explain(t + method.c[i] * h, moved(x, method.a[i], k, h))
+        return self.explain(t + h, x1)
+
+
+@np.errstate(all="ignore")
+def scaled(e: np.ndarray, scale: np.ndarray) -> tuple[float, int]:
+    """Mean of errors in units of their scale, and the state with the largest share (Hairer I, eq. 4.11)."""
+    shares = e / scale
+    return math.sqrt(float(np.mean(shares * shares))), int(np.argmax(np.abs(shares)))
+
+
+def hermite(t0: float, t1: float, x0: np.ndarray, x1: np.ndarray, f0: np.ndarray, f1: np.ndarray) -> Any:
+    """Cubic Hermite interpolation on a step, third order."""
+    h = t1 - t0
+
+    def inside(t: float) -> np.ndarray:
+        s = (t - t0) / h
+        value: np.ndarray = (
+            (1 + 2 * s) * (1 - s) ** 2 * x0
+            + s * (1 - s) ** 2 * (h * f0)
+            + s * s * (3 - 2 * s) * x1
+            - s * s * (1 - s) * (h * f1)
+        )
+        return value
+
+    return inside
+
+
+@np.errstate(all="ignore")  # what is not finite is looked for and explained
+def stages(
+    method: Tableau, f: Derivative, t: float, x: np.ndarray, h: float, k: list[np.ndarray], start: int
+) -> None:
+    """Fill the stage derivatives k[start:] of one step."""
+    for i in range(start, method.stages):
+        k[i] = f(t + method.c[i] * h, moved(x, method.a[i], k, h))
+
+
+def weighted(weights: tuple[float, ...], k: list[np.ndarray], h: float = 1.0) -> Any:
+    """Sum of weights, each times h, times stages, left to right, zeros skipped."""
+    total: Any = 0.0
+    first = True
+    for w, ki in zip(weights, k, strict=False):
+        if w != 0.0:
+            total = (h * w) * ki if first else total + (h * w) * ki
+            first = False
+    return total
+
+
+def moved(x: np.ndarray, weights: tuple[float, ...], k: list[np.ndarray], h: float) -> np.ndarray:
+    """Where a stage or step of size h leads from x; without weights x itself."""
+    return x + weighted(weights, k, h) if any(weights) else x
+
+
+def pieces(begin: float, stop: float, longest: float) -> int:
+    """How many equal steps no longer than `longest` [s] lead from begin to stop [s].
+
+    ceil((b - a)/step - 1e-9), and late in a run less what rounding of b and a can make of the quotient.
+    """
+    rounding = 2.0**-50 * abs(stop) / longest
+    return max(1, math.ceil((stop - begin) / longest - (1e-9 + rounding)))
+
+
+class FixedStepper(Stepper):
+    """Explicit Runge-Kutta with equal steps between stops."""
+
+    def __init__(self, f: Derivative, counters: Counters, method: Tableau, step: float) -> None:
+        super().__init__(f, counters)
+        self.method, self.step = method, step
+
+    def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
+        n = pieces(t, stop, min(self.step, self.limit))
+        h = (stop - t) / n
+        k: list[np.ndarray] = [x] * self.method.stages
+        begin = t
+        for i in range(n):
+            t1 = stop if i == n - 1 else begin + (i + 1) * h
+            stages(self.method, self.f, t, x, h, k, 0)
+            x1 = moved(x, self.method.b, k, h)
+            if not np.isfinite(x1).all():
+                raise self.non_finite(self.method, t, x, h, k, x1)
+            self.counters.steps += 1
+            self.counters.evaluations += self.method.stages
+            step = Step(t, t1, x, x1, self._inside(t, t1, x, x1, k[0]))
+            yield step
+            t, x = t1, step.x1
+
+    def _inside(self, t0: float, t1: float, x0: np.ndarray, x1: np.ndarray, f0: np.ndarray) -> Any:
+        """Hermite interpolation; the derivative at the end is only evaluated when somebody looks."""
+        made: list[Any] = []
+
+        def inside(t: float) -> np.ndarray:
+            if t == t0:
+                return x0
+            if not made:
+                f1 = self.f(t1, x1)
+                if not np.isfinite(f1).all():
+                    raise self.explain(t1, x1)
+                made.append(hermite(t0, t1, x0, x1, f0, f1))
+            value: np.ndarray = made[0](t)
+            return value
+
+        return inside
+
+
+@dataclass
+class AdaptiveMemory:
+    """What step size control remembers from step to step; part of the context."""
+
+    step: float = 0.0
+    error: float = 1e-4
+
+
+class AdaptiveStepper(Stepper):
+    """Embedded Runge-Kutta with PI step size control.
+
+    Source: Hairer, Norsett & Wanner I, sections II.4 (error norm 4.11, starting step), IV.2 (PI control,
+    beta = 0.04), as in their DOPRI5.
+    """
+
+    SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 10.0, 0.04
+
+    def __init__(
+        self,
+        f: Derivative,
+        counters: Counters,
+        method: Tableau,
+        rtol: float,
+        atol: np.ndarray,
+        max_step: float,
+        memory: AdaptiveMemory,
+        state_name: Callable[[int], str],
+    ) -> None:
+        super().__init__(f, counters)
+        self.method, self.rtol, self.atol, self.max_step = method, rtol, atol, max_step
+        self.memory, self.state_name = memory, state_name
+
+    def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
+        k: list[np.ndarray] = [x] * self.method.stages
+        k[0] = self.f(t, x)
+        self.counters.evaluations += 1
+        if not np.isfinite(k[0]).all():
+            raise self.explain(t, x)
+        if self.memory.step <= 0.0:
+            self.memory.step = self._first_step(t, x, k[0], stop)
+        noise: np.ndarray | None = None  # looked at when a step fails
+        while t < stop:
+            wanted = min(self.memory.step, self.max_step, self.limit)
+            left = stop - t
+            lands = wanted >= left * (1 - 1e-12)
+            h = left if lands else left / 2 if 2 * wanted > left else wanted
+            t1 = stop if lands else t + h
+            x1, e, error, worst = self._try(t, x, h, k)
+            if error > 1.0 and self.noise is not None:
+                noise = self.noise(t, x) if noise is None else noise
+                error, worst = scaled(e, self.scale(x, x1) + noise)
+            if not error <= 1.0:
+                self._reject(h, error)
+                if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
+                    raise self.gives_up(t, x, h, k, x1, error, worst)
+                continue
+            self._accept(h, wanted, error, worst)
+            step = Step(t, t1, x, x1, self._inside(t, h, x, x1, list(k)))
+            yield step
+            k[0] = self.f(t1, step.x1) if step.corrected else k[-1]
+            t, x, noise = t1, step.x1, None
+
+    @np.errstate(all="ignore")
+    def _try(
+        self, t: float, x: np.ndarray, h: float, k: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, float, int]:
+        """End of a step, its error, the same scaled, and the state with the largest share."""
+        stages(self.method, self.f, t, x, h, k, 1)
+        self.counters.evaluations += self.method.stages - 1
+        x1 = moved(x, self.method.b, k, h)
+        e = h * weighted(self.method.error, k)
+        return x1, e, *scaled(e, self.scale(x, x1))
+
+    def scale(self, x: np.ndarray, x1: np.ndarray) -> np.ndarray:
+        """Error of each state that counts as 1."""
+        return np.asarray(self.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1)))
+
+    def _accept(self, h: float, wanted: float, error: float, worst: int) -> None:
+        self.counters.steps += 1
+        self.counters.limited_by[worst] = self.counters.limited_by.get(worst, 0) + 1
+        power = 1.0 / self.method.order - 0.75 * self.BETA
+        factor = error**power / self.memory.error**self.BETA / self.SAFETY if error > 0 else 0.0
+        proposed = h / max(1 / self.GROW, min(1 / self.SHRINK, factor))
+        self.memory.error = max(error, 1e-4)
+        self.memory.step = max(proposed, wanted) if h < wanted else proposed
+
+    def _reject(self, h: float, error: float) -> None:
+        self.counters.rejected += 1
+        power = 1.0 / self.method.order - 0.75 * self.BETA
+        finite = math.isfinite(error)
+        self.memory.step = h / min(1 / self.SHRINK, error**power / self.SAFETY) if finite else h * 0.1
+
+    @np.errstate(all="ignore")
+    def gives_up(
+        self, t: float, x: np.ndarray, h: float, k: list[np.ndarray], x1: np.ndarray, error: float, worst: int
+    ) -> SimulationError:
+        """Error of a step that cannot get smaller: a state runs away, or the equations end right ahead."""
+        if math.isfinite(error):
+            return self.collapsed(t, worst)
+        moved = np.abs(h * k[0]) / (np.abs(x) + self.atol)
+        if moved.max() > 1e-3:
+            return self.collapsed(t, int(np.argmax(moved)))
+        return self.non_finite(self.method, t, x, h, k, x1)
+
+    def collapsed(self, t: float, worst: int) -> SimulationError:
+        return SimulationError(
+            f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: its error stays above the "
+            f"tolerance; the state that limits it is '{self.state_name(worst)}'.",
+            path=self.state_name(worst),
+            time=t,
+            hint="Loosen rtol and atol, use a stiff solver, or look for a discontinuity there.",
+        )
+
+    def _first_step(self, t: float, x: np.ndarray, f0: np.ndarray, stop: float) -> float:
+        """Starting step size (Hairer I, II.4: algorithm after eq. 4.14)."""
+        if not len(x):
+            return stop - t
+        scale = self.atol + self.rtol * np.abs(x)
+        d0, d1 = (float(np.sqrt(np.mean((v / scale) ** 2))) for v in (x, f0))
+        h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
+        h0 = min(h0, stop - t, self.max_step)
+        f1 = self.f(t + h0, x + h0 * f0)
+        self.counters.evaluations += 1
+        d2 = float(np.sqrt(np.mean(((f1 - f0) / scale) ** 2))) / h0
+        largest = max(d1, d2)
+        h1 = max(1e-6, h0 * 1e-3) if not largest > 1e-15 else (0.01 / largest) ** (1.0 / self.method.order)
+        return float(min(100 * h0, h1, self.max_step)) if math.isfinite(h1) else h0
+
+    def _inside(self, t0: float, h: float, x0: np.ndarray, x1: np.ndarray, k: list[np.ndarray]) -> Any:
+        """Continuous extension of fourth order (Hairer I, eq. II.6.12)."""
+
+        def inside(t: float) -> np.ndarray:
+            s = (t - t0) / h
+            change = x1 - x0
+            bend = h * k[0] - change
+            last = change - h * k[-1] - bend
+            fifth = h * weighted(self.method.dense, k)
+            return x0 + s * (change + (1 - s) * (bend + s * (last + (1 - s) * fifth)))
+
+        return inside

@@ -1,0 +1,1 @@
+"""The native engine: the system as compiled C."""

@@ -1,0 +1,188 @@
+"""From a system to compiled code in this process, through the cache on disk."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache as once
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from cosim.compile.garbage import uncollected
+from cosim.engines.methods.stiff import linearised
+from cosim.engines.native import bindings, cache
+from cosim.engines.native.compiler import Compiler, CompilerError, find
+from cosim.engines.native.generate import Source, generate, generate_jacobian, whole
+from cosim.engines.native.host_calls import numbers_called, outside_functions
+from cosim.engines.native.tables import tables_of
+from cosim.system import System
+from cosim.version import __version__
+
+RUNTIME = Path(__file__).parent / "runtime"
+# they decide what the code of a system looks like
+GENERATORS = (
+    *("emit.py", "generate.py", "graph.py", "host_calls.py", "share.py"),
+    *("../methods/stiff.py", "../methods/tableau.py"),
+)
+
+_lock = threading.Lock()
+
+
+class Compiled:
+    """A system as machine code, with the tables the runtime reads. Shared by all its runs, never changed."""
+
+    def __init__(self, system: System) -> None:
+        began = time.perf_counter()
+        compiler = find()
+        with ThreadPoolExecutor(1) as aside:  # both may have to be compiled
+            runtime = aside.submit(_runtime, compiler)
+            entry = cache.get(_key(system, compiler), lambda place: _build(system, compiler, place))
+            self.runtime = runtime.result()
+        self._library = ctypes.CDLL(str(entry.library))
+        self._library.pl_get_model.restype = ctypes.c_void_p
+        self.model: int = self._library.pl_get_model()
+        known = bindings.Model.from_address(self.model)
+        if known.abi != bindings.ABI or known.nx != len(system.x0) or known.np != len(system.p0):
+            raise CompilerError(
+                f"{entry.library} is not the code of '{system.name}'.", hint="Clear the cache."
+            )
+        self._needs: list[list[int]] = entry.note["needs"]
+        self._piece_of = {place: k for k, places in enumerate(entry.note["outputs"]) for place in places}
+        self.places: dict[str, np.ndarray] = {}
+        start = 0
+        for name, signal in system.signals.items():
+            self.places[name] = np.arange(start, start + signal.size, dtype=np.int32)
+            start += signal.size
+        self.outside = outside_functions([whole(system)[1]]) if system.calls else []
+        self.tables, self._kept = tables_of(system)
+        self.seconds = time.perf_counter() - began
+
+    def pieces(self, places: np.ndarray) -> np.ndarray:
+        """Pieces of the signals that must be evaluated for these places, in order."""
+        wanted: set[int] = set()
+        todo = {self._piece_of[int(k)] for k in places}
+        while todo:
+            piece = todo.pop()
+            wanted.add(piece)
+            todo |= set(self._needs[piece]) - wanted
+        return np.array(sorted(wanted), dtype=np.int32)
+
+
+def compiled(system: System) -> Compiled:
+    """Machine code of a system, made once and kept with it.
+
+    Raises
+    ------
+    CompilerError, CacheError      no compiler, it failed, or there is no room for what it made
+    """
+    with _lock:
+        found: Compiled | None = system.__dict__.get("_compiled")
+        if found is None:
+            found = Compiled(system)
+            system.__dict__["_compiled"] = found
+        return found
+
+
+class CompiledJacobian:
+    """The linearised derivative of a system as machine code, with the tables that go with it."""
+
+    def __init__(self, system: System) -> None:
+        compiler = find()
+        entry = cache.get(_key(system, compiler) + "-jacobian", partial(_build_jacobian, system, compiler))
+        self._library = ctypes.CDLL(str(entry.library))
+        self._library.pl_get_jacobian.restype = ctypes.c_void_p
+        self.address: int = self._library.pl_get_jacobian()
+        self.code = known = bindings.JacobianCode.from_address(self.address)
+        if known.abi != bindings.ABI or known.nx != len(system.x0) or known.np != len(system.p0):
+            raise CompilerError(
+                f"{entry.library} is not the Jacobian of '{system.name}'.", hint="Clear the cache."
+            )
+        self.tables = {n: np.array(entry.note[n], dtype=np.int32) for n in bindings.STIFF_TABLES}
+        self.sparse = bool(entry.note["sparse"])
+        self.outside: list[ca.Function] = []
+        if system.calls:
+            self.outside = outside_functions([whole(system)[1], linearised(system)[0]])
+
+
+def compiled_jacobian(system: System) -> CompiledJacobian:
+    """Machine code of a system's Jacobian, made when a stiff integrator first asks and kept with the system.
+
+    Raises
+    ------
+    CompilerError, CacheError      no compiler, it failed, or there is no room for what it made
+    """
+    with _lock:
+        found: CompiledJacobian | None = system.__dict__.get("_compiled_jacobian")
+        if found is None:
+            found = CompiledJacobian(system)
+            system.__dict__["_compiled_jacobian"] = found
+        return found
+
+
+def _build_jacobian(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
+    function, plan = linearised(system)
+    _compile(compiler, generate_jacobian(system, function), place)
+    return plan.note()
+
+
+def _key(system: System, compiler: Compiler) -> str:
+    digest = hashlib.sha256()
+    for text in (__version__, ca.CasadiMeta.version(), compiler.identity, _runtime_hash()):
+        digest.update(text.encode() + b"\n")
+    names, function = whole(system)
+    digest.update(repr(names).encode() + function.serialize().encode())
+    if system.calls:
+        digest.update(repr(numbers_called([function], outside_functions([function]))).encode())
+    return digest.hexdigest()[:40]
+
+
+@once
+def _runtime_hash() -> str:
+    digest = hashlib.sha256()
+    for path in [*sorted(RUNTIME.glob("*.[ch]")), *(Path(__file__).parent / g for g in GENERATORS)]:
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _build(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
+    with uncollected():
+        generated = generate(system)
+    _compile(compiler, generated.sources, place)
+    return generated.note
+
+
+def _compile(compiler: Compiler, sources: list[Source], place: Path) -> None:
+    """One library of C files; only headers stand beside them."""
+    for header in RUNTIME.glob("*.h"):
+        (place / header.name).write_text(header.read_text())
+    for source in sources:
+        (place / source.name).write_text(source.text)
+    # the longest first, so that no processor waits for it at the end
+    sources = sorted(sources, key=lambda s: -len(s.text))
+    files, levels = [place / s.name for s in sources], [s.level for s in sources]
+    objects = compiler.compile(files, levels, place.parent / cache.FAILED)
+    compiler.link(objects, place / cache.LIBRARY)
+
+
+_runtimes: dict[str, Any] = {}
+
+
+def _runtime(compiler: Compiler) -> Any:
+    """The runtime's library, compiled once per machine."""
+    key = "runtime-" + hashlib.sha256((compiler.identity + _runtime_hash()).encode()).hexdigest()[:32]
+    if key not in _runtimes:
+
+        def build(place: Path) -> dict[str, Any]:
+            sources = [Source(path.name, path.read_text(), "-O2") for path in sorted(RUNTIME.glob("*.c"))]
+            _compile(compiler, sources, place)
+            return {}
+
+        _runtimes[key] = bindings.declare(ctypes.CDLL(str(cache.get(key, build).library)))
+    return _runtimes[key]

@@ -1,0 +1,451 @@
+"""The native engine: the system as compiled C, driven by the runtime in C.
+
+Python gives the runtime the context's arrays and buffers for the log. It is called back only when a buffer is
+full, an opaque block has its tick, something went wrong, or a slice of time is over (Ctrl-C).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+
+import casadi as ca
+import numpy as np
+
+from blocks.errors import SimulationError
+from cosim.engines.engine import Engine, Logged, SolverSettings
+from cosim.engines.methods.rosenbrock import RODAS, RosenbrockStepper
+from cosim.engines.methods.steppers import AdaptiveStepper
+from cosim.engines.methods.tableau import TABLEAUS, tableau
+from cosim.engines.native import bindings as b
+from cosim.engines.native.build import Compiled, compiled, compiled_jacobian
+from cosim.engines.native.event_log import Story
+from cosim.engines.native.host_calls import Outside, interrupted, interrupts
+from cosim.engines.reference.events import move_in_time
+from cosim.engines.reference.machine import Machine
+from cosim.result.result import Ticks
+from cosim.run.context import Context
+from cosim.system import Segment, System
+
+STIFF = "rodas4"
+SLICE = 0.05  # s of wall time between two looks at Ctrl-C
+FIRST_BUDGET = 2000  # steps of the first slice
+SAMPLES = 32 * 2**20  # bytes; samples at ticks of one rate, which grow with the run and not with the log
+PIECES, STOPS = 1024, 64  # room in a history, and for the stops of delays, that is there when it is needed
+ROWS = 4 * 2**20  # bytes; buffers grow up to this, then are stored and used again
+
+
+class Rows:
+    """Rows the runtime writes: a buffer it fills and what was taken out of it before."""
+
+    def __init__(
+        self, code: Compiled, names: Sequence[str], buffer: b.Buffer, most: float = math.inf
+    ) -> None:
+        self._names, self._left = names, most  # bytes it may still take
+        places = [code.places[n] for n in names]
+        self._places = np.concatenate([np.zeros(0, np.int32), *places])
+        self._pieces = code.pieces(self._places)
+        self._rows = np.zeros((0, 1 + len(self._places)))
+        self._taken: list[np.ndarray] = []
+        self.buffer = buffer
+        buffer.width, buffer.places = len(self._places), b.address(self._places)
+        buffer.n_pieces, buffer.pieces = len(self._pieces), b.address(self._pieces)
+
+    def reserve(self, rows: int) -> None:
+        """Have room for at least some of so many more rows."""
+        free = self.buffer.capacity - self.buffer.count
+        if free >= rows or self._left <= 0:
+            return
+        width = self._rows.shape[1]
+        most = max(16, ROWS // (8 * width))
+        if free and self.buffer.capacity >= most:
+            return
+        self._take()
+        self._rows = np.empty((min(max(rows, 16), most), width))
+        self.buffer.rows, self.buffer.capacity = b.address(self._rows), len(self._rows)
+
+    def _take(self) -> None:
+        if self.buffer.count:
+            self._taken.append(self._rows[: self.buffer.count].copy())
+            self._left -= self._taken[-1].nbytes
+        self.buffer.count = 0
+
+    def renew(self) -> None:
+        """Empty a full buffer, and let it grow; close it when it has taken all it may."""
+        self._take()
+        if self._left <= 0:
+            self.buffer.width = self.buffer.capacity = 0
+            warnings.warn(
+                f"samples of {', '.join(self._names)} at their ticks fill {SAMPLES >> 20} MB at "
+                f"t={self._taken[-1][-1, 0]:.6g} s; later ones are not kept. The log goes on; "
+                "choose signals= to keep fewer.",
+                stacklevel=6,
+            )
+            return
+        width = self._rows.shape[1]
+        more = min(2 * len(self._rows), max(16, ROWS // (8 * width)))
+        if more > len(self._rows):
+            self._rows = np.empty((more, width))
+            self.buffer.rows, self.buffer.capacity = b.address(self._rows), more
+
+    def all(self) -> np.ndarray:
+        """Every row so far, time first; pieces are joined one by one, so that no row is in memory twice."""
+        if not self._taken:
+            return self._rows[: self.buffer.count].copy()
+        self._take()
+        end = sum(map(len, self._taken))
+        joined = np.empty((end, self._rows.shape[1]))
+        while self._taken:
+            piece = self._taken.pop()
+            joined[end - len(piece) : end] = piece
+            end -= len(piece)
+        self._taken = [joined]
+        return joined
+
+
+class StiffRoom:
+    """What a stiff run needs beyond others: the compiled Jacobian and room for its numbers and factors."""
+
+    def __init__(self, system: System) -> None:
+        found, n = compiled_jacobian(system), len(system.x0)
+        t = found.tables
+        self.outside = found.outside
+        self.table = table = b.Stiff(found.address)
+        table.take(RODAS)
+        table.n_colours, table.sparse = len(t["colour_start"]) - 1, found.sparse
+        sizes = {"c": found.code.nc, "v": found.code.nv, "iv": found.code.niv, "seed": 2 * n + 1}
+        sizes |= {"jacobian": len(t["rows"]) + n, "slope": n, "work": n, "factors": len(t["lu_column"])}
+        sizes |= {"dense": n * n, "pivots": n}  # pages of a matrix that nobody touches cost nothing
+        self._arrays = t | {name: np.zeros(size + 1) for name, size in sizes.items()}
+        for name, array in self._arrays.items():
+            setattr(table, name, b.address(array))
+
+
+class NativeEngine(Engine):
+    """Runs one context with compiled code."""
+
+    name = "native"
+
+    def __init__(self, system: System, settings: SolverSettings, context: Context) -> None:
+        super().__init__(system, settings, context)
+        self._code = code = compiled(system)
+        self._lists = list(context.instants)
+        self._ticks = np.zeros(len(system.rates), dtype=np.int64)
+        self._instants = np.zeros(len(self._lists), dtype=np.int64)
+        self._limited = np.zeros(max(1, len(system.x0)), dtype=np.int64)
+        self._stiff = StiffRoom(system) if settings.solver == STIFF else None
+        method = b.Method.stiff() if self._stiff else b.Method.of(tableau(settings.solver))
+        self._settings = b.Settings(method, settings.step, settings.rtol, settings.atol, settings.max_step)
+        self._settings.walk = self._longest_walk()
+        self._settings.seed = settings.seed & (2**64 - 1)
+        self._settings.in_time = move_in_time(system)
+        self._state = b.State()
+        self._histories = (b.Past * max(1, len(system.delays)))()
+        self._state.histories = ctypes.cast(self._histories, ctypes.POINTER(b.Past))
+        self._stops = np.zeros(max(STOPS, len(system.delays)))
+        for name in ("x", "h", "w", "p", "next", "signs", "solution"):
+            setattr(self._state, name, b.address(getattr(context, name)))
+        self._state.ticks, self._state.instants = b.address(self._ticks), b.address(self._instants)
+        self._log = b.LogState()
+        self._buffers = (b.Buffer * max(1, len(system.rates)))()
+        self._log.ticks = ctypes.cast(self._buffers, ctypes.POINTER(b.Buffer))
+        self._run = run = b.Run()
+        run.model = code.model
+        run.system = ctypes.pointer(code.tables)
+        run.settings = ctypes.pointer(self._settings)
+        run.context = ctypes.pointer(self._state)
+        run.log = ctypes.pointer(self._log)
+        if self._stiff:
+            run.stiff = ctypes.pointer(self._stiff.table)
+        if system.calls:
+            called = self._stiff.outside if self._stiff else code.outside
+            self._outside = Outside(run, called, system.calls)
+        run.counters.limited_by = b.address(self._limited)
+        self._room = np.zeros(code.runtime.pl_room(code.model, run.system) // 8 + 2)
+        code.runtime.pl_begin(run, b.address(self._room))
+        most = max((s.expression.numel() for s in system.schedule), default=0)
+        self._out = np.ctypeslib.as_array(run.out, (most,))
+        self._budget = FIRST_BUDGET
+        self._machine: Machine | None = None
+        self._story = Story(system, self._log.events)
+        self.start_log([], np.zeros(0))
+
+    def _longest_walk(self) -> float:
+        """How far a system without continuous states may go [s] with nobody looking at its crossings."""
+        s = self.system
+        if len(s.x0):
+            return math.inf
+        watched = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in s.events], s.accepted[0])
+        if not (s.delays or any(ca.which_depends(watched, ca.vertcat(s.t, s.w), 1, False))):
+            return math.inf
+        return self.settings.max_step if math.isfinite(self.settings.max_step) else self.settings.step
+
+    # --- running ---------------------------------------------------------------------------------
+    def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
+        """See `Engine.advance`; `progress` is told after every slice of wall time."""
+        self._reserve(until)
+        self._enter()
+        self._run.cancel = 0
+        try:
+            with interrupts(self.system.calls):
+                self._advance(until, progress)
+        finally:
+            self._leave()
+            self._code.runtime.pl_reset(self._run)
+        if progress is not None:
+            progress(until)
+
+    def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
+        run, runtime = self._run, self._code.runtime
+        run.budget, began = self._budget, time.perf_counter()
+        try:
+            while (reason := runtime.pl_advance(run, until)) != b.DONE:
+                if reason != b.PAUSE:
+                    self._serve(reason)
+                    continue
+                spent = time.perf_counter() - began
+                self._budget = int(self._budget * min(10.0, max(0.1, SLICE / max(spent, 1e-9)))) + 1
+                if interrupted(self.system.calls) is not None:
+                    raise self._failure(b.CANCELLED)
+                if progress is not None:
+                    progress(self._state.t)
+                run.budget, began = self._budget, time.perf_counter()
+        except KeyboardInterrupt:
+            if self._state.t < run.t1 and not run.cancel:  # in the middle of a stretch, to log what it has
+                self._end_step(until)
+            raise
+
+    def _end_step(self, until: float) -> None:
+        """Finish the step whose logging was interrupted, so that the context stands where the log ends."""
+        self._run.budget = 0
+        while (reason := self._code.runtime.pl_advance(self._run, until)) not in (b.DONE, b.PAUSE):
+            self._serve(reason)
+
+    def _serve(self, reason: int) -> None:
+        """Do what the runtime asked for."""
+        run = self._run
+        if reason == b.FULL:
+            self._rows.renew()
+        elif reason == b.FULL_TICKS:
+            self._samples[run.index].renew()
+        elif reason == b.CALL:
+            self._call(run.index)
+        elif reason == b.FULL_STORY:
+            self._story.grow()
+        elif reason == b.HISTORY:
+            self._leave_delays()
+            self._enter_delays()
+        else:
+            raise self._failure(reason)
+
+    def _call(self, index: int) -> None:
+        """Call an opaque block."""
+        segment, t = self.system.schedule[index], self._state.t
+        machine = self._machine or self._in_python()  # it needs no more of the context than its arrays
+        machine.put(t)
+        machine.time_of_last_good = self._run.last_good
+        machine.take(segment, self._returned(segment), t)
+
+    def _returned(self, segment: Segment) -> np.ndarray:
+        found: np.ndarray = self._out[: segment.expression.numel()].copy()
+        return found
+
+    def _failure(self, reason: int) -> BaseException:
+        """The error of a run that cannot go on, told as the reference engine tells it."""
+        if (ended := interrupted(self.system.calls)) is not None:
+            return ended
+        run, machine, t = self._run, self._in_python(), self._state.t
+        machine.unknowns.end = run.horizon
+        stepper = machine.stepper
+        if reason == b.CANCELLED:
+            return KeyboardInterrupt()
+        if reason == b.COLLAPSED and isinstance(stepper, RosenbrockStepper):
+            return stepper.gives_up(t, self._private(run.x0)[0], run.h, self._state.step)
+        if reason == b.COLLAPSED or (reason == b.NOT_FINITE and run.index == b.IN_STEP):
+            method = tableau(self.settings.solver)
+            k = [*self._private(run.k, method.stages)]
+            x0, x1 = self._private(run.x0)[0], self._private(run.x1)[0]
+            if reason == b.NOT_FINITE:
+                return stepper.non_finite(method, run.t0, x0, run.h, k, x1)
+            assert isinstance(stepper, AdaptiveStepper)  # others never reject
+            stepper.memory.step = self._state.step
+            return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index)
+        if reason == b.NO_DELAY:
+            machine.unknowns.longest_step()  # says so
+        if reason == b.LOST:
+            return self._lost(machine)
+        if reason == b.NO_SIGN:
+            return machine.non_finite(t, self.system.events[run.index].name)
+        if reason == b.ENDLESS:
+            return machine.events.endless(t, run.fired[: run.n_fired])
+        if reason == b.CONFLICT:
+            first, second = (self.system.events[k].name for k in (run.index, run.other))
+            return machine.events.conflict(t, first, second)
+        if run.index == b.IN_RESET:
+            return machine.non_finite(t, self.system.events[run.other].name)
+        if run.index >= 0:
+            segment = self.system.schedule[run.index]
+            machine.take(segment, self._returned(segment), t)
+        return machine.non_finite(t)
+
+    def _lost(self, machine: Machine) -> SimulationError:
+        """A loop without a solution: found again in Python, which explains it."""
+        run, t = self._run, self._run.lost_time
+        machine.put(t, self._private(run.whole)[0])
+        machine.fresh()
+        if run.lost_segment >= 0:
+            machine.unknowns.solve_tick(run.lost_segment, self.system.schedule[run.lost_segment], t)
+        return SimulationError(f"an algebraic loop has no solution found at t={t:.9g} s.", time=t)
+
+    def _private(self, where: int, rows: int = 1) -> np.ndarray:
+        """Rows of the runtime's own numbers, as long as the states."""
+        n = len(self.context.x)
+        return np.array((ctypes.c_double * (rows * n)).from_address(where)).reshape(rows, n)
+
+    def _in_python(self) -> Machine:
+        """The reference engine's machine on the same context, at the same time."""
+        if self._machine is None:
+            self._machine = Machine(self.system, self.settings, self.context, self.counters)
+        self._leave()
+        self._machine.put(self._state.t)
+        self._machine.time_of_last_good = self._run.last_good
+        return self._machine
+
+    def _enter(self) -> None:
+        """Give the runtime what the context holds as plain Python numbers."""
+        c, s = self.context, self._state
+        s.t, s.step, s.error, s.started = c.t, c.step, c.error, c.started
+        s.stopped = [e.stop for e in self.system.events].index(c.stopped) + 1 if c.stopped else 0
+        self._ticks[:] = c.ticks
+        self._instants[:] = [c.instants[name] for name in self._lists]
+        self._enter_delays()
+
+    def _enter_delays(self) -> None:
+        """The context's own histories, with room for more; its stops are copied."""
+        c, s = self.context, self._state
+        for delay, past in zip(self.system.delays, self._histories, strict=False):
+            history = c.histories[delay.name]
+            history.reserve(PIECES)
+            past.starts, past.ends, past.values = map(b.address, history.rows)
+            past.count, past.room = history.count, len(history.rows[0])
+        if len(c.stops) + max(STOPS, len(self.system.delays)) > len(self._stops):
+            self._stops = np.zeros(2 * (len(c.stops) + len(self._stops)))
+        self._stops[: len(c.stops)] = c.stops
+        s.stops, s.n_stops, s.stops_room = b.address(self._stops), len(c.stops), len(self._stops)
+
+    def _leave_delays(self) -> None:
+        c = self.context
+        for delay, past in zip(self.system.delays, self._histories, strict=False):
+            c.histories[delay.name].count = past.count
+        c.stops = self._stops[: self._state.n_stops].tolist()
+
+    def _leave(self) -> None:
+        c, s, counted = self.context, self._state, self._run.counters
+        c.t, c.step, c.error, c.started = s.t, s.step, s.error, bool(s.started)
+        c.stopped = self.system.events[s.stopped - 1].stop if s.stopped else ""
+        c.ticks[:] = self._ticks.tolist()
+        c.instants = dict(zip(self._lists, self._instants.tolist(), strict=True))
+        self._leave_delays()
+        self.counters.steps, self.counters.rejected = counted.steps, counted.rejected
+        self.counters.evaluations, self.counters.events = counted.evaluations, counted.events
+        self.counters.limited_by = {int(k): int(self._limited[k]) for k in np.flatnonzero(self._limited)}
+
+    @property
+    def runs_alone(self) -> bool:
+        """Does a run never need Python, unless it fails?"""
+        s = self.system
+        return not (s.calls or any(g.external for g in s.schedule))
+
+    def run_batch(self, batch: b.Batch, first: int, count: int) -> None:
+        """Runs of a batch, one after the other; what the context held is lost."""
+        for buffer in self._buffers:
+            buffer.width = 0  # samples at ticks are not kept
+        self._story.not_kept()
+        self._enter()
+        end, again = first + count, 0
+        while (first := self._code.runtime.pl_many(self._run, batch, first, end, again)) < end:
+            self._leave_delays()
+            self._enter_delays()
+            again = 1
+
+    def cancel(self) -> None:
+        """Stop a run that is under way in another thread."""
+        self._run.cancel = 1
+
+    def next_stop(self) -> float:
+        """See `Engine.next_stop`."""
+        self._enter()
+        return float(self._code.runtime.pl_next_stop(self._run))
+
+    # --- log -------------------------------------------------------------------------------------
+    def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
+        """See `Engine.start_log`."""
+        self._names = list(names)
+        self._story.clear()
+        signals = [self.system.signal(n) for n in self._names]
+        self._times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
+        log = self._log
+        log.every_step, log.times, log.n_times = times is None, b.address(self._times), len(self._times)
+        log.position = 0
+        log.log = b.Buffer()
+        self._rows = Rows(self._code, self._names, log.log)
+        self._sampled: list[list[str]] = []
+        self._samples = []
+        for k, rate in enumerate(self.system.rates):
+            chosen = [s.name for s in signals if s.ticks == rate]
+            self._buffers[k] = b.Buffer()
+            self._sampled.append(chosen)
+            self._samples.append(Rows(self._code, chosen, self._buffers[k], SAMPLES))
+
+    def _reserve(self, until: float) -> None:
+        """Room for the rows to come, as far as their number is known."""
+        log = self._log
+        self._rows.reserve(1024 if log.every_step else int(log.n_times - log.position))
+        for rows, names, rate in zip(self._samples, self._sampled, self.system.rates, strict=True):
+            if names:
+                rows.reserve(int((until - self.context.t) / float(rate.period)) + 2)
+
+    def logged(self) -> Logged:
+        """See `Engine.logged`."""
+        table = self._rows.all()
+        ticks: dict[str, Ticks] = {}
+        for rows, names in zip(self._samples, self._sampled, strict=True):
+            if names:
+                found = rows.all()
+                ticks |= {n: Ticks(found[:, 0], v) for n, v in self._columns(found, names).items()}
+        return Logged(table[:, 0], self._columns(table, self._names), ticks, self._story.told())
+
+    def _columns(self, table: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+        found, start = {}, 1
+        for n in names:
+            size = self.system.signals[n].size
+            found[n] = table[:, start : start + size]
+            start += size
+        return found
+
+    def value(self, name: str) -> np.ndarray:
+        """See `Engine.value`."""
+        self.system.signal(name)
+        self._enter()
+        rows = Rows(self._code, [name], b.Buffer())
+        row = np.zeros(max(1, rows.buffer.width))
+        with interrupts(self.system.calls):
+            self._code.runtime.pl_signals(self._run, rows.buffer, b.address(row))
+            if (ended := interrupted(self.system.calls)) is not None:
+                raise ended
+        return row[: rows.buffer.width]
+
+
+def obstacles(system: System, settings: SolverSettings) -> list[str]:
+    """What this engine cannot run yet, in words."""
+    found = [
+        f"'{d.name}' is a delay that depends on a delay or a loop"
+        for d in system.delays
+        if any(ca.which_depends(d.seconds, system.w, 1, False))
+    ]
+    if settings.solver not in (*TABLEAUS, STIFF):
+        found.append(f"solver '{settings.solver}' runs in Python")
+    return found

@@ -1,0 +1,301 @@
+/* The runtime of compiled systems: what generated code, the runtime and its host share.
+
+   A system has the vectors t, x, h, w, p of cosim/system.py. Generated code evaluates functions of them
+   (struct pl_model); the tables that say what is called when, and where results go, are data (struct
+   pl_system); what changes in a run is the host's (struct pl_context). Nothing here is global or static and
+   writable: any number of runs may go on at once, each with its own pl_run.
+
+   C99, needs libm only. Formulas and their order of operations are those of cosim/engines/methods/steppers.py and
+   reference.py: fixed-step runs of both engines agree bit for bit. Compile with -ffp-contract=off. */
+
+#ifndef PLANTLOOP_H
+#define PLANTLOOP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define PL_INLINE static inline __attribute__((always_inline))
+#else
+#define PL_INLINE static inline
+#endif
+
+#define PL_ABI 3
+#define PL_STAGES 8 /* room for the stages of a method */
+
+#if defined(_WIN32)
+#define PL_EXPORT __declspec(dllexport)
+#else
+#define PL_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* Arguments of every generated function. c holds what depends on parameters only, v and iv are scratch. The
+   derivative first calls find, where the system has delays or algebraic unknowns, to bring w up to date. */
+typedef struct pl_args {
+    double t;
+    const double *x, *h, *w, *p, *c;
+    double *v;
+    long long *iv;
+    void (*find)(void *owner, const struct pl_args *a);
+    void *owner;
+} pl_args;
+
+typedef void (*pl_function)(const pl_args *a, double *out);
+
+/* A row of a Runge-Kutta tableau without its zeros. */
+typedef struct {
+    int32_t count;
+    int32_t place[PL_STAGES];
+    double weight[PL_STAGES];
+} pl_row;
+
+/* What the runtime has to know of a method; its stages are in the generated code. */
+typedef struct {
+    int32_t number, stages, order, adaptive;
+    pl_row error, dense;
+} pl_method;
+
+/* Steps of one size h in a row: the first begins at t, number j of the stretch ends at begin + (j + 1) h. */
+typedef struct {
+    double t, begin, h;
+    int64_t first, count;
+} pl_walk;
+
+/* Take them from x, until one ends where x1 is not finite. x is left where the last one began, k (stages, nx)
+   and x1 are those of the last one. An adaptive method finds the first stage done, and takes one step at a
+   time. Returns how many ended well. */
+typedef int64_t (*pl_step)(const pl_args *a, const pl_walk *w, double *x, double *k, double *x1);
+
+/* The compiled functions of a system. */
+typedef struct {
+    int32_t abi;
+    int32_t nx, nh, nw, np, nc, ny; /* lengths of x, h, w, p, c and of all signals together */
+    int64_t nv, niv;                /* doubles and integers of scratch the functions need */
+    pl_function prepare;            /* c from p */
+    pl_function derivative;         /* (nx,) */
+    const pl_step *steps;           /* by the method's number */
+    pl_function accepted;       /* new values of accepted memories */
+    pl_function crossings;      /* (ne,) */
+    pl_function crossing_rates; /* (ne,) along the derivative */
+    pl_function resets;         /* new values of what events reset, event by event */
+    pl_function invariants;     /* (ni,) */
+    pl_function correction;     /* (nx,) what to add to the states to bring them back to zero */
+    pl_function residual;       /* (nz,) zero at the algebraic unknowns, and its Jacobian (nz, nz) in them */
+    pl_function starting;       /* values of modes that depend on where a run starts */
+    pl_function delayed;        /* all signals whose past is needed */
+    pl_function seconds;        /* (nd,) how long ago */
+    const pl_function *segments; /* new values of what a segment writes; the argument of an external one; for
+                                    a loop its mismatch and the Jacobian in what it writes and the unknowns */
+    int32_t n_segments;
+    const pl_function *signals; /* pieces, in order, that together give all signals */
+    int32_t n_pieces;
+} pl_model;
+
+enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3 };
+
+/* Tables of a system: who ticks when, and where values go. All arrays belong to the host. */
+typedef struct {
+    int64_t grid; /* ticks fall on multiples of 1/grid s */
+    int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
+    int32_t n_draws, n_starting, n_unknowns, n_delays;
+    const int64_t *first, *period;                     /* (n_rates,) on the grid */
+    const int32_t *time_place, *count_place, *fresh_place; /* (n_rates,) in h */
+    const int32_t *discrete_start, *discrete;          /* discrete states of a rate: places in h */
+    const int32_t *segment_kind, *segment_rate;        /* (n_segments,); rate -1: at every instant */
+    const int32_t *segment_start, *segment_writes;     /* places in h (next) */
+    const int32_t *segment_size;                       /* numbers its function returns */
+    const double *instant_time;                        /* (n_instants,) s, in order */
+    const int32_t *instant_list, *instant_place;       /* (n_instants,) whose it is; its place in h */
+    const int32_t *accepted;                           /* places in h */
+    const double *nominal;                             /* (nx,) */
+    const double *tolerance;                           /* (n_invariants,) */
+    const int32_t *starting;                           /* (n_starting,) places in h */
+    const int32_t *direction;                          /* (n_events,) of a crossing: -1, 1, or 0 for both */
+    const double *threshold;                           /* (n_events,) |g| up to this counts as on it */
+    const int32_t *rest;                               /* (n_events,) sign of a crossing at rest on zero */
+    const int32_t *ends;                               /* (n_events,) does it end the run? */
+    const int32_t *reset_start, *reset_places;         /* what an event resets: places in h, or -1 - place in x */
+    const int32_t *renewed_start, *renewed;            /* discrete states among them, whose next follows */
+    const uint64_t *draw_stream;                       /* (n_draws,) substream */
+    const int32_t *draw_rate, *draw_normal, *draw_start, *draw_places; /* random draws, and where they go */
+    const int32_t *delay_start, *delay_places;         /* (n_delays + 1,) places in w of delayed signals */
+    const double *delay_initial;                       /* their values before there is a past */
+} pl_system;
+
+/* How to integrate. */
+typedef struct {
+    pl_method method;
+    double step, rtol, atol, max_step;
+    double walk; /* longest stretch [s] a system without continuous states may go unwatched */
+    uint64_t seed;
+    int32_t in_time; /* crossings move with time past what the error control sees */
+} pl_settings;
+
+/* The past of a delayed signal: a quartic through five points of every step, at most `room` of them. */
+typedef struct {
+    double *starts, *ends, *values; /* (room,), (room,), (room, 5, size) */
+    int64_t count, room;
+} pl_history;
+
+/* All that changes; lives in the host's memory, a copy of it is a snapshot. */
+typedef struct {
+    double t, step, error;
+    double *x, *h, *w, *p, *next, *signs, *solution;
+    int64_t *ticks, *instants; /* (n_rates,), (n_lists,) */
+    int32_t started, stopped; /* stopped: the event that ended the run, counted from 1, or 0 */
+    pl_history *histories; /* (n_delays,) */
+    double *stops;         /* (stops_room,) where delayed jumps come out [s], in order */
+    int64_t n_stops, stops_room;
+} pl_context;
+
+/* A buffer of the host for rows of numbers; the first column is the time. */
+typedef struct {
+    double *rows;
+    int64_t count, capacity;
+    int32_t width;          /* columns after the time */
+    const int32_t *places;  /* (width,) in the vector of all signals */
+    int32_t n_pieces;
+    const int32_t *pieces;  /* pieces of the signals these places need, in order */
+} pl_buffer;
+
+/* Events as they happen, one after the other: time, event, what it resets before and after. */
+typedef struct {
+    double *values; /* null: they are not kept */
+    int64_t used, room;
+} pl_story;
+
+/* What to keep. With every_step set, times is not used. */
+typedef struct {
+    int32_t every_step;
+    const double *times;
+    int64_t n_times, position;
+    pl_buffer log;
+    pl_buffer *ticks; /* (n_rates,) */
+    pl_story events;
+} pl_log;
+
+/* Why pl_advance came back. PL_DONE ends it; the others ask for something and to be called again. */
+enum {
+    PL_DONE = 0,
+    PL_FULL = 1,       /* the log's buffer is full */
+    PL_FULL_TICKS = 2, /* the tick buffer of rate `index` is full */
+    PL_PAUSE = 3,      /* the budget of steps is spent */
+    PL_CALL = 4,       /* external segment `index`: its argument is in `out` */
+    PL_CANCELLED = 5,
+    PL_NOT_FINITE = 6, /* segment `index`, or one of the places below */
+    PL_COLLAPSED = 7,  /* step size; state `index` limits it; `value` is its error */
+    PL_ENDLESS = 8,    /* the `n_fired` events in `fired` follow each other without end */
+    PL_CONFLICT = 9,   /* event `index` resets a state that event `other` resets at the same instant */
+    PL_NO_SIGN = 10,   /* crossing `index` is not finite */
+    PL_LOST = 11,      /* no solution of an algebraic loop: see lost_time and lost_segment; the states in whole */
+    PL_HISTORY = 12,   /* histories or stops of delays need room for a step more */
+    PL_NO_DELAY = 13,  /* a delay is not positive */
+    PL_FULL_STORY = 14 /* the events of this instant need more room to be kept */
+};
+
+/* Places of PL_NOT_FINITE: a step from (t0, x0) with size h; the context's own state; a reset of event `other` */
+enum { PL_IN_STEP = -1, PL_AT_STATE = -2, PL_IN_RESET = -3 };
+
+typedef struct {
+    int64_t steps, rejected, evaluations, events;
+    int64_t *limited_by; /* (nx,) */
+} pl_counters;
+
+/* The linearised derivative of a system as code of its own, which only stiff runs need. */
+typedef struct {
+    int32_t abi;
+    int32_t nx, np, nc;
+    int64_t nv, niv;
+    pl_function prepare; /* c from p */
+    pl_function values;  /* without colours all of J, then df/dt; else the rate along x[nx:], see pl_stiff */
+} pl_jacobian;
+
+enum { PL_RODAS_STAGES = 6 };
+
+/* The stiff method: its coefficients, where the numbers of the Jacobian J go, and room for them. The places of
+   J are those of cosim/engines/methods/stiff.py. */
+typedef struct {
+    const pl_jacobian *code;
+    double gamma, alpha[PL_RODAS_STAGES], d[PL_RODAS_STAGES];
+    double a[PL_RODAS_STAGES][PL_RODAS_STAGES], stages[PL_RODAS_STAGES][PL_RODAS_STAGES];
+    double dense_weights[2][PL_RODAS_STAGES];
+    int32_t n_colours;                             /* groups of columns that share no row; 0: all come at once */
+    int32_t sparse;                                /* factor on the pattern lu_* */
+    int32_t pivoted;                               /* the factors at hand are the dense ones */
+    const int32_t *column_start, *rows;            /* pattern of J, column after column */
+    const int32_t *colour_start, *colour_columns;  /* columns of a group */
+    const int32_t *order;                          /* (nx,) state eliminated at each place */
+    const int32_t *lu_start, *lu_column;           /* pattern of L and U in one, row after row */
+    const int32_t *lu_diagonal, *lu_place;         /* places of the diagonal and of J's numbers in it */
+    double *c, *v;                                 /* constants and scratch of the code */
+    long long *iv;
+    double *seed, *jacobian, *slope, *work, *factors, *dense;
+    int32_t *pivots;
+} pl_stiff;
+
+/* One run. The host sets what it points to; the rest is the runtime's own. */
+typedef struct {
+    const pl_model *model;
+    const pl_system *system;
+    pl_settings *settings;
+    pl_context *context;
+    pl_log *log;
+    pl_stiff *stiff;       /* null for explicit methods */
+    pl_counters counters;
+    int64_t budget;        /* steps until PL_PAUSE */
+    volatile int32_t cancel;
+    int32_t index, other;  /* see the reasons above */
+    double value, last_good, lost_time;
+    int32_t lost, lost_segment;
+    int32_t n_fired;       /* events due at this instant, */
+    int32_t *fired;        /* and which */
+    double *out;           /* room for what a segment returns */
+    /* Functions of the host that generated code calls by number; not 0 if one failed. A row is all arguments, one
+       after the other, then room for all results. */
+    int (*outside)(void *host, int32_t number, double *row);
+    void *host;
+    /* from here on private: where the run stands between two calls */
+    int32_t phase, segment, arrived;
+    double until, stop;
+    double begin, h, t0, t1;
+    int64_t n, i;
+    double end;            /* of the step as integrated; t1 is earlier if a crossing was met */
+    int32_t met;           /* that crossing, or -1 */
+    int32_t corrected;     /* x1 was moved onto the invariants or to a crossing */
+    int32_t end_known;     /* the derivative at the end is in f1 */
+    double *x0, *x1, *raw1, *whole, *k, *trial, *f1, *y, *seen, *c, *scratch, *crossed, *newton;
+    int32_t *due;
+    long long *iv;
+    double horizon;        /* end of the stretch under way: delayed jumps there belong to the next one */
+    double limit;          /* the shortest delay */
+    double *past, *course; /* room for delays and delayed signals */
+    int32_t *marked;
+    int32_t round, frequent;  /* of event iteration; events so far that happened at... */
+    double since;             /* ...this time [s] */
+    double *resets;           /* new values of all that events reset */
+    int32_t *owner;           /* event that resets a state, counted from 1 */
+    pl_args a;
+} pl_run;
+
+/* Many runs of one system from t = 0, each with numbers of its own; row i belongs to run i. */
+typedef struct {
+    double until;
+    const double *x, *h, *w, *p; /* (runs, nx), ... initial values and parameters */
+    const uint64_t *seed;
+    double *rows;    /* (runs, n_times, 1 + width) what is logged */
+    int64_t *logged; /* (runs,) rows written */
+    int32_t *reason; /* (runs,) PL_DONE, or why a run needs the host */
+} pl_batch;
+
+PL_EXPORT int pl_abi(void);
+PL_EXPORT size_t pl_size_of_run(void);           /* so that a host can check its own declaration */
+PL_EXPORT size_t pl_room(const pl_model *m, const pl_system *s); /* bytes pl_begin needs, aligned to 16 */
+PL_EXPORT void pl_begin(pl_run *r, void *room);  /* lay out the private arrays in host memory */
+PL_EXPORT int pl_advance(pl_run *r, double until);
+PL_EXPORT void pl_reset(pl_run *r);              /* forget where an interrupted advance stood */
+PL_EXPORT double pl_seconds(int64_t position, int64_t grid); /* position on a grid of 1/grid s, rounded once */
+PL_EXPORT double pl_next_stop(const pl_run *r);  /* time of the next tick or listed instant, or infinity */
+PL_EXPORT int64_t pl_many(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int again);
+PL_EXPORT void pl_signals(pl_run *r, const pl_buffer *b, double *row); /* present values */
+
+#endif

@@ -1,0 +1,169 @@
+"""The tables the runtime reads of a system: its rates, schedule, memories and events as arrays of numbers.
+
+Groups of different lengths are one array with a `start` array: group k is `[start[k]:start[k + 1]]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from cosim.engines.native import bindings
+from cosim.engines.reference.draws import stream
+from cosim.engines.reference.events import thresholds
+from cosim.system import System
+
+KINDS = {
+    "output": bindings.OUTPUT,
+    "update": bindings.UPDATE,
+    "external": bindings.EXTERNAL,
+    "solve": bindings.SOLVE,
+}
+
+Arrays = dict[str, np.ndarray]
+
+
+def tables_of(system: System) -> tuple[bindings.Tables, Arrays]:
+    """The structure `pl_system`, and the arrays it points into, by field: keep them as long as it is used."""
+    arrays: Arrays = {}
+    for part in PARTS:
+        arrays |= part(system)
+    counts = {
+        "rates": len(system.rates),
+        "segments": len(system.schedule),
+        "instants": len(arrays["instant_time"]),
+        "lists": len(_instant_lists(system)),
+        "accepted": len(system.accepted[1]),
+        "invariants": system.invariants.numel(),
+        "events": len(system.events),
+        "draws": len(system.draws),
+        "starting": len(system.starting[1]),
+        "unknowns": system.residual.numel(),
+        "delays": len(system.delays),
+    }
+    tables = bindings.Tables(system.grid, *(counts[name] for name in bindings.COUNTED))
+    for name in bindings.TABLES:
+        setattr(tables, name, bindings.address(arrays[name]))
+    return tables, arrays
+
+
+def _integers(values: Iterable[int]) -> np.ndarray:
+    """What C reads as int32_t."""
+    return np.array([int(v) for v in values], dtype=np.int32)
+
+
+def _grouped(groups: Iterable[Iterable[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Where every group starts, and all groups in a row."""
+    every = [list(group) for group in groups]
+    starts = np.cumsum([0, *map(len, every)])
+    return _integers(starts), _integers(k for group in every for k in group)
+
+
+def _instant_lists(system: System) -> list[str]:
+    return [name for name, slot in system.held.items() if slot.kind == "instants"]
+
+
+def _rates(system: System) -> Arrays:
+    """Ticks are whole multiples of 1/grid s; `*_place` are places in h."""
+    times, counts, fresh = zip(*system.tick_slots, strict=True) if system.tick_slots else ((), (), ())
+    return {
+        "first": np.array([int(r.offset * system.grid) for r in system.rates], dtype=np.int64),
+        "period": np.array([int(r.period * system.grid) for r in system.rates], dtype=np.int64),
+        "time_place": _integers(times),
+        "count_place": _integers(counts),
+        "fresh_place": _integers(fresh),
+    }
+
+
+def _segments(system: System) -> Arrays:
+    starts, writes = _grouped(s.writes for s in system.schedule)
+    return {
+        "segment_kind": _integers(KINDS[s.kind] for s in system.schedule),
+        "segment_rate": _integers(s.rate for s in system.schedule),
+        "segment_start": starts,
+        "segment_writes": writes,
+        "segment_size": _integers(s.expression.numel() for s in system.schedule),
+    }
+
+
+def _instants(system: System) -> Arrays:
+    """Listed instants [s] of all lists in the order of time."""
+    lists = _instant_lists(system)
+    instants = sorted(
+        (float(t), name, int(system.held[name].index[0])) for name in lists for t in system.held[name].times
+    )
+    return {
+        "instant_time": np.array([t for t, _, _ in instants], dtype=float),
+        "instant_list": _integers(lists.index(name) for _, name, _ in instants),
+        "instant_place": _integers(place for _, _, place in instants),
+    }
+
+
+def _memories(system: System) -> Arrays:
+    """Discrete states by rate, what is refreshed at accepted steps and starts, scales of the states."""
+    places: list[list[int]] = [[] for _ in system.rates]
+    for slot in system.held.values():
+        if slot.kind == "discrete" and slot.rate is not None:
+            places[slot.rate] += [int(k) for k in slot.index]
+    starts, discrete = _grouped(places)
+    states = system.states.values()
+    nominal = [s.memory.nominal for s in states if s.memory for _ in range(s.size)]
+    return {
+        "discrete_start": starts,
+        "discrete": discrete,
+        "accepted": _integers(system.accepted[1]),
+        "starting": _integers(system.starting[1]),
+        "nominal": np.array(nominal, dtype=float),
+        "tolerance": np.array(system.tolerances, dtype=float),
+    }
+
+
+def _events(system: System) -> Arrays:
+    """A reset place k in h is k, in x it is -1 - k."""
+    reset_starts, resets = _grouped(
+        [int(k) if vector == "h" else -1 - int(k) for vector, places, _ in e.resets for k in places]
+        for e in system.events
+    )
+    renewed_starts, renewed = _grouped(e.discrete for e in system.events)
+    return {
+        "direction": _integers(e.direction for e in system.events),
+        "threshold": np.array(thresholds(system), dtype=float),
+        "rest": _integers(e.rest for e in system.events),
+        "ends": _integers(bool(e.stop) for e in system.events),
+        "reset_start": reset_starts,
+        "reset_places": resets,
+        "renewed_start": renewed_starts,
+        "renewed": renewed,
+    }
+
+
+def _draws(system: System) -> Arrays:
+    starts, places = _grouped(d.places for d in system.draws)
+    return {
+        "draw_stream": np.array([stream(d.name) for d in system.draws], dtype=np.uint64),
+        "draw_rate": _integers(d.rate for d in system.draws),
+        "draw_normal": _integers(d.distribution == "normal" for d in system.draws),
+        "draw_start": starts,
+        "draw_places": places,
+    }
+
+
+def _delays(system: System) -> Arrays:
+    starts, places = _grouped(d.places for d in system.delays)
+    return {
+        "delay_start": starts,
+        "delay_places": places,
+        "delay_initial": np.array([v for d in system.delays for v in d.initial], dtype=float),
+    }
+
+
+PARTS: tuple[Callable[[System], Arrays], ...] = (
+    _rates,
+    _segments,
+    _instants,
+    _memories,
+    _events,
+    _draws,
+    _delays,
+)

@@ -1,0 +1,1 @@
+"""The reference engine: the rules of time in readable Python."""

@@ -1,0 +1,184 @@
+"""What a run keeps: rows of signals at the instants asked for, and sampled signals at their ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.rate import Rate, rational
+from blocks.errors import BlockError, PlantloopError, near_miss
+from cosim.engines.engine import Logged
+from cosim.engines.methods.steppers import Step
+from cosim.result.result import Event, Ticks
+from cosim.system import Signal, System
+
+if TYPE_CHECKING:
+    from cosim.engines.reference.bound import Bound
+    from cosim.engines.reference.machine import Machine
+
+DEFAULT_INTERVALS = 1000
+SNAP = 1e-12  # relative; a log time this close to a stop is that stop (0.15000000000000002 is 0.15)
+
+
+def log_times(
+    start: float, until: float, log_every: Rate | str | None, log_at: Sequence[float] | None
+) -> np.ndarray | None:
+    """Instants [s] to log, None for every step; without a wish a thousand equal intervals.
+
+    Raises
+    ------
+    PlantloopError     both given, not increasing, outside [start, until], or an interval that is not positive
+    """
+    if log_at is not None and log_every is not None:
+        raise PlantloopError("log_every and log_at exclude each other; give one of them.")
+    if log_at is not None:
+        return given_times(log_at, start, until, "log_at")
+    if log_every is None:
+        whole = Fraction(until)
+        return np.array([float(whole * k / DEFAULT_INTERVALS) for k in range(DEFAULT_INTERVALS + 1)])
+    if log_every == "step":
+        return None
+    try:
+        every = rational(log_every, "log_every")
+    except BlockError as error:
+        if not isinstance(log_every, str):
+            raise
+        raise PlantloopError(
+            f"log_every is '{log_every}', expected seconds or 'step'.",
+            value=log_every,
+            hint=near_miss(log_every, ["step"]).capitalize() if log_every[:4] == "step" else error.hint,
+        ) from None
+    if every <= 0:
+        raise PlantloopError(f"log_every is {log_every} s, expected a positive interval.", value=log_every)
+    first = -(-Fraction(start) // every) if start else 0
+    last = int(Fraction(until) / every + Fraction(1, 10**9))
+    if max(last * every.numerator, every.denominator) < 2**53:  # exact integers, rounded once
+        return np.arange(int(first), last + 1) * every.numerator / every.denominator
+    return np.array([float(k * every) for k in range(int(first), last + 1)])
+
+
+def given_times(
+    times: object, start: float, until: float = np.inf, what: str = "instants to log"
+) -> np.ndarray:
+    """Instants a user listed, checked.
+
+    Raises
+    ------
+    PlantloopError     no row of numbers, not finite, decreasing, or outside [start, until]
+    """
+    try:
+        found = np.array(times, dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros((0, 0))
+    if found.ndim != 1:
+        raise PlantloopError(f"{what}: got {times!r}, expected a list of times [s].", value=times)
+    if not np.isfinite(found).all() or (np.diff(found) < 0).any():
+        raise PlantloopError(f"{what} must be finite and not decreasing.", value=times)
+    if len(found) and (found[0] < start * (1 - SNAP) or found[-1] > until * (1 + SNAP)):
+        run = f"from {start:g} to {until:g} s" if np.isfinite(until) else f"that stands at {start:g} s"
+        raise PlantloopError(f"{what} goes from {found[0]:g} to {found[-1]:g} s, outside the run {run}.")
+    return found
+
+
+@dataclass
+class _Samples:
+    """The sampled signals of one rate, a row per tick."""
+
+    signals: list[Signal]
+    row: Bound
+    times: list[float] = field(default_factory=list)
+    rows: list[np.ndarray] = field(default_factory=list)
+
+
+class Log:
+    """Collects rows while a run goes on."""
+
+    def __init__(self, machine: Machine, names: Sequence[str], times: np.ndarray | None) -> None:
+        system = machine.system
+        self.machine, self.names, self.times = machine, list(names), times
+        self._signals = [system.signal(n) for n in self.names]
+        key = "signals:" + "|".join(self.names)
+        self._row = machine.bind(
+            key, lambda: [ca.vertcat(ca.SX(0, 1), *[s.expression for s in self._signals])]
+        )
+        self._position = 0
+        self._time: list[float] = []
+        self._rows: list[np.ndarray] = []
+        self.events: list[Event] = []
+        self._ticked = [self._of_rate(system, k) for k in range(len(system.rates))]
+
+    def _of_rate(self, system: System, k: int) -> _Samples | None:
+        signals = [s for s in self._signals if s.ticks == system.rates[k]]
+        if not signals:
+            return None
+        key = f"ticks{k}:" + "|".join(s.name for s in signals)
+        bound = self.machine.bind(key, lambda: [ca.vertcat(*[s.expression for s in signals])])
+        return _Samples(signals, bound)
+
+    def step(self, step: Step) -> None:
+        """An accepted step: log what falls strictly inside it, right-continuous ends come later."""
+        if self.times is None:
+            return
+        edge = step.t1 - SNAP * abs(step.t1)
+        while self._position < len(self.times) and self.times[self._position] < edge:
+            t = float(self.times[self._position])
+            inside = max(t, step.t0)
+            self.machine.put(inside, self.machine.on_invariants(inside, step.inside(inside)))
+            self.machine.fresh()
+            self._add(t)
+
+    def end_of_step(self, t: float) -> None:
+        """The end of a step that is no stop."""
+        if self.times is None:
+            self._add(t)
+
+    def instant(self, t: float, due: Sequence[int]) -> None:
+        """After everything that happens at a stop."""
+        for k in due:
+            found = self._ticked[k]
+            if found is not None:
+                found.times.append(t)
+                found.rows.append(found.row().copy())
+        if self.times is None:
+            self._add(t)
+            return
+        edge = t + SNAP * abs(t)
+        while self._position < len(self.times) and self.times[self._position] <= edge:
+            self._add(float(self.times[self._position]))
+
+    def _add(self, t: float) -> None:
+        row = self._row().copy()
+        if not np.isfinite(row).all():
+            raise self.machine.non_finite(t)
+        self.machine.time_of_last_good = t
+        self._time.append(t)
+        self._rows.append(row)
+        self._position += 1
+
+    def logged(self) -> Logged:
+        """Everything kept so far."""
+        width = sum(s.size for s in self._signals)
+        table = np.array(self._rows).reshape(len(self._rows), width)
+        columns = _columns(table, self._signals)
+        return Logged(np.array(self._time), columns, self._ticks(), tuple(self.events))
+
+    def _ticks(self) -> dict[str, Ticks]:
+        """Samples of every sampled signal."""
+        result: dict[str, Ticks] = {}
+        for found in self._ticked:
+            if found is not None:
+                table = np.array(found.rows).reshape(len(found.rows), sum(s.size for s in found.signals))
+                for name, values in _columns(table, found.signals).items():
+                    result[name] = Ticks(np.array(found.times), values)
+        return result
+
+
+def _columns(table: np.ndarray, signals: Sequence[Signal]) -> dict[str, np.ndarray]:
+    cuts = np.cumsum([s.size for s in signals])[:-1]
+    parts = np.split(table, cuts, axis=1) if signals else []
+    return {s.name: part for s, part in zip(signals, parts, strict=True)}

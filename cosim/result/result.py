@@ -1,0 +1,356 @@
+"""What a run leaves behind: logged signals, ticks, events, settings and statistics.
+
+A `Result` is plain data and never changes. It knows how to be looked at (`r["plant.pendulum"]`, `r.at`,
+`r.ticks`, `r.plot`), converted (`r.to_xarray`, `r.to_pandas`) and kept (`r.save`, `Result.load`). Files are
+in `result_files.py`, pictures in `result_plot.py`; xarray, pandas and matplotlib are imported on first use.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, KeysView, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.errors import PlantloopError, near_miss
+from cosim.names import component_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+FloatArray = NDArray[np.float64]
+
+
+class UnknownSignalError(PlantloopError, KeyError):
+    """A result has no such signal or component; also a KeyError, so a Result behaves like a mapping."""
+
+    __str__ = Exception.__str__  # KeyError would print the quoted representation of the message
+
+
+class Ticks(NamedTuple):
+    """A sampled signal at its own ticks; unpacks as ``t, u = r.ticks("controller.u")``."""
+
+    time: FloatArray  # (m,) s
+    values: FloatArray  # (m, k), or (m,) where one component was asked for
+
+
+class Event(NamedTuple):
+    """Something that happened between or at ticks: a crossing with its resets, or a stop."""
+
+    time: float  # s
+    name: str
+    before: Any = None  # values just before and just after: numbers, tuples, mappings of them, or None
+    after: Any = None
+
+
+class Setting(NamedTuple):
+    """One effective setting of a run and where it came from ("default", "simulate()", a file, ...)."""
+
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The record of one run, complete or partial.
+
+    Parameters
+    ----------
+    name : str               the diagram's name
+    time : (n,) float        the logged instants [s], exactly those asked for, never decreasing
+    signals : name -> (n, k) float   one row per instant; (n,) is taken as (n, 1)
+    units, labels : name -> k texts  of a signal's components; optional
+    ticks_of : name -> Ticks         the samples of every sampled signal: times (m,) [s], values (m, k)
+    events : Events          in the order they happened
+    settings : name -> Setting       solver, tolerances, versions, model hash, with their origin
+    statistics : name -> value       steps, rejections, evaluations, ticks per rate, wall times
+    complete : bool          False for what was computed before a run failed or was cancelled
+    message : str            why the run ended, when it was not at its end time
+    aliases : name -> signal         other names of signals: the outputs of the diagram
+
+    Arrays are made read-only views, not copies. Settings, statistics and event values are reduced to what
+    JSON can hold: numbers, texts, None, tuples and mappings; anything else becomes its text.
+
+    >>> r["plant.pendulum"]          # (n, k)
+    >>> r["plant.pendulum[0]"], r["plant.pendulum.theta"]      # (n,): one component, by number or label
+    """
+
+    name: str
+    time: FloatArray
+    signals: Mapping[str, FloatArray]
+    units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ticks_of: Mapping[str, Ticks] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    complete: bool = True
+    message: str = ""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        time = _instants(self.time, f"result '{self.name}'")
+        signals = {s: _rows(v, len(time), s) for s, v in self.signals.items()}
+        ticks = {s: _checked_ticks(s, *t) for s, t in self.ticks_of.items()}
+        width = {s: t.values.shape[1] for s, t in ticks.items()} | {s: v.shape[1] for s, v in signals.items()}
+        frozen: dict[str, Any] = {
+            "time": time,
+            "signals": signals,
+            "ticks_of": ticks,
+            "units": _per_component(self.units, width, "units"),
+            "labels": _per_component(self.labels, width, "labels"),
+            "events": tuple(Event(float(t), str(name), plain(b), plain(a)) for t, name, b, a in self.events),
+            "settings": {str(k): Setting(plain(v), str(origin)) for k, (v, origin) in self.settings.items()},
+            "statistics": plain(self.statistics),
+            "complete": bool(self.complete),
+            "aliases": {str(a): str(s) for a, s in self.aliases.items() if a not in width and s in width},
+        }
+        for key, value in frozen.items():
+            object.__setattr__(self, key, MappingProxyType(value) if isinstance(value, dict) else value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through the constructor: mapping proxies cannot be pickled, read-only flags get lost."""
+        values = (getattr(self, f.name) for f in fields(self))
+        return type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
+
+    def __repr__(self) -> str:
+        n = len(self.time)
+        span = f", t = {self.time[0]:.6g} .. {self.time[-1]:.6g} s" if n else ""
+        counts = f"{len(self.signals)} signals ({len(self.ticks_of)} sampled), {len(self.events)} events"
+        state = "" if self.complete else f", partial: {self.message or 'stopped early'}"
+        who = f", {self.settings['engine'].value} engine" if "engine" in self.settings else ""
+        return f"<Result '{self.name}': {n} instants{span}, {counts}{who}{state}>"
+
+    # -- looking at signals
+
+    def keys(self) -> KeysView[str]:
+        """Names of the logged signals, without their components."""
+        return self.signals.keys()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.signals)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and self.locate(name) is not None
+        except UnknownSignalError:
+            return False
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """Signal ``name`` as (n, k); ``name[i]`` or ``name.label`` as (n,). Read-only."""
+        signal, component = self.locate(name)
+        values = self.signals[signal]
+        return values if component is None else values[:, component]
+
+    def at(self, t: float, name: str) -> FloatArray:
+        """Value of ``name`` at the logged instant ``t`` [s]: (k,), or () for one component.
+
+        ``t`` may differ by rounding (1e-12 relative) from the instant. Nothing is interpolated: an instant
+        that was not logged is an error. Where an instant was logged twice, the later value is given.
+
+        Raises
+        ------
+        PlantloopError          `t` is no number, or was not logged
+        UnknownSignalError      no such signal
+        """
+        if not isinstance(t, (int, float, np.integer, np.floating)):
+            raise PlantloopError(
+                f"at({t!r}, {name!r}): the first is {t!r}, expected a time [s].",
+                value=t,
+                hint='Write result.at(0.5, "block.port"): the time comes first.',
+            )
+        values, time = self[name], self.time
+        slack = 1e-12 * abs(t)
+        i = int(np.searchsorted(time, t + slack, side="right")) - 1
+        if i < 0 or not abs(time[i] - t) <= slack:
+            near = ", ".join(f"{x:.12g}" for x in time[max(i, 0) : i + 2]) or "none: the log is empty"
+            raise PlantloopError(
+                f"'{name}' was not logged at t={t:.12g} s; the nearest instants are {near}.",
+                path=name,
+                time=t,
+                hint="Ask for the instant with log_at=[...] or log_every=...",
+            )
+        return values[i]
+
+    def ticks(self, name: str) -> Ticks:
+        """Ticks of a sampled signal, with fields ``time`` (m,) [s] and ``values`` (m, k).
+
+        The values of one component are (m,). Unpacks: ``t, u = r.ticks("controller.u")``.
+        """
+        if name not in self.ticks_of and name in self:
+            signal, _ = self.locate(name)
+            if signal not in self.ticks_of:
+                sampled = ", ".join(f"'{s}'" for s in self.ticks_of) or "none"
+                raise UnknownSignalError(
+                    f"'{signal}' has no ticks: it is not a sampled signal. Sampled ones: {sampled}.",
+                    path=signal,
+                    hint=f"Its values at the logged instants are result['{name}'].",
+                )
+        signal, component = self.locate(name, self.ticks_of)
+        time, values = self.ticks_of[signal]
+        return Ticks(time, values if component is None else values[:, component])
+
+    def locate(self, name: str, among: Mapping[str, Any] | None = None) -> tuple[str, int | None]:
+        """Split ``name`` into a signal and the number of a component, None where all are meant.
+
+        An exact name wins over ``signal[i]``, and that over ``signal.label``, with or without the unit in
+        brackets at its end. ``among`` are the signals to look in: all logged ones, or `ticks_of`.
+        """
+        known = self.signals if among is None else among
+        if not isinstance(name, str):
+            raise UnknownSignalError(f"{name!r} is no signal name in result '{self.name}'.", value=name)
+        labels_of = lambda signal: self.labels.get(signal, ())
+        found = component_of(name, known, self._size, labels_of, self.aliases, UnknownSignalError)
+        if found is not None:
+            return found
+        kind = "sampled signal" if known is self.ticks_of else "signal"
+        raise UnknownSignalError(
+            f"no {kind} '{name}' in result '{self.name}';",
+            value=name,
+            hint=near_miss(name, self._all_names(known)),
+        )
+
+    def _size(self, signal: str) -> int:
+        values = self.signals[signal] if signal in self.signals else self.ticks_of[signal].values
+        return int(values.shape[1])
+
+    def _all_names(self, known: Mapping[str, Any]) -> list[str]:
+        with_labels = (f"{s}.{text}" for s in known for text in self.labels.get(s, ()) if text)
+        return [*known, *(alias for alias, s in self.aliases.items() if s in known), *with_labels]
+
+    # -- other shapes of the same data
+
+    def to_xarray(self) -> xr.Dataset:
+        """Dataset with one variable per signal over ``time``, and with everything else of the result.
+
+        A signal of one component has dimension ``time``; others also ``<signal>.component``, with the labels
+        as coordinate. Ticks are ``<signal>@ticks`` over ``<signal>@time``. Events are ``event_time``,
+        ``event_name``, ``event_before`` and ``event_after`` (JSON texts). Settings and statistics are JSON
+        texts in ``attrs``. A signal whose name is taken by one of these gets a trailing underscore.
+        """
+        from cosim.result.result_files import to_dataset
+
+        return to_dataset(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Table of all signals: index ``time`` [s], columns ``name[i]``, or ``name`` where k = 1."""
+        import pandas as pd
+
+        columns = [
+            s if v.shape[1] == 1 else f"{s}[{i}]" for s, v in self.signals.items() for i in range(v.shape[1])
+        ]
+        values = np.hstack([np.empty((len(self.time), 0)), *self.signals.values()])
+        return pd.DataFrame(values, index=pd.Index(self.time, name="time"), columns=columns)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to ``path``; the suffix chooses the format, missing folders are made.
+
+        ``.nc`` (NetCDF 4, read by xarray and many tools) and ``.npz`` (NumPy) hold everything and can be
+        loaded again, ``.npz`` much faster where there are thousands of signals; ``.csv`` holds the table of
+        `to_pandas` only. The file appears under its name when it is complete: an interrupted save leaves an
+        older file as it was.
+        """
+        from cosim.result.result_files import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read what `save` wrote as ``.nc`` or ``.npz``; every number comes back bit for bit."""
+        from cosim.result.result_files import load
+
+        return load(path)
+
+    def plot(
+        self, *names: str, path: str | os.PathLike[str] | None = None, title: str | None = None
+    ) -> Figure:
+        """Draw the named signals, or all, one below the other over time, and save the picture to ``path``.
+
+        Sampled signals are drawn as steps with a dot at each tick, others as lines. Nothing is shown on a
+        screen and matplotlib's backend is left alone: the returned figure is displayed by a notebook, or
+        saved with ``figure.savefig``. The title defaults to the diagram's name.
+        """
+        from cosim.result.result_plot import draw, save_figure
+
+        figure = draw(self, names, title)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+
+def plain(value: object) -> Any:
+    """``value`` with nothing but None, bool, int, float, str, tuples and dicts with text keys.
+
+    Never fails, because it runs when a result is being rescued: what JSON cannot hold becomes its text.
+    """
+    match value:
+        case None | bool() | np.bool_():
+            return None if value is None else bool(value)
+        case int() | np.integer():
+            return int(value)
+        case float() | np.floating():
+            return float(value)
+        case str():
+            return str(value)
+        case np.ndarray():
+            return plain(value.tolist())
+        case Mapping():
+            return {str(k): plain(v) for k, v in value.items()}
+        case set() | frozenset():
+            return tuple(plain(v) for v in sorted(value, key=str))
+        case tuple() | list():
+            return tuple(plain(v) for v in value)
+        case _:
+            return str(value)
+
+
+def _read_only(values: object) -> FloatArray:
+    view = np.asarray(values, dtype=np.float64).view()
+    view.flags.writeable = False
+    return view
+
+
+def _instants(values: object, owner: str) -> FloatArray:
+    time = _read_only(values)
+    if time.ndim != 1 or bool(np.any(np.diff(time) < 0)):
+        raise PlantloopError(f"times of {owner} must be one row of numbers that never decrease, got {time}.")
+    return time
+
+
+def _rows(values: object, n: int, owner: str) -> FloatArray:
+    """``values`` as read-only (n, k)."""
+    given = _read_only(values)
+    array = given[:, np.newaxis] if given.ndim == 1 else given
+    if array.ndim != 2 or array.shape[0] != n:
+        raise PlantloopError(
+            f"values of '{owner}' do not match its {n} instants: got shape {given.shape}, "
+            f"expected ({n},) or ({n}, k).",
+            path=owner,
+        )
+    return array
+
+
+def _checked_ticks(signal: str, time: object, values: object) -> Ticks:
+    instants = _instants(time, f"the ticks of '{signal}'")
+    return Ticks(instants, _rows(values, len(instants), signal))
+
+
+def _per_component(
+    texts: Mapping[str, Sequence[str]], width: Mapping[str, int], what: str
+) -> dict[str, tuple[str, ...]]:
+    for signal, given in texts.items():
+        if signal not in width:
+            raise PlantloopError(
+                f"{what} given for '{signal}', which was not logged:", hint=near_miss(signal, width)
+            )
+        if isinstance(given, str) or len(given) != width[signal]:
+            raise PlantloopError(
+                f"{what} of '{signal}': got {given!r}, expected {width[signal]} texts, one per component."
+            )
+    return {signal: tuple(map(str, texts[signal])) for signal in width if signal in texts}

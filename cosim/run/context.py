@@ -1,0 +1,92 @@
+"""The one thing that changes in a run: time, every vector of the system, and solver memory."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cosim.run.history import History
+from cosim.system import System
+
+
+@dataclass
+class Context:
+    """State of a run between two steps; copying it is a snapshot.
+
+    t : s; x, h, w, p as in `cosim.system`; next : (nh,) next values of discrete states, at their places in h
+    ticks : per rate, number of ticks done; instants : per list of instants, number passed
+    signs : (ne,) sign of every zero crossing, -1 or 1; 0 before the start
+    solution : (nz,) accepted algebraic unknowns; histories, stops : of delays
+    step : proposed size of the next adaptive step [s] (0: choose one); error : error memory of its control
+    """
+
+    t: float
+    x: np.ndarray
+    h: np.ndarray
+    w: np.ndarray
+    p: np.ndarray
+    next: np.ndarray
+    ticks: list[int]
+    instants: dict[str, int]
+    signs: np.ndarray
+    solution: np.ndarray
+    histories: dict[str, History] = field(default_factory=dict)
+    stops: list[float] = field(default_factory=list)
+    started: bool = False
+    step: float = 0.0
+    error: float = 1e-4
+    opaque: dict[str, bytes] = field(default_factory=dict)
+    stopped: str = ""  # message of the stop event that ended the run
+
+    @staticmethod
+    def initial(system: System) -> Context:
+        """Context at t = 0, before the first tick."""
+        return Context(
+            0.0,
+            system.x0.copy(),
+            system.h0.copy(),
+            system.w0.copy(),
+            system.p0.copy(),
+            system.h0.copy(),
+            [0] * len(system.rates),
+            {name: 0 for name, slot in system.held.items() if slot.kind == "instants"},
+            np.zeros(len(system.events)),
+            system.w0[: system.residual.numel()].copy(),
+            {d.name: History(d.initial) for d in system.delays},
+        )
+
+    def copy(self) -> Context:
+        """An independent copy."""
+        return copy.deepcopy(self)
+
+    def assign(self, other: Context) -> None:
+        """Take over another context's values, keeping this one's arrays (engines hold on to them)."""
+        for name in ("x", "h", "w", "p", "next", "signs", "solution"):
+            getattr(self, name)[:] = getattr(other, name)
+        for name in ("t", "started", "step", "error", "stopped"):
+            setattr(self, name, getattr(other, name))
+        self.ticks[:] = other.ticks
+        self.instants = dict(other.instants)
+        self.histories = copy.deepcopy(other.histories)
+        self.stops = list(other.stops)
+        self.opaque = dict(other.opaque)
+
+    def same(self, other: Context) -> bool:
+        """Equal, bit for bit."""
+        mine, theirs = vars(self), vars(other)
+        return all(_equal(mine[k], theirs[k]) for k in mine)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, History):
+        a, b = a.parts(), b.parts()
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if isinstance(a, np.ndarray):
+        return bool(a.tobytes() == b.tobytes())
+    return bool(a == b)

@@ -1,0 +1,1 @@
+"""Starts that obey all constraints, and a plant put in the place of another."""

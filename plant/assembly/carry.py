@@ -1,0 +1,213 @@
+"""A plant in the place of another: its bodies stand and move as those of the other do.
+
+When elements are switched on or off or changed between two simulations, the plant is built anew, and its
+spanning tree may be another one. What carries over is where every body is and how it moves: each link's
+coordinates are those nearest to its body's pose, then constraints are closed as at any start (`assembly`).
+Rates are those nearest to the bodies' velocities in the mass metric, which is what an inelastic impact
+leaves: a constraint that is switched on while the bodies move against it takes that motion out at once.
+
+Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 4.6; Featherstone, RBDA, section 11.7
+(impulsive dynamics).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plant.assembly.closing import Assembler, Assembly, moves
+from plant.assembly.initial_rates import Start, Wish, jacobian
+from plant.elements import Frame
+from plant.mechanics.inertia import plain_inertia
+from plant.mechanics.joints import ANGLE, UNIT
+from plant.mechanics.mechanism import GROUND, Link, Mechanism, in_frame
+from plant.mechanics.spatial import Transform
+
+if TYPE_CHECKING:
+    from plant.block import Plant
+
+SAME = 1e-12  # rad or length: coordinates this close to those before are the same
+TELLING = 1e-7  # length or rad: bodies that moved less are where they were
+MASSLESS = 1e-12  # of the largest inertia of a body: what directions without inertia weigh
+
+Key = tuple[str, int]  # element type and id of a body
+Parts = Sequence[np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Where a body is and how it moves.
+
+    design, now : Frame     of one frame fixed to it, in the global frame
+    twist : (6,)            [w; v] of that frame's origin along global axes
+    """
+
+    design: Frame
+    now: Frame
+    twist: np.ndarray
+
+    def at(self, frame: Frame) -> tuple[Frame, np.ndarray]:
+        """Where a frame of the body, known in the design, is now, and its twist."""
+        (r0, A0), (r1, A1), (r, A) = self.design, self.now, frame
+        turn = A1 @ A0.T
+        arm = turn @ (r - r0)
+        w, v = self.twist[:3], self.twist[3:]
+        return (r1 + arm, turn @ A), np.concatenate([w, v + np.cross(w, arm)])
+
+
+def motions_of(plant: Plant, q: Parts, qd: Parts) -> dict[Key, Motion]:
+    """Motion of every body of a plant at coordinates q and rates qd, (nq,) and (nv,) of each link."""
+    mechanism = plant.mechanism
+    starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
+    rates = np.concatenate([np.zeros(0), *qd])
+    at = Start(mechanism, list(q), mechanism.frames_at(q))
+    return {
+        _key(link): Motion(link.frame, at.frames[i], jacobian(at, i, at.frames[i][0], starts) @ rates)
+        for i, link in enumerate(mechanism.links)
+    }
+
+
+def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Plant:
+    """`plant` with a start where another plant of the same bodies stands.
+
+    Parameters
+    ----------
+    before : Plant      the other plant; q, qd its coordinates and rates, (nq,) and (nv,) of each link
+    time : s            what TIME is: constraints may depend on it
+
+    Returns
+    -------
+    plant : Plant       ``assembly.moved`` tells what closing its constraints moved
+
+    Raises
+    ------
+    ModelError          constraints that cannot be closed from there, by element
+    """
+    bodies = motions_of(before, q, qd)
+    mechanism = plant.mechanism
+    start = _coordinates(mechanism, bodies)
+    start = [_nearest(link, own, before, q) for link, own in zip(mechanism.links, start, strict=True)]
+    closing = plant.closing()
+    assembler = None if closing is None else Assembler(*closing[1:], time=time)
+    if assembler is None:
+        rates = _least_impact(_wishes(mechanism, bodies, start), mechanism.dof)
+        return replace(plant, start=tuple(start), rates=tuple(_split(mechanism, rates)))
+    assert plant.assembly is not None  # it has constraints, so it was assembled
+    given = np.concatenate([np.zeros(0), *start])
+    closed = assembler.positions_closed(given)
+    parts = np.split(closed, assembler.q_cuts) if mechanism.links else []
+    rates = assembler.rates(closed, _wishes(mechanism, bodies, parts))
+    assembly = Assembly(
+        tuple(parts),
+        tuple(_split(mechanism, rates)),
+        plant.assembly.closing,
+        moves(mechanism, given, closed, assembler.q_cuts),
+        plant.assembly.redundant,
+        plant.assembly.dof,
+    )
+    return replace(plant, start=assembly.q, rates=assembly.qd, assembly=assembly)
+
+
+def moved_bodies(plant: Plant, before: Mapping[Key, Motion], now: Mapping[Key, Motion]) -> dict[str, float]:
+    """How far bodies are from where they were, those that are: "rod" [length], "rod (turned)" [rad]."""
+    found = {}
+    for link in plant.mechanism.links:
+        old, new = before[_key(link)], now[_key(link)]
+        frame = link.frame if link.body.cg_id is None else plant.model.frames[link.body.cg_id]
+        ((r0, A0), _), ((r1, A1), _) = old.at(frame), new.at(frame)
+        name = link.body.label or f"{link.body.tag} {link.body.id}"
+        turn = math.acos(min(1.0, max(-1.0, (float(np.trace(A0.T @ A1)) - 1) / 2)))
+        for what, by in ((name, float(np.linalg.norm(r1 - r0))), (f"{name} (turned)", turn)):
+            if by > TELLING:
+                found[what] = by
+    return found
+
+
+def _key(link: Link) -> Key:
+    return link.body.tag, link.body.id
+
+
+def _split(mechanism: Mechanism, rates: np.ndarray) -> list[np.ndarray]:
+    cuts = np.cumsum([link.joint.nv for link in mechanism.links])[:-1]
+    return np.split(rates, cuts) if mechanism.links else []
+
+
+def _coordinates(mechanism: Mechanism, bodies: Mapping[Key, Motion]) -> list[np.ndarray]:
+    """Coordinates (nq,) of every link nearest to where its body is."""
+    now = [bodies[_key(link)].at(link.frame)[0] for link in mechanism.links]
+    found = []
+    for link, inner in zip(mechanism.links, now, strict=True):
+        r, A = (np.zeros(3), np.eye(3)) if link.parent == GROUND else now[link.parent]
+        on_parent = _frame_of(link.Xtree)
+        outer = (r + A @ on_parent[0], A @ on_parent[1])
+        pair = (inner, outer) if link.joint.reversed else (outer, inner)
+        found.append(link.joint.initial(*in_frame(*pair))[0])
+    return found
+
+
+def _frame_of(X: Transform) -> Frame:
+    import casadi as ca
+
+    return np.array(ca.DM(X.r)).ravel(), np.array(ca.DM(X.E)).T
+
+
+def _nearest(link: Link, q: np.ndarray, before: Plant, old: Parts) -> np.ndarray:
+    """The same coordinates with turns counted, and quaternions signed, as before."""
+    same = [
+        own
+        for other, own in zip(before.mechanism.links, old, strict=True)
+        if _is_same_joint(link, other) and own.shape == q.shape
+    ]
+    if not same:
+        return q
+    (was,) = same
+    q = q.copy()
+    units = [k for k, (_, unit) in enumerate(link.joint.coordinates) if unit == UNIT]
+    if units and q[units] @ was[units] < 0:
+        q[units] = -q[units]
+    for k, (_, unit) in enumerate(link.joint.coordinates):
+        if unit == ANGLE:
+            q[k] += 2 * math.pi * round((was[k] - q[k]) / (2 * math.pi))
+    close = np.abs(q - was) <= SAME * np.maximum(1.0, np.abs(was))
+    return np.where(close, was, q)
+
+
+def _is_same_joint(link: Link, other: Link) -> bool:
+    if link.element is None or other.element is None:
+        return link.element is other.element and _key(link) == _key(other)
+    return link.element.id == other.element.id and link.joint.name == other.joint.name
+
+
+def _wishes(mechanism: Mechanism, bodies: Mapping[Key, Motion], q: Parts) -> list[Wish]:
+    """Velocities of all bodies, weighted so that least squares are the least in the mass metric."""
+    starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
+    at = Start(mechanism, list(q), mechanism.frames_at(q))
+    wishes = []
+    for i, link in enumerate(mechanism.links):
+        (_, before), twist = bodies[_key(link)].at(link.frame)
+        origin, now = at.frames[i]
+        root = _root(plain_inertia(mechanism, i))  # in link coordinates, in which the velocities carry over
+        J = root @ np.kron(np.eye(2), now.T) @ jacobian(at, i, origin, starts)
+        value = root @ np.kron(np.eye(2), before.T) @ twist
+        wishes += [Wish(J[k], float(value[k]), link.where) for k in range(6)]
+    return wishes
+
+
+def _root(inertia: np.ndarray) -> np.ndarray:
+    """(6, 6) L with L^T L the inertia; directions without any weigh a little."""
+    values, vectors = np.linalg.eigh(inertia)
+    floor = MASSLESS * max(float(values.max(initial=0.0)), 1e-300)
+    return np.asarray(np.sqrt(np.maximum(values, floor))[:, None] * vectors.T)
+
+
+def _least_impact(wishes: Sequence[Wish], n: int) -> np.ndarray:
+    if not n:
+        return np.zeros(0)
+    A, b = np.array([w.J for w in wishes]), np.array([w.value for w in wishes])
+    found = np.linalg.lstsq(A, b, rcond=1e-13)[0]
+    found[np.abs(found) < 1e-15 * max(1.0, np.abs(found).max(initial=0.0))] = 0.0
+    return np.asarray(found)

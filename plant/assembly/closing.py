@@ -1,0 +1,361 @@
+"""Assembly: a start that obeys all constraints, found before anything runs.
+
+Positions first, by Newton-Raphson with the change that is least in the mass metric, starting from the design
+configuration; then velocities: of all that obey the constraints those nearest to the given ones, and of these
+those with the least kinetic energy. On the way it is found which conditions hold by themselves (a planar
+loop in space) and which repeat others.
+
+Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 4.6; Featherstone, RBDA, section 8.5.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from blocks.contract.block import Equations
+from blocks.errors import ModelError
+from plant.assembly.initial_rates import Wish
+from plant.constraints.closure import Closing, Closure
+from plant.elements import Motion_Joint, Motion_Marker
+from plant.mechanics.mechanism import GROUND, Mechanism
+from plant.mechanics.rank import MassRoot, Triangle
+from plant.reporting import PlantWarning
+
+ROUNDS = 60
+CLOSED = 1e-12  # of the size of the mechanism: how well positions are closed
+IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free, below which it is none
+GAP = 1e-7  # of the size of the mechanism: beyond it a loop counts as open
+WORTH_TELLING = 1e-6  # length or rad: moves beyond it are told
+STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
+NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
+NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """Outcome of an assembly.
+
+    q, qd : tuples of (nq,), (nv,)     coordinates and rates of each link at the start
+    closing : Closing or None          which conditions count; None without constraints
+    moved : dict                       state -> how far it is from the design configuration
+    redundant : tuple of str           one line per element with conditions that repeat others
+    dof : int                          degrees of freedom
+    """
+
+    q: tuple[np.ndarray, ...]
+    qd: tuple[np.ndarray, ...]
+    closing: Closing | None
+    moved: dict[str, float]
+    redundant: tuple[str, ...]
+    dof: int
+
+
+class _Numbers:
+    """Functions of (q, qd) at a time, with every other symbol of the equations at its initial value."""
+
+    def __init__(self, b: Equations, q: ca.SX, qd: ca.SX, time: float) -> None:
+        self._b, self._q, self._qd, self._at = b, q, qd, time
+        self._time = ca.SX(b.time)
+
+    def __call__(self, *columns: Any, matrices: Sequence[Any] = ()) -> Callable[..., list[Any]]:
+        """Function that gives columns as (n,) arrays, then matrices as sparse ones."""
+        others = self._b.known([self._q, self._qd])
+        symbols = ca.vertcat(ca.SX(0, 1), *[s for s, _ in others])
+        values = np.concatenate([np.zeros(0), *[v for _, v in others]])
+        outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e) for e in matrices]]
+        f = ca.Function("sample", [self._q, self._qd, self._time, symbols], outputs)
+
+        def evaluate(q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
+            rates = np.zeros(self._qd.numel()) if qd is None else qd
+            found = f.call([ca.DM(q), ca.DM(rates), ca.DM(self._at), ca.DM(values)])
+            numbers = [np.array(e.nonzeros()) for e in found]
+            shapes = [e.sparsity() for e in found[len(columns) :]]
+            sparse = [
+                csr_array(csc_array((v, shape.row(), shape.colind()), shape=shape.shape))
+                for v, shape in zip(numbers[len(columns) :], shapes, strict=True)
+            ]
+            return [*numbers[: len(columns)], *sparse]
+
+        return evaluate
+
+
+class Assembler:
+    """Closes a mechanism.
+
+    Parameters
+    ----------
+    b : Equations           where the scratch equations were declared
+    closure : Closure       all conditions
+    time : s                what TIME is
+    """
+
+    def __init__(self, b: Equations, closure: Closure, time: float = 0.0) -> None:
+        self.closure, self.mechanism = closure, closure.mechanics.mechanism
+        mechanics, links = closure.mechanics, self.mechanism.links
+        q, qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
+        numbers = _Numbers(b, q, qd, time)
+        rates = [link.joint.qdot(*pair) for link, *pair in zip(links, mechanics.q, mechanics.qd, strict=True)]
+        self._qdot = numbers(ca.vertcat(ca.SX(0, 1), *rates))
+        self._system = numbers(closure.value, closure.rate, matrices=(closure.J, mechanics.mass_matrix()))
+        self.size = self._size()
+        squares = ca.SX(closure.size, 1)
+        for c, t in closure.wrenches.values():
+            squares += max(self.size, 1.0) ** 2 * ca.sum2(c * c) + ca.sum2(t * t)
+        self._natural = numbers(ca.sqrt(squares))
+        self.q_cuts = np.cumsum([link.joint.nq for link in links])[:-1]
+        self.cuts = np.cumsum([link.joint.nv for link in links])[:-1]
+        self.positions = np.array(closure.positions, dtype=int)
+        self.velocities = np.array(closure.velocities, dtype=int)
+        self._kept = np.arange(closure.size)
+
+    def _size(self) -> float:
+        model = self.mechanism.model
+        used = [model.frames[id][0] for id in self.closure.wrenches]
+        return float(max((np.abs(r).max() for r in used), default=1.0)) or 1.0
+
+    # --- which conditions count -----------------------------------------------------------------------
+    def closing(self) -> Closing:
+        """Conditions that restrict the coordinates, found at random poses."""
+        rng = np.random.default_rng(20240229)
+        q0 = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
+        n = self.mechanism.dof
+        entries = csr_array((self.closure.size, n), dtype=bool)
+        compliance = np.zeros(self.closure.size)
+        for _ in range(3):
+            q = self._moved(q0, 0.4 * np.asarray(rng.standard_normal(n)))
+            _, _, J, H = self._system(q)
+            natural = np.maximum(self._natural(q)[0], 1e-300)
+            entries = entries + (abs(J).multiply(1 / natural[:, None]) > NOTHING_LEFT)
+            C = MassRoot(H).rows(J)
+            compliance = np.maximum(compliance, np.asarray(C.multiply(C).sum(axis=1)).ravel())
+        pattern = entries.toarray()
+        self._kept = kept = np.flatnonzero(pattern.any(axis=1))
+        scale = 1 / np.sqrt(compliance[kept])
+        return Closing(tuple(kept.tolist()), pattern[kept], scale, self._system(q0)[2][kept])
+
+    # --- positions ------------------------------------------------------------------------------------
+    def _moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Coordinates after unit time at rates `step`; quaternions stay of length 1."""
+        q = q + self._qdot(q, step)[0]
+        parts = np.split(q, self.q_cuts)
+        for part, link in zip(parts, self.mechanism.links, strict=True):
+            units = [k for k, (_, unit) in enumerate(link.joint.coordinates) if unit == "1"]
+            if units:
+                part[units] /= np.linalg.norm(part[units])
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _starts(self, q: np.ndarray) -> tuple[np.ndarray, csr_array, csr_array]:
+        """Residual, Jacobian of all conditions on the start's positions, and the mass matrix."""
+        value, _, J, H = self._system(q)
+        start = np.array([self._start_of(k) or 0.0 for k in self._started])
+        return value[self._started] - start, J[self._started], H
+
+    @cached_property
+    def _started(self) -> list[int]:
+        """Conditions on the start's positions."""
+        known = set(self.positions.tolist())
+        return [k for k in range(self.closure.size) if k in known or self._start_of(k) is not None]
+
+    def _start_of(self, k: int) -> float | None:
+        return self.closure.conditions[k].start
+
+    def positions_closed(self, q: np.ndarray) -> np.ndarray:
+        """Coordinates near q at which every condition on positions holds.
+
+        Raises
+        ------
+        ModelError    naming the element that stays open the widest
+        """
+        for _ in range(ROUNDS):
+            residual, J, H = self._starts(q)
+            if not len(residual) or np.abs(residual).max() <= CLOSED * max(self.size, 1.0):
+                return q
+            root = MassRoot(H)
+            step = root.rates(Triangle(root.rows(J)).least(-residual))
+            longest = np.abs(step).max() / max(self.size, 1.0)
+            before, q = q, self._moved(q, step * min(1.0, STRIDE / max(longest, 1e-300)))
+            if np.abs(q - before).max() <= 1e-15 * max(1.0, np.abs(q).max()):
+                break
+        return self._check(q)
+
+    def _check(self, q: np.ndarray) -> np.ndarray:
+        residual, _, _ = self._starts(q)
+        worst = int(np.argmax(np.abs(residual)))
+        if np.abs(residual[worst]) <= GAP * max(self.size, 1.0):
+            return q
+        condition = self.closure.conditions[self._started[worst]]
+        open_ones = {
+            self.closure.conditions[self._started[k]].element.where: None
+            for k in np.argsort(-np.abs(residual))
+            if np.abs(residual[k]) > GAP * max(self.size, 1.0)
+        }
+        others = ", ".join(list(open_ones)[1:4])
+        raise ModelError(
+            f"{condition.element.where}: cannot be closed: after {ROUNDS} Newton-Raphson rounds its "
+            f"{condition.text} is off by {abs(residual[worst]):.6g}, expected 0"
+            + (f" (also open: {others})" if others else "")
+            + ".",
+            path=condition.element.where,
+            value=float(residual[worst]),
+            hint="Check marker positions and axes of the loop, or start nearer to a pose that closes.",
+        )
+
+    # --- velocities -----------------------------------------------------------------------------------
+    def rates(self, q: np.ndarray, wishes: Sequence[Wish]) -> np.ndarray:
+        """Rates that obey the constraints, come nearest to the wishes, and have the least energy besides."""
+        _, rate, J, H = self._system(q)
+        constrained = set(self.velocities)
+        wanted = {k: c.start_rate for k, c in enumerate(self.closure.conditions) if c.start_rate is not None}
+        rows = [k for k in range(len(rate)) if k in constrained or k in wanted]
+        target = np.array([wanted.get(k, 0.0) for k in rows]) - rate[rows]
+        root = MassRoot(H)
+        C = root.rows(J[rows])
+        triangle = Triangle(C)
+        x = triangle.least(target)
+        self._check_rates(rows, triangle.missed(x, target), target)
+        if wishes:
+            A = root.rows(csr_array(np.array([w.J for w in wishes])))
+            b = np.array([w.value for w in wishes])
+            N = triangle.free()
+            if N.shape[1]:
+                left = A @ N
+                whole, free = (np.linalg.norm(M, axis=1) for M in (A.toarray(), left))
+                left[free <= IMPOSSIBLE * whole] = 0.0  # rounding: the constraints leave nothing of it
+                x = x + N @ np.linalg.lstsq(left, b - A @ x, rcond=1e-10)[0]
+        found = root.rates(x)
+        found[np.abs(found) < 1e-15 * max(1.0, np.abs(found).max(initial=0.0))] = 0.0
+        return np.asarray(found)
+
+    def _check_rates(self, rows: list[int], missed: np.ndarray, target: np.ndarray) -> None:
+        if not len(rows) or missed.max() <= 1e-8 * max(1.0, float(np.abs(target).max())):
+            return
+        element = self.closure.conditions[rows[int(np.argmax(missed))]].element
+        raise ModelError(
+            f"{element.where}: contradicts the other constraints: no velocities obey them all.",
+            path=element.where,
+            hint="Remove one of the motions or constraints that fix the same velocity.",
+        )
+
+    # --- redundancy -----------------------------------------------------------------------------------
+    def redundant(self, q: np.ndarray) -> tuple[list[str], int, csr_array]:
+        """A line for each element with conditions that hold by themselves or repeat others; rank; Jacobian.
+
+        What repeats others only at a singular pose is not told: a pose next to it is looked at as well. The
+        Jacobian of the conditions that count is that of the pose with the largest rank.
+        """
+        rng = np.random.default_rng(20240301)
+        best: Triangle | None = None
+        for stretch in (0.0, 0.05, 0.1):
+            pose = q
+            if stretch:
+                free = Triangle(self._system(q)[2][self._kept]).free()
+                try:
+                    pose = self.positions_closed(
+                        self._moved(q, stretch * free @ rng.standard_normal(free.shape[1]))
+                    )
+                except ModelError:
+                    continue
+            _, _, J, H = self._system(pose)
+            found = Triangle(MassRoot(H).rows(J[self._kept]))
+            if best is None or found.rank > best.rank:
+                best, design = found, J[self._kept]
+            if not len(best.repeated):
+                break
+        assert best is not None  # the first pose is closed
+        lost: dict[int, set[int]] = {}
+        if not self.mechanism.planar:  # where bodies have planar coordinates the others hold by design
+            lost = {k: set() for k in range(self.closure.size) if k not in self._kept}
+        for k, w in zip(best.repeated, best.combinations().T, strict=True):
+            others = np.abs(w) > 1e-6 * np.abs(w[k])
+            others[k] = False
+            lost[int(self._kept[k])] = set(self._kept[others].tolist())
+        return self._told(lost), best.rank, design
+
+    def _told(self, lost: dict[int, set[int]]) -> list[str]:
+        conditions = self.closure.conditions
+        lines = []
+        size = Counter(id(c.element) for c in conditions)
+        of: dict[int, list[int]] = {}
+        for k in lost:
+            of.setdefault(id(conditions[k].element), []).append(k)
+        for own in of.values():
+            element = conditions[own[0]].element
+            others = dict.fromkeys(conditions[o].element for k in own for o in sorted(lost[k]))
+            names = [f"{e.tag} {e.id}" for e in others if e is not element]
+            if not names or any(not lost[k] for k in own):
+                names += [n for n in self._loop(element) if n not in names]
+            lines.append(
+                f"{element.where}: {len(own)} of its {size[id(element)]} conditions "
+                f"({', '.join(conditions[k].text for k in sorted(own))}) repeat what "
+                f"{', '.join(names) or 'the other joints'} fix already; motion unaffected, but how these "
+                "joints share the reactions is not determined (the smallest are taken)."
+                + (NOT_FOLLOWED if isinstance(element, (Motion_Joint, Motion_Marker)) else "")
+            )
+        return lines
+
+    def _loop(self, element: Any) -> list[str]:
+        """Joints of the tree between an element's markers."""
+        mechanism: Mechanism = self.mechanism
+        if getattr(element, "i_marker_id", None) is None:
+            return []
+        ends = [mechanism.place(id).link for id in (element.i_marker_id, element.j_marker_id)]
+        paths = [set(mechanism.path(link)) if link != GROUND else set() for link in ends]
+        between = sorted(paths[0] ^ paths[1])
+        joints = [mechanism.links[k].element for k in between]
+        return [f"{j.tag} {j.id}" for j in joints if j is not None]
+
+
+def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list[Wish]]) -> Assembly:
+    """Close a mechanism and find out about its constraints.
+
+    wishes : function of the start's q that gives the initial velocities asked for
+    """
+    assembler = Assembler(b, closure)
+    mechanism = assembler.mechanism
+    closing = assembler.closing()
+    q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])
+    q = assembler.positions_closed(q0)
+    qd = assembler.rates(q, wishes(q))
+    lines, rank, design = assembler.redundant(q)
+    closing = replace(closing, design=design)
+    moved = moves(mechanism, q0, q, assembler.q_cuts)
+    told = {name: d for name, d in moved.items() if abs(d) > WORTH_TELLING}
+    if told:
+        most = sorted(told.items(), key=lambda item: -abs(item[1]))[:6]
+        warnings.warn(
+            "assembly moved the start to close all constraints: "
+            + ", ".join(f"{name} by {d:.6g}" for name, d in most)
+            + (f" and {len(told) - 6} more" if len(told) > 6 else "")
+            + ". Correct the design configuration if that is not meant.",
+            PlantWarning,
+            stacklevel=2,
+        )
+    for line in lines:
+        warnings.warn(line, PlantWarning, stacklevel=2)
+    return Assembly(
+        tuple(np.split(q, assembler.q_cuts)) if mechanism.links else (),
+        tuple(np.split(qd, assembler.cuts)) if mechanism.links else (),
+        closing,
+        moved,
+        tuple(lines),
+        mechanism.dof - rank,
+    )
+
+
+def moves(mechanism: Mechanism, q0: np.ndarray, q: np.ndarray, cuts: np.ndarray) -> dict[str, float]:
+    """How far each coordinate is from where it was, by name; those that moved only."""
+    moved = {}
+    for link, a, b in zip(mechanism.links, np.split(q0, cuts), np.split(q, cuts), strict=True):
+        for (name, _), before, after in zip(link.joint.coordinates, a, b, strict=True):
+            if after != before:
+                moved[f"{link.name}.q ({name})"] = float(after - before)
+    return moved

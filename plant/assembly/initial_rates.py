@@ -1,0 +1,142 @@
+"""Initial joint rates from the velocities that bodies are given at the start.
+
+v_ic is the velocity of a body's CG along global axes (or those of vm_id), w_ic its angular velocity along
+global axes (or those of wm_id). The rates meet them as well as the joints allow (least squares); of all
+rates that do, those with the least kinetic energy are taken, so that what is not given stays at rest.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from plant.elements import Body_Rigid, Frame
+from plant.mechanics.inertia import plain_inertia
+from plant.mechanics.mechanism import GROUND, Mechanism
+from plant.reporting import PlantWarning
+
+NOTHING = 1e-12  # of a body's mobility: below it a direction is one the joints do not allow
+MISMATCH = 1e-9  # of the largest given velocity: beyond it the joints contradict the numbers
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One given velocity component: J qd = value."""
+
+    J: np.ndarray
+    value: float
+    where: str
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A mechanism at coordinates q, with the frame of every link in the global frame."""
+
+    mechanism: Mechanism
+    q: list[np.ndarray]
+    frames: list[Frame]
+
+
+def wishes_of(mechanism: Mechanism, q: Sequence[np.ndarray]) -> list[Wish]:
+    """Velocities the bodies are given, in terms of the joint rates at coordinates q, one (nq,) per link."""
+    starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
+    at = Start(mechanism, list(q), mechanism.frames_at(q))
+    return [wish for i in range(len(mechanism.links)) for wish in _wishes(at, i, starts)]
+
+
+def mention_missed(wishes: Sequence[Wish], rates: np.ndarray) -> None:
+    """Warn of given velocities that the start does not have."""
+    largest = max((abs(wish.value) for wish in wishes), default=0.0)
+    for wish in wishes:
+        if abs(wish.J @ rates - wish.value) > MISMATCH * largest:
+            warnings.warn(
+                f"{wish.where}={wish.value:g} is not possible with the joints and the other initial "
+                f"velocities: the start has {wish.J @ rates:.6g}. Correct it, or set its flag FALSE.",
+                PlantWarning,
+                stacklevel=3,
+            )
+
+
+def initial_rates(mechanism: Mechanism) -> tuple[np.ndarray, ...]:
+    """Rate (nv,) of every joint at the design configuration.
+
+    Warns
+    -----
+    PlantWarning    naming each body whose given velocity the joints do not allow
+    """
+    starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
+    at = Start(mechanism, [link.q0 for link in mechanism.links], [link.seat for link in mechanism.links])
+    wishes = [wish for i in range(len(mechanism.links)) for wish in _wishes(at, i, starts)]
+    rates = np.zeros(starts[-1])
+    if any(wish.value for wish in wishes):
+        A, b = np.array([wish.J for wish in wishes]), np.array([wish.value for wish in wishes])
+        rates = _least_energy(_mass_matrix(at, starts), A, b)
+        rates[np.abs(rates) < 1e-15 * np.abs(rates).max(initial=0.0)] = 0.0
+        mention_missed(wishes, rates)
+    return tuple(np.split(rates, starts[1:-1])) if len(mechanism.links) else ()
+
+
+def _least_energy(H: np.ndarray, A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Least-squares solution of A x = b with the least x^T H x."""
+    if not len(H):
+        return np.zeros(0)  # nothing moves
+    values, vectors = np.linalg.eigh(H)
+    floor = 1e-12 * max(values.max(), 1e-300)
+    scaled = vectors / np.sqrt(np.maximum(values, floor))
+    return np.asarray(scaled @ np.linalg.lstsq(A @ scaled, b, rcond=1e-10)[0])
+
+
+def _wishes(at: Start, i: int, starts: np.ndarray) -> list[Wish]:
+    mechanism = at.mechanism
+    body = mechanism.links[i].body
+    v_ic = body.v_ic
+    w_ic = body.w_ic if isinstance(body, Body_Rigid) else (None, None, None)
+    if all(value is None for value in (*v_ic, *w_ic)) or body.cg_id is None:
+        return []
+    J = jacobian(at, i, _marker(at, body.cg_id)[0], starts)
+    axes_v = _marker(at, getattr(body, "vm_id", None) or 0)[1]
+    axes_w = _marker(at, getattr(body, "wm_id", None) or 0)[1]
+    wishes = []
+    for rows, axes, name, values in ((J[:3], axes_w, "w", w_ic), (J[3:], axes_v, "v", v_ic)):
+        for k, value in enumerate(values):
+            if value is not None:
+                along = axes[:, k] @ rows
+                if np.linalg.norm(along) <= NOTHING * np.linalg.norm(rows):
+                    along = np.zeros_like(along)  # rounding: the joints do not move that way
+                wishes.append(Wish(along, value, f"{body.where}: {name}_ic_{'xyz'[k]}"))
+    return wishes
+
+
+def _marker(at: Start, id: int) -> Frame:
+    place = at.mechanism.place(id)
+    if place.link == GROUND or at.mechanism.links[place.link].frame is at.frames[place.link]:
+        return at.mechanism.model.frames[id] if id else (np.zeros(3), np.eye(3))
+    r, A = at.frames[place.link]
+    return r + A @ place.s, A @ place.A
+
+
+def jacobian(at: Start, i: int, point: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """(6, n) that gives [w; v] of link i at a point (3,), all in the global frame, from the joint rates."""
+    J = np.zeros((6, starts[-1]))
+    for k in at.mechanism.path(i):
+        link, (r, A) = at.mechanism.links[k], at.frames[k]
+        S = np.array(ca.DM(link.joint.jcalc(ca.DM(at.q[k]))[1])).reshape(6, link.joint.nv)
+        w, v = A @ S[:3], A @ S[3:]
+        J[:3, starts[k] : starts[k + 1]] = w
+        J[3:, starts[k] : starts[k + 1]] = v + np.cross(w, point - r, axis=0)
+    return J
+
+
+def _mass_matrix(at: Start, starts: np.ndarray) -> np.ndarray:
+    """(n, n) joint-space inertia, summed over the links."""
+    H = np.zeros((starts[-1], starts[-1]))
+    for i in range(len(at.mechanism.links)):
+        r, A = at.frames[i]
+        J = jacobian(at, i, r, starts)
+        local = np.vstack([A.T @ J[:3], A.T @ J[3:]])
+        H += local.T @ plain_inertia(at.mechanism, i) @ local
+    return H

@@ -1,0 +1,491 @@
+"""The plant: a multibody model as a block whose ports are its plant inputs and outputs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Block, Equations
+from blocks.contract.rate import Rate
+from blocks.contract.symbols import as_array, tracing
+from blocks.errors import BlockError, ModelError, near_miss
+from blocks.library.hold import hold
+from plant import energy
+from plant.assembly.closing import Assembly, assemble
+from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
+from plant.constraints.closure import Closure
+from plant.constraints.solution import corrections, solve
+from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
+from plant.elements import Model, Post_Request, Reference_Variable
+from plant.equations.controls import Controls, check_controls, control_states
+from plant.equations.evaluation import Evaluation
+from plant.equations.filters import Inputs, declare_inputs, filter_states
+from plant.equations.unsupported import (
+    constraints_of,
+    jumps,
+    mention_ignored,
+    mention_massless,
+    refuse_massless,
+)
+from plant.equations.wheels import Wheels, WheelState, wheel_states
+from plant.expressions.formulas import Formulas, formulas_of
+from plant.forces.loads import loads
+from plant.forces.penalty import penalty_torques
+from plant.mechanics.absolute import Bodies
+from plant.mechanics.inertia import tree_inertias
+from plant.mechanics.joints import UNIT, Joint
+from plant.mechanics.mechanism import GROUND, Mechanism, mechanism_of
+from plant.mechanics.tree import Tree
+from plant.names import unique_names
+from plant.ports import Ports, found_port, ports_of
+from plant.reporting import ModelProblems, PlantWarning
+from plant.routines.script_data import filled
+from plant.routines.subroutines import refuse_untrusted
+from plant.tunables import Tunables, check_tunable
+
+COORDINATES = ("joint", "absolute")
+
+POSITION_TOLERANCE = 1e-14  # length or cosine: how well projection keeps constraints on positions
+VELOCITY_TOLERANCE = 1e-14  # and on velocities
+# Both are at rounding: at a distance e from a singular pose a residual r on positions leaves a deviation r/e
+# and a velocity that grows like r/e^2. With 1e-11 and 1e-9 the steps collapse there.
+
+
+@dataclass(frozen=True, eq=False)
+class Plant(Block):
+    """A multibody model as a block.
+
+    States: ``<joint>.q`` and ``<joint>.qd`` of every joint of the spanning tree, integrals of variables in
+    dot_form.  qd' = accelerations by the articulated-body algorithm; q' = qd (or the quaternion's rate).
+    Outputs: the variables of each Control_PlantOutput, the expressions of each Post_Request.
+    Direct feedthrough: derived, as for every block.
+
+    Make one with `Plant.read` or `Plant.from_model`::
+
+        plant = d.add("plant", Plant.read("inverted_pendulum.xml"))
+        d.connect(controller["u"], plant["control_force"])
+
+    inputs, outputs : mapping of name to Port
+    requests : mapping of name to Port      of Post_Requests: outputs named ``request_<label or id>`` that are
+                                            logged but no part of linear models
+    mechanism : Mechanism        the spanning tree
+    start, rates : tuples        coordinates and rates of every joint at the start
+    assembly : Assembly          what closing the constraints at the start did; None without constraints
+    warnings : tuple of str      what was ignored or assumed
+    jumpy : tuple of str         constraints that cannot follow an input, which needs a filter before the
+                                 plant can be used
+    """
+
+    model: Model
+    inputs: Ports
+    outputs: Ports
+    requests: Ports
+    mechanism: Mechanism = field(repr=False)
+    formulas: Formulas = field(repr=False)
+    start: tuple[np.ndarray, ...] = field(repr=False)
+    rates: tuple[np.ndarray, ...] = field(repr=False)
+    assembly: Assembly | None = field(default=None, repr=False)
+    coordinates: str = "joint"
+    stabilisation: Stabilisation = field(default_factory=Projection)
+    tunable: tuple[str, ...] = ()
+    trust: bool = False
+    warnings: tuple[str, ...] = field(default=(), repr=False)
+    audit: bool = False
+    jumpy: tuple[str, ...] = field(default=(), repr=False)
+
+    @staticmethod
+    def read(
+        path: Any,
+        trust: bool = False,
+        coordinates: str = "joint",
+        stabilisation: str | Stabilisation = "projection",
+        tunable: Sequence[str] = (),
+    ) -> Plant:
+        """Plant in an XML deck.
+
+        Parameters
+        ----------
+        path : str, Path, open file or bytes
+        trust : bool            allow scripts and libraries the model names to run
+        coordinates : str       "joint": a spanning tree, loops cut; "absolute": every body on its own
+        stabilisation           how constraints are kept: "projection", "baumgarte", "gamma_q", or with
+                                numbers of its own `Baumgarte(alpha, beta)`, `GammaQ(Tstab)`
+        tunable : list of str   structural numbers to be run-time parameters
+
+        Raises
+        ------
+        ModelError    everything wrong with the file or the model, with file and line
+        """
+        # lxml is slow to import, and only files need it
+        from plant.formats.motionsolve.reader import read_model
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            model = read_model(path)
+        texts = _passed_on(caught)
+        plant = Plant.from_model(model, trust, coordinates, stabilisation, tunable)
+        return replace(plant, warnings=(*texts, *plant.warnings))
+
+    @staticmethod
+    def from_model(
+        model: Model,
+        trust: bool = False,
+        coordinates: str = "joint",
+        stabilisation: str | Stabilisation = "projection",
+        tunable: Sequence[str] = (),
+    ) -> Plant:
+        """Plant of a model built in Python; arguments and errors as in `read`."""
+        if coordinates not in COORDINATES:
+            raise ModelError(
+                f"coordinates='{coordinates}' is not known; {near_miss(coordinates, COORDINATES)}",
+                value=coordinates,
+            )
+        stabilised = stabilisation_of(stabilisation)
+        check_tunable(model, tunable)
+        if not trust:
+            refuse_untrusted(model)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            model = filled(model)
+            mention_ignored(model)
+            mechanism = mechanism_of(model, absolute=coordinates == "absolute")
+            refuse_massless(mechanism)
+            mention_massless(mechanism)
+            formulas = formulas_of(model)
+            check_controls(model)
+            inputs, outputs, requests = ports_of(model)
+            plant = Plant(
+                model,
+                inputs,
+                outputs,
+                requests,
+                mechanism,
+                formulas,
+                start=tuple(link.q0 for link in mechanism.links),
+                rates=(),
+                coordinates=coordinates,
+                stabilisation=stabilised,
+                tunable=tuple(tunable),
+                trust=trust,
+            )
+            plant = plant._assembled()
+            for text in plant.jumpy:
+                warnings.warn(text, PlantWarning, stacklevel=2)
+        return replace(plant, warnings=_passed_on(caught))
+
+    def _assembled(self) -> Plant:
+        """The plant with a start that obeys its constraints."""
+        mechanism = self.mechanism
+        closing = self.closing()
+        if closing is None:
+            start = tuple(link.q0 for link in mechanism.links)
+            return replace(self, start=start, rates=initial_rates(mechanism))
+        values, b, closure = closing
+        cuts = np.cumsum([link.joint.nq for link in mechanism.links])[:-1]
+
+        def wishes(q: np.ndarray) -> list[Wish]:
+            return wishes_of(mechanism, np.split(q, cuts))
+
+        assembly = assemble(b, closure, wishes)
+        jumpy = tuple(jumps(values, closure, self.inputs))
+        return replace(self, start=assembly.q, rates=assembly.qd, assembly=assembly, jumpy=jumpy)
+
+    def closing(self) -> tuple[Evaluation, Equations, Closure] | None:
+        """All constraints, written for assembly: scratch equations with them; None where there are none."""
+        elements = constraints_of(self.model, self.mechanism, self.formulas)
+        if not elements:
+            return None
+        free = replace(self, rates=tuple(np.zeros(link.joint.nv) for link in self.mechanism.links))
+        b = Equations({})
+        with tracing():
+            values = free._scope(b, declare_inputs(b, self.inputs.values(), self.formulas)).values
+            return values, b, Closure(values, elements)
+
+    def __repr__(self) -> str:
+        bodies = len(self.mechanism.links)
+        joints = bodies + len(self.mechanism.cut)
+        facts = f"{bodies} bodies, {joints} joints, {self._dof} degrees of freedom"
+        sides = (("inputs", self.inputs), ("outputs", self.outputs))
+        ports = "".join(f"; {side} {', '.join(found)}" for side, found in sides if found)
+        return f"<Plant '{self.model.name}': {facts}{ports}>"
+
+    # --- asking ---------------------------------------------------------------------------------------
+    def with_port(
+        self,
+        name: str,
+        *,
+        sampling_period: Rate | None = None,
+        offset_time: Rate | None = None,
+        hold_order: int | None = None,
+        filter: float | None = None,
+    ) -> Plant:
+        """The plant with other values at one port than the file's.
+
+        filter : s    time constant of a second-order filter behind an input, which positions and velocities
+                      (Motions of val_type D and V) may follow: see `plant.equations.filters`. 0 takes it away
+
+        Raises
+        ------
+        BlockError    no such port (with the near miss), or a value that is not possible
+        """
+        port = found_port({**self.inputs, **self.outputs}, name)
+        if filter is not None and name not in self.inputs:
+            raise BlockError(f"port '{name}' is an output; filter= belongs to inputs.", port=name)
+        port = port.changed(sampling_period, offset_time, hold_order, filter)
+        if name not in self.inputs:
+            return replace(self, outputs=MappingProxyType({**self.outputs, name: port}))
+        plant = replace(self, inputs=MappingProxyType({**self.inputs, name: port}))
+        return plant if filter is None else plant._reassembled()
+
+    def _reassembled(self) -> Plant:
+        """The plant with a start that suits its filters."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # told when it was read
+            plant = self._assembled()
+        gone = set(self.jumpy) - set(plant.jumpy)
+        return replace(plant, warnings=tuple(text for text in self.warnings if text not in gone))
+
+    def audited(self) -> Plant:
+        """The plant with an account of its energy and momentum: see `plant.energy`."""
+        return replace(self, audit=True)
+
+    @cached_property
+    def initial(self) -> Mapping[str, np.ndarray]:
+        """Initial value of every continuous state by name."""
+        links = self.mechanism.links
+        found = {f"{link.name}.q": q for link, q in zip(links, self.start, strict=True) if link.joint.nq}
+        found |= {
+            f"{link.name}.qd": qd
+            for link, qd in zip(self.mechanism.links, self.rates, strict=True)
+            if link.joint.nv
+        }
+        found |= {name: np.array([v.ic]) for name, v in self.integrals.items()}
+        found |= {name: initial for name, (_, initial) in self.control_states.items()}
+        for port in self.inputs.values():
+            found |= filter_states(port, self.formulas)
+        found |= {s.name: np.array([s.start]) for s in self._wheels}
+        if self.audit:
+            found |= {f"audit.{name}": np.zeros(1) for name in energy.ACCOUNTS}
+        return MappingProxyType(found)
+
+    @cached_property
+    def _wheels(self) -> tuple[WheelState, ...]:
+        return wheel_states(self.mechanism, self.start, self.rates)
+
+    @cached_property
+    def integrals(self) -> dict[str, Reference_Variable]:
+        """Variables in dot_form, by the name of their state."""
+        variables = [v for v in self.model.all(Reference_Variable) if v.dot_form]
+        names = unique_names([(v.label, "variable", v.id) for v in variables])
+        taken = {link.name for link in self.mechanism.links}
+        return {
+            f"variable_{v.id}" if name in taken else name: v for name, v in zip(names, variables, strict=True)
+        }
+
+    @cached_property
+    def control_states(self) -> dict[str, tuple[Any, np.ndarray]]:
+        """Control elements with states, and their initial values, by the name of the states."""
+        taken = {link.name for link in self.mechanism.links} | set(self.integrals)
+        return control_states(self.model, self.formulas, taken)
+
+    @property
+    def _dof(self) -> int:
+        return self.mechanism.dof if self.assembly is None else self.assembly.dof
+
+    def info(self) -> dict[str, Any]:
+        """What the model is made of, as plain data."""
+        links = self.mechanism.links
+        return {
+            "model": self.model.name,
+            "file": self.model.file,
+            "formulation": f"{self.coordinates} coordinates",
+            "bodies": [link.body.where for link in links],
+            "joints": [
+                {
+                    "name": link.name,
+                    "type": link.joint.name,
+                    "where": link.where,
+                    "parent": "ground" if link.parent == GROUND else links[link.parent].body.where,
+                    "body": link.body.where,
+                    "coordinates": [f"{name} [{unit}]" for name, unit in link.joint.coordinates],
+                    "dof": link.joint.nv,
+                }
+                for link in links
+            ],
+            "dof": self._dof,
+            "cut joints": [joint.where for joint in self.mechanism.cut],
+            "assembly": {} if self.assembly is None else dict(self.assembly.moved),
+            "redundant constraints": [] if self.assembly is None else list(self.assembly.redundant),
+            "states": {name: value.tolist() for name, value in self.initial.items()},
+            "inputs": list(self.inputs.values()),
+            "outputs": list(self.outputs.values()),
+            "requests": list(self.requests.values()),
+            "warnings": list(self.warnings),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        # read-only mappings cannot be pickled; plain ones can, and are wrapped again
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: dict(v) if isinstance(v, MappingProxyType) else v for name, v in state.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, MappingProxyType(value) if isinstance(value, dict) else value)
+
+    # --- equations ------------------------------------------------------------------------------------
+    def define(self, b: Equations) -> None:
+        """Declare ports, states and equations.
+
+        Raises
+        ------
+        ModelProblems    a constraint on positions or velocities depends on an input without a filter
+        """
+        if self.jumpy:
+            raise ModelProblems(self.jumpy, about=self.model.file or self.model.name)
+        scope = self._scope(b, declare_inputs(b, self.inputs.values(), self.formulas))
+        values, tree = scope.values, scope.values.tree
+        closure = None
+        if self.assembly is not None:
+            elements = constraints_of(self.model, self.mechanism, self.formulas)
+            closure = Closure(values, elements, self.assembly.closing)
+            values.constrained(closure)
+        gravity = _gravity(values)
+        forces = loads(values)
+        solution = solve(
+            b, values, closure, gravity, forces, penalty_torques(values), self.stabilisation.gains
+        )
+        values.solved(solution, closure)
+        values.motion.accelerated(solution.qdd)
+        for k, link in enumerate(self.mechanism.links):
+            if link.joint.nq:
+                b.derivative(scope.q[k], link.joint.qdot(tree.q[k], tree.qd[k]))
+                b.derivative(scope.qd[k], solution.qdd[k])
+        self._declare_invariants(b, scope, closure)
+        for z, variable in scope.integrals.values():
+            b.derivative(z, values.expression(variable, "expr"))
+        signals = self._signals(values)
+        values.controls.declare(values, signals)
+        values.wheels.declare(values)
+        self._declare_outputs(b, signals)
+        if self.audit:
+            energy.declare(b, values, solution, closure)
+        values.settle()
+        values.stops_at({t for f in self.formulas.values() for t in f.break_times(values.spline)})
+
+    def _scope(self, b: Equations, inputs: Inputs) -> _Scope:
+        """States of the plant, and what its expressions see."""
+        links = self.mechanism.links
+        q = [
+            b.continuous(f"{link.name}.q", start, labels=[name for name, _ in link.joint.coordinates])
+            if link.joint.nq
+            else None
+            for link, start in zip(links, self.start, strict=True)
+        ]
+        qd = [
+            b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates)
+            if link.joint.nv
+            else None
+            for link, rate in zip(links, self.rates, strict=True)
+        ]
+        integrals = {
+            v.id: (b.continuous(name, v.ic, static="hold" if v.static_hold else "solve"), v)
+            for name, v in self.integrals.items()
+        }
+        numbers = Tunables(b, self.model, self.tunable)
+        positions, speeds = (
+            [ca.SX(0, 1) if part is None else ca.SX(part) for part in parts] for parts in (q, qd)
+        )
+        kind = Bodies if self.mechanism.absolute else Tree
+        tree = kind(self.mechanism, positions, speeds, tree_inertias(self.mechanism, numbers))
+        controls = Controls(b, self.model, self.formulas, self.control_states)
+        sums = {id: ca.SX(z) for id, (z, _) in integrals.items()}
+        wheels = Wheels(b, self._wheels)
+        values = Evaluation(b, tree, self.formulas, inputs, sums, numbers, controls, wheels, self.trust)
+        return _Scope(q, qd, integrals, values)
+
+    def _declare_invariants(self, b: Equations, scope: _Scope, closure: Closure | None) -> None:
+        """What projection keeps: unit quaternions, and the constraints unless drift is fed back instead."""
+        tree, links = scope.values.tree, self.mechanism.links
+        quaternions = [link.joint.invariant(q) for link, q in zip(links, tree.q, strict=True)]
+        projects = closure is not None and isinstance(self.stabilisation, Projection)
+        for k, invariant in enumerate(quaternions):
+            if invariant is not None:
+                b.invariant(invariant)
+                if not projects:
+                    b.correction(scope.q[k], _unit(links[k].joint, tree.q[k]) - tree.q[k])
+        if closure is None or not projects:
+            return
+        size = max(1.0, *(float(np.abs(r).max()) for r, _ in self.model.frames.values()))
+        if closure.positions:
+            b.invariant(closure.value[closure.positions], POSITION_TOLERANCE * size)
+        if closure.velocities:
+            b.invariant(closure.rate[closure.velocities], VELOCITY_TOLERANCE * size)
+        closes, slows = corrections(b, closure)
+        for k, link in enumerate(links):
+            rows = slice(tree.starts[k], tree.starts[k + 1])
+            if link.joint.nq:
+                moved = tree.q[k] + link.joint.qdot(tree.q[k], closes[rows])
+                b.correction(scope.q[k], _unit(link.joint, moved) - tree.q[k])
+                b.correction(scope.qd[k], slows[rows])
+
+    def _signals(self, values: Evaluation) -> dict[str, ca.SX]:
+        """(n, 1) signals of every output and request, before they are sampled."""
+        found = {}
+        for port in (*self.outputs.values(), *self.requests.values()):
+            if port.variables:
+                signals = [values.variable(id) for id in port.variables]
+            else:
+                request = self.model.find(Post_Request, port.id)
+                signals = [values.expression(request, name) for name in port.labels]
+            found[port.name] = ca.densify(ca.SX(ca.vertcat(*signals)))
+        return found
+
+    def _declare_outputs(self, b: Equations, signals: Mapping[str, ca.SX]) -> None:
+        for port in (*self.outputs.values(), *self.requests.values()):
+            y: Any = signals[port.name]
+            if port.ticks is not None:
+                y = hold(b, as_array(y), port.hold_order, port.ticks, f"{port.name}_hold")
+            b.output(port.name, y, labels=port.labels, auxiliary=port.name in self.requests)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """Declared states, None for joints that have none, and what expressions see."""
+
+    q: list[Any]
+    qd: list[Any]
+    integrals: dict[int, tuple[Any, Reference_Variable]]
+    values: Evaluation
+
+
+def _unit(joint: Joint, q: ca.SX) -> ca.SX:
+    """Coordinates with the quaternion in them of length 1."""
+    units = [k for k, (_, unit) in enumerate(joint.coordinates) if unit == UNIT]
+    if not units:
+        return q
+    length = ca.sqrt(ca.sumsqr(q[units]))
+    return ca.vertcat(*[q[k] / length if k in units else q[k] for k in range(joint.nq)])
+
+
+def _gravity(values: Evaluation) -> ca.SX:
+    """(3, 1) acceleration of gravity in the ground frame."""
+    element = values.model.gravity
+    components = []
+    for name in ("grav_x", "grav_y", "grav_z"):
+        written = isinstance(getattr(element, name), str)
+        components.append(values.expression(element, name) if written else values.number(element, name))
+    return ca.sparsify(ca.SX(ca.vertcat(*components)))
+
+
+def _passed_on(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Texts of warnings, which are shown after all."""
+    for w in caught:
+        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    return tuple(str(w.message) for w in caught)

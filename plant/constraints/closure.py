@@ -1,0 +1,169 @@
+"""The constraints of a mechanism put together: residuals, Jacobian and right-hand side for its coordinates.
+
+With the conditions Phi(q, t) = 0 and their rates Phi' = J qd + nu = 0 (velocity-level conditions have no
+Phi), the accelerations obey J qdd = gamma; multipliers act as generalized forces J^T lam.
+
+Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., eqs. 6.3.18 (multipliers), 7.3.8 (Baumgarte).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from scipy.sparse import csr_array
+
+from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, Values, conditions
+from plant.constraints.local import Local
+from plant.elements import Element, UserSubroutine
+from plant.expressions.scope import MarkerState
+from plant.mechanics.mechanism import GROUND
+from plant.mechanics.spatial import Matrix, cross
+
+if TYPE_CHECKING:
+    from plant.equations.evaluation import Evaluation
+
+NOTHING = ca.SX(3, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Closing:
+    """What is known about the constraints before they are written down for good.
+
+    kept : (k,) int           conditions that restrict the coordinates; others hold by themselves
+    pattern : (k, n) bool     which rates each of them contains
+    scale : (k,) float        1 / sqrt(diag(J H^-1 J^T))
+    design : (k, n) sparse    J at a pose near the start where as few rows as anywhere repeat others
+    """
+
+    kept: tuple[int, ...]
+    pattern: np.ndarray
+    scale: np.ndarray
+    design: csr_array
+
+
+class Closure:
+    """Constraints of a plant at the symbolic state.
+
+    Parameters
+    ----------
+    values : Evaluation       the plant's scope; its tree gives the kinematics
+    elements : iterable       the constraint elements, in order
+    closing : Closing         which conditions count; None: all of them
+    """
+
+    def __init__(
+        self, values: Evaluation, elements: Iterable[Element], closing: Closing | None = None
+    ) -> None:
+        self._values, self.mechanics = values, values.tree
+        self._moving: dict[int, tuple[Matrix, Matrix]] = {}  # columns of the links' own joints
+        self._at_rest = self.mechanics.spatial(None, ca.SX(3, 1))
+        self.local = Local(values, self._state, values.inputs.drifts)
+        self.local.expressions = values.explicit
+        parts = Values(values.model, self.local, values.formula, self._scripted)
+        self.elements = list(elements)
+        every = conditions(parts, self.elements)
+        kept = range(len(every)) if closing is None else closing.kept
+        self.conditions: list[Condition] = [every[k] for k in kept]
+        self.closing = closing
+        self.repeats: dict[tuple[int, ...], Matrix] = {}  # of sets of rows, see `repeats.py`
+        self._write()
+
+    def _scripted(self, element: UserSubroutine, *given: ca.SX) -> ca.SX:
+        """Value of a constraint's user subroutine, which may take coordinates as arguments."""
+        return self._values.constraint(element, self.local, *given)
+
+    @property
+    def size(self) -> int:
+        """Number of conditions."""
+        return len(self.conditions)
+
+    def _state(self, id: int) -> MarkerState:
+        """Actual state of a marker, with its accelerations at qdd = 0."""
+        values, mechanics = self._values, self.mechanics
+        s = values.pose_and_motion(id)
+        link = values.mechanism.place(id).link
+        if link == GROUND:
+            return MarkerState(s.r, s.A, s.v, s.w, NOTHING, NOTHING)
+        al, a = mechanics.point_acceleration(link, self._at_rest[link], values.point(id), NOTHING)
+        return MarkerState(s.r, s.A, s.v, s.w, a, al)
+
+    def _write(self) -> None:
+        local, found = self.local, self.conditions
+        column = ca.vertcat(ca.SX(0, 1), *[c.value for c in found])
+        rates = ca.SX(local.rate(column)) if found else column
+        moving = [k for k, c in enumerate(found) if c.moving]
+        for k in moving:
+            rates[k] = column[k]
+        drive = ca.vertcat(ca.SX(0, 1), *[c.drive for c in found])
+        at_velocity = ca.DM([float(c.level == VELOCITY) for c in found])
+        at_acceleration = ca.DM([float(c.level == ACCELERATION) for c in found])
+        wrenches = local.wrenches(rates)
+        # nu_dot: what the second rates are at qdd = 0
+        missing = rates - at_velocity * drive
+        second = local.second(missing) - at_acceleration * drive if found else column
+        flat = [column, missing, second, *[part for pair in wrenches.values() for part in pair]]
+        value, rate, rest, *parts = local.closed(flat)
+        self.value: Matrix = value  # (m, 1) of every condition, also of those given as rates only
+        self.rate: Matrix = rate  # (m, 1)
+        self.gamma: Matrix = -rest
+        pairs = list(zip(parts[0::2], parts[1::2], strict=True))
+        self.wrenches: dict[int, tuple[Matrix, Matrix]] = dict(zip(wrenches, pairs, strict=True))
+        self.J = self._jacobian()
+
+    def _jacobian(self) -> Matrix:
+        """(m, n): the rates of the conditions per rate of the joints."""
+        starts = self.mechanics.starts
+        if not self.size:
+            return ca.SX(0, starts[-1])
+        found: dict[tuple[int, int], Matrix] = {}  # (column, row) -> entry
+        for id, (c, t) in self.wrenches.items():
+            rows = sorted({*c.sparsity().row(), *t.sparsity().row()})
+            for k in self._values.mechanism.path(self._values.mechanism.place(id).link):
+                W, V = self._columns(k, id)
+                block = ca.sparsify(t[rows, :] @ W + c[rows, :] @ V)
+                places = zip(*block.sparsity().get_triplet(), strict=True)
+                for (i, j), entry in zip(places, block.nonzeros(), strict=True):
+                    place = starts[k] + j, rows[i]
+                    found[place] = found[place] + entry if place in found else entry
+        kept = sorted(place for place in found if self._contains(place))
+        shape = ca.Sparsity.nonzeros(self.size, starts[-1], [j * self.size + i for j, i in kept])
+        return ca.sparsify(ca.SX(shape, ca.vertcat(ca.SX(0, 1), *[found[place] for place in kept])))
+
+    def _columns(self, k: int, id: int) -> tuple[Matrix, Matrix]:
+        """(3, nv) angular velocity, and velocity of a marker's origin, per unit rate of link k's joint."""
+        if k not in self._moving:
+            self._moving[k] = self.mechanics.columns(k)
+        W, V = self._moving[k]
+        arm = self._values.pose_and_motion(id).r - self.mechanics.pose(k)[1]
+        return W, V + ca.horzcat(ca.SX(3, 0), *[cross(W[:, j], arm) for j in range(W.shape[1])])
+
+    def _contains(self, place: tuple[int, int]) -> bool:
+        """Whether a condition may contain a rate; place : (column, row)."""
+        return self.closing is None or bool(self.closing.pattern[place[1], place[0]])
+
+    # --- parts ----------------------------------------------------------------------------------------
+    def rows(self, test: Callable[[Condition], bool]) -> list[int]:
+        """Numbers of the conditions for which something holds."""
+        return [k for k, c in enumerate(self.conditions) if test(c)]
+
+    @property
+    def positions(self) -> list[int]:
+        """Conditions on positions."""
+        return self.rows(lambda c: c.level == POSITION)
+
+    @property
+    def velocities(self) -> list[int]:
+        """Conditions on velocities: rates of those on positions, and those given as such."""
+        return self.rows(lambda c: c.level <= VELOCITY)
+
+    def of(self, element: Element) -> list[int]:
+        """Conditions of one element."""
+        return self.rows(lambda c: c.element is element)
+
+    def is_servo(self, k: int) -> bool:
+        """Does the multiplier act only where the model's own forces use it?"""
+        return not self.conditions[k].reacts

@@ -1,0 +1,249 @@
+"""Accelerations and multipliers of a plant from its forces and constraints.
+
+Without constraints the accelerations of a tree come from the articulated-body algorithm. Otherwise they
+solve the saddle-point system. Accelerations, multipliers and reactions that forces depend on, and multipliers
+that act only through the model's own forces (servo constraints), are unknowns z of the forces. They are found
+together with the accelerations: directly where the forces are affine in them, else by Newton's method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from blocks.contract.block import Equations
+from blocks.contract.symbols import hash_of
+from blocks.errors import ModelError
+from plant.constraints.closure import Closure
+from plant.constraints.repeats import saddle_of
+from plant.mechanics.saddle import MassInverse
+from plant.mechanics.spatial import Matrix
+
+if TYPE_CHECKING:
+    from plant.equations.evaluation import Evaluation
+
+
+DAMPING = 1e-9
+"""Of corrections, relative: they leave alone what is singular but for rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Outcome of the equations of motion.
+
+    qdd : list of (nv, 1); a : list of (6, 1) spatial accelerations in link coordinates, gravity in them as -g
+    lam : (m, 1) multiplier of every condition; forces : link -> (6, 1) applied, in link coordinates
+    gravity : (3, 1)
+    """
+
+    qdd: list[Matrix]
+    a: list[Matrix]
+    lam: Matrix
+    forces: dict[int, Matrix]
+    gravity: Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class _Unknown:
+    """A value that forces use before it is known; `actual` gives it from a solution."""
+
+    symbol: ca.SX
+    actual: Callable[[Solution], ca.SX]
+    name: str
+
+
+class Unknowns:
+    """Values that forces may use although they follow from the solution."""
+
+    def __init__(self) -> None:
+        self.every: list[_Unknown] = []
+        self._known: dict[object, ca.SX] = {}
+
+    def new(self, key: object, size: int, name: str, actual: Callable[[Solution], ca.SX]) -> ca.SX:
+        """(size, 1) symbol that stands for a value of the solution."""
+        if key not in self._known:
+            symbol = ca.SX.sym(name, size)
+            self._known[key] = symbol
+            self.every.append(_Unknown(symbol, actual, name))
+        return self._known[key]
+
+    def used(self, expression: Matrix) -> list[_Unknown]:
+        """Those an expression depends on."""
+        present = {hash_of(s) for s in ca.symvar(ca.SX(expression))}
+        return [u for u in self.every if any(hash_of(e) in present for e in u.symbol.nonzeros())]
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Baumgarte's alpha and beta [1/s]; zero where projection keeps the constraints."""
+
+    alpha: float = 0.0
+    beta: float = 0.0
+
+
+def solve(
+    b: Equations,
+    values: Evaluation,
+    closure: Closure | None,
+    gravity: Matrix,
+    forces: dict[int, Matrix],
+    tau: dict[int, Matrix],
+    gains: Gains,
+) -> Solution:
+    """Solve the equations of motion.
+
+    Raises
+    ------
+    ModelError    a servo constraint whose multiplier no force uses, or no force can meet
+    """
+    tree, unknowns = values.tree, values.unknowns
+    applied = ca.vertcat(ca.SX(0, 1), *forces.values(), *tau.values(), gravity)
+    used = unknowns.used(applied)
+    if closure is None and not used:
+        qdd, a = tree.accelerations(gravity, forces, tau)
+        return Solution(qdd, a, ca.SX(0, 1), forces, gravity)
+    inverse = MassInverse(tree.mass_matrix())
+    Q = _generalised(values, gravity, forces, tau)
+    if closure is None:
+        whole, lam, servos = inverse(Q), ca.SX(0, 1), _Equations()
+    else:
+        whole, lam, servos = _constrained(b, closure, inverse, Q, stabilised(closure, gains), used)
+    qdd = _split(whole, tree.starts)
+    solution = Solution(qdd, tree.spatial(qdd, gravity), lam, forces, gravity)
+    equations = _followed(unknowns, [u for u in used if u.name not in servos.multipliers], solution, servos)
+    if not equations.symbols:
+        return solution
+    z, residual = ca.vertcat(*equations.symbols), ca.vertcat(*equations.residuals)
+    return _with(solution, z, _solved(b, z, residual, equations.names))
+
+
+@dataclass(eq=False)
+class _Equations:
+    """One residual per scalar unknown, collected while they are found; `names` say whose in messages."""
+
+    symbols: list[ca.SX] = field(default_factory=list)
+    residuals: list[ca.SX] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    multipliers: set[str] = field(default_factory=set)  # names of unknowns that are multipliers of servos
+
+
+def _generalised(
+    values: Evaluation, gravity: Matrix, forces: dict[int, Matrix], tau: dict[int, Matrix]
+) -> Matrix:
+    """Q (nv, 1): joint forces less the bias of motion, gravity and applied forces, so that H qdd = Q."""
+    bias, links = values.tree.inverse(gravity, None, forces), values.mechanism.links
+    return ca.vertcat(
+        ca.SX(0, 1), *[tau.get(i, ca.SX(links[i].joint.nv, 1)) - part for i, part in enumerate(bias)]
+    )
+
+
+def _constrained(
+    b: Equations, closure: Closure, inverse: MassInverse, Q: Matrix, gamma: Matrix, used: list[_Unknown]
+) -> tuple[Matrix, Matrix, _Equations]:
+    """qdd (nv, 1), lam (m, 1) of all conditions, and what multipliers of servo constraints have to meet."""
+    servos = [k for k in range(closure.size) if closure.is_servo(k)]
+    reacting = [k for k in range(closure.size) if k not in servos]
+    lam = ca.SX(closure.size, 1)
+    if reacting:
+        whole, part = saddle_of(b, closure, inverse, reacting)(Q, gamma[reacting])
+        for k, row in enumerate(reacting):
+            lam[row] = part[k]
+    else:
+        whole = inverse(Q)
+    equations, own = _Equations(), ca.SX.sym("servo", len(servos))
+    for k, row in enumerate(servos):
+        name = f"lam{row}"
+        symbol = next((u.symbol for u in used if u.name == name), own[k])
+        lam[row] = symbol
+        equations.symbols.append(symbol)
+        equations.residuals.append(closure.J[row, :] @ whole - gamma[row])
+        equations.names.append(closure.conditions[row].element.where)
+        equations.multipliers.add(name)
+    return whole, lam, equations
+
+
+def _followed(
+    unknowns: Unknowns, waiting: list[_Unknown], solution: Solution, equations: _Equations
+) -> _Equations:
+    """`equations` with those of all that waits, and of what these values need in turn."""
+    symbols, residuals, names = [*equations.symbols], [*equations.residuals], [*equations.names]
+    waiting = [*waiting]
+    while waiting:
+        u = waiting.pop(0)
+        actual = ca.SX(u.actual(solution))
+        symbols.append(u.symbol)
+        residuals.append(u.symbol - actual)
+        names += [u.name] * u.symbol.numel()
+        known = {hash_of(s) for v in symbols for s in v.nonzeros()}
+        queued = {hash_of(s) for w in waiting for s in w.symbol.nonzeros()}
+        for other in unknowns.used(actual):
+            first = hash_of(other.symbol.nonzeros()[0])
+            if first not in known and first not in queued:
+                waiting.append(other)
+    return _Equations(symbols, residuals, names, equations.multipliers)
+
+
+def stabilised(closure: Closure, gains: Gains) -> Matrix:
+    """gamma - 2 alpha Phi' - beta^2 Phi (Haug, eq. 7.3.8)."""
+    gamma = closure.gamma
+    if gains.alpha or gains.beta:
+        kept = ca.DM([float(k in closure.velocities) for k in range(closure.size)])
+        on_positions = ca.DM([float(k in closure.positions) for k in range(closure.size)])
+        gamma = gamma - 2 * gains.alpha * kept * closure.rate - gains.beta**2 * on_positions * closure.value
+    return gamma
+
+
+def _split(column: Matrix, cuts: Sequence[int]) -> list[Matrix]:
+    return [column[start:end] if end > start else ca.SX(0, 1) for start, end in pairwise(cuts)]
+
+
+def _solved(b: Equations, z: ca.SX, residual: ca.SX, names: list[str]) -> ca.SX:
+    """Value of the unknowns: directly where the residual is affine in them, else by the engine's Newton."""
+    slope = ca.jacobian(residual, z)
+    for k, name in enumerate(names):
+        if not slope[k, :].nnz() or not slope[:, k].nnz():
+            raise ModelError(
+                f"{name}: no force can meet this constraint: with autobalance DISABLED its multiplier acts "
+                "only where the model's forces use VARVAL of it, and none that moves the constraint does.",
+                path=name,
+                hint="Use VARVAL of the variable in a force, or autobalance CONDITIONAL.",
+            )
+    if ca.depends_on(slope, z):
+        unknown = ca.SX(b.algebraic("reactions", [0.0] * z.numel()))
+        b.residual(ca.substitute(residual, z, unknown))
+        return unknown
+    at_zero = ca.substitute(residual, z, ca.SX.zeros(z.numel()))
+    return ca.SX(-ca.solve(slope, ca.densify(at_zero)))
+
+
+def _with(solution: Solution, z: ca.SX, found: ca.SX) -> Solution:
+    """A solution with its unknowns put in."""
+    keys = list(solution.forces)
+    parts = [*solution.qdd, *solution.a, solution.lam, *[solution.forces[k] for k in keys], solution.gravity]
+    done = [ca.sparsify(e) for e in ca.substitute([ca.SX(p) for p in parts], [z], [ca.densify(found)])]
+    n = len(solution.qdd)
+    return Solution(
+        done[:n], done[n : 2 * n], done[2 * n], dict(zip(keys, done[2 * n + 1 : -1], strict=True)), done[-1]
+    )
+
+
+def corrections(b: Equations, closure: Closure) -> tuple[Matrix, Matrix]:
+    """Rates dv (n, 1) whose motion closes the positions, and (n, 1) what closes the velocities.
+
+    Both are least in the mass metric.
+    """
+    tree = closure.mechanics
+    inverse = MassInverse(tree.mass_matrix())
+    nothing = ca.SX(tree.starts[-1], 1)
+    found = []
+    for rows, residual in ((closure.positions, closure.value), (closure.velocities, closure.rate)):
+        if rows:
+            saddle = saddle_of(b, closure, inverse, rows, DAMPING, 1)
+            found.append(saddle.closed(nothing, -residual[rows])[0])
+        else:
+            found.append(nothing)
+    return found[0], found[1]

@@ -1,0 +1,82 @@
+"""How the constraints of a plant are kept while it moves.
+
+`projection` moves the state back onto the constraints after every accepted step. The other two feed the drift
+back into the accelerations instead: J qdd = gamma - 2 alpha Phi' - beta^2 Phi.
+
+Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., eq. 7.3.8; Tstab as in spatial_v2 (gamma_q).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from blocks.errors import ModelError, near_miss
+from plant.constraints.solution import Gains
+
+NAMES = ("projection", "baumgarte", "gamma_q")
+
+
+@dataclass(frozen=True)
+class Projection:
+    """States are moved back onto the constraints, the least in the mass metric."""
+
+    @property
+    def gains(self) -> Gains:
+        """Nothing is fed back."""
+        return Gains()
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """Drift is fed back with gains alpha and beta [1/s].
+
+    There is no rule that fits every model; alpha = beta is critical damping. Drift that is there at the start
+    decays like exp(-alpha t); steps have to be short enough for beta.
+    """
+
+    alpha: float = 10.0
+    beta: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not (self.alpha >= 0 and self.beta >= 0):
+            raise ModelError(
+                f"Baumgarte gains alpha={self.alpha}, beta={self.beta}: expected numbers of 0 or more."
+            )
+
+    @property
+    def gains(self) -> Gains:
+        """alpha and beta."""
+        return Gains(self.alpha, self.beta)
+
+
+@dataclass(frozen=True)
+class GammaQ:
+    """Drift decays with the time constant Tstab [s], critically damped: alpha = beta = 1/Tstab."""
+
+    Tstab: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not self.Tstab > 0:
+            raise ModelError(f"Tstab={self.Tstab}: expected a time above 0 s.")
+
+    @property
+    def gains(self) -> Gains:
+        """1/Tstab twice."""
+        return Gains(1 / self.Tstab, 1 / self.Tstab)
+
+
+Stabilisation = Projection | Baumgarte | GammaQ
+
+
+def stabilisation_of(value: str | Stabilisation) -> Stabilisation:
+    """A stabilisation by name, with its default numbers, or as given.
+
+    Raises
+    ------
+    ModelError    not a known name
+    """
+    if not isinstance(value, str):
+        return value
+    if value not in NAMES:
+        raise ModelError(f"stabilisation='{value}' is not known; {near_miss(value, NAMES)}", value=value)
+    return {"projection": Projection, "baumgarte": Baumgarte, "gamma_q": GammaQ}[value]()

@@ -1,0 +1,1 @@
+"""A model written down as the equations of one block."""

@@ -1,0 +1,167 @@
+"""What the plant cannot do yet, and models that cannot move as they are: all of it said when reading."""
+
+from __future__ import annotations
+
+import warnings
+
+import casadi as ca
+import numpy as np
+
+from plant.constraints.closure import Closure
+from plant.constraints.conditions import ACCELERATION
+from plant.elements import (
+    Body_Rigid,
+    Constraint_Coupler,
+    Constraint_General,
+    Control_PlantInput,
+    Control_PlantOutput,
+    Element,
+    Model,
+    Motion_Joint,
+    Motion_Marker,
+    Post_Request,
+    Sensor_Event,
+    UserSubroutine,
+)
+from plant.equations.evaluation import Evaluation
+from plant.equations.variables import hard_constraints
+from plant.expressions.formulas import Formulas
+from plant.mechanics.inertia import plain_inertia
+from plant.mechanics.mechanism import GROUND, Mechanism
+from plant.ports import Ports, is_output
+from plant.reporting import ModelProblems, PlantWarning
+
+CONSTRAINTS: tuple[type[UserSubroutine], ...] = (
+    Constraint_Coupler,
+    Constraint_General,
+    Motion_Joint,
+    Motion_Marker,
+)
+"""Constraints that are no joints."""
+
+
+def constraints_of(model: Model, mechanism: Mechanism, formulas: Formulas) -> list[Element]:
+    """Elements that constrain the coordinates of a mechanism, in the order of their conditions."""
+    found: list[Element] = [*mechanism.cut]
+    for kind in CONSTRAINTS:
+        found += model.all(kind)
+    return [*found, *hard_constraints(model, formulas)]
+
+
+def jumps(values: Evaluation, closure: Closure, inputs: Ports) -> list[str]:
+    """Constraints on positions and velocities that depend on an unfiltered input, which may jump; cures."""
+    problems = []
+    for port in inputs.values():
+        if port.filter:
+            continue
+        for id in port.variables:
+            symbol = values.variable(id)
+            for condition in closure.conditions:
+                if condition.level == ACCELERATION:
+                    continue
+                if ca.depends_on(ca.vertcat(condition.value, condition.drive), symbol):
+                    problems.append(
+                        f"{condition.element.where}: depends on plant input {port.id} through VARVAL({id}), "
+                        "but positions and velocities cannot follow a signal that may jump. Put a second-"
+                        f'order filter behind the port, plant.with_port("{port.name}", filter=0.01); or '
+                        'prescribe the acceleration (val_type="A"); or drive it with a force or a stiff '
+                        "Force_Bushing."
+                    )
+    return list(dict.fromkeys(problems))
+
+
+def mention_ignored(model: Model) -> None:
+    """Warn of requests that give no output, of sensors that do nothing, and of hooks that are not called."""
+    for request in model.all(Post_Request):
+        if not is_output(request):
+            what = f" of {request.elem_type}" if request.elem_type else ""
+            warnings.warn(
+                f"{request.where}: requests of type {request.type or 'USERSUB'}{what} are not supported yet.",
+                PlantWarning,
+                stacklevel=2,
+            )
+    for sensor in model.all(Sensor_Event):
+        ignored = [name for name in ("dt", "stepsize", "hmax") if getattr(sensor, name) is not None]
+        if ignored:
+            warnings.warn(
+                f"{sensor.where}: {', '.join(ignored)} change nothing: the run chooses its steps and output "
+                'times. Give them to the run (max_step=, log_every=); write restart="TRUE" for a step to end '
+                "at the event.",
+                PlantWarning,
+                stacklevel=2,
+            )
+        acts = (sensor.halt, sensor.return_, sensor.restart, sensor.print, sensor.verbose, sensor.evaluate_id)
+        if not any(acts):
+            warnings.warn(
+                f'{sensor.where}: has no effect. Write halt="TRUE", print="TRUE", restart="TRUE" or an '
+                "evaluate_id.",
+                PlantWarning,
+                stacklevel=2,
+            )
+    for port in (*model.all(Control_PlantInput), *model.all(Control_PlantOutput)):
+        if port.has_subroutine:
+            warnings.warn(
+                f"{port.where}: its subroutine {port.subroutine} is not called; connect the port instead.",
+                PlantWarning,
+                stacklevel=2,
+            )
+
+
+def mention_massless(mechanism: Mechanism) -> None:
+    """Warn of bodies that can move and have no mass.
+
+    The format lets it out for bodies that cannot move only; here it counts as zero. A mass without moments of
+    inertia is a point mass, which is an ordinary thing to write.
+    """
+    for i, link in enumerate(mechanism.links):
+        body = link.body
+        if not isinstance(body, Body_Rigid) or body.mass is not None:
+            continue
+        if any(mechanism.links[k].joint.nv for k in mechanism.path(i)):
+            inertia = "" if body.inertia is not None else " and no moments of inertia"
+            warnings.warn(
+                f"{body.where}: can move, but has no mass{inertia}; zero is taken. Write mass, or fix its "
+                "markers to the neighbouring body.",
+                PlantWarning,
+                stacklevel=2,
+            )
+
+
+def _shifted_too_far(mechanism: Mechanism, i: int) -> str:
+    """What is wrong where moments about ``im_id`` leave less than nothing at the centre of mass; else ""."""
+    body = mechanism.links[i].body
+    if not isinstance(body, Body_Rigid) or body.im_id is None or body.cg_id is None or body.inertia is None:
+        return ""
+    (r0, _), (r1, A1) = mechanism.model.frames[body.cg_id], mechanism.model.frames[body.im_id]
+    c = A1.T @ (r0 - r1)
+    left = body.inertia - (body.mass or 0.0) * (c @ c * np.eye(3) - np.outer(c, c))
+    smallest = float(np.linalg.eigvalsh(left)[0])
+    if smallest > 0.0:
+        return ""
+    return (
+        f"{body.where}: its moments of inertia are about im_id={body.im_id}, {np.linalg.norm(c):.4g} away "
+        f"from the centre of mass, where mass times distance squared leaves {smallest:.4g} of them. Give "
+        "them about im_id, the share of the mass included, or leave im_id out if they are about the centre."
+    )
+
+
+def refuse_massless(mechanism: Mechanism) -> None:
+    """Refuse joints that move no inertia: their acceleration would be 0/0."""
+    problems = []
+    moved = [plain_inertia(mechanism, i) for i in range(len(mechanism.links))]
+    for i in reversed(range(len(mechanism.links))):
+        link = mechanism.links[i]
+        XJ, S = link.joint.jcalc(ca.DM(link.q0))
+        felt = np.array(ca.DM(S)).reshape(6, link.joint.nv)
+        if link.joint.nv and np.linalg.eigvalsh(felt.T @ moved[i] @ felt).min() <= 0.0:
+            problems.append(
+                _shifted_too_far(mechanism, i)
+                or f"{link.where}: moves nothing that has inertia in all its directions; give "
+                f"{link.body.where} a mass and moments of inertia"
+                + (', or use coordinates="joint".' if mechanism.absolute else ".")
+            )
+        if link.parent != GROUND:
+            X = np.array(ca.DM((XJ @ link.Xtree).matrix))
+            moved[link.parent] = moved[link.parent] + X.T @ moved[i] @ X
+    if problems:
+        raise ModelProblems(list(reversed(problems)), about=mechanism.model.file or mechanism.model.name)

@@ -1,0 +1,106 @@
+"""All expressions of a model, parsed and checked against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+import networkx as nx
+
+from blocks.errors import ModelError
+from plant.elements import (
+    Control_PlantInput,
+    Element,
+    Force_Gravity,
+    Model,
+    Post_Request,
+    Reference_Variable,
+)
+from plant.elements.element import attributes_of
+from plant.elements.kinds import Expression as Formula
+from plant.elements.kinds import NumberOrExpression
+from plant.equations.requests import channels
+from plant.expressions.expression import Expression, parse_optional
+from plant.expressions.references import mention_extrapolated, wrong_references
+from plant.reporting import ModelProblems
+
+Key = tuple[str, int, str]  # element type, id, attribute
+Formulas = Mapping[Key, Expression]
+
+
+def formulas_of(model: Model) -> Formulas:
+    """Every expression by (element type, id, attribute).
+
+    Raises
+    ------
+    ModelProblems    everything wrong with them: grammar, unknown ids, variables defined by themselves
+    """
+    problems: list[str] = []
+    found: dict[Key, Expression] = {}
+    for element, attribute, text in _texts(model):
+        try:
+            parsed = parse_optional(text, f"{element.where}, {attribute}")
+        except ModelError as error:
+            problems.append(str(error))
+            continue
+        if parsed is not None:
+            found[element.tag, element.id, attribute] = parsed
+            wrong = [str(error) for error in wrong_references(model, parsed)]
+            problems += wrong
+            if not wrong:
+                mention_extrapolated(model, parsed)
+            problems += _depends(element, attribute, parsed)
+    problems += _recursive(model, found)
+    if problems:
+        raise ModelProblems(problems, about=model.file or model.name)
+    return MappingProxyType(found)
+
+
+def _texts(model: Model) -> Iterator[tuple[Element, str, str]]:
+    """Every attribute that holds an expression, and the expressions that requests stand for."""
+    elements = (e for same_type in model.elements.values() for e in same_type.values() if e.is_active)
+    for element in (model.gravity, *(e for e in elements if e is not model.gravity)):
+        if isinstance(element, Post_Request):
+            yield from ((element, name, text) for name, text in channels(element).items())
+            continue
+        for name, attribute in attributes_of(type(element)).items():
+            text = getattr(element, name)
+            if isinstance(attribute.kind, (Formula, NumberOrExpression)) and isinstance(text, str):
+                yield element, name, text
+
+
+def _depends(element: Element, attribute: str, expression: Expression) -> Iterator[str]:
+    """Gravity that depends on more than time."""
+    if not isinstance(element, Force_Gravity):
+        return
+    for kind, _ in sorted(expression.references(), key=str):
+        if kind != "time":
+            yield (
+                f"{element.where}: {attribute}={expression.text!r} depends on a {kind}, but gravity "
+                "may depend on TIME only; apply a Force_Vector_TwoBody at each CG instead."
+            )
+
+
+def _recursive(model: Model, found: Formulas) -> Iterator[str]:
+    """Explicit variables that are defined by each other in a circle.
+
+    One that is defined by itself alone, v = g(v, y, t), is an equation and is solved.
+    """
+    inputs = {id for port in model.all(Control_PlantInput) for id in port.variable_id_list}
+    graph = nx.DiGraph()
+    for variable in model.all(Reference_Variable):
+        expression = found.get((variable.tag, variable.id, "expr"))
+        if expression is None or variable.dot_form or variable.is_implicit or variable.id in inputs:
+            continue
+        for kind, ids in sorted(expression.references(), key=str):
+            if kind == "variable":
+                graph.add_edge(variable.id, int(ids[0]))
+    for circle in nx.strongly_connected_components(graph):
+        if len(circle) > 1:
+            edges = nx.find_cycle(graph.subgraph(circle), min(circle))
+            first = model.find(Reference_Variable, edges[0][0])
+            names = " -> ".join(str(id) for id in [*(edge[0] for edge in edges), edges[0][0]])
+            yield (
+                f"{first.where}: recursive definition: Reference_Variable {names}. Take one of them out of "
+                'the other\'s expression, or give one of them as an equation with is_implicit="true".'
+            )

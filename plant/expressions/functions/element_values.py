@@ -1,0 +1,72 @@
+"""Values of other elements of the model, and the forces and torques acting in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import casadi as ca
+
+from plant.expressions.functions.entry import Function, Reference
+from plant.expressions.scope import Scope
+
+
+def _element(kind: str) -> Callable[..., tuple[Reference, ...]]:
+    """Where two elements share a function, `kind` joins their names by ``|``."""
+    return lambda id, *literals: (("element", (kind, id)),)
+
+
+def _force(name: str) -> Callable[..., ca.SX]:
+    def force(scope: Scope, *ids: int) -> ca.SX:
+        return scope.force(name, ids)
+
+    return force
+
+
+def _between(i: int, j: int, k: int = 0) -> tuple[Reference, ...]:
+    """All forces between two markers; j = 0 means all forces at marker i."""
+    return (("force", (i, j)),)
+
+
+def _reading(name: str, signature: str, kind: str, read: Callable[..., ca.SX]) -> Function:
+    example = f"{name}(1, 2)" if "," in signature else f"{name}(1)"
+    return Function(name, signature, read, example, refers=lambda *literals: ((kind, literals),))
+
+
+FUNCTIONS = (
+    _reading("VARVAL", "id", "variable", lambda scope, id: scope.variable(id)),
+    _reading("ARYVAL", "id, index", "array", lambda scope, id, k: scope.array(id, k)),
+    _reading("DIF", "id", "state", lambda scope, id: scope.state(id)),
+    _reading("DIF1", "id", "state_rate", lambda scope, id: scope.state_rate(id)),
+    _reading("PINVAL", "id, index", "plant_input", lambda scope, id, k: scope.plant_input(id, k)),
+    _reading("POUVAL", "id, index", "plant_output", lambda scope, id, k: scope.plant_output(id, k)),
+    _reading("SENVAL", "id", "sensor", lambda scope, id: scope.sensor(id)),
+    # of inertia wheels, an extension: momentum, spin rate relative to the body
+    _reading("WHEELH", "id", "wheel", lambda scope, id: scope.wheel(id)[0]),
+    _reading("WHEELW", "id", "wheel", lambda scope, id: scope.wheel(id)[1]),
+    # between two markers
+    *(Function(name, "I [, J]", _force(name), f"{name}(1, 2)", refers=_between) for name in ("FM", "TM")),
+    *(
+        Function(name, "I [, J [, K]]", _force(name), f"{name}(1, 2, 3)", refers=_between)
+        for name in ("FX", "FY", "FZ", "TX", "TY", "TZ")
+    ),
+    # of one element: jflag 0 at I, 1 at J; comp 1 FM, 2-4 FX FY FZ, 5 TM, 6-8 TX TY TZ
+    *(
+        Function(name, "id, jflag, comp [, RM]", _force(name), f"{name}(1, 0, 2, 3)", refers=_element(kind))
+        for name, kind in {
+            "SFORCE": "Force_Scalar_TwoBody",
+            "VFORCE": "Force_Vector_TwoBody|Force_Vector_OneBody",
+            "VTORQ": "Force_Vector_TwoBody|Force_Vector_OneBody",
+            "GFORCE": "Force_Vector_TwoBody|Force_Vector_OneBody",
+            "BUSH": "Force_Bushing",
+            "SPDP": "Force_SpringDamper",
+            "FIELD": "Force_Field",
+            "BEAM": "Force_Beam",
+            "NFORCE": "Force_MultiPoint",
+            "JOINT": "Constraint_Joint",
+            "JPRIM": "Constraint_Joint",
+            "MOTION": "Motion_Joint|Motion_Marker",
+            "COUPLER": "Constraint_Coupler",
+            "GCON": "Constraint_General",
+        }.items()
+    ),
+)

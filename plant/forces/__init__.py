@@ -1,0 +1,1 @@
+"""What force elements and penalties apply."""

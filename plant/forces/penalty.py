@@ -1,0 +1,126 @@
+"""Penalty forces: F = -penalty g - penalty1 g' along the gradient of g, for Force_Penalty and soft variables.
+
+Force_Penalty may be unilateral: it then acts while g > 0 only, and its factors are ramped up with
+w = STEP(g, 0, 0, smoothing_factor, 1). Without a smoothing factor w jumps at g = 0. F is not clamped: while
+a contact opens, penalty1 can pull. A Reference_Variable with autobalance PENALTY gives the same force,
+bilateral.
+
+Source: MotionSolve reference guide, Force_Penalty (comments 2-4; its comment 4 prints `penalty` for both
+factors, penalty1 is meant) and Reference_Variable (comment 3).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from blocks.errors import ModelError
+from plant.constraints.local import Local
+from plant.elements import Control_PlantInput, Force_Penalty, Model, Reference_Variable
+from plant.expressions.functions.general import step
+from plant.expressions.scope import MarkerState, Refusal
+from plant.reporting import PlantWarning
+
+if TYPE_CHECKING:
+    from plant.equations.evaluation import Evaluation
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """One penalty force, all (1, 1): violation g, its rate along the motion, and the force factor F."""
+
+    g: ca.SX
+    rate: ca.SX
+    F: ca.SX
+
+
+def soft_variables(model: Model) -> list[Reference_Variable]:
+    """Variables that are soft constraints; those a plant input sets are not."""
+    driven = {id for port in model.all(Control_PlantInput) for id in port.variable_id_list}
+    return [
+        v
+        for v in model.all(Reference_Variable)
+        if v.is_implicit and v.autobalance == "PENALTY" and v.id not in driven
+    ]
+
+
+def penalty_torques(values: Evaluation) -> dict[int, ca.SX]:
+    """(nv, 1) generalized force of all penalties on each link's joint, by link number: (g_q N)^T F."""
+    model = values.model
+    found: dict[int, ca.SX] = {}
+    elements: list[Force_Penalty | Reference_Variable] = [*model.all(Force_Penalty), *soft_variables(model)]
+    for element in elements:
+        penalty = _penalty(values, element)
+        values.penalties[element.tag, element.id] = penalty
+        values.watch(f"{element.where}, force", penalty.F)
+        for link, direction in enumerate(values.motion.gradient(penalty.g)):
+            if direction.nnz():
+                tau = direction * penalty.F
+                found[link] = found[link] + tau if link in found else tau
+    return found
+
+
+def penalty_wrenches(values: Evaluation) -> dict[int, tuple[ca.SX, ca.SX]]:
+    """Force and torque (3, 1) of all penalties on the bodies of the markers in their expressions.
+
+    marker -> (F, T), at the marker's origin and along ground axes: the gradient of g with respect to the
+    marker's place and small rotation, times the force factor. They are the same generalized forces as
+    `penalty_torques`, with their points of application. An expression with velocities has none.
+    """
+    found: dict[int, tuple[ca.SX, ca.SX]] = {}
+    for (tag, id), penalty in values.penalties.items():
+        element: Force_Penalty | Reference_Variable
+        if tag == Force_Penalty.tag:
+            element = values.model.find(Force_Penalty, id)
+        else:
+            element = values.model.find(Reference_Variable, id)
+        local = Local(values, lambda id: _at_rest(values, id), values.inputs.drifts)
+        local.expressions = values.explicit
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: told before
+            g = _locally(values, local, element)
+        if local.moves(g):
+            continue
+        slopes = local.wrenches(local.rate(g))
+        parts = local.closed([part for pair in slopes.values() for part in pair])
+        for marker, c, t in zip(slopes, parts[0::2], parts[1::2], strict=True):
+            F, T = ca.SX(c.T @ penalty.F), ca.SX(t.T @ penalty.F)
+            before = found.get(marker, (ca.SX(3, 1), ca.SX(3, 1)))
+            found[marker] = before[0] + F, before[1] + T
+    return found
+
+
+def _at_rest(values: Evaluation, id: int) -> MarkerState:
+    return replace(values.pose_and_motion(id), a=ca.SX(3, 1), al=ca.SX(3, 1))
+
+
+def _locally(values: Evaluation, local: Local, element: Force_Penalty | Reference_Variable) -> ca.SX:
+    """g in terms of markers that are symbols."""
+    formula = values.formula(element, "expr")
+    return values.constraint(element, local) if formula is None else formula.evaluate(local)
+
+
+def _penalty(values: Evaluation, element: Force_Penalty | Reference_Variable) -> Penalty:
+    g = values.variable(element.id) if isinstance(element, Reference_Variable) else values.given(element)
+    stiffness, damping = values.number(element, "penalty"), values.number(element, "penalty1")
+    if isinstance(damping, ca.SX):
+        try:
+            rate = values.motion.rate(g)
+        except Refusal as reason:
+            raise ModelError(
+                f"{element.where}: penalty1 needs the rate of the constraint, but {reason}.",
+                path=element.where,
+                hint="Write the constraint with displacements, or leave penalty1 out.",
+            ) from None
+    else:
+        rate = ca.SX(0)
+    F = -stiffness * g - damping * rate
+    if isinstance(element, Force_Penalty) and element.unilateral:
+        if element.smoothing_factor is None:
+            F = ca.if_else(g > 0, F, 0)
+        else:
+            F = step(g, ca.SX(0), 0, values.number(element, "smoothing_factor"), 1) * F
+    return Penalty(g, rate, ca.SX(F))

@@ -1,0 +1,1 @@
+"""File formats a plant is read from and written to."""

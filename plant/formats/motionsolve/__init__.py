@@ -1,0 +1,1 @@
+"""MotionSolve-style XML: text, reader, writer and the catalogue of elements."""

@@ -1,0 +1,71 @@
+"""Derivatives along the motion: total time derivatives, and gradients with respect to the joint rates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import casadi as ca
+
+from plant.expressions.scope import Refusal
+from plant.mechanics.absolute import Bodies
+from plant.mechanics.tree import Tree
+
+Known = tuple[ca.SX, Callable[[], ca.SX]]  # a state and its rate, which is worked out when needed
+
+
+class Motion:
+    """Differentiates expressions of a plant's state.
+
+    With N q' = N(q) qd the rate of the coordinates, g(q, t) has the rate g_q N qd + g_t and its generalized
+    force directions are the columns of g_q N. What is neither a coordinate nor a listed state nor the time
+    (plant inputs, held values) counts as constant.
+
+    tree : Tree or Bodies coordinates and rates
+    states : list         further states g may depend on, with their rates
+    """
+
+    def __init__(self, tree: Tree | Bodies, time: ca.SX, states: Sequence[Known] = ()) -> None:
+        self._links = [
+            (link.joint, q, qd) for link, q, qd in zip(tree.mechanism.links, tree.q, tree.qd, strict=True)
+        ]
+        self._time, self._states = time, list(states)
+        self._q = ca.vertcat(ca.SX(0, 1), *[q for _, q, _ in self._links])
+        self._qd = ca.vertcat(ca.SX(0, 1), *[qd for _, _, qd in self._links])
+        self._rates: ca.SX | None = None
+
+    def accelerated(self, qdd: Sequence[ca.SX]) -> None:
+        """Accelerations are known: velocities can be differentiated too."""
+        self._rates = ca.vertcat(ca.SX(0, 1), *qdd)
+
+    def gradient(self, g: ca.SX) -> list[ca.SX]:
+        """(nv, 1) derivative of the rate of g with respect to each joint's rates: g_q N."""
+        slopes = ca.jacobian(g, self._q)
+        found, start = [], 0
+        for joint, q, qd in self._links:
+            own = slopes[:, start : start + q.numel()]
+            start += q.numel()
+            found.append((own @ ca.jacobian(joint.qdot(q, qd), qd)).T if q.numel() else ca.SX(0, 1))
+        return found
+
+    def moves_with_rates(self, g: ca.SX) -> bool:
+        """Whether g depends on velocities."""
+        return bool(ca.jacobian(g, self._qd).nnz())
+
+    def rate(self, g: ca.SX) -> ca.SX:
+        """Total time derivative of g.
+
+        Raises
+        ------
+        Refusal     g depends on velocities and the equations of motion are not solved yet
+        """
+        qdot = ca.vertcat(ca.SX(0, 1), *[joint.qdot(q, qd) for joint, q, qd in self._links])
+        total = ca.jacobian(g, self._q) @ qdot + ca.jacobian(g, self._time)
+        if self.moves_with_rates(g):
+            if self._rates is None:
+                raise Refusal("it depends on velocities, and its rate on accelerations not known here")
+            total = total + ca.jacobian(g, self._qd) @ self._rates
+        for state, rate in self._states:
+            slope = ca.jacobian(g, state)
+            if slope.nnz():
+                total = total + slope @ rate()
+        return ca.SX(total)

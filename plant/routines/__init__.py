@@ -1,0 +1,1 @@
+"""User subroutines: scripts, libraries and Octave code, and what they may ask."""

@@ -1,0 +1,198 @@
+"""User subroutines of constraints: GCOSUB, COUSUB, MOTSUB and VARSUBs whose equation is a constraint.
+
+A constraint needs the first and second derivatives of its value along the motion. A routine that runs on
+symbols has them exactly. Any other one is called at run time and differentiated:
+
+- COUSUB by COUXX (first derivatives, one per coordinate) and COUXX2 (second ones, n x n row by row), where
+  the same script or library has functions of these names;
+- MOTSUB by itself, where its values for ``iord`` 1 and 2 are the derivatives in time they should be;
+- everything else by central differences, in which ``dflag`` is true where the routine has it. They are
+  good to about 1e-10 (first) and 1e-8 (second); projection keeps the constraint itself exact.
+
+Source: MotionSolve reference guide, COUSUB, COUXX and COUXX2, GCOSUB, MOTSUB.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Equations
+from blocks.errors import ModelError
+from plant.elements import UserSubroutine
+from plant.expressions.scope import Scope
+from plant.reporting import PlantWarning
+from plant.routines.libraries import library_routine
+from plant.routines.octave import octave_routine
+from plant.routines.opaque_calls import Outside
+from plant.routines.scripts import Script
+from plant.routines.subroutines import Call, Routine, reason_not_traced, refuse_unless_trusted, signature
+
+if TYPE_CHECKING:
+    from plant.equations.evaluation import Evaluation
+
+Numbers = Callable[[np.ndarray], np.ndarray]
+
+TRIALS = (0.1, 0.37, 0.93)  # s: where a MOTSUB's orders are compared
+
+
+def constraint_value(
+    values: Evaluation, b: Equations, element: UserSubroutine, scope: Scope, given: Sequence[ca.SX] = ()
+) -> ca.SX:
+    """Value (1, 1) of a constraint's or motion's subroutine, in terms of the symbols of `scope`.
+
+    given : vectors the routine takes as arguments (coordinates of a coupler)
+
+    Raises
+    ------
+    ModelError    not trusted, no such file or function, or it fails
+    """
+    refuse_unless_trusted(values, element)
+    call = Call(values, element, signature(element), given, 0, scope)
+    if element.script_name is None:
+        return _opaque(call, b, _Library(call), "it is compiled")
+    if element.interpreter == "MATLAB":
+        return _opaque(call, b, _Octave(call), "MATLAB code is")
+    script = Script(values.model, element)
+    try:
+        return call.symbolic(script)
+    except Exception as fault:
+        return _opaque(call, b, _Python(script), reason_not_traced(fault))
+
+
+# --- where routines come from ----------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class _Library:
+    call: Call
+
+    def routine(self, name: str = "", size: int = 1) -> Routine | None:
+        """The element's own function, or another one of its library; None where there is none."""
+        element, model = self.call.element, self.call.values.model
+        try:
+            return library_routine(model, element, self.call.form.name, size, name)
+        except ModelError:
+            if not name:
+                raise
+            return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Octave:
+    call: Call
+
+    def routine(self, name: str = "", size: int = 1) -> Routine | None:
+        """The element's own function; its derivatives are differenced."""
+        return None if name else octave_routine(self.call.values.model, self.call.element)
+
+
+@dataclass(frozen=True, eq=False)
+class _Python:
+    script: Script
+
+    def routine(self, name: str = "", size: int = 1) -> Routine | None:
+        """The element's own function, or another one of its script; None where there is none."""
+        if name and not self.script.has(name):
+            return None
+        return self.script.numeric(name)
+
+
+Home = _Library | _Octave | _Python
+
+
+# --- a routine with derivatives --------------------------------------------------------------------------
+def _opaque(call: Call, b: Equations, home: Home, reason: str) -> ca.SX:
+    """The routine as a function of time, what it asks for and what it is given, with two derivatives."""
+    routine = home.routine()
+    assert routine is not None  # a missing one has raised
+    asked = call.asked(routine)
+    inputs = [call.scope.time, *[asked.symbol(call.scope, text) for text in asked.texts], *call.given]
+    column = ca.densify(ca.vertcat(*inputs))
+    outside = Outside(call.name, call.function(routine, asked), int(column.numel()), 1, routine)
+    slope, curvature, how = _derivatives(call, home, outside, len(asked.texts))
+    # time is the first entry of u, so the function itself does not look at t
+    value = b.opaque(
+        f"{call.element.tag}_{call.element.id}_constraint",
+        lambda t, u: outside.trial(u),
+        column,
+        1,
+        lambda t, u: slope(u).reshape(1, -1),
+        lambda t, u: curvature(u).reshape(1, outside.n, outside.n),
+    )
+    warnings.warn(
+        f"{call.name} of a constraint is called at run time: {reason.rstrip('.')}. "
+        f"Its derivatives are {how}. Compiled code calls it back in Python, which is slower.",
+        PlantWarning,
+        stacklevel=2,
+    )
+    return ca.SX(value)
+
+
+def _derivatives(call: Call, home: Home, outside: Outside, asked: int) -> tuple[Numbers, Numbers, str]:
+    """Gradient and second derivatives of a routine, and where they come from."""
+    if call.form.name == "COUSUB":
+        n = call.counts[0]
+        first, second = home.routine("COUXX", n), home.routine("COUXX2", n * n)
+        if first is not None:
+            return _of_coupler(call, outside, first, second)
+    if call.form.name == "MOTSUB":
+        return _of_motion(call, outside, home)
+    return outside.slope, outside.curvature, "central differences"
+
+
+def _of_coupler(
+    call: Call, outside: Outside, first: Routine, second: Routine | None
+) -> tuple[Numbers, Numbers, str]:
+    n = call.counts[0]
+
+    def partials(routine: Routine, u: np.ndarray, count: int, name: str) -> np.ndarray:
+        found = np.ravel(routine(call.arguments(float(u[0]), [u[1:].tolist()], False, False), call.silent()))
+        if found.size != count:
+            raise ModelError(f"{call.name}: {name} gave {found.size} numbers, expected {count}.")
+        return np.asarray(found, dtype=float)
+
+    def slope(u: np.ndarray) -> np.ndarray:
+        return np.concatenate([outside.rate(u), partials(first, u, n, "COUXX")])
+
+    def curvature(u: np.ndarray) -> np.ndarray:
+        if second is None:
+            return outside.differenced(slope, u)
+        full = outside.curvature(u)[0]
+        full[1:, 1:] = partials(second, u, n * n, "COUXX2").reshape(n, n)
+        return full
+
+    how = "COUXX and COUXX2" if second is not None else "COUXX and its central differences"
+    return slope, curvature, how
+
+
+def _of_motion(call: Call, outside: Outside, home: Home) -> tuple[Numbers, Numbers, str]:
+    """MOTSUB depends on time alone; orders 1 and 2 are its derivatives."""
+    routine = home.routine()
+    assert routine is not None
+
+    def order(k: int, u: np.ndarray) -> np.ndarray:
+        found = routine(call.arguments(float(u[0]), [], False, False, k), call.silent())
+        return np.array(np.ravel(found)[:1], dtype=float)
+
+    if not all(_is_rate(order, t) for t in TRIALS):
+        return outside.slope, outside.curvature, "central differences (iord 1 and 2 do not give them)"
+    return lambda u: order(1, u), lambda u: order(2, u), "its own, iord 1 and 2"
+
+
+def _is_rate(order: Callable[[int, np.ndarray], np.ndarray], t: float) -> bool:
+    """Do orders 1 and 2 of a MOTSUB agree with differences of orders 0 and 1 at a time?"""
+    h = 1e-5
+    try:
+        values = [[order(k, np.array([t + s * h])) for s in (-1, 0, 1)] for k in range(3)]
+    except Exception:  # a user's routine may raise anything
+        return False
+    for lower, upper in pairwise(values):
+        rate = (lower[2] - lower[0]) / (2 * h)
+        if not np.allclose(rate, upper[1], rtol=1e-3, atol=1e-5):
+            return False
+    return True

@@ -1,0 +1,132 @@
+"""User subroutines the equations call at run time, and what becomes of the memory they keep.
+
+Their Jacobians come from central differences. What a routine raises stops the run, unless it was at a trial
+value that the integrator can do without; the error of the run names the element and has it as its cause.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Equations
+
+STEP = 6e-6  # of 1 + |x|: the cube root of the rounding error, best for central differences
+WIDE_STEP = 1e-4  # the fourth root, best for second ones
+
+
+@dataclass(eq=False)
+class Outside:
+    """A routine outside the equations.
+
+    function(x, dflag) -> y    x (n,), y (m,); dflag is true while differences are taken
+    routine                    has ``keeps``, ``state``, ``restore`` and ``forget`` if it may keep something
+    """
+
+    name: str
+    function: Callable[[np.ndarray, bool], np.ndarray]
+    n: int
+    m: int
+    routine: Any
+    newest: float = math.inf
+
+    @property
+    def keeps(self) -> bool:
+        """Does the routine keep something from call to call?"""
+        return bool(getattr(self.routine, "keeps", False))
+
+    def trial(self, x: np.ndarray, dflag: bool = False) -> np.ndarray:
+        """Value at x; the routine forgets this call."""
+        if not self.keeps:
+            return self.function(x, dflag)
+        before = self.routine.state()
+        try:
+            return self.function(x, dflag)
+        finally:
+            self.routine.restore(before)
+
+    def remembered(self, x: np.ndarray) -> np.ndarray:
+        """Value at x, whose first entry is the time; the routine remembers this call.
+
+        Time that goes back means a new run, for which everything is forgotten first.
+        """
+        if x[0] < self.newest:
+            self.routine.forget()
+        self.newest = float(x[0])
+        return self.function(x, False)
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """(m, n) Jacobian by central differences."""
+        J = np.zeros((self.m, self.n))
+        for k in range(self.n):
+            h = STEP * (1.0 + abs(x[k]))
+            above, below = x.copy(), x.copy()
+            above[k] += h
+            below[k] -= h
+            J[:, k] = (self.trial(above, True) - self.trial(below, True)) / (above[k] - below[k])
+        return J
+
+    def rate(self, x: np.ndarray) -> np.ndarray:
+        """(1,) derivative of the first value in the first entry of x, the time."""
+        h = STEP * (1.0 + abs(x[0]))
+        late, early = ([x[0] + s * h, *x[1:]] for s in (1, -1))
+        return (self.trial(np.array(late), True) - self.trial(np.array(early), True))[:1] / (2 * h)
+
+    def differenced(self, slope: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+        """(n, n) derivatives of a gradient (n,) by central differences, made symmetric."""
+        H = np.zeros((self.n, self.n))
+        for k in range(self.n):
+            step = np.zeros(self.n)
+            step[k] = STEP * (1.0 + abs(x[k]))
+            H[:, k] = (slope(x + step) - slope(x - step)).ravel() / (2 * step[k])
+        return (H + H.T) / 2
+
+    def curvature(self, x: np.ndarray) -> np.ndarray:
+        """(m, n, n) second derivatives by central differences."""
+        h = WIDE_STEP * (1.0 + np.abs(x))
+        H = np.zeros((self.m, self.n, self.n))
+        middle = self.trial(x, True)
+        steps = np.diag(h)
+        for k in range(self.n):
+            ends = self.trial(x + steps[k], True) + self.trial(x - steps[k], True)
+            H[:, k, k] = (ends - 2 * middle) / h[k] ** 2
+            for other in range(k):
+                plus, minus = steps[k] + steps[other], steps[k] - steps[other]
+                same = self.trial(x + plus, True) + self.trial(x - plus, True)
+                mixed = self.trial(x + minus, True) + self.trial(x - minus, True)
+                H[:, k, other] = H[:, other, k] = (same - mixed) / (4 * h[k] * h[other])
+        return H
+
+
+def opaque_function(outside: Outside, argument: ca.SX, b: Equations, name: str) -> ca.SX:
+    """(m, 1) value of a routine at (n, 1) `argument`, whose first entry is the time.
+
+    name : unique in the block
+    """
+    given = argument[1:] if outside.n > 1 else ca.SX(1, 1)
+
+    def joined(t: float, u: np.ndarray) -> np.ndarray:
+        return np.concatenate([[t], u])[: outside.n]
+
+    def value(t: float, u: np.ndarray) -> np.ndarray:
+        return outside.trial(joined(t, u))
+
+    def slope(t: float, u: np.ndarray) -> np.ndarray:
+        J = outside.slope(joined(t, u))[:, 1:]
+        return J if outside.n > 1 else np.zeros((outside.m, 1))
+
+    y = b.opaque(name, value, ca.densify(given), outside.m, slope)
+    if outside.keeps:  # at the start, at ticks, after every accepted step and event
+
+        def remembered(t: float, u: np.ndarray) -> np.ndarray:
+            return outside.remembered(joined(t, u))
+
+        done = b.opaque(f"{name}_accepted", remembered, ca.densify(given), outside.m)
+        b.mode(f"{name}_start", 0.0, outside.m, at_ticks=done)
+        b.accepted(f"{name}_accepted", done, np.zeros(outside.m))
+    return ca.SX(y)

@@ -1,0 +1,79 @@
+"""Function is traced, PythonFunction is called."""
+
+import numpy as np
+import pytest
+
+from blocks import BlockError, Function, PythonFunction
+from blocks.contract.trace import trace
+from tests.helpers.solo import Solo
+
+
+def test_function_ports_are_its_parameters_except_defaults():
+    solo = Solo(Function(lambda a, b, gain=2.0: gain * a + b), {"a": 2, "b": 1})
+    assert [i.name for i in solo.declared.inputs] == ["a", "b"]
+    np.testing.assert_array_equal(solo.outputs([np.array([1.0, 2]), np.array([10.0])])["y"], [12, 14])
+
+
+def test_function_of_a_numpy_function():
+    y = Solo(Function(np.arctan2), {"in1": 1, "in2": 1}).outputs([np.array([1.0]), np.array([-1.0])])["y"]
+    np.testing.assert_array_equal(y, np.arctan2([1.0], [-1.0]))
+
+
+def test_function_may_return_a_list():
+    y = Solo(Function(lambda u: [u[0], 2.0, u[1] * u[0]]), {"u": 2}).outputs([np.array([3.0, 4.0])])["y"]
+    np.testing.assert_array_equal(y, [3, 2, 12])
+
+
+def test_function_at_ticks():
+    y = Solo(Function(np.sin, sample=0.2, offset=0.1), {"u": 1}).run([0, 0.1, 0.29, 0.3], u=lambda t: t)["y"]
+    np.testing.assert_array_equal(y[:, 0], [0, np.sin(0.1), np.sin(0.1), np.sin(0.3)])
+
+
+def test_function_that_branches_on_a_signal_is_told_the_line_and_the_cure():
+    with pytest.raises(BlockError, match=r"(?s)test_opaque.*np\.where"):
+        trace(Function(lambda u: u if u[0] > 0 else -u), {"u": 1})
+
+
+def test_python_function_is_called_at_its_ticks_with_all_inputs_in_order():
+    calls = []
+
+    def record(t, u):
+        calls.append((t, u.tolist()))
+        return [u.sum(), t]
+
+    block = PythonFunction(record, {"a": 2, "b": 1}, 2, sample=0.2, offset=0.1, initial=[8, 9])
+    y = Solo(block).run([0, 0.1, 0.2, 0.3], a=lambda t: [t, 1], b=lambda t: 5)["y"]
+    assert calls == [(0.1, [0.1, 1, 5]), (0.3, [0.3, 1, 5])]
+    np.testing.assert_array_equal(y, [[8, 9], [6.1, 0.1], [6.1, 0.1], [6.3, 0.3]])
+
+
+def test_python_function_feeds_through_at_ticks_only():
+    solo = Solo(PythonFunction(lambda t, u: u, inputs=2, size=2, sample=1))
+    assert solo.feedthrough(ticking=True)["y"].all()
+    assert not solo.feedthrough(ticking=False)["y"].any()
+
+
+class Counter:
+    """Counts its calls; what it keeps can be saved."""
+
+    def __init__(self):
+        self.n = 0
+
+    def __call__(self, t, u):
+        self.n += 1
+        return self.n
+
+    def save(self):
+        return str(self.n).encode()
+
+    def load(self, state):
+        self.n = int(state)
+
+
+def test_python_function_with_memory_says_so():
+    counter = Counter()
+    (memory,) = Solo(PythonFunction(counter, 0, sample=1, memory=counter)).declared.memories
+    assert memory.external.owner is counter
+    assert not memory.external.memoryless
+    (memory,) = Solo(PythonFunction(lambda t, u: 0.0, 0, sample=1)).declared.memories
+    assert memory.external.memoryless

@@ -1,0 +1,212 @@
+"""Penalty forces: generalized force along the gradient, unilateral ramp, soft variables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blocks.contract.trace import trace
+from blocks.errors import ModelError
+from plant import Plant
+from plant.elements import (
+    Body_Rigid,
+    Constraint_Joint,
+    Control_PlantOutput,
+    Element,
+    Force_Gravity,
+    Force_Penalty,
+    Model,
+    Param_Unit,
+    Reference_Marker,
+    Reference_Variable,
+)
+from tests.helpers.plants import Alone, reference
+from tests.helpers.trees import body, marker, random_rotation
+
+SOLID = {"inertia_xx": 0.4, "inertia_yy": 0.5, "inertia_zz": 0.6}
+
+
+def particle(*elements: Element, at=(0.3, 0.4, -0.2), mass: float = 2.0) -> Alone:
+    """A free body with CG marker 9."""
+    x, y, z = at
+    return Alone(
+        Plant.from_model(
+            Model.build(
+                [
+                    Body_Rigid(id=1, isground=True),
+                    Body_Rigid(id=2, label="bead", cg_id=9, mass=mass, **SOLID),
+                    Reference_Marker(id=9, body_id=2, pos_x=x, pos_y=y, pos_z=z),
+                    *elements,
+                ]
+            )
+        )
+    )
+
+
+def acceleration(alone: Alone, v=(0.0, 0.0, 0.0), t: float = 0.0) -> np.ndarray:
+    alone.x0[alone.slice("bead.qd")] = [0, 0, 0, *v]
+    return alone.derivative(t, alone.x0)[alone.slice("bead.qd")][3:]
+
+
+def test_bilateral_force_follows_the_gradient():
+    alone = particle(Force_Penalty(id=1, expr="dy(9) - cosh(dx(9))", penalty=1e4, penalty1=1e2))
+    x, y, vx, vy = 0.3, 0.4, 1.5, -0.7
+    F = -1e4 * (y - np.cosh(x)) - 1e2 * (vy - np.sinh(x) * vx)
+    expected = np.array([-np.sinh(x) * F, F, 0.0]) / 2.0
+    assert acceleration(alone, (vx, vy, 0.9)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_explicit_time_counts_in_the_rate():
+    alone = particle(Force_Penalty(id=1, expr="dz(9) - 3*TIME**2", penalty=10.0, penalty1=5.0))
+    F = -10.0 * (-0.2 - 3 * 0.25) - 5.0 * (0.4 - 6 * 0.5)
+    assert acceleration(alone, (0, 0, 0.4), t=0.5) == pytest.approx([0, 0, F / 2], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "g"), [(1.0, 0.25), (1.0, -0.1), (0.1, 0.25), (None, 0.25), (None, -1e-3)]
+)
+def test_unilateral_ramp(smoothing, g):
+    """w = STEP(g, 0, 0, smoothing, 1), 1 or 0 without smoothing; both factors are ramped."""
+    alone = particle(
+        Force_Penalty(
+            id=1, expr="-DZ(9)", penalty=1e4, penalty1=1e2, unilateral=True, smoothing_factor=smoothing
+        ),
+        at=(0, 0, -g),
+    )
+    s = np.clip(g / smoothing, 0, 1) if smoothing else float(g > 0)
+    w = s * s * (3 - 2 * s)
+    F = -w * (1e4 * g + 1e2 * 0.3)  # g' = -vz = 0.3
+    assert acceleration(alone, (0, 0, -0.3)) == pytest.approx([0, 0, -F / 2], rel=1e-12, abs=1e-12)
+
+
+def test_smoothing_table_of_the_language():
+    for g, w in reference("expressions")["penalty_smoothing_step_0_0_1_1"]:
+        alone = particle(
+            Force_Penalty(id=1, expr="-DZ(9)", penalty=1.0, unilateral=True, smoothing_factor=1.0),
+            at=(0, 0, -g),
+        )
+        assert acceleration(alone)[2] == pytest.approx(w * g / 2, abs=1e-15)
+
+
+def test_forces_and_torques_on_both_bodies():
+    """g = DM(I,J) between two free bodies: a pair of forces at the markers."""
+    rng = np.random.default_rng(3)
+    elements: list[Element] = [Body_Rigid(id=1, isground=True)]
+    place = {}
+    for id in (2, 3):
+        place[10 * id] = (rng.normal(size=3), random_rotation(rng))
+        elements += body(id, *place[10 * id], rng)
+        place[10 * id + 1] = (rng.normal(size=3), random_rotation(rng))
+        elements.append(marker(10 * id + 1, id, *place[10 * id + 1]))
+    alone = Alone(
+        Plant.from_model(Model.build([*elements, Force_Penalty(id=1, expr="DM(21,31) - 1", penalty=7.0)]))
+    )
+    change = alone.derivative(0.0, alone.x0)
+    d = place[21][0] - place[31][0]
+    F = -7.0 * (np.linalg.norm(d) - 1) * d / np.linalg.norm(d)
+    for link, sign in zip(alone.plant.mechanism.links, (1, -1), strict=True):
+        b = link.body
+        r, A = place[10 * b.id]
+        at = place[10 * b.id + 1][0]
+        rate = change[alone.slice(f"{link.name}.qd")]
+        assert b.mass * rate[3:] == pytest.approx(sign * F, abs=1e-11)
+        torque = A @ (b.inertia @ rate[:3])
+        assert torque == pytest.approx(sign * np.cross(at - r, F), abs=1e-11)
+
+
+def rotor(*elements: Element) -> Alone:
+    """A rotor on the global x-axis: THETA(20,10) is its angle from upright."""
+    axis = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
+    return Alone(
+        Plant.from_model(
+            Model.build(
+                [
+                    Body_Rigid(id=1, isground=True),
+                    Reference_Marker(id=10, body_id=1),
+                    Reference_Marker(id=11, body_id=1, **axis),
+                    Body_Rigid(id=2, cg_id=20, mass=1, inertia_xx=0.5, inertia_yy=0.5, inertia_zz=0.5),
+                    Reference_Marker(id=20, body_id=2),
+                    Reference_Marker(id=21, body_id=2, **axis),
+                    Constraint_Joint(id=1, label="axle", type="REVOLUTE", i_marker_id=21, j_marker_id=11),
+                    *elements,
+                ]
+            )
+        )
+    )
+
+
+SOFT = Reference_Variable(
+    id=1, expr="theta(20,10) - 60D", is_implicit=True, autobalance="PENALTY", penalty=1000.0, penalty1=10.0
+)
+FORCE = Force_Penalty(id=1, expr="theta(20,10) - 60D", penalty=1000.0, penalty1=10.0)
+
+
+@pytest.mark.parametrize("element", [SOFT, FORCE], ids=["variable", "force"])
+def test_soft_angle_of_example_6(element):
+    """Both forms give the torque of the example, and the free rotor's motion."""
+    case = reference("expressions")["penalty_angle_example6"]["free_rotor"]
+    alone = rotor(element)
+    start = 1e-3  # THETA has no slope at 0
+    alone.x0[alone.slice("axle.q")] = start
+    alone.x0[alone.slice("axle.qd")] = 0.2
+    torque = -1000 * (start - np.pi / 3) - 10 * 0.2
+    assert alone.derivative(0, alone.x0)[alone.slice("axle.qd")] == pytest.approx([torque / 0.5])
+    wn, zeta = case["wn"], case["zeta"]
+    wd = wn * np.sqrt(1 - zeta**2)
+    times = np.array([0.0, 0.01, 0.05, 0.1, 0.2, 0.5])
+    found = alone.solve(times)[alone.slice("axle.q")][0]
+    e0, v0 = start - np.pi / 3, 0.2
+    wave = e0 * np.cos(wd * times) + (v0 + zeta * wn * e0) / wd * np.sin(wd * times)
+    assert found == pytest.approx(np.pi / 3 + np.exp(-zeta * wn * times) * wave, abs=1e-9)
+
+
+def test_soft_variable_shows_the_violation():
+    alone = rotor(SOFT, Control_PlantOutput(id=1, label="g", variable_id_list=(1,)))
+    alone.x0[alone.slice("axle.q")] = 0.3
+    assert alone.output("g") == pytest.approx([0.3 - np.pi / 3])
+
+
+def test_penalties_are_run_time_numbers():
+    plant = particle(Force_Penalty(id=4, label="stop", expr="DX(9)", penalty=3.0)).plant
+    alone = Alone(plant, {"Force_Penalty/4.penalty": 8.0})
+    assert acceleration(alone) == pytest.approx([-8.0 * 0.3 / 2, 0, 0])
+
+
+def test_velocity_in_a_damped_penalty_is_refused():
+    elements = [
+        Body_Rigid(id=1, isground=True),
+        Body_Rigid(id=2, cg_id=9, mass=1, **SOLID),
+        Reference_Marker(id=9, body_id=2),
+        Force_Penalty(id=4, expr="VX(9)", penalty=3.0, penalty1=1.0),
+    ]
+    with pytest.raises(ModelError, match=r"Force_Penalty id=4: penalty1 needs the rate .* velocities"):
+        trace(Plant.from_model(Model.build(elements)), {})
+
+
+def test_two_factors_on_one_line_of_a_file():
+    """Example 2 of the guide writes penalty twice, which is not well-formed XML."""
+    text = b'<M><Model><Force_Penalty id="10" expr="DX(1)" penalty="1E4" penalty="1E2"/></Model></M>'
+    with pytest.raises(ModelError, match="penalty"):
+        Plant.read(text)
+
+
+def test_v_groove_comes_to_rest_at_the_bottom():
+    """Example 3, in mm, kg, N: m g = 2 * 1e4 g STEP(g,0,0,1,1) with g = 1 - z at x = 0."""
+    units = Param_Unit(
+        length_unit="MILLIMETER", mass_unit="KILOGRAM", time_unit="SECOND", force_unit="NEWTON"
+    )
+    groove = [
+        Force_Penalty(
+            id=k, expr=f"1{sign}dx(9)-dz(9)", penalty=1e4, penalty1=1e2, unilateral=True, smoothing_factor=1.0
+        )
+        for k, sign in ((1, "+"), (2, "-"))
+    ]
+    alone = particle(units, Force_Gravity(grav_z=-9810.0), *groove, at=(100.0, 0.0, 120.0), mass=1.0)
+    end = alone.solve([0.0, 8.0], rtol=1e-7, atol=1e-7)[:, -1]
+    q = end[alone.slice("bead.q")]
+    place = alone.plant.mechanism.links[0].joint.coordinates
+    x, _, z = (q[[name for name, _ in place].index(axis)] for axis in "xyz")
+    g = 1 - z
+    assert x == pytest.approx(0.0, abs=1e-4)
+    assert 2e4 * g * g * g * (3 - 2 * g) == pytest.approx(9.81, rel=1e-3)
+    assert z == pytest.approx(1.0, abs=0.06)

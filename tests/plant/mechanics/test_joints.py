@@ -1,0 +1,126 @@
+"""What every joint type promises, seen from either side."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from plant.elements import JOINT_TYPES
+from plant.mechanics.joints import JOINTS, UNIT, Joint, pose, reverse
+from plant.mechanics.spatial import crm
+from tests.helpers.trees import random_coordinates
+
+EVERY = [*JOINTS.values(), *(reverse(joint) for joint in JOINTS.values())]
+
+
+@pytest.fixture(params=EVERY, ids=lambda j: j.name + (" reversed" if j.reversed else ""))
+def joint(request) -> Joint:
+    return request.param
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(11)
+
+
+def numbers(value) -> np.ndarray:
+    return np.array(ca.DM(value))
+
+
+def evaluated(expression, q, qd, at_q, at_qd) -> np.ndarray:
+    return numbers(ca.Function("f", [q, qd], [ca.densify(ca.SX(expression))])(at_q, at_qd))
+
+
+def symbols(joint: Joint):
+    return ca.SX.sym("q", joint.nq), ca.SX.sym("qd", joint.nv)
+
+
+def test_subspace_is_the_derivative_of_the_transform(joint, rng):
+    """X' = -v x X with v = S qd, in the coordinates of the moving frame."""
+    q, qd = symbols(joint)
+    XJ, S = joint.jcalc(q)
+    X = ca.densify(ca.SX(XJ.matrix))
+    rate = ca.reshape(ca.jtimes(ca.vec(X), q, ca.SX(joint.qdot(q, qd))), 6, 6) if joint.nq else ca.SX(6, 6)
+    at = random_coordinates(joint.name, rng), rng.normal(size=joint.nv)
+    expected = evaluated(-crm(ca.densify(ca.SX(S @ qd))) @ X, q, qd, *at)
+    assert evaluated(rate, q, qd, *at) == pytest.approx(expected, abs=1e-13)
+
+
+def test_subspace_rate(joint, rng):
+    q, qd = symbols(joint)
+    S = ca.SX(joint.jcalc(q)[1])
+    frozen = ca.SX.sym("frozen", joint.nv)
+    rate = ca.jtimes(ca.densify(S @ frozen), q, ca.SX(joint.qdot(q, qd))) if joint.nq else ca.SX(6, 1)
+    rate = ca.substitute(rate, frozen, qd)
+    cJ = ca.SX(6, 1) if joint.cJ is None else joint.cJ(q, qd)
+    at = random_coordinates(joint.name, rng), rng.normal(size=joint.nv)
+    assert evaluated(cJ, q, qd, *at) == pytest.approx(evaluated(rate, q, qd, *at), abs=1e-13)
+
+
+def test_sizes_and_names(joint):
+    q, _ = symbols(joint)
+    XJ, S = joint.jcalc(q)
+    assert XJ.E.shape == (3, 3) and XJ.r.shape == (3, 1) and S.shape == (6, joint.nv)
+    assert len(joint.coordinates) == joint.nq and len(joint.rates) == joint.nv
+    if joint.name in JOINT_TYPES:
+        assert joint.nv == 6 - sum(JOINT_TYPES[joint.name])
+    if joint.turn is not None:
+        assert joint.coordinates[joint.turn][1] == "rad"
+    assert joint.rotates == any(not e.is_zero() for e in ca.SX(ca.densify(S[:3, :])).elements())
+
+
+def test_subspace_has_full_rank(joint, rng):
+    S = numbers(joint.jcalc(ca.DM(random_coordinates(joint.name, rng)))[1])
+    assert np.linalg.matrix_rank(S) == joint.nv
+    if joint.nv == 6 and not joint.reversed:  # it always hangs on the ground, seen from there
+        assert pytest.approx(np.eye(6)) == S.T @ S
+
+
+def test_reverse_twice_is_the_joint_itself(joint, rng):
+    q = ca.DM(random_coordinates(joint.name, rng))
+    there, back = joint.jcalc(q), reverse(reverse(joint)).jcalc(q)
+    assert numbers(back[0].matrix) == pytest.approx(numbers(there[0].matrix), abs=1e-15)
+    assert numbers(back[1]) == pytest.approx(numbers(there[1]), abs=1e-15)
+
+
+@pytest.mark.parametrize("name", JOINTS)
+def test_initial_coordinates_give_the_pose_back(name, rng):
+    joint = JOINTS[name]
+    for _ in range(5):
+        q = random_coordinates(name, rng)
+        r, A = pose(joint, q)
+        found, misfit = joint.initial(r, A)
+        assert found == pytest.approx(q if joint.invariant(q) is None else found)
+        again = pose(joint, found)
+        assert again[0] == pytest.approx(r, abs=1e-14) and again[1] == pytest.approx(A, abs=1e-14)
+        assert misfit.distance < 1e-14 and misfit.angle < 1e-7
+
+
+@pytest.mark.parametrize("name", [n for n, j in JOINTS.items() if j.nv < 6 and n != "FREE_POINT"])
+def test_initial_coordinates_measure_the_misfit(name, rng):
+    """A pose that the joint does not allow is off by what was added to it."""
+    joint = JOINTS[name]
+    r, A = pose(joint, random_coordinates(name, rng))
+    XJ, S = joint.jcalc(ca.DM(joint.initial(r, A)[0]))
+    forbidden = np.linalg.svd(numbers(S).reshape(6, joint.nv))[0][:, joint.nv :]  # complement of the subspace
+    for column in forbidden.T:
+        shift = np.array(ca.DM(XJ.E)).T @ column[3:] * 1e-3
+        misfit = joint.initial(r + shift, A)[1]
+        assert misfit.distance == pytest.approx(np.linalg.norm(shift), rel=1e-2, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [n for n, j in JOINTS.items() if any(u == UNIT for _, u in j.coordinates)])
+def test_quaternions_keep_their_length(name, rng):
+    joint = JOINTS[name]
+    q, qd = symbols(joint)
+    rate = ca.jtimes(joint.invariant(q), q, joint.qdot(q, qd))
+    at = random_coordinates(name, rng), rng.normal(size=joint.nv)
+    assert evaluated(rate, q, qd, *at) == pytest.approx(0.0, abs=1e-15)
+    assert joint.invariant(random_coordinates(name, rng)) == pytest.approx(0.0, abs=1e-15)
+
+
+def test_translational_keeps_a_constant_turn_about_its_axis():
+    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    q, misfit = JOINTS["TRANSLATIONAL"].initial(np.array([0.0, 0.0, 0.4]), turned)
+    assert q == pytest.approx([0.4]) and misfit.distance == 0.0 and misfit.angle == 0.0

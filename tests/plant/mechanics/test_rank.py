@@ -1,0 +1,85 @@
+"""Sparse linear algebra of a start: independent rows, what they leave free, shortest solutions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+from scipy.sparse import csr_array
+
+from plant.mechanics.rank import MassRoot, Triangle
+from tests.helpers.matrices import mass_matrix, sparse
+
+
+@pytest.fixture
+def rows():
+    """Rows of different length; the third and the last repeat others, the fifth is nothing."""
+    A = sparse(np.random.default_rng(3), 9, 12)
+    A[2] = 2 * A[0] - 3e-3 * A[1]
+    A[4] = 0.0
+    A[8] = 1e3 * (A[3] + A[5] - A[2])
+    return A
+
+
+def test_independent_rows_and_what_they_leave_free(rows):
+    found = Triangle(csr_array(rows))
+    assert found.independent.tolist() == [0, 1, 3, 5, 6, 7]
+    assert found.repeated.tolist() == [2, 4, 8]
+    assert found.rank == np.linalg.matrix_rank(rows) == 6
+    free = found.free()
+    assert free.shape == (12, 6)
+    assert np.abs(rows @ free).max() < 1e-12 * np.abs(rows).max()
+    assert np.abs(free.T @ free - np.eye(6)).max() < 1e-14
+    assert null_space(rows) @ (null_space(rows).T @ free) == pytest.approx(free, abs=1e-12)
+
+
+def test_shortest_solution(rows):
+    right = rows @ np.arange(12.0)
+    x = Triangle(csr_array(rows)).least(right)
+    assert x == pytest.approx(np.linalg.lstsq(rows, right, rcond=1e-12)[0], abs=1e-12)
+    contradicting = right + 1e3 * np.eye(9)[8]
+    missed = Triangle(csr_array(rows)).missed(x, contradicting)
+    assert np.argmax(missed) == 8 and np.delete(missed, 8).max() < 1e-12
+
+
+def test_combinations_that_vanish(rows):
+    w = Triangle(csr_array(rows)).combinations()
+    assert w.shape == (9, 3)
+    assert np.linalg.norm(w, axis=0) == pytest.approx(1.0)
+    assert np.abs(w.T @ rows).max() < 1e-12
+    assert np.flatnonzero(w[:, 0]).tolist() == [0, 1, 2]
+    assert np.flatnonzero(w[:, 1]).tolist() == [4]
+
+
+def test_rows_that_nearly_repeat_others_count_as_repetitions():
+    A = sparse(np.random.default_rng(5), 3, 6)
+    near = np.vstack([A, A[0] + A[1] + 1e-10 * np.ones(6)])
+    far = np.vstack([A, A[0] + A[1] + 1e-4 * np.ones(6)])
+    assert Triangle(csr_array(near)).repeated.tolist() == [3]
+    assert Triangle(csr_array(far)).repeated.tolist() == []
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (0, 0), (2, 0)])
+def test_nothing_to_take_in(shape):
+    found = Triangle(csr_array(np.zeros(shape)))
+    free = found.free()
+    assert found.rank == 0 and np.abs(free @ free.T - np.eye(shape[1])).max(initial=0.0) == 0.0
+    assert found.least(np.zeros(shape[0])).shape == (shape[1],)
+
+
+def test_long_chains_are_taken_in_by_their_width():
+    n = 3000
+    A = csr_array(np.eye(n - 1, n) - np.eye(n - 1, n, k=1)).tocsr()
+    assert np.abs(Triangle(A).free()) == pytest.approx(np.full((n, 1), n**-0.5), abs=1e-12)
+
+
+def test_mass_metric():
+    rng = np.random.default_rng(1)
+    H, J = mass_matrix(rng), sparse(rng, 4, 7)
+    root = MassRoot(csr_array(H))
+    C = root.rows(csr_array(J)).toarray()
+    assert np.allclose(C @ C.T, J @ np.linalg.inv(H) @ J.T, rtol=1e-12)
+    x = rng.standard_normal(7)
+    qd = root.rates(x)
+    assert qd @ H @ qd == pytest.approx(x @ x)
+    assert J @ qd == pytest.approx(C @ x)
