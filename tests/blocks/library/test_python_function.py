@@ -30,7 +30,7 @@ def test_function_at_ticks():
 
 
 def test_function_that_branches_on_a_signal_is_told_the_line_and_the_cure():
-    with pytest.raises(BlockError, match=r"(?s)test_opaque.*np\.where"):
+    with pytest.raises(BlockError, match=r"(?s)test_python_function.*np\.where"):
         trace(Function(lambda u: u if u[0] > 0 else -u), {"u": 1})
 
 

@@ -52,8 +52,8 @@ def test_smoke_of_a_script_leaves_nothing_behind(capfd, monkeypatch, tmp_path):
 
 def test_a_script_that_fails_is_named(capfd, monkeypatch, tmp_path):
     (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "cosim").mkdir()
-    (tmp_path / "cosim" / "bench.py").write_text("")
+    (tmp_path / "cosim" / "cli").mkdir(parents=True)
+    (tmp_path / "cosim" / "cli" / "bench.py").write_text("")
     (tmp_path / "benchmarks" / "cartpole_model.py").write_text("")
     (tmp_path / "benchmarks" / "good.py").write_text("print('well')")
     (tmp_path / "benchmarks" / "bad.py").write_text("raise SystemExit(3)")
