@@ -1,11 +1,25 @@
 """What all tests share."""
 
+import signal
+import tempfile
+
 import pytest
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    """Compiled code is neither taken from, nor left in, the user's cache."""
+def own_folders(tmp_path_factory):
+    """Compiled code and compilers' temporary files are neither taken from, nor left in, the user's folders."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLANTLOOP_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+        patch.setattr(tempfile, "tempdir", None)  # found again from TMPDIR
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_arrive():
+    """SIGINT raises KeyboardInterrupt, also where tests run in a script's background, which ignores it."""
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
