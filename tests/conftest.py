@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def own_folders(tmp_path_factory):
-    """Compiled code and compilers' temporary files are neither taken from, nor left in, the user's folders."""
+    """Compiled code and temporary files of compilers stay out of the user's folders."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLANTLOOP_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))

@@ -97,7 +97,9 @@ def linearised(simulation: Simulation) -> Linearised:
     n = len(context.x)
     point = np.concatenate([context.x, np.ones(n + 1)])
     found = engine._run.a
-    a = bindings.Arguments(found.t, find=found.find, owner=found.owner, c=table.c, v=table.v, iv=table.iv)
+    a = bindings.Arguments(
+        found.t, update_w=found.update_w, owner=found.owner, c=table.c, v=table.v, iv=table.iv
+    )
     for name, array in {"x": point, "h": context.h, "w": context.w, "p": context.p}.items():
         setattr(a, name, bindings.address(array))
     address = bindings.JacobianCode.from_address(table.code).values

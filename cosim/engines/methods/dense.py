@@ -1,4 +1,4 @@
-"""Small linear systems, solved by the same operations in the same order as in runtime/newton.c."""
+"""Small linear systems, solved by the same operations in the same order as in runtime/algebraic.c."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ import numpy as np
 from cosim.engines.methods.rosenbrock import Rosenbrock
 from cosim.engines.methods.tableau import TABLEAUS, Tableau
 
-ABI = 3
+ABI = 4
 STAGES = 8
 RODAS_STAGES = 6
 
 OUTPUT, UPDATE, EXTERNAL, SOLVE = range(4)  # kinds of segments
-DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, ENDLESS, CONFLICT = range(10)
-NO_SIGN, LOST, HISTORY, NO_DELAY, FULL_STORY = range(10, 15)
+DONE, FULL, FULL_TICKS, PAUSE, CALL, CANCELLED, NOT_FINITE, COLLAPSED, CHATTERING, CONFLICT = range(10)
+NO_SIGN, NO_SOLUTION, FULL_HISTORY, NO_DELAY, FULL_EVENTS = range(10, 15)
 IN_STEP, AT_STATE, IN_RESET = -1, -2, -3  # places of PL_NOT_FINITE that are no segments
 
 
@@ -26,7 +26,7 @@ class Arguments(Structure):
 
     _fields_ = [
         ("t", c_double),
-        *[(n, c_void_p) for n in ("x", "h", "w", "p", "c", "v", "iv", "find", "owner")],
+        *[(n, c_void_p) for n in ("x", "h", "w", "p", "c", "v", "iv", "update_w", "owner")],
     ]
 
 
@@ -123,7 +123,7 @@ class Settings(Structure):
 
     _fields_ = [
         ("method", Method),
-        *[(n, c_double) for n in ("step", "rtol", "atol", "max_step", "walk")],
+        *[(n, c_double) for n in ("step", "rtol", "atol", "max_step", "longest_unwatched")],
         ("seed", c_uint64),
         ("in_time", c_int32),
     ]
@@ -133,7 +133,7 @@ class Past(Structure):
     """pl_history."""
 
     _fields_ = [
-        *[(n, c_void_p) for n in ("starts", "ends", "values")], ("count", c_int64), ("room", c_int64),
+        *[(n, c_void_p) for n in ("starts", "ends", "values")], ("count", c_int64), ("capacity", c_int64),
     ]  # fmt: skip
 
 
@@ -148,7 +148,7 @@ class State(Structure):
         ("histories", POINTER(Past)),
         ("stops", c_void_p),
         ("n_stops", c_int64),
-        ("stops_room", c_int64),
+        ("stops_capacity", c_int64),
     ]
 
 
@@ -161,10 +161,10 @@ class Buffer(Structure):
     ]  # fmt: skip
 
 
-class Story(Structure):
-    """pl_story."""
+class EventLog(Structure):
+    """pl_event_log."""
 
-    _fields_ = [("values", c_void_p), ("used", c_int64), ("room", c_int64)]
+    _fields_ = [("values", c_void_p), ("used", c_int64), ("capacity", c_int64)]
 
 
 class LogState(Structure):
@@ -172,7 +172,7 @@ class LogState(Structure):
 
     _fields_ = [
         ("every_step", c_int32), ("times", c_void_p), ("n_times", c_int64), ("position", c_int64),
-        ("log", Buffer), ("ticks", POINTER(Buffer)), ("events", Story),
+        ("log", Buffer), ("ticks", POINTER(Buffer)), ("events", EventLog),
     ]  # fmt: skip
 
 
@@ -224,9 +224,12 @@ class Stiff(Structure):
 
 
 # a function of the host: (host, number, address of arguments and results) -> 0, or not 0 if it failed
-OUTSIDE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_int32, c_void_p)
+HOST_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_int32, c_void_p)
 
-PRIVATE = ("x0", "x1", "raw1", "whole", "k", "trial", "f1", "y", "seen", "c", "scratch", "crossed", "newton")
+PRIVATE = (
+    "x0", "x1", "integrated1", "unprojected", "k", "trial", "f1", "y", "prepared", "c", "scratch",
+    "new_signs", "newton",
+)  # fmt: skip
 
 
 class Run(Structure):
@@ -237,18 +240,18 @@ class Run(Structure):
         ("context", POINTER(State)), ("log", POINTER(LogState)), ("stiff", POINTER(Stiff)),
         ("counters", Counts),
         ("budget", c_int64), *[(n, c_int32) for n in ("cancel", "index", "other")],
-        *[(n, c_double) for n in ("value", "last_good", "lost_time")],
-        *[(n, c_int32) for n in ("lost", "lost_segment", "n_fired")], ("fired", POINTER(c_int32)),
-        ("out", POINTER(c_double)), ("outside", OUTSIDE), ("host", c_void_p),
+        *[(n, c_double) for n in ("value", "last_good", "unsolved_time")],
+        *[(n, c_int32) for n in ("unsolved", "unsolved_segment", "n_fired")], ("fired", POINTER(c_int32)),
+        ("out", POINTER(c_double)), ("host_function", HOST_FUNCTION), ("host", c_void_p),
         *[(n, c_int32) for n in ("phase", "segment", "arrived")],
         *[(n, c_double) for n in ("until", "stop", "begin", "h", "t0", "t1")],
         ("n", c_int64), ("i", c_int64), ("end", c_double),
-        *[(n, c_int32) for n in ("met", "corrected", "end_known")],
+        *[(n, c_int32) for n in ("located", "corrected", "end_known")],
         *[(n, c_void_p) for n in PRIVATE], ("due", c_void_p), ("iv", POINTER(c_longlong)),
-        ("horizon", c_double), ("limit", c_double),
-        *[(n, c_void_p) for n in ("past", "course", "marked")],
-        ("round", c_int32), ("frequent", c_int32), ("since", c_double), ("resets", c_void_p),
-        ("owner", c_void_p), ("a", Arguments),
+        ("horizon", c_double), ("shortest_delay", c_double),
+        *[(n, c_void_p) for n in ("delay_seconds", "delay_samples", "refined")],
+        ("round", c_int32), ("n_at_once", c_int32), ("at_once_since", c_double), ("resets", c_void_p),
+        ("reset_by", c_void_p), ("a", Arguments),
     ]  # fmt: skip
 
 
@@ -277,13 +280,19 @@ def declare(library: Any) -> Any:
     if library.pl_abi() != ABI or library.pl_size_of_run() != ctypes.sizeof(Run):
         raise OSError("the compiled runtime does not fit this version")
     run = POINTER(Run)
-    library.pl_room.restype, library.pl_room.argtypes = c_size_t, [c_void_p, POINTER(Tables)]
-    library.pl_begin.restype, library.pl_begin.argtypes = None, [run, c_void_p]
+    library.pl_workspace_size.restype, library.pl_workspace_size.argtypes = (
+        c_size_t,
+        [c_void_p, POINTER(Tables)],
+    )
+    library.pl_instantiate.restype, library.pl_instantiate.argtypes = None, [run, c_void_p]
     library.pl_advance.restype, library.pl_advance.argtypes = ctypes.c_int, [run, c_double]
     library.pl_reset.restype, library.pl_reset.argtypes = None, [run]
-    library.pl_many.restype = c_int64
-    library.pl_many.argtypes = [run, POINTER(Batch), c_int64, c_int64, ctypes.c_int]
+    library.pl_run_batch.restype = c_int64
+    library.pl_run_batch.argtypes = [run, POINTER(Batch), c_int64, c_int64, ctypes.c_int]
     library.pl_seconds.restype, library.pl_seconds.argtypes = c_double, [c_int64, c_int64]
     library.pl_next_stop.restype, library.pl_next_stop.argtypes = c_double, [run]
-    library.pl_signals.restype, library.pl_signals.argtypes = None, [run, POINTER(Buffer), c_void_p]
+    library.pl_evaluate_signals.restype, library.pl_evaluate_signals.argtypes = (
+        None,
+        [run, POINTER(Buffer), c_void_p],
+    )
     return library

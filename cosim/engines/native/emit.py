@@ -323,7 +323,7 @@ class _Printer:
             lines += _pointers(f, room)
             lines.append(f"        if ({o.callee}(arg, res, a->iv, v + {work}, 0))")
         else:
-            lines.append(f"        if (pl_outside(a, {number}, v + {room}))")
+            lines.append(f"        if (pl_call_host(a, {number}, v + {room}))")
         lines.append(f"            for (int i = 0; i < {found}; i++) v[{room + given} + i] = NAN;")
         lines.append("    }")
         lines += [f"    const double a{v} = v[{room + given + i}];" for i, v in enumerate(o.results)]

@@ -13,40 +13,40 @@ from cosim.system import System, SystemEvent
 ROOM = 1024  # numbers; grows
 
 
-class Story:
-    """Room for events, and their translation; see `pl_story`."""
+class EventLog:
+    """Room for events, and their translation; see `pl_event_log`."""
 
-    def __init__(self, system: System, story: b.Story) -> None:
+    def __init__(self, system: System, log: b.EventLog) -> None:
         self._events = system.events
         self._sizes = [sum(len(places) for _, places, _ in e.resets) for e in system.events]
         self._values = np.zeros(ROOM if system.events else 0)
-        self._story = story
+        self._log = log
         self.clear()
 
     def clear(self) -> None:
         """Forget all events."""
-        self._story.used = 0
+        self._log.used = 0
         self._lend()
 
     def _lend(self) -> None:
-        self._story.values, self._story.room = b.address(self._values), len(self._values)
+        self._log.values, self._log.capacity = b.address(self._values), len(self._values)
 
     def grow(self) -> None:
         """Have room for one more instant at which all events happen."""
         more = sum(2 + 2 * size for size in self._sizes)
-        grown = np.zeros(max(2 * len(self._values), self._story.used + more))
-        grown[: self._story.used] = self._values[: self._story.used]
+        grown = np.zeros(max(2 * len(self._values), self._log.used + more))
+        grown[: self._log.used] = self._values[: self._log.used]
         self._values = grown
         self._lend()
 
-    def not_kept(self) -> None:
+    def discard(self) -> None:
         """Events are no longer written down."""
-        self._story.values, self._story.used = None, 0
+        self._log.values, self._log.used = None, 0
 
-    def told(self) -> tuple[Event, ...]:
+    def events(self) -> tuple[Event, ...]:
         """All events so far."""
         found, at = [], 0
-        while at < self._story.used:
+        while at < self._log.used:
             time, k = float(self._values[at]), int(self._values[at + 1])
             event, size = self._events[k], self._sizes[k]
             before, after = (self._values[at + 2 + i * size : at + 2 + (i + 1) * size] for i in (0, 1))

@@ -174,13 +174,13 @@ def _opening(text: str) -> str:
     return text[: text.index("{")].rstrip()
 
 
-FIND = """/* The derivative with delayed signals and algebraic unknowns brought up to date. */
-static void derivative_found(const pl_args *a, double *restrict out)
+WITH_W = """/* The derivative with delayed signals and algebraic unknowns brought up to date. */
+static void derivative_with_w(const pl_args *a, double *restrict out)
 {
-    a->find(a->owner, a);
+    a->update_w(a->owner, a);
     derivative(a, out);
 }
-#define derivative derivative_found
+#define derivative derivative_with_w
 """
 
 
@@ -206,7 +206,7 @@ def _main(
     called["prepare"] = prepare.pieces
     lines = [_whole(name, parts, name == "derivative" and inlined) for name, parts in called.items()]
     if len(system.w0):
-        lines.append(FIND)
+        lines.append(WITH_W)
     segments = [f"segment{k}" for k in range(len(system.schedule))]
     signals = [piece.name for piece in emitted["signals"].pieces]
     lines.append(_table("segments", segments))
@@ -283,7 +283,7 @@ def _step(method: Tableau, nx: int) -> str:
     if few:
         room = f"    double y[NX + 1], trial[NX + 1];\n{every('y[e] = x[e];')}"
     return (
-        f"static int64_t step_{method.name}(const pl_args *a, const pl_walk *w, double *restrict x,\n"
+        f"static int64_t step_{method.name}(const pl_args *a, const pl_equal_steps *w, double *restrict x,\n"
         "    double *restrict k, double *restrict x1)\n{\n"
         "    const double h = w->h;\n    double t = w->t;\n    int64_t done = 0;\n    pl_args s = *a;\n"
         f"{room}    for (;;) {{\n{stages}{moved('x1', method.b)}{_finite(nx)}"

@@ -1,7 +1,7 @@
 """Python functions that compiled code calls: which ones, by which number, and who answers.
 
 C is printed for all but calls whose function is Python, or has Python somewhere inside (a difference
-quotient of it, a Newton solve around it). Compiled code knows those by number (`pl_outside`) and asks the
+quotient of it, a Newton solve around it). Compiled code knows those by number (`pl_call_host`) and asks the
 host for their values. The user's function gets the numbers the reference engine would give it.
 """
 
@@ -67,8 +67,8 @@ class Outside:
             for f in functions
         ]
         self._rows: dict[tuple[int, int], np.ndarray] = {}  # by number and address: they stay where they are
-        self._callback = b.OUTSIDE(self._asked)
-        run.outside = self._callback
+        self._callback = b.HOST_FUNCTION(self._asked)
+        run.host_function = self._callback
 
     def _asked(self, host: int | None, number: int, address: int) -> int:
         """Called by compiled code, which nothing may be raised through."""

@@ -22,7 +22,7 @@ from cosim.engines.methods.steppers import AdaptiveStepper
 from cosim.engines.methods.tableau import TABLEAUS, tableau
 from cosim.engines.native import bindings as b
 from cosim.engines.native.build import Compiled, compiled, compiled_jacobian
-from cosim.engines.native.event_log import Story
+from cosim.engines.native.event_log import EventLog
 from cosim.engines.native.host_calls import Outside, interrupted, interrupts
 from cosim.engines.reference.events import move_in_time
 from cosim.engines.reference.machine import Machine
@@ -139,7 +139,7 @@ class NativeEngine(Engine):
         self._stiff = StiffRoom(system) if settings.solver == STIFF else None
         method = b.Method.stiff() if self._stiff else b.Method.of(tableau(settings.solver))
         self._settings = b.Settings(method, settings.step, settings.rtol, settings.atol, settings.max_step)
-        self._settings.walk = self._longest_walk()
+        self._settings.longest_unwatched = self._longest_unwatched()
         self._settings.seed = settings.seed & (2**64 - 1)
         self._settings.in_time = move_in_time(system)
         self._state = b.State()
@@ -164,16 +164,16 @@ class NativeEngine(Engine):
             called = self._stiff.outside if self._stiff else code.outside
             self._outside = Outside(run, called, system.calls)
         run.counters.limited_by = b.address(self._limited)
-        self._room = np.zeros(code.runtime.pl_room(code.model, run.system) // 8 + 2)
-        code.runtime.pl_begin(run, b.address(self._room))
+        self._room = np.zeros(code.runtime.pl_workspace_size(code.model, run.system) // 8 + 2)
+        code.runtime.pl_instantiate(run, b.address(self._room))
         most = max((s.expression.numel() for s in system.schedule), default=0)
         self._out = np.ctypeslib.as_array(run.out, (most,))
         self._budget = FIRST_BUDGET
         self._machine: Machine | None = None
-        self._story = Story(system, self._log.events)
+        self._events = EventLog(system, self._log.events)
         self.start_log([], np.zeros(0))
 
-    def _longest_walk(self) -> float:
+    def _longest_unwatched(self) -> float:
         """How far a system without continuous states may go [s] with nobody looking at its crossings."""
         s = self.system
         if len(s.x0):
@@ -185,7 +185,7 @@ class NativeEngine(Engine):
 
     # --- running ---------------------------------------------------------------------------------
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
-        """See `Engine.advance`; `progress` is told after every slice of wall time."""
+        """See `Engine.advance`; `progress` is called after every slice of wall time."""
         self._reserve(until)
         self._enter()
         self._run.cancel = 0
@@ -233,9 +233,9 @@ class NativeEngine(Engine):
             self._samples[run.index].renew()
         elif reason == b.CALL:
             self._call(run.index)
-        elif reason == b.FULL_STORY:
-            self._story.grow()
-        elif reason == b.HISTORY:
+        elif reason == b.FULL_EVENTS:
+            self._events.grow()
+        elif reason == b.FULL_HISTORY:
             self._leave_delays()
             self._enter_delays()
         else:
@@ -254,7 +254,7 @@ class NativeEngine(Engine):
         return found
 
     def _failure(self, reason: int) -> BaseException:
-        """The error of a run that cannot go on, told as the reference engine tells it."""
+        """The error of a run that cannot go on, in the words of the reference engine."""
         if (ended := interrupted(self.system.calls)) is not None:
             return ended
         run, machine, t = self._run, self._in_python(), self._state.t
@@ -275,11 +275,11 @@ class NativeEngine(Engine):
             return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index)
         if reason == b.NO_DELAY:
             machine.unknowns.longest_step()  # says so
-        if reason == b.LOST:
-            return self._lost(machine)
+        if reason == b.NO_SOLUTION:
+            return self._no_solution(machine)
         if reason == b.NO_SIGN:
             return machine.non_finite(t, self.system.events[run.index].name)
-        if reason == b.ENDLESS:
+        if reason == b.CHATTERING:
             return machine.events.endless(t, run.fired[: run.n_fired])
         if reason == b.CONFLICT:
             first, second = (self.system.events[k].name for k in (run.index, run.other))
@@ -291,13 +291,13 @@ class NativeEngine(Engine):
             machine.take(segment, self._returned(segment), t)
         return machine.non_finite(t)
 
-    def _lost(self, machine: Machine) -> SimulationError:
+    def _no_solution(self, machine: Machine) -> SimulationError:
         """A loop without a solution: found again in Python, which explains it."""
-        run, t = self._run, self._run.lost_time
-        machine.put(t, self._private(run.whole)[0])
+        run, t = self._run, self._run.unsolved_time
+        machine.put(t, self._private(run.unprojected)[0])
         machine.fresh()
-        if run.lost_segment >= 0:
-            machine.unknowns.solve_tick(run.lost_segment, self.system.schedule[run.lost_segment], t)
+        if run.unsolved_segment >= 0:
+            machine.unknowns.solve_tick(run.unsolved_segment, self.system.schedule[run.unsolved_segment], t)
         return SimulationError(f"an algebraic loop has no solution found at t={t:.9g} s.", time=t)
 
     def _private(self, where: int, rows: int = 1) -> np.ndarray:
@@ -330,11 +330,11 @@ class NativeEngine(Engine):
             history = c.histories[delay.name]
             history.reserve(PIECES)
             past.starts, past.ends, past.values = map(b.address, history.rows)
-            past.count, past.room = history.count, len(history.rows[0])
+            past.count, past.capacity = history.count, len(history.rows[0])
         if len(c.stops) + max(STOPS, len(self.system.delays)) > len(self._stops):
             self._stops = np.zeros(2 * (len(c.stops) + len(self._stops)))
         self._stops[: len(c.stops)] = c.stops
-        s.stops, s.n_stops, s.stops_room = b.address(self._stops), len(c.stops), len(self._stops)
+        s.stops, s.n_stops, s.stops_capacity = b.address(self._stops), len(c.stops), len(self._stops)
 
     def _leave_delays(self) -> None:
         c = self.context
@@ -363,10 +363,10 @@ class NativeEngine(Engine):
         """Runs of a batch, one after the other; what the context held is lost."""
         for buffer in self._buffers:
             buffer.width = 0  # samples at ticks are not kept
-        self._story.not_kept()
+        self._events.discard()
         self._enter()
         end, again = first + count, 0
-        while (first := self._code.runtime.pl_many(self._run, batch, first, end, again)) < end:
+        while (first := self._code.runtime.pl_run_batch(self._run, batch, first, end, again)) < end:
             self._leave_delays()
             self._enter_delays()
             again = 1
@@ -384,7 +384,7 @@ class NativeEngine(Engine):
     def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
         """See `Engine.start_log`."""
         self._names = list(names)
-        self._story.clear()
+        self._events.clear()
         signals = [self.system.signal(n) for n in self._names]
         self._times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
         log = self._log
@@ -416,7 +416,7 @@ class NativeEngine(Engine):
             if names:
                 found = rows.all()
                 ticks |= {n: Ticks(found[:, 0], v) for n, v in self._columns(found, names).items()}
-        return Logged(table[:, 0], self._columns(table, self._names), ticks, self._story.told())
+        return Logged(table[:, 0], self._columns(table, self._names), ticks, self._events.events())
 
     def _columns(self, table: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         found, start = {}, 1
@@ -433,7 +433,7 @@ class NativeEngine(Engine):
         rows = Rows(self._code, [name], b.Buffer())
         row = np.zeros(max(1, rows.buffer.width))
         with interrupts(self.system.calls):
-            self._code.runtime.pl_signals(self._run, rows.buffer, b.address(row))
+            self._code.runtime.pl_evaluate_signals(self._run, rows.buffer, b.address(row))
             if (ended := interrupted(self.system.calls)) is not None:
                 raise ended
         return row[: rows.buffer.width]

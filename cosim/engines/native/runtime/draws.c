@@ -3,7 +3,7 @@
    Source: Salmon, Moraes, Dror & Shaw, Parallel random numbers: as easy as 1, 2, 3, SC 2011 (Philox4x32-10);
    normal draws by Box & Muller, Annals of Mathematical Statistics 29 (1958) 610. */
 
-#include "steppers.h"
+#include "draws.h"
 
 #include <math.h>
 

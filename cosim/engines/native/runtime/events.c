@@ -2,7 +2,12 @@
 
    The rules are those of events.py. An event that is due reads the values before any reset of this instant. */
 
-#include "run.h"
+#include "events.h"
+
+#include "crossings.h"
+#include "evaluate.h"
+#include "invariants.h"
+#include "norms.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,13 +21,13 @@ static int find_due(pl_run *r)
 {
     const pl_system *s = r->system;
     pl_context *c = r->context;
-    const int reason = pl_signs(r, c->t, c->x);
+    const int reason = pl_evaluate_crossings(r, c->t, c->x);
 
     r->n_fired = 0;
-    if (r->lost) return PL_LOST;
+    if (r->unsolved) return PL_NO_SOLUTION;
     if (reason) return reason;
     for (int i = 0; i < s->n_events; i++) {
-        const double now = r->crossed[i], before = c->signs[i];
+        const double now = r->new_signs[i], before = c->signs[i];
         if (now == before) continue;
         const int moving = fabs(r->out[i]) <= s->threshold[i] && r->out[s->n_events + i] != 0.0;
         c->signs[i] = now;
@@ -33,16 +38,16 @@ static int find_due(pl_run *r)
 }
 
 /* Too many events at one time? */
-static int no_progress(pl_run *r)
+static int too_many_at_once(pl_run *r)
 {
     const double t = r->context->t;
-    if (fabs(t - r->since) <= 1e-12 * (fabs(t) > 1.0 ? fabs(t) : 1.0)) {
-        r->frequent++;
+    if (fabs(t - r->at_once_since) <= 1e-12 * (fabs(t) > 1.0 ? fabs(t) : 1.0)) {
+        r->n_at_once++;
     } else {
-        r->frequent = 1;
-        r->since = t;
+        r->n_at_once = 1;
+        r->at_once_since = t;
     }
-    return r->frequent > ROUNDS;
+    return r->n_at_once > ROUNDS;
 }
 
 /* The first state that two events reset; they are left in index and other. */
@@ -55,7 +60,7 @@ static int in_conflict(pl_run *r)
         for (int k = 0; k < r->n_fired; k++) {
             const int event = r->fired[k];
             for (int j = s->reset_start[event]; j < s->reset_start[event + 1]; j++) {
-                int32_t *owner = r->owner + s->reset_places[j] + r->model->nx;
+                int32_t *owner = r->reset_by + s->reset_places[j] + r->model->nx;
                 if (pass == 0 && !found && *owner && *owner != event + 1) {
                     r->index = event;
                     r->other = *owner - 1;
@@ -70,7 +75,7 @@ static int in_conflict(pl_run *r)
 
 static double *target(pl_context *c, int32_t place) { return place < 0 ? c->x - 1 - place : c->h + place; }
 
-static int64_t length_of_story(const pl_run *r)
+static int64_t length_of_records(const pl_run *r)
 {
     int64_t length = 0;
     for (int k = 0; k < r->n_fired; k++) length += 2 + 2 * size_of(r->system, r->fired[k]);
@@ -78,13 +83,13 @@ static int64_t length_of_story(const pl_run *r)
 }
 
 /* Write down what the events due reset: its value now, before or after. */
-static void tell(pl_run *r, int after)
+static void record(pl_run *r, int after)
 {
     const pl_system *s = r->system;
-    pl_story *story = &r->log->events;
+    pl_event_log *events = &r->log->events;
 
-    if (!story->values) return;
-    double *row = story->values + story->used;
+    if (!events->values) return;
+    double *row = events->values + events->used;
     for (int k = 0; k < r->n_fired; k++) {
         const int event = r->fired[k], size = size_of(s, event);
         row[0] = r->context->t;
@@ -93,21 +98,21 @@ static void tell(pl_run *r, int after)
             row[2 + after * size + j] = *target(r->context, s->reset_places[s->reset_start[event] + j]);
         row += 2 + 2 * size;
     }
-    if (after) story->used += length_of_story(r);
+    if (after) events->used += length_of_records(r);
 }
 
 /* All resets that are due, from the values before any of them. */
-static int apply(pl_run *r)
+static int reset(pl_run *r)
 {
     const pl_system *s = r->system;
     pl_context *c = r->context;
 
-    pl_see(r, c->t, c->x);
-    if (r->lost) return PL_LOST;
+    pl_set_arguments(r, c->t, c->x);
+    if (r->unsolved) return PL_NO_SOLUTION;
     if (in_conflict(r)) return PL_CONFLICT;
     r->model->resets(&r->a, r->resets);
     if (r->cancel) return PL_CANCELLED;
-    tell(r, 0);
+    record(r, 0);
     for (int k = 0; k < r->n_fired; k++) {
         const int event = r->fired[k];
         if (s->ends[event] && !c->stopped) c->stopped = event + 1;
@@ -121,13 +126,13 @@ static int apply(pl_run *r)
             return PL_NOT_FINITE;
         }
     }
-    tell(r, 1);
+    record(r, 1);
     r->counters.events += r->n_fired;
     return PL_DONE;
 }
 
 /* Resets were applied: holds and step size control start anew, invariants and loops hold again. */
-static int go_on(pl_run *r)
+static int restart(pl_run *r)
 {
     const pl_system *s = r->system;
     pl_context *c = r->context;
@@ -136,17 +141,17 @@ static int go_on(pl_run *r)
         if (c->h[s->fresh_place[i]] > 1.0) c->h[s->fresh_place[i]] = 1.0;
     c->step = 0.0;
     c->error = 1e-4;
-    if (s->n_invariants) pl_on_invariants(r, c->t, c->x);
-    return pl_refresh(r, c->t, c->x);
+    if (s->n_invariants) pl_project(r, c->t, c->x);
+    return pl_update_accepted(r, c->t, c->x);
 }
 
-void pl_meet(pl_run *r, int located)
+void pl_begin_events(pl_run *r, int located)
 {
     r->round = -1;
-    r->met = located;
+    r->located = located;
 }
 
-int pl_settle_events(pl_run *r)
+int pl_handle_events(pl_run *r)
 {
     int reason;
 
@@ -154,17 +159,17 @@ int pl_settle_events(pl_run *r)
         reason = find_due(r);
         if (reason) return reason;
         r->round = 0;
-        if (r->met >= 0 && !r->n_fired && no_progress(r)) {
-            r->fired[r->n_fired++] = r->met;
-            return PL_ENDLESS;
+        if (r->located >= 0 && !r->n_fired && too_many_at_once(r)) {
+            r->fired[r->n_fired++] = r->located;
+            return PL_CHATTERING;
         }
     }
     while (r->n_fired) {
-        const pl_story *story = &r->log->events;
-        if (story->values && story->room - story->used < length_of_story(r)) return PL_FULL_STORY;
-        if (++r->round > ROUNDS || no_progress(r)) return PL_ENDLESS;
-        reason = apply(r);
-        if (!reason) reason = go_on(r);
+        const pl_event_log *events = &r->log->events;
+        if (events->values && events->capacity - events->used < length_of_records(r)) return PL_FULL_EVENTS;
+        if (++r->round > ROUNDS || too_many_at_once(r)) return PL_CHATTERING;
+        reason = reset(r);
+        if (!reason) reason = restart(r);
         if (!reason) reason = find_due(r);
         if (reason) return reason;
     }

@@ -8,10 +8,10 @@
 #include <math.h>
 
 /* A function of the host, by number, with its arguments and room for its results in a row; not 0 if it failed. */
-static inline int pl_outside(const pl_args *a, int32_t number, double *row)
+static inline int pl_call_host(const pl_args *a, int32_t number, double *row)
 {
     const pl_run *r = a->owner;
-    return r->outside(r->host, number, row);
+    return r->host_function(r->host, number, row);
 }
 
 /* As CasADi's machine takes them: numbers before nan, of equal ones (0 and -0) the first. */

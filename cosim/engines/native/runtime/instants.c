@@ -1,6 +1,12 @@
 /* Time on the grid, and everything that happens at an instant before its events. */
 
-#include "run.h"
+#include "instants.h"
+
+#include "algebraic.h"
+#include "draws.h"
+#include "evaluate.h"
+#include "invariants.h"
+#include "norms.h"
 
 #include <math.h>
 #include <string.h>
@@ -56,7 +62,7 @@ double pl_next_stop(const pl_run *r)
 }
 
 /* Steps 1 and 2 of an instant. */
-void pl_tick(pl_run *r, double t)
+void pl_count_ticks(pl_run *r, double t)
 {
     const pl_system *s = r->system;
     pl_context *c = r->context;
@@ -81,7 +87,7 @@ void pl_tick(pl_run *r, double t)
 }
 
 /* Steps 3 and 4: the segments of the rates that hit, in the order of the schedule. */
-int pl_segments(pl_run *r)
+int pl_run_segments(pl_run *r)
 {
     const pl_system *s = r->system;
     pl_context *c = r->context;
@@ -89,10 +95,10 @@ int pl_segments(pl_run *r)
     for (; r->segment < s->n_segments; r->segment++) {
         const int i = r->segment;
         if (s->segment_rate[i] >= 0 && !r->due[s->segment_rate[i]]) continue; /* -1: at every instant */
-        pl_see(r, c->t, c->x);
+        pl_set_arguments(r, c->t, c->x);
         r->index = i;
         if (s->segment_kind[i] == PL_SOLVE) {
-            const int reason = pl_solve(r, i);
+            const int reason = pl_solve_segment(r, i);
             if (reason) return reason;
             continue;
         }
@@ -110,17 +116,17 @@ int pl_segments(pl_run *r)
 }
 
 /* Invariants hold, and modes that depend on where the run starts have their values. */
-int pl_start(pl_run *r)
+int pl_initialise(pl_run *r)
 {
     const pl_system *s = r->system;
     pl_context *c = r->context;
 
     c->started = 1;
-    if (s->n_invariants) pl_on_invariants(r, c->t, c->x);
+    if (s->n_invariants) pl_project(r, c->t, c->x);
     int changed = s->n_starting > 0;
     for (int round = 0; changed && round <= s->n_starting; round++) { /* one may depend on another */
-        pl_see(r, c->t, c->x);
-        if (r->lost) return PL_LOST;
+        pl_set_arguments(r, c->t, c->x);
+        if (r->unsolved) return PL_NO_SOLUTION;
         r->model->starting(&r->a, r->out);
         changed = 0;
         for (int i = 0; i < s->n_starting; i++) {

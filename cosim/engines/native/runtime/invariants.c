@@ -1,6 +1,6 @@
 /* Invariants of the motion (constraints, lengths of quaternions) kept by projection. */
 
-#include "steppers.h"
+#include "invariants.h"
 
 #include <float.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static double worst(const pl_run *r)
 
 /* Corrected is what exceeds a tenth of its tolerance, again until the invariants hold and as long as it helps,
    at most eight times. The first round, and those far from holding, may make some worse. */
-int pl_on_invariants(pl_run *r, double t, double *x)
+int pl_project(pl_run *r, double t, double *x)
 {
     double before = INFINITY;
     int moved = 0;
@@ -43,7 +43,7 @@ int pl_on_invariants(pl_run *r, double t, double *x)
 
 /* What rounding makes of the state: how far it moves by its last digit and back onto the invariants. Near
    singular poses that is far, and an error estimate below it means nothing. */
-const double *pl_noise(pl_run *r, double t, const double *x)
+const double *pl_rounding_noise(pl_run *r, double t, const double *x)
 {
     const int nx = r->model->nx;
     double *beside = r->f1, *noise = r->trial;

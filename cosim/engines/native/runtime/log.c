@@ -1,14 +1,19 @@
 /* What a run keeps, in buffers of the host. */
 
-#include "run.h"
+#include "log.h"
+
+#include "evaluate.h"
+#include "invariants.h"
+#include "norms.h"
+#include "step.h"
 
 #include <math.h>
 
 static const double SNAP = 1e-12; /* relative; a log time this close to a stop is that stop */
 
-static void evaluate_signals(pl_run *r, const pl_buffer *b, double t, const double *x)
+static void evaluate(pl_run *r, const pl_buffer *b, double t, const double *x)
 {
-    pl_see(r, t, x);
+    pl_set_arguments(r, t, x);
     for (int i = 0; i < b->n_pieces; i++) r->model->signals[b->pieces[i]](&r->a, r->y);
 }
 
@@ -17,17 +22,17 @@ static void gather(const pl_run *r, const pl_buffer *b, double *row)
     for (int i = 0; i < b->width; i++) row[i] = r->y[b->places[i]];
 }
 
-void pl_signals(pl_run *r, const pl_buffer *b, double *row)
+void pl_evaluate_signals(pl_run *r, const pl_buffer *b, double *row)
 {
-    pl_prepare(r);
-    evaluate_signals(r, b, r->context->t, r->context->x);
+    pl_update_constants(r);
+    evaluate(r, b, r->context->t, r->context->x);
     gather(r, b, row);
 }
 
 static int full(const pl_buffer *b) { return b->count >= b->capacity; }
 
-/* Keep a row; false where something in it is not finite. */
-static int keep(pl_run *r, pl_buffer *b, double t)
+/* Write a row; false where something in it is not finite. */
+static int write_row(pl_run *r, pl_buffer *b, double t)
 {
     double *row = b->rows + b->count * (b->width + 1);
     row[0] = t;
@@ -48,21 +53,21 @@ int pl_log_within(pl_run *r)
         const double t = l->times[l->position], inside = r->t0 > t ? r->t0 : t;
         const double *x = r->context->x;
         if (r->model->nx) {
-            pl_inside(r, inside, r->scratch);
-            if (r->system->n_invariants) pl_on_invariants(r, inside, r->scratch);
+            pl_interpolate(r, inside, r->scratch);
+            if (r->system->n_invariants) pl_project(r, inside, r->scratch);
             x = r->scratch;
         }
-        evaluate_signals(r, &l->log, inside, x);
-        if (!keep(r, &l->log, t)) {
+        evaluate(r, &l->log, inside, x);
+        if (!write_row(r, &l->log, t)) {
             const int here = x != r->scratch || pl_all_finite(x, r->model->nx);
-            return here ? pl_not_finite_at(r, inside, x) : pl_not_finite_at(r, r->end, r->raw1);
+            return here ? pl_not_finite_at(r, inside, x) : pl_not_finite_at(r, r->end, r->integrated1);
         }
         l->position++;
     }
     return PL_DONE;
 }
 
-static int falls(const pl_run *r, double t)
+static int is_due(const pl_run *r, double t)
 {
     const pl_log *l = r->log;
     if (l->every_step) return 1;
@@ -72,7 +77,7 @@ static int falls(const pl_run *r, double t)
 int pl_log_ticks(pl_run *r)
 {
     const double t = r->context->t;
-    const int both = falls(r, t); /* the log's signals contain those of every rate */
+    const int both = is_due(r, t); /* the log's signals contain those of every rate */
     int known = 0;
 
     for (int i = 0; i < r->system->n_rates; i++) {
@@ -83,13 +88,13 @@ int pl_log_ticks(pl_run *r)
                 r->index = i;
                 return PL_FULL_TICKS;
             }
-            if (!known) evaluate_signals(r, both ? &r->log->log : b, t, r->context->x);
+            if (!known) evaluate(r, both ? &r->log->log : b, t, r->context->x);
             known = both;
-            if (!keep(r, b, t)) return pl_not_finite_at(r, t, r->context->x);
+            if (!write_row(r, b, t)) return pl_not_finite_at(r, t, r->context->x);
         }
         r->due[i] = 0;
     }
-    if (both && !known) evaluate_signals(r, &r->log->log, t, r->context->x);
+    if (both && !known) evaluate(r, &r->log->log, t, r->context->x);
     return PL_DONE;
 }
 
@@ -97,8 +102,8 @@ int pl_log_step(pl_run *r, double t, const double *x)
 {
     if (!r->log->every_step) return PL_DONE;
     if (full(&r->log->log)) return PL_FULL;
-    evaluate_signals(r, &r->log->log, t, x);
-    return keep(r, &r->log->log, t) ? PL_DONE : pl_not_finite_at(r, t, x);
+    evaluate(r, &r->log->log, t, x);
+    return write_row(r, &r->log->log, t) ? PL_DONE : pl_not_finite_at(r, t, x);
 }
 
 int pl_log_instant(pl_run *r)
@@ -107,11 +112,11 @@ int pl_log_instant(pl_run *r)
     const double t = r->context->t;
     if (l->every_step) {
         if (full(&l->log)) return PL_FULL;
-        return keep(r, &l->log, t) ? PL_DONE : pl_not_finite_at(r, t, r->context->x);
+        return write_row(r, &l->log, t) ? PL_DONE : pl_not_finite_at(r, t, r->context->x);
     }
-    while (falls(r, t)) {
+    while (is_due(r, t)) {
         if (full(&l->log)) return PL_FULL;
-        if (!keep(r, &l->log, l->times[l->position])) return pl_not_finite_at(r, t, r->context->x);
+        if (!write_row(r, &l->log, l->times[l->position])) return pl_not_finite_at(r, t, r->context->x);
         l->position++;
     }
     return PL_DONE;

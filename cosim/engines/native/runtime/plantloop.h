@@ -20,7 +20,7 @@
 #define PL_INLINE static inline
 #endif
 
-#define PL_ABI 3
+#define PL_ABI 4
 #define PL_STAGES 8 /* room for the stages of a method */
 
 #if defined(_WIN32)
@@ -30,13 +30,13 @@
 #endif
 
 /* Arguments of every generated function. c holds what depends on parameters only, v and iv are scratch. The
-   derivative first calls find, where the system has delays or algebraic unknowns, to bring w up to date. */
+   derivative first calls update_w, where the system has delays or algebraic unknowns. */
 typedef struct pl_args {
     double t;
     const double *x, *h, *w, *p, *c;
     double *v;
     long long *iv;
-    void (*find)(void *owner, const struct pl_args *a);
+    void (*update_w)(void *owner, const struct pl_args *a);
     void *owner;
 } pl_args;
 
@@ -59,12 +59,12 @@ typedef struct {
 typedef struct {
     double t, begin, h;
     int64_t first, count;
-} pl_walk;
+} pl_equal_steps;
 
 /* Take them from x, until one ends where x1 is not finite. x is left where the last one began, k (stages, nx)
    and x1 are those of the last one. An adaptive method finds the first stage done, and takes one step at a
    time. Returns how many ended well. */
-typedef int64_t (*pl_step)(const pl_args *a, const pl_walk *w, double *x, double *k, double *x1);
+typedef int64_t (*pl_step)(const pl_args *a, const pl_equal_steps *w, double *x, double *k, double *x1);
 
 /* The compiled functions of a system. */
 typedef struct {
@@ -126,15 +126,15 @@ typedef struct {
 typedef struct {
     pl_method method;
     double step, rtol, atol, max_step;
-    double walk; /* longest stretch [s] a system without continuous states may go unwatched */
+    double longest_unwatched; /* [s] between two looks at crossings in a system without continuous states */
     uint64_t seed;
-    int32_t in_time; /* crossings move with time past what the error control sees */
+    int32_t in_time; /* a crossing depends on t other than through states: step control cannot see it */
 } pl_settings;
 
-/* The past of a delayed signal: a quartic through five points of every step, at most `room` of them. */
+/* The past of a delayed signal: a quartic through five points of every step, at most `capacity` of them. */
 typedef struct {
-    double *starts, *ends, *values; /* (room,), (room,), (room, 5, size) */
-    int64_t count, room;
+    double *starts, *ends, *values; /* (capacity,), (capacity,), (capacity, 5, size) */
+    int64_t count, capacity;
 } pl_history;
 
 /* All that changes; lives in the host's memory, a copy of it is a snapshot. */
@@ -144,8 +144,8 @@ typedef struct {
     int64_t *ticks, *instants; /* (n_rates,), (n_lists,) */
     int32_t started, stopped; /* stopped: the event that ended the run, counted from 1, or 0 */
     pl_history *histories; /* (n_delays,) */
-    double *stops;         /* (stops_room,) where delayed jumps come out [s], in order */
-    int64_t n_stops, stops_room;
+    double *stops;         /* (stops_capacity,) where delayed jumps come out [s], in order */
+    int64_t n_stops, stops_capacity;
 } pl_context;
 
 /* A buffer of the host for rows of numbers; the first column is the time. */
@@ -161,8 +161,8 @@ typedef struct {
 /* Events as they happen, one after the other: time, event, what it resets before and after. */
 typedef struct {
     double *values; /* null: they are not kept */
-    int64_t used, room;
-} pl_story;
+    int64_t used, capacity;
+} pl_event_log;
 
 /* What to keep. With every_step set, times is not used. */
 typedef struct {
@@ -171,7 +171,7 @@ typedef struct {
     int64_t n_times, position;
     pl_buffer log;
     pl_buffer *ticks; /* (n_rates,) */
-    pl_story events;
+    pl_event_log events;
 } pl_log;
 
 /* Why pl_advance came back. PL_DONE ends it; the others ask for something and to be called again. */
@@ -184,13 +184,13 @@ enum {
     PL_CANCELLED = 5,
     PL_NOT_FINITE = 6, /* segment `index`, or one of the places below */
     PL_COLLAPSED = 7,  /* step size; state `index` limits it; `value` is its error */
-    PL_ENDLESS = 8,    /* the `n_fired` events in `fired` follow each other without end */
+    PL_CHATTERING = 8,    /* the `n_fired` events in `fired` follow each other without end */
     PL_CONFLICT = 9,   /* event `index` resets a state that event `other` resets at the same instant */
     PL_NO_SIGN = 10,   /* crossing `index` is not finite */
-    PL_LOST = 11,      /* no solution of an algebraic loop: see lost_time and lost_segment; the states in whole */
-    PL_HISTORY = 12,   /* histories or stops of delays need room for a step more */
+    PL_NO_SOLUTION = 11, /* of an algebraic loop: see unsolved_time, unsolved_segment; the states in unprojected */
+    PL_FULL_HISTORY = 12, /* histories or stops of delays are too short for a step more */
     PL_NO_DELAY = 13,  /* a delay is not positive */
-    PL_FULL_STORY = 14 /* the events of this instant need more room to be kept */
+    PL_FULL_EVENTS = 14 /* the log of events is too short for those of this instant */
 };
 
 /* Places of PL_NOT_FINITE: a step from (t0, x0) with size h; the context's own state; a reset of event `other` */
@@ -245,35 +245,38 @@ typedef struct {
     int64_t budget;        /* steps until PL_PAUSE */
     volatile int32_t cancel;
     int32_t index, other;  /* see the reasons above */
-    double value, last_good, lost_time;
-    int32_t lost, lost_segment;
+    double value, last_good, unsolved_time;
+    int32_t unsolved, unsolved_segment; /* an algebraic loop had no solution; segment -1: unknowns of w */
     int32_t n_fired;       /* events due at this instant, */
     int32_t *fired;        /* and which */
     double *out;           /* room for what a segment returns */
     /* Functions of the host that generated code calls by number; not 0 if one failed. A row is all arguments, one
        after the other, then room for all results. */
-    int (*outside)(void *host, int32_t number, double *row);
+    int (*host_function)(void *host, int32_t number, double *row);
     void *host;
     /* from here on private: where the run stands between two calls */
     int32_t phase, segment, arrived;
     double until, stop;
     double begin, h, t0, t1;
     int64_t n, i;
-    double end;            /* of the step as integrated; t1 is earlier if a crossing was met */
-    int32_t met;           /* that crossing, or -1 */
+    double end;            /* of the step as integrated; t1 is earlier if a crossing lies in it */
+    int32_t located;       /* that crossing, or -1 */
     int32_t corrected;     /* x1 was moved onto the invariants or to a crossing */
     int32_t end_known;     /* the derivative at the end is in f1 */
-    double *x0, *x1, *raw1, *whole, *k, *trial, *f1, *y, *seen, *c, *scratch, *crossed, *newton;
+    /* x0, x1: ends of the step, integrated1: x1 as integrated, kept in unprojected where x1 is moved; y: all
+       signals; prepared: the parameters c was made of; new_signs: of crossings where they were last looked at */
+    double *x0, *x1, *integrated1, *unprojected, *k, *trial, *f1, *y, *prepared, *c, *scratch;
+    double *new_signs, *newton;
     int32_t *due;
     long long *iv;
     double horizon;        /* end of the stretch under way: delayed jumps there belong to the next one */
-    double limit;          /* the shortest delay */
-    double *past, *course; /* room for delays and delayed signals */
-    int32_t *marked;
-    int32_t round, frequent;  /* of event iteration; events so far that happened at... */
-    double since;             /* ...this time [s] */
+    double shortest_delay;
+    double *delay_seconds, *delay_samples; /* (n_delays,); delayed signals at the points of a piece */
+    int32_t *refined;      /* histories whose piece is halved, by depth */
+    int32_t round, n_at_once; /* of event iteration; events so far that happened at... */
+    double at_once_since;     /* ...this time [s] */
     double *resets;           /* new values of all that events reset */
-    int32_t *owner;           /* event that resets a state, counted from 1 */
+    int32_t *reset_by;        /* event that resets a state, counted from 1 */
     pl_args a;
 } pl_run;
 
@@ -289,13 +292,13 @@ typedef struct {
 
 PL_EXPORT int pl_abi(void);
 PL_EXPORT size_t pl_size_of_run(void);           /* so that a host can check its own declaration */
-PL_EXPORT size_t pl_room(const pl_model *m, const pl_system *s); /* bytes pl_begin needs, aligned to 16 */
-PL_EXPORT void pl_begin(pl_run *r, void *room);  /* lay out the private arrays in host memory */
+PL_EXPORT size_t pl_workspace_size(const pl_model *m, const pl_system *s); /* bytes, aligned to 16 */
+PL_EXPORT void pl_instantiate(pl_run *r, void *workspace); /* lay out the private arrays in it */
 PL_EXPORT int pl_advance(pl_run *r, double until);
 PL_EXPORT void pl_reset(pl_run *r);              /* forget where an interrupted advance stood */
 PL_EXPORT double pl_seconds(int64_t position, int64_t grid); /* position on a grid of 1/grid s, rounded once */
 PL_EXPORT double pl_next_stop(const pl_run *r);  /* time of the next tick or listed instant, or infinity */
-PL_EXPORT int64_t pl_many(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int again);
-PL_EXPORT void pl_signals(pl_run *r, const pl_buffer *b, double *row); /* present values */
+PL_EXPORT int64_t pl_run_batch(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int again);
+PL_EXPORT void pl_evaluate_signals(pl_run *r, const pl_buffer *b, double *row); /* present values */
 
 #endif

@@ -1,16 +1,18 @@
 /* The stiff integrator RODAS: formulas, their order and step size control are those of rosenbrock.py. */
 
-#include "run.h"
+#include "rosenbrock.h"
+
+#include "evaluate.h"
+#include "invariants.h"
+#include "lu.h"
+#include "norms.h"
+#include "step_control.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double SAFETY = 0.9, SHRINK = 0.2, GROW = 6.0;
-static const double GROWTH = 1e5; /* of a row's numbers while it is eliminated; beyond, pivots are sought */
-
 enum { STAGES = PL_RODAS_STAGES };
-
-/* --- the Jacobian ------------------------------------------------------------------------------------ */
 
 /* J and df/dt at (t, x); the unknowns of w are those of this point. */
 static void linearise(pl_run *r, double t, const double *x)
@@ -49,134 +51,6 @@ static void linearise(pl_run *r, double t, const double *x)
     s->code->values(&a, s->slope);
 }
 
-/* --- diagonal I - J = L U ---------------------------------------------------------------------------- */
-
-/* Partial pivoting, row after row. 0: singular. */
-static int factor_dense(pl_stiff *s, int n, double diagonal)
-{
-    double *m = s->dense;
-
-    memset(m, 0, sizeof(double) * (size_t)n * (size_t)n);
-#define M(i, j) m[(size_t)(i) * (size_t)n + (size_t)(j)]
-    for (int j = 0; j < n; j++) {
-        for (int32_t k = s->column_start[j]; k < s->column_start[j + 1]; k++)
-            M(s->rows[k], j) = -s->jacobian[k];
-        M(j, j) += diagonal;
-    }
-    for (int k = 0; k < n; k++) {
-        int pivot = k;
-        for (int i = k + 1; i < n; i++)
-            if (fabs(M(i, k)) > fabs(M(pivot, k))) pivot = i;
-        s->pivots[k] = pivot;
-        if (M(pivot, k) == 0.0) return 0;
-        if (pivot != k) {
-            memcpy(s->work, &M(k, 0), sizeof(double) * (size_t)n);
-            memcpy(&M(k, 0), &M(pivot, 0), sizeof(double) * (size_t)n);
-            memcpy(&M(pivot, 0), s->work, sizeof(double) * (size_t)n);
-        }
-        const double inverse = 1.0 / M(k, k);
-        const double *restrict source = &M(k, 0);
-        for (int i = k + 1; i < n; i++) {
-            double *restrict row = &M(i, 0);
-            const double factor = row[k] * inverse;
-            row[k] = factor;
-            if (factor == 0.0) continue;
-            for (int j = k + 1; j < n; j++) row[j] -= factor * source[j];
-        }
-    }
-    return 1;
-}
-
-static void solve_dense(const pl_stiff *s, int n, double *b)
-{
-    const double *m = s->dense;
-
-    for (int k = 0; k < n; k++) {
-        const double other = b[k];
-        b[k] = b[s->pivots[k]];
-        b[s->pivots[k]] = other;
-    }
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) b[i] -= M(i, j) * b[j];
-    for (int i = n - 1; i >= 0; i--) {
-        for (int j = i + 1; j < n; j++) b[i] -= M(i, j) * b[j];
-        b[i] = b[i] / M(i, i);
-    }
-#undef M
-}
-
-/* Pivots on the diagonal, row after row on a pattern known in advance. The error of such factors is bounded,
-   row by row, by the largest product that was subtracted there. 0: it would be too large. */
-static int factor_sparse(pl_stiff *s, int n, double diagonal)
-{
-    double *row = s->work, *lu = s->factors;
-    const int32_t *column = s->lu_column;
-
-    memset(lu, 0, sizeof(double) * (size_t)s->lu_start[n]);
-    for (int32_t k = 0; k < s->column_start[n]; k++) lu[s->lu_place[k]] = -s->jacobian[k];
-    for (int i = 0; i < n; i++) {
-        const int32_t first = s->lu_start[i], middle = s->lu_diagonal[i], last = s->lu_start[i + 1];
-        double size = 0.0, most = 0.0;
-        lu[middle] += diagonal;
-        for (int32_t k = first; k < last; k++) {
-            row[column[k]] = lu[k];
-            if (fabs(lu[k]) > size) size = fabs(lu[k]);
-        }
-        for (int32_t k = first; k < middle; k++) {
-            const int32_t above = column[k];
-            const double factor = row[above] / lu[s->lu_diagonal[above]];
-            row[above] = factor;
-            if (factor == 0.0) continue;
-            for (int32_t j = s->lu_diagonal[above] + 1; j < s->lu_start[above + 1]; j++) {
-                const double product = factor * lu[j];
-                row[column[j]] -= product;
-                most = fabs(product) > most ? fabs(product) : most;
-            }
-        }
-        for (int32_t k = first; k < last; k++) lu[k] = row[column[k]];
-        if (!(most <= GROWTH * size) || !(fabs(lu[middle]) > 1e-14 * size)) return 0;
-    }
-    return 1;
-}
-
-static void solve_sparse(const pl_stiff *s, int n, double *b)
-{
-    double *y = s->work;
-    const double *lu = s->factors;
-
-    for (int i = 0; i < n; i++) {
-        double sum = b[s->order[i]];
-        for (int32_t k = s->lu_start[i]; k < s->lu_diagonal[i]; k++) sum -= lu[k] * y[s->lu_column[k]];
-        y[i] = sum;
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        double sum = y[i];
-        for (int32_t k = s->lu_diagonal[i] + 1; k < s->lu_start[i + 1]; k++) sum -= lu[k] * y[s->lu_column[k]];
-        y[i] = sum / lu[s->lu_diagonal[i]];
-    }
-    for (int i = 0; i < n; i++) b[s->order[i]] = y[i];
-}
-
-static int factor(pl_run *r, double diagonal)
-{
-    pl_stiff *s = r->stiff;
-    const int n = r->model->nx;
-
-    if (!isfinite(diagonal) || !pl_all_finite(s->jacobian, s->column_start[n])) return 0;
-    s->pivoted = !(s->sparse && factor_sparse(s, n, diagonal));
-    return s->pivoted ? factor_dense(s, n, diagonal) : 1;
-}
-
-static void solve(pl_run *r, double *b)
-{
-    if (r->stiff->pivoted)
-        solve_dense(r->stiff, r->model->nx, b);
-    else
-        solve_sparse(r->stiff, r->model->nx, b);
-}
-
-/* --- a step ------------------------------------------------------------------------------------------ */
-
 static double weighted(const double *weights, int count, const double *k, int n, int e)
 {
     double total = weights[0] * k[e];
@@ -204,13 +78,13 @@ static int32_t farthest(const pl_run *r, const double *x, const double *trial)
 /* Stages, end and scaled error of a step of size h; the error is infinite where it cannot be done. */
 static pl_error attempt(pl_run *r, double t, double h)
 {
-    const pl_stiff *s = r->stiff;
+    pl_stiff *s = r->stiff;
     const int n = r->model->nx;
     const double *x = r->x0, *f0 = r->k + STAGES * n;
     double *trial = r->trial;
     pl_error failed = {INFINITY, 0};
 
-    if (!factor(r, 1.0 / (s->gamma * h))) return failed;
+    if (!pl_factor(s, n, 1.0 / (s->gamma * h))) return failed;
     for (int i = 0; i < STAGES; i++) {
         double *k = r->k + i * n;
         if (i == 0) {
@@ -218,8 +92,8 @@ static pl_error attempt(pl_run *r, double t, double h)
         } else {
             double weights[STAGES];
             for (int e = 0; e < n; e++) trial[e] = x[e] + weighted(s->a[i], i, r->k, n, e);
-            pl_derivative(r, t + s->alpha[i] * h, trial, k);
-            if (r->lost) return failed;
+            pl_evaluate_derivative(r, t + s->alpha[i] * h, trial, k);
+            if (r->unsolved) return failed;
             if (!pl_all_finite(k, n)) {
                 failed.worst = farthest(r, x, trial);
                 return failed;
@@ -230,12 +104,12 @@ static pl_error attempt(pl_run *r, double t, double h)
         }
         const double share = h * s->d[i];
         for (int e = 0; e < n; e++) k[e] = k[e] + share * s->slope[e];
-        solve(r, k);
+        pl_solve_factored(s, n, k);
     }
     for (int e = 0; e < n; e++) r->x1[e] = trial[e] + r->k[(STAGES - 1) * n + e];
-    const pl_error e = pl_step_error(r, x, r->x1, 1.0, 0);
+    const pl_error e = pl_error_norm(r, x, r->x1, 1.0, 0);
     if (!(e.error > 1.0) || !r->system->n_invariants) return e;
-    return pl_step_error(r, x, r->x1, 1.0, pl_noise(r, t, x));
+    return pl_error_norm(r, x, r->x1, 1.0, pl_rounding_noise(r, t, x));
 }
 
 static void accepted(pl_run *r, double h, double wanted, pl_error e)
@@ -262,7 +136,7 @@ static void rejected(pl_run *r, double h, pl_error e)
 }
 
 /* Give the host the state a step began from. */
-static int stuck(pl_run *r, int32_t index, int reason)
+static int cannot_go_on(pl_run *r, int32_t index, int reason)
 {
     r->context->t = r->t0;
     memcpy(r->context->x, r->x0, sizeof(double) * (size_t)r->model->nx);
@@ -270,7 +144,7 @@ static int stuck(pl_run *r, int32_t index, int reason)
     return reason;
 }
 
-int pl_stiff_step(pl_run *r)
+int pl_rosenbrock_step(pl_run *r)
 {
     const pl_settings *s = r->settings;
     pl_context *c = r->context;
@@ -278,18 +152,18 @@ int pl_stiff_step(pl_run *r)
     const double t = r->t0, left = r->stop - t;
     double *f0 = r->k + STAGES * n;
 
-    pl_derivative(r, t, r->x0, f0);
-    if (r->lost) return PL_LOST;
+    pl_evaluate_derivative(r, t, r->x0, f0);
+    if (r->unsolved) return PL_NO_SOLUTION;
     linearise(r, t, r->x0);
     r->counters.evaluations++;
-    if (!pl_all_finite(f0, n)) return stuck(r, PL_AT_STATE, PL_NOT_FINITE);
+    if (!pl_all_finite(f0, n)) return cannot_go_on(r, PL_AT_STATE, PL_NOT_FINITE);
     for (;;) {
-        const double largest = r->limit < s->max_step ? r->limit : s->max_step;
+        const double largest = r->shortest_delay < s->max_step ? r->shortest_delay : s->max_step;
         const double wanted = largest < c->step ? largest : c->step;
         const int lands = wanted >= left * (1 - 1e-12);
         const double h = lands ? left : 2 * wanted > left ? left / 2 : wanted;
         const pl_error e = attempt(r, t, h);
-        if (r->lost) return PL_LOST;
+        if (r->unsolved) return PL_NO_SOLUTION;
         r->h = h;
         if (e.error <= 1.0) {
             r->t1 = lands ? r->stop : t + h;
@@ -300,25 +174,25 @@ int pl_stiff_step(pl_run *r)
         rejected(r, h, e);
         if (c->step <= 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2)) {
             r->value = e.error;
-            return stuck(r, e.worst, PL_COLLAPSED);
+            return cannot_go_on(r, e.worst, PL_COLLAPSED);
         }
     }
 }
 
 /* A step over which the states change by a hundredth of their scale. */
-double pl_stiff_first_step(pl_run *r, double t, const double *x, double stop)
+double pl_rosenbrock_initial_step_size(pl_run *r, double t, const double *x, double stop)
 {
     const pl_settings *s = r->settings;
     const int n = r->model->nx;
     double *f = r->f1, *v = r->scratch;
 
-    pl_derivative(r, t, x, f);
+    pl_evaluate_derivative(r, t, x, f);
     r->counters.evaluations++;
     for (int e = 0; e < n; e++) {
         const double q = f[e] / (s->atol * r->system->nominal[e] + s->rtol * fabs(x[e]));
         v[e] = q * q;
     }
-    const double slope = sqrt(pl_sum(v, n) / n);
+    const double slope = sqrt(pl_pairwise_sum(v, n) / n);
     double guess = slope > 0 && isfinite(slope) ? sqrt(1.0 / slope) : 1e-6;
     if (guess > 1e-3) guess = 1e-3;
     if (guess < 1e-9) guess = 1e-9;
@@ -327,7 +201,7 @@ double pl_stiff_first_step(pl_run *r, double t, const double *x, double stop)
 }
 
 /* Continuous extension of third order. */
-void pl_stiff_inside(pl_run *r, double t, double *x)
+void pl_rosenbrock_interpolate(pl_run *r, double t, double *x)
 {
     const int n = r->model->nx;
     const double s = (t - r->t0) / r->h;
@@ -335,17 +209,6 @@ void pl_stiff_inside(pl_run *r, double t, double *x)
     for (int e = 0; e < n; e++) {
         const double third = weighted(r->stiff->dense_weights[0], STAGES - 1, r->k, n, e);
         const double fourth = weighted(r->stiff->dense_weights[1], STAGES - 1, r->k, n, e);
-        x[e] = r->x0[e] * (1 - s) + s * (r->raw1[e] + (1 - s) * (third + s * fourth));
+        x[e] = r->x0[e] * (1 - s) + s * (r->integrated1[e] + (1 - s) * (third + s * fourth));
     }
-}
-
-/* What depends on parameters only, for the code of the Jacobian. */
-void pl_stiff_prepare(pl_run *r)
-{
-    pl_stiff *s = r->stiff;
-    pl_args a = r->a;
-
-    a.v = s->v;
-    a.iv = s->iv;
-    s->code->prepare(&a, s->c);
 }

@@ -3,7 +3,10 @@
    A step that does not reduce the residual is halved, at most ten times. Where no solution is found, the place
    is kept for the host, and the unknowns become nan so that nothing is computed with them. */
 
-#include "steppers.h"
+#include "algebraic.h"
+
+#include "histories.h"
+#include "norms.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,17 +14,6 @@
 static const double TOLERANCE = 1e-12;  /* relative to the size of the unknowns */
 static const double ACCEPTABLE = 1e-9;  /* residual left where steps cannot get smaller */
 enum { ROUNDS = 50, HALVINGS = 10 };
-
-/* Largest absolute value; nan if one is nan. */
-static double largest(const double *v, int n)
-{
-    double most = 0.0;
-    for (int i = 0; i < n; i++) {
-        if (isnan(v[i])) return v[i];
-        if (fabs(v[i]) > most) most = fabs(v[i]);
-    }
-    return most;
-}
 
 /* Gaussian elimination with partial pivoting, as dense.py; a is (n, n) column after column. 0: singular. */
 static int solve(double *a, double *b, int n)
@@ -77,7 +69,7 @@ static int newton(const loop *l, const pl_args *args)
     double *start = step + n;
 
     l->residual(args, value);
-    double size = largest(value, n);
+    double size = pl_largest_absolute(value, n);
     for (int round = 0; round < ROUNDS; round++) {
         if (size == 0.0) return 1;
         for (int i = 0; i < n + n * n; i++)
@@ -85,18 +77,18 @@ static int newton(const loop *l, const pl_args *args)
         memcpy(step, value, sizeof(double) * (size_t)n);
         if (!solve(jacobian, step, n)) return 0;
         for (int i = 0; i < n; i++) start[i] = *unknown(l, i);
-        double scale = 1.0, fresh = 0.0;
+        double scale = 1.0, now = 0.0;
         for (int halving = 0; halving < HALVINGS; halving++) {
             for (int i = 0; i < n; i++) *unknown(l, i) = start[i] - scale * step[i];
             l->residual(args, value);
-            fresh = largest(value, n);
-            if (fresh < size || fresh == 0.0) break;
+            now = pl_largest_absolute(value, n);
+            if (now < size || now == 0.0) break;
             scale /= 2;
         }
         for (int i = 0; i < n; i++) step[i] = scale * step[i];
-        const int small = largest(step, n) <= TOLERANCE * (1.0 + largest(start, n));
-        if (small && (fresh <= size || fresh <= ACCEPTABLE)) return 1;
-        size = fresh;
+        const int converged = pl_largest_absolute(step, n) <= TOLERANCE * (1.0 + pl_largest_absolute(start, n));
+        if (converged && (now <= size || now <= ACCEPTABLE)) return 1;
+        size = now;
     }
     return 0;
 }
@@ -104,29 +96,29 @@ static int newton(const loop *l, const pl_args *args)
 static void failed(pl_run *r, const pl_args *args, int segment)
 {
     pl_context *c = r->context;
-    if (!r->lost) {
-        r->lost = 1;
-        r->lost_segment = segment;
-        r->lost_time = args->t;
-        memcpy(r->whole, args->x, sizeof(double) * (size_t)r->model->nx);
+    if (!r->unsolved) {
+        r->unsolved = 1;
+        r->unsolved_segment = segment;
+        r->unsolved_time = args->t;
+        memcpy(r->unprojected, args->x, sizeof(double) * (size_t)r->model->nx);
     }
     for (int i = 0; i < r->system->n_unknowns; i++) c->w[i] = NAN;
 }
 
-void pl_find(void *run, const pl_args *args)
+void pl_update_w(void *run, const pl_args *args)
 {
     pl_run *r = run;
     pl_context *c = r->context;
     const int n = r->system->n_unknowns;
     const loop all = {r, r->model->residual, 0, 0, n};
 
-    if (r->system->n_delays) pl_recall(r, args);
+    if (r->system->n_delays) pl_evaluate_delayed(r, args);
     if (n == 0) return;
     memcpy(c->w, c->solution, sizeof(double) * (size_t)n);
     if (!newton(&all, args)) failed(r, args, -1);
 }
 
-int pl_solve(pl_run *r, int i)
+int pl_solve_segment(pl_run *r, int i)
 {
     const pl_system *s = r->system;
     const int m = s->segment_start[i + 1] - s->segment_start[i];
@@ -134,5 +126,5 @@ int pl_solve(pl_run *r, int i)
 
     if (newton(&one, &r->a)) return PL_DONE;
     failed(r, &r->a, i);
-    return PL_LOST;
+    return PL_NO_SOLUTION;
 }

@@ -28,9 +28,9 @@ static void start(pl_run *r, const pl_batch *b, int64_t i)
     r->settings->seed = b->seed[i];
 }
 
-/* Runs first to end - 1; with `again` the first one goes on where it stood. Returns the run that needs more room
-   in its histories from the host, or end. */
-int64_t pl_many(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int again)
+/* Runs first to end - 1; with `again` the first one goes on where it stood. Returns the run whose histories are
+   full, or end. */
+int64_t pl_run_batch(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int again)
 {
     pl_buffer *log = &r->log->log;
 
@@ -46,7 +46,7 @@ int64_t pl_many(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int ag
         }
         again = 0;
         b->reason[i] = pl_advance(r, b->until);
-        if (b->reason[i] == PL_HISTORY) return i;
+        if (b->reason[i] == PL_FULL_HISTORY) return i;
         b->logged[i] = log->count;
         if (b->reason[i] == PL_CANCELLED) break;
     }

@@ -1,6 +1,8 @@
 /* Memory of a run: all of it is the host's, laid out once. */
 
-#include "run.h"
+#include "algebraic.h"
+#include "delays.h"
+#include "plantloop.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,9 +13,9 @@ size_t pl_size_of_run(void) { return sizeof(pl_run); }
 
 static size_t padded(size_t n) { return (n + 7) / 8 * 8; }
 
-static size_t stage_room(const pl_model *m) { return padded((size_t)m->nx * PL_STAGES); }
+static size_t stage_doubles(const pl_model *m) { return padded((size_t)m->nx * PL_STAGES); }
 
-static size_t out_room(const pl_model *m, const pl_system *s)
+static size_t out_doubles(const pl_model *m, const pl_system *s)
 {
     size_t n = (size_t)(s->n_accepted > 9 * s->n_events ? s->n_accepted : 9 * s->n_events);
     for (int i = 0; i < s->n_segments; i++)
@@ -25,7 +27,7 @@ static size_t out_room(const pl_model *m, const pl_system *s)
 }
 
 /* Newton's method: residual, Jacobian, step and start of the largest loop. */
-static size_t newton_room(const pl_system *s)
+static size_t newton_doubles(const pl_system *s)
 {
     size_t n = (size_t)s->n_unknowns;
     for (int i = 0; i < s->n_segments; i++) {
@@ -36,17 +38,17 @@ static size_t newton_room(const pl_system *s)
 }
 
 /* Every state, in h or x, may be reset by an event. */
-static size_t owner_room(const pl_model *m) { return padded((size_t)m->nx + (size_t)m->nh); }
+static size_t reset_by_doubles(const pl_model *m) { return padded((size_t)m->nx + (size_t)m->nh); }
 
-size_t pl_room(const pl_model *m, const pl_system *s)
+size_t pl_workspace_size(const pl_model *m, const pl_system *s)
 {
     const size_t nx = padded((size_t)m->nx);
-    size_t doubles = 6 * nx + stage_room(m) + padded((size_t)m->ny) + padded((size_t)m->np) +
-                     padded((size_t)m->nc) + padded((size_t)m->nv) + out_room(m, s) +
-                     padded((size_t)s->n_events) + newton_room(s) + padded(pl_delay_room(s));
+    size_t doubles = 6 * nx + stage_doubles(m) + padded((size_t)m->ny) + padded((size_t)m->np) +
+                     padded((size_t)m->nc) + padded((size_t)m->nv) + out_doubles(m, s) +
+                     padded((size_t)s->n_events) + newton_doubles(s) + padded(pl_delay_doubles(s));
     doubles += padded((size_t)m->niv) + padded((size_t)s->n_rates) + padded(pl_delay_flags(s));
     if (s->n_events)
-        doubles += padded((size_t)s->n_events) + padded((size_t)s->reset_start[s->n_events]) + owner_room(m);
+        doubles += padded((size_t)s->n_events) + padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
     return (doubles + 16) * sizeof(double);
 }
 
@@ -57,52 +59,43 @@ static double *take(double **next, size_t n)
     return here;
 }
 
-void pl_begin(pl_run *r, void *room)
+void pl_instantiate(pl_run *r, void *workspace)
 {
     const pl_model *m = r->model;
     const pl_system *s = r->system;
     const size_t nx = (size_t)m->nx;
-    double *next = room;
+    double *next = workspace;
 
     r->x0 = take(&next, nx);
     r->x1 = take(&next, nx);
-    r->whole = take(&next, nx);
-    r->raw1 = r->x1;
+    r->unprojected = take(&next, nx);
+    r->integrated1 = r->x1;
     r->trial = take(&next, nx);
     r->f1 = take(&next, nx);
-    r->k = take(&next, stage_room(m));
+    r->k = take(&next, stage_doubles(m));
     r->scratch = take(&next, nx);
     r->y = take(&next, (size_t)m->ny);
-    r->seen = take(&next, (size_t)m->np);
+    r->prepared = take(&next, (size_t)m->np);
     r->c = take(&next, (size_t)m->nc);
     r->a.v = take(&next, (size_t)m->nv);
-    r->out = take(&next, out_room(m, s));
+    r->out = take(&next, out_doubles(m, s));
     r->a.iv = r->iv = (long long *)take(&next, (size_t)m->niv);
-    r->crossed = take(&next, (size_t)s->n_events);
-    r->newton = take(&next, newton_room(s));
-    r->a.find = pl_find;
+    r->new_signs = take(&next, (size_t)s->n_events);
+    r->newton = take(&next, newton_doubles(s));
+    r->a.update_w = pl_update_w;
     r->a.owner = r;
     r->due = (int32_t *)take(&next, (size_t)s->n_rates);
-    r->past = take(&next, pl_delay_room(s));
-    r->course = r->past + s->n_delays;
-    r->marked = (int32_t *)take(&next, pl_delay_flags(s));
+    r->delay_seconds = take(&next, pl_delay_doubles(s));
+    r->delay_samples = r->delay_seconds + s->n_delays;
+    r->refined = (int32_t *)take(&next, pl_delay_flags(s));
     if (s->n_events) {
         r->fired = (int32_t *)take(&next, (size_t)s->n_events);
         r->resets = take(&next, (size_t)s->reset_start[s->n_events]);
-        r->owner = (int32_t *)take(&next, owner_room(m));
-        memset(r->owner, 0, owner_room(m) * sizeof(double));
+        r->reset_by = (int32_t *)take(&next, reset_by_doubles(m));
+        memset(r->reset_by, 0, reset_by_doubles(m) * sizeof(double));
     }
-    r->horizon = r->limit = INFINITY;
-    for (int i = 0; i < m->np; i++) r->seen[i] = NAN; /* so that the first advance computes c */
+    r->shortest_delay = INFINITY;
+    for (int i = 0; i < m->np; i++) r->prepared[i] = NAN; /* so that the first advance computes c */
     r->a.c = r->c;
-    r->phase = PL_IDLE;
-}
-
-void pl_reset(pl_run *r)
-{
-    r->phase = PL_IDLE;
-    r->lost = 0;
-    r->horizon = INFINITY;
-    r->since = -INFINITY; /* patience with events that follow each other begins anew */
-    r->frequent = 0;
+    pl_reset(r);
 }

@@ -1,0 +1,21 @@
+/* Where the functions of a system are evaluated. */
+
+#ifndef PL_EVALUATE_H
+#define PL_EVALUATE_H
+
+#include "plantloop.h"
+
+/* The context's arrays become arguments; constants of functions, where a parameter has changed. */
+void pl_update_constants(pl_run *r);
+/* The next functions are evaluated at (t, x), with delayed signals and algebraic unknowns up to date. */
+void pl_set_arguments(pl_run *r, double t, const double *x);
+/* f (nx,); it finds delayed signals and unknowns itself. */
+void pl_evaluate_derivative(pl_run *r, double t, const double *x, double *f);
+/* The context stands at (t, x). */
+void pl_set_state(pl_run *r, double t, const double *x);
+/* The same where a run cannot go on; returns PL_NOT_FINITE. */
+int pl_not_finite_at(pl_run *r, double t, const double *x);
+/* Accepted memories, and the solution Newton's method starts from, at an accepted point. */
+int pl_update_accepted(pl_run *r, double t, const double *x);
+
+#endif

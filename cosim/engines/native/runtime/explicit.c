@@ -1,0 +1,142 @@
+/* Explicit Runge-Kutta steps, whose stages are in the generated code, and the solution inside them. */
+
+#include "explicit.h"
+
+#include "evaluate.h"
+#include "invariants.h"
+#include "step_control.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_STEPS = 1000 }; /* between two looks at the cancel flag */
+
+static int not_finite(pl_run *r)
+{
+    pl_set_state(r, r->t1, r->x1);
+    r->index = PL_IN_STEP;
+    return PL_NOT_FINITE;
+}
+
+/* Steps that may be taken in one go: nobody looks at the ends of any but the last, nor inside. */
+static int64_t steps_without_stop(const pl_run *r)
+{
+    const pl_system *s = r->system;
+    const pl_log *l = r->log;
+    int64_t n = r->n - r->i < MOST_STEPS ? r->n - r->i : MOST_STEPS;
+
+    if (l->every_step || s->n_events || s->n_invariants || s->n_unknowns || s->n_accepted || s->n_delays)
+        return 1;
+    if (n > r->budget + 1) n = r->budget + 1; /* one of them is taken off already */
+    if (l->position < l->n_times) {
+        const double before = (l->times[l->position] - r->t0) / r->h;
+        if (before < (double)n) n = before > 1.0 ? (int64_t)before : 1;
+    }
+    return n;
+}
+
+int pl_fixed_step(pl_run *r)
+{
+    const pl_method *m = &r->settings->method;
+    const pl_equal_steps w = {r->t0, r->begin, r->h, r->i, steps_without_stop(r)};
+    const int64_t done = r->model->steps[m->number](&r->a, &w, r->x0, r->k, r->x1);
+
+    if (r->unsolved) return PL_NO_SOLUTION;
+    const int64_t passed = done < w.count ? done : done - 1; /* steps before the one that ends at x1 */
+    if (passed) r->last_good = r->t0 = r->begin + (double)(r->i + passed) * r->h;
+    r->i += passed;
+    r->budget -= passed;
+    r->counters.steps += done;
+    r->counters.evaluations += done * m->stages;
+    r->arrived = r->i == r->n - 1;
+    r->t1 = r->arrived ? r->stop : r->begin + (double)(r->i + 1) * r->h;
+    if (done < w.count) return not_finite(r);
+    r->i++;
+    return PL_DONE;
+}
+
+int pl_adaptive_step(pl_run *r)
+{
+    const pl_settings *s = r->settings;
+    pl_context *c = r->context;
+    const double t = r->t0, left = r->stop - t;
+    const double *noise = 0; /* looked at when a step fails */
+
+    for (;;) {
+        const double largest = r->shortest_delay < s->max_step ? r->shortest_delay : s->max_step;
+        const double wanted = largest < c->step ? largest : c->step;
+        const int lands = wanted >= left * (1 - 1e-12);
+        const double h = lands ? left : 2 * wanted > left ? left / 2 : wanted;
+        const pl_equal_steps w = {t, t, h, 0, 1};
+        const int finite = r->model->steps[s->method.number](&r->a, &w, r->x0, r->k, r->x1) == 1;
+        if (r->unsolved) return PL_NO_SOLUTION;
+        r->counters.evaluations += s->method.stages - 1;
+        pl_error e = pl_error_norm(r, r->x0, r->x1, h, noise);
+        if (e.error > 1.0 && r->system->n_invariants && !noise) {
+            noise = pl_rounding_noise(r, t, r->x0);
+            e = pl_error_norm(r, r->x0, r->x1, h, noise);
+        }
+        if (e.error <= 1.0) {
+            r->t1 = lands ? r->stop : t + h;
+            r->h = h;
+            if (!finite) return not_finite(r);
+            pl_accept_step(r, h, wanted, e);
+            r->arrived = !(r->t1 < r->stop);
+            return PL_DONE;
+        }
+        pl_reject_step(r, h, e);
+        if (c->step <= 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2)) {
+            r->index = e.worst;
+            r->value = e.error;
+            r->h = h;
+            pl_set_state(r, t, r->x0);
+            return PL_COLLAPSED;
+        }
+    }
+}
+
+/* Cubic Hermite interpolation, third order; the derivative at the end is evaluated when somebody looks. */
+static void hermite(pl_run *r, double t, double *x)
+{
+    const int nx = r->model->nx;
+    const double h = r->end - r->t0, s = (t - r->t0) / h;
+    const double *x0 = r->x0, *x1 = r->integrated1, *f0 = r->k, *f1 = r->f1;
+
+    if (t == r->t0) { /* true even where the derivative at the end is not finite */
+        memcpy(x, x0, sizeof(double) * (size_t)nx);
+        return;
+    }
+    if (!r->end_known) {
+        pl_evaluate_derivative(r, r->end, x1, r->f1);
+        r->end_known = 1;
+    }
+    const double a0 = (1 + 2 * s) * pow(1 - s, 2), b0 = s * pow(1 - s, 2);
+    const double a1 = s * s * (3 - 2 * s), b1 = s * s * (1 - s);
+    for (int e = 0; e < nx; e++)
+        x[e] = a0 * x0[e] + b0 * (h * f0[e]) + a1 * x1[e] - b1 * (h * f1[e]);
+}
+
+/* Continuous extension of fourth order: Hairer I, eq. II.6.12. */
+static void dense(pl_run *r, double t, double *x)
+{
+    const pl_method *m = &r->settings->method;
+    const int nx = r->model->nx;
+    const double h = r->h, s = (t - r->t0) / h;
+    const double *x0 = r->x0, *x1 = r->integrated1, *first = r->k, *last_k = r->k + (m->stages - 1) * nx;
+
+    for (int e = 0; e < nx; e++) {
+        const double change = x1[e] - x0[e];
+        const double bend = h * first[e] - change;
+        const double last = change - h * last_k[e] - bend;
+        const double fifth = h * pl_weighted_sum(&m->dense, r->k, nx, e);
+        x[e] = x0[e] + s * (change + (1 - s) * (bend + s * (last + (1 - s) * fifth)));
+    }
+}
+
+void pl_explicit_interpolate(pl_run *r, double t, double *x)
+{
+    if (r->settings->method.adaptive)
+        dense(r, t, x);
+    else
+        hermite(r, t, x);
+}
