@@ -136,7 +136,7 @@ def copies(n: int) -> Diagram:
 
 def measure(d: Diagram, until: float) -> tuple[int, float, str, float, float]:
     """Blocks, time to flatten and to compile, ns per block and step, error of the states after 20 ms."""
-    flat = min(seconds(lambda: flatten(d)) for _ in range(1 if until < 0.05 else 2))
+    flat = min(seconds(lambda: flatten(d.netlist())) for _ in range(1 if until < 0.05 else 2))
     system = d.system()
     fixed = {"solver": "rk4", "step": STEP, "signals": []}
     with tempfile.TemporaryDirectory() as folder, private_cache(folder):

@@ -11,28 +11,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import networkx as nx
 
 from blocks.contract.block import Block
+from blocks.contract.trace import trace
 from blocks.errors import WiringError, near_miss
+from cosim.compile.flatten import flatten
+from cosim.compile.netlist import Inport, Netlist
+from cosim.system import System
 
-if TYPE_CHECKING:
-    from cosim.system import System
-
+ALONE = "plant"  # what a block is called when it is looked at alone
 FORBIDDEN = set("./[] \t\n")  # they separate the parts of a path: sub/block.port[component]
-
-
-@dataclass(frozen=True)
-class Inport:
-    """Where a signal enters a diagram: an input of the subsystem, or of the whole system.
-
-    `size` is only needed at the top level, where nothing is connected to it.
-    """
-
-    size: int = 1
 
 
 @dataclass(frozen=True)
@@ -156,17 +148,27 @@ class Diagram:
         """Inputs left open on purpose, as (node, port)."""
         return frozenset(self._grounded)
 
+    def netlist(self) -> Netlist:
+        """What is drawn here and in the diagrams inside, as data."""
+        nodes = self._graph.nodes(data="block")
+        edges = self._graph.edges(data=True)
+        return Netlist(
+            self.name,
+            {name: node.netlist() if isinstance(node, Diagram) else node for name, node in nodes},
+            tuple(((out, ports["source"]), (into, ports["target"])) for out, into, ports in edges),
+            {name: (ref.node, ref.port) for name, ref in self._outports.items()},
+            frozenset(self._grounded),
+        )
+
     def system(self, solve_loops: bool = False, perturb: tuple[str, ...] = ()) -> System:
         """The flat system of this diagram; kept until the diagram changes.
 
         Each signal in `perturb` gets an input of the system of its own name, added to its value.
         """
-        from cosim.compile.flatten import flatten
-
         key = (solve_loops, perturb, self._versions())
         if key not in self._flat:
             self._flat = {k: s for k, s in self._flat.items() if k[-1] == key[-1]}
-            self._flat[key] = flatten(self, solve_loops, perturb)
+            self._flat[key] = flatten(self.netlist(), solve_loops, perturb)
         return self._flat[key]
 
     def kept(self, what: str) -> dict[Any, Any]:
@@ -229,3 +231,21 @@ class Diagram:
 
     def __repr__(self) -> str:
         return f"Diagram('{self.name}', {self._graph.number_of_nodes()} blocks)"
+
+
+def around(block: Block, name: str = "block") -> Diagram:
+    """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram."""
+    d = Diagram(name)
+    node = d.add(ALONE, block)
+    probe = trace(block, {}, guess=1).declared
+    for i in probe.inputs:
+        d.connect(d.inport(i.name, i.size), node[i.name])
+    for o in probe.outputs:
+        if not o.auxiliary:
+            d.outport(o.name, node[o.name])
+    return d
+
+
+def system_alone(block: Block, solve_loops: bool = False, name: str = "block") -> System:
+    """Flat system of one block: its inputs are those of the system, and names may leave out "plant."."""
+    return replace(around(block, name).system(solve_loops), prefix=f"{ALONE}.")

@@ -16,8 +16,8 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, near_miss
-from cosim.compile.flatten import flatten, structural_error
-from cosim.diagram import Diagram
+from cosim.compile.flatten import structural_error
+from cosim.diagram import Diagram, system_alone
 from cosim.engines.choose import ENGINES, check_engine, choose
 from cosim.engines.engine import Engine, Logged, SolverSettings
 from cosim.engines.methods.solvers import solver as solver_named
@@ -340,7 +340,7 @@ def _system(diagram: Diagram | Block | System, solve_loops: bool) -> System:
     if isinstance(diagram, Diagram):
         return diagram.system(solve_loops)
     if isinstance(diagram, Block):
-        return flatten(diagram, solve_loops)
+        return system_alone(diagram, solve_loops)
     if isinstance(diagram, System):
         return diagram
     raise no_block(diagram, "a Diagram or a Block to simulate")

@@ -13,8 +13,7 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss
 from cosim.analysis.discretise import refuse_delays
-from cosim.compile.flatten import ALONE, around
-from cosim.diagram import Diagram
+from cosim.diagram import ALONE, Diagram, around
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
 from cosim.names import listed, mapped, no_block

@@ -198,12 +198,12 @@ def info(
 
 
 def _model_info(path: Path, trust: bool) -> None:
-    from cosim.compile.flatten import flatten
+    from cosim.diagram import system_alone
     from plant import Plant
 
     with _warnings_in_table():
         plant = Plant.read(path, trust=trust)
-    tunable = [("parameters", [f"{len(flatten(plant).p0)} tunable numbers"])]
+    tunable = [("parameters", [f"{len(system_alone(plant).p0)} tunable numbers"])]
     _print_sections([*_plant_sections(plant), *tunable, *_warnings(plant)])
 
 

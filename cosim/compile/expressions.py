@@ -7,8 +7,8 @@ from functools import cached_property
 import casadi as ca
 
 from cosim.compile.instances import Instance
+from cosim.compile.netlist import Port
 from cosim.compile.order import Node
-from cosim.compile.wiring import Port
 
 
 class Expressions:

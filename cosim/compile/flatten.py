@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from blocks.contract.block import Block
 from blocks.contract.rate import Ticks
 from blocks.contract.trace import TraceCache
 from blocks.errors import BlockError, PlantloopError, WiringError, near_miss
@@ -17,20 +16,19 @@ from cosim.compile.expressions import Expressions
 from cosim.compile.garbage import uncollected
 from cosim.compile.instances import Instance
 from cosim.compile.jumps import warn_of_jumps
+from cosim.compile.netlist import Netlist
 from cosim.compile.order import Dependencies, Node
 from cosim.compile.rates import SignalRates, insert_holds
 from cosim.compile.schedule import build_schedule
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.wiring import ExternalInput, expand
-from cosim.diagram import Diagram
 from cosim.system import Delay, Draw, Problem, Signal, Slot, System, SystemEvent, stack
 
-ALONE = "plant"  # what a block is called when it is looked at alone
 SOLVED = ("algebraic", "delayed")  # memories that live in w; all others but states live in h
 
 
-def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[str, ...] = ()) -> System:
-    """Flat system of a diagram, or of one block with its inputs as inputs of the system.
+def flatten(diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...] = ()) -> System:
+    """Flat system of what was drawn.
 
     Each output or input named in `perturb` gets an input of the system of its name, added to its value.
 
@@ -39,13 +37,11 @@ def flatten(diagram: Diagram | Block, solve_loops: bool = False, perturb: tuple[
     WiringError            everything that is wrong with names, connections and sizes, together
     AlgebraicLoopError     signals that depend on themselves at one instant, hop by hop
     """
-    if isinstance(diagram, Block):
-        return replace(flatten(around(diagram), solve_loops, perturb), prefix=f"{ALONE}.")
     with uncollected():
         return _flat(diagram, solve_loops, perturb)
 
 
-def _flat(diagram: Diagram, solve_loops: bool, perturb: tuple[str, ...]) -> System:
+def _flat(diagram: Netlist, solve_loops: bool, perturb: tuple[str, ...]) -> System:
     cache = TraceCache()
     wiring = expand(diagram, cache)
     traced = resolve_sizes(wiring, cache)
@@ -61,23 +57,8 @@ def _flat(diagram: Diagram, solve_loops: bool, perturb: tuple[str, ...]) -> Syst
         raise WiringError(problems, path=diagram.name)
     port_rates = insert_holds(instances, cache)
     return _Assembly(
-        diagram, instances, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
+        diagram.name, instances, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
     ).system()
-
-
-def around(block: Block, name: str = "block") -> Diagram:
-    """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram."""
-    from blocks.contract.trace import trace
-
-    d = Diagram(name)
-    node = d.add(ALONE, block)
-    probe = trace(block, {}, guess=1).declared
-    for i in probe.inputs:
-        d.connect(d.inport(i.name, i.size), node[i.name])
-    for o in probe.outputs:
-        if not o.auxiliary:
-            d.outport(o.name, node[o.name])
-    return d
 
 
 @dataclass
@@ -107,7 +88,7 @@ class _Assembly:
 
     def __init__(
         self,
-        diagram: Diagram,
+        name: str,
         instances: dict[str, Instance],
         port_rates: dict[tuple[str, str], str],
         outports: dict[str, tuple[str, str]],
@@ -115,7 +96,7 @@ class _Assembly:
         perturb: tuple[str, ...],
         solve_loops: bool,
     ) -> None:
-        self.diagram, self.instances, self.solve_loops = diagram, instances, solve_loops
+        self.name, self.instances, self.solve_loops = name, instances, solve_loops
         self.port_rates, self.outports, self.borders = port_rates, outports, borders
         self.t = ca.SX.sym("t")
         self.x, self.h, self.w, self.p = _Vector(), _Vector(), _Vector(), _Vector()
@@ -213,7 +194,7 @@ class _Assembly:
         signals = self._signals(between)
         internal = self._internal
         return System(
-            name=self.diagram.name,
+            name=self.name,
             t=self.t, x=x, h=h, w=w, p=p,
             states=self.x.slots, held=self.h.slots, solved=self.w.slots, parameters=self.p.slots,
             aliases=self.aliases,

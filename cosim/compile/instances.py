@@ -9,7 +9,7 @@ import casadi as ca
 from blocks.contract.block import Block
 from blocks.contract.declared import Memory
 from blocks.contract.trace import Traced, Values
-from cosim.compile.wiring import Port
+from cosim.compile.netlist import Port
 
 
 @dataclass

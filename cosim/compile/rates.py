@@ -14,7 +14,7 @@ from blocks.errors import PlantloopError, WiringError
 from blocks.library.hold import Hold
 from blocks.library.routing import Mux, Selector
 from cosim.compile.instances import Instance
-from cosim.compile.wiring import Port
+from cosim.compile.netlist import Port
 
 CONTINUOUS = 1  # bit 0 of a rate set; bit k+1 stands for rates[k]
 WITH_RATE = ("discrete", "sampled", "external", "random")

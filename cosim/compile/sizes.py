@@ -10,7 +10,8 @@ from collections import Counter, defaultdict, deque
 
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError, near_miss
-from cosim.compile.wiring import Port, Wiring, open_input
+from cosim.compile.netlist import Port
+from cosim.compile.wiring import Wiring, open_input
 
 # Sizes are said to have no fixed point when a block was run again so often, or a signal grew so much.
 ROUNDS = 50

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from blocks.contract.block import Block, Equations
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError, near_miss
-from cosim.diagram import Diagram, Inport
-
-Port = tuple[str, str]  # (path of a block, port name)
+from cosim.compile.netlist import Inport, Netlist, Port
 
 
 @dataclass(frozen=True)
@@ -45,22 +43,21 @@ class Wiring:
 class _Expander:
     """Walks the tree of diagrams once, noting nodes by path and edges by (path, port)."""
 
-    def __init__(self, diagram: Diagram) -> None:
+    def __init__(self, diagram: Netlist) -> None:
         self.diagram = diagram
-        self.nodes: dict[str, Block | Diagram | Inport] = {}
+        self.nodes: dict[str, Block | Netlist | Inport] = {}
         self.edges: dict[Port, Port] = {}
         self.grounded: set[Port] = set()
         self.problems: list[str] = []
         self._walk(diagram, "")
 
-    def _walk(self, diagram: Diagram, prefix: str) -> None:
-        graph = diagram.graph
-        for name, block in graph.nodes(data="block"):
-            self.nodes[prefix + name] = block
-            if isinstance(block, Diagram):
-                self._walk(block, f"{prefix}{name}/")
-        for source, target, ports in graph.edges(data=True):
-            into, out = (prefix + target, ports["target"]), (prefix + source, ports["source"])
+    def _walk(self, diagram: Netlist, prefix: str) -> None:
+        for name, node in diagram.nodes.items():
+            self.nodes[prefix + name] = node
+            if isinstance(node, Netlist):
+                self._walk(node, f"{prefix}{name}/")
+        for (source, output), (target, entry) in diagram.connections:
+            into, out = (prefix + target, entry), (prefix + source, output)
             if into in self.edges:
                 first = ".".join(self.edges[into])
                 self.problems.append(
@@ -92,8 +89,8 @@ class _Expander:
                 continue
             if not _known(f"'{path}'", name, "output", node.outports, node.inports, self.problems):
                 return None
-            inner = node.outports[name]
-            port = (f"{path}/{inner.node}", inner.port)
+            inner, name = node.outports[name]
+            port = (f"{path}/{inner}", name)
         self.problems.append(f"'{'.'.join(min(seen))}' is connected to itself through subsystem borders.")
         return None
 
@@ -101,9 +98,9 @@ class _Expander:
         """Inputs of subsystems that the signal of an input of a block comes in through."""
         port = self.edges.get(into)
         while port is not None and not isinstance(node := self.nodes[port[0]], Block):
-            if isinstance(node, Diagram):
-                inner = node.outports[port[1]]
-                port = (f"{port[0]}/{inner.node}", inner.port)
+            if isinstance(node, Netlist):
+                inner, name = node.outports[port[1]]
+                port = (f"{port[0]}/{inner}", name)
                 continue
             outer, _, own = port[0].rpartition("/")
             if not outer:
@@ -112,7 +109,7 @@ class _Expander:
             port = self.edges.get((outer, own))
 
 
-def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
+def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
     """Flat wiring of a diagram; checks names, directions, double drivers and open inputs.
 
     Raises
@@ -129,7 +126,7 @@ def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
             blocks[path] = ExternalInput(node.size)
     ports = {path: _ports(path, block, cache, problems) for path, block in blocks.items()}
     for path, node in expander.nodes.items():
-        if isinstance(node, Diagram):
+        if isinstance(node, Netlist):
             _check_borders(path, node, expander, ports, problems)
     drivers: dict[Port, Port | None] = {}
     for into, out in expander.edges.items():
@@ -157,9 +154,9 @@ def expand(diagram: Diagram, cache: TraceCache) -> Wiring:
             if (path, name) not in drivers and (path, name) not in expander.edges:
                 problems.append(open_input(path, name))
     outports = {}
-    for name, ref in diagram.outports.items():
+    for name, shown in diagram.outports.items():
         found = len(problems)
-        source = expander.source((ref.node, ref.port))
+        source = expander.source(shown)
         if source is not None and _check_source(source, ports, problems):
             outports[name] = source
         elif len(problems) == found:
@@ -174,7 +171,7 @@ def _borders(expander: _Expander, drivers: dict[Port, Port | None]) -> dict[Port
     """What is behind the ports of subsystems."""
     found: dict[Port, tuple[Port, ...]] = {}
     for path, node in expander.nodes.items():
-        if isinstance(node, Diagram):
+        if isinstance(node, Netlist):
             for name in node.outports:
                 source = expander.source((path, name))
                 found |= {(path, name): (source,)} if source is not None else {}
@@ -217,14 +214,14 @@ def _ports(path: str, block: Block, cache: TraceCache, problems: list[str]) -> _
 
 
 def _check_borders(
-    path: str, diagram: Diagram, expander: _Expander, ports: dict[str, _Ports], problems: list[str]
+    path: str, diagram: Netlist, expander: _Expander, ports: dict[str, _Ports], problems: list[str]
 ) -> None:
     """Every input of a subsystem is connected or grounded, every output shows something that exists."""
     for name in diagram.inports:
         if (path, name) not in expander.edges and (path, name) not in expander.grounded:
             problems.append(open_input(path, name))
-    for ref in diagram.outports.values():
-        source = expander.source((f"{path}/{ref.node}", ref.port))
+    for inner, name in diagram.outports.values():
+        source = expander.source((f"{path}/{inner}", name))
         if source is not None:
             _check_source(source, ports, problems)
 
@@ -242,7 +239,7 @@ def _check_target(
     where = f"{prefix}'{path}'"
     inputs: Iterable[str]
     outputs: Iterable[str]
-    if isinstance(node, Diagram):
+    if isinstance(node, Netlist):
         inputs, outputs = node.inports, node.outports
     else:
         known = ports[path]
@@ -260,7 +257,7 @@ def _is_output(port: Port, expander: _Expander, ports: dict[str, _Ports]) -> boo
     node = expander.nodes[path]
     if isinstance(node, Inport):
         return True
-    return name in (node.outports if isinstance(node, Diagram) else ports[path].outputs)
+    return name in (node.outports if isinstance(node, Netlist) else ports[path].outputs)
 
 
 def _check_source(port: Port, ports: dict[str, _Ports], problems: list[str]) -> bool:

@@ -18,9 +18,9 @@ from blocks.errors import PlantloopError
 from cosim.analysis.linear import linearize
 from cosim.analysis.modes import Modes, modes_of
 from cosim.analysis.operating import model_of
-from cosim.compile.flatten import ALONE
 from cosim.deck.outcome import DeckStep, LinearModel
 from cosim.deck.stage import moved_context, system_of, unsampled
+from cosim.diagram import ALONE
 from cosim.run.context import Context
 from cosim.simulation import Simulation, set_input
 from plant import Plant

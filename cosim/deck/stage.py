@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
-from cosim.compile.flatten import ALONE, around, flatten
+from cosim.diagram import ALONE, system_alone
 from cosim.run.context import Context
 from cosim.simulation import Simulation, set_input
 from cosim.system import System
@@ -196,7 +196,7 @@ def unsampled(port: Port) -> Port:
 
 def system_of(plant: Plant) -> System:
     """Flat system of a plant alone, named as its model."""
-    return replace(flatten(around(plant, plant.model.name)), prefix=f"{ALONE}.")
+    return system_alone(plant, name=plant.model.name)
 
 
 def parts_of(plant: Plant, system: System, context: Context) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -12,10 +12,10 @@ from blocks.errors import PlantloopError
 from cosim.analysis.attrition import attrition
 from cosim.analysis.operating import Model, model_of
 from cosim.analysis.statics import ROUNDS, Equilibrium, StaticsError, pace, settle
-from cosim.compile.flatten import ALONE
 from cosim.deck.outcome import DeckStep, joined
 from cosim.deck.stage import moved_context, parts_of
 from cosim.deck.transient import end_of, times_of
+from cosim.diagram import ALONE
 from cosim.result.result import Result
 from cosim.run.context import Context
 from cosim.simulation import Simulation, set_input
