@@ -23,7 +23,8 @@ from cosim.engines.engine import Engine, Logged, SolverSettings
 from cosim.engines.methods.solvers import solver as solver_named
 from cosim.engines.reference.log import given_times, log_times
 from cosim.names import mapped, no_block, text
-from cosim.result.result import Result, Setting
+from cosim.result.record import Setting
+from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
 from cosim.run.context import Context
 from cosim.run.walltime import WallTime

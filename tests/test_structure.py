@@ -25,9 +25,6 @@ KNOWN_CIRCLES = {
         "plant.equations.wheels", "plant.forces.penalty", "plant.routines.constraint_routines",
         "plant.routines.subroutines",
     },
-    "a result apart from its files and plots": {
-        "cosim.result.result", "cosim.result.result_files", "cosim.result.result_plot",
-    },
     "the reference engine": {
         "cosim.engines.methods.jacobian", "cosim.engines.methods.solvers", "cosim.engines.reference.events",
         "cosim.engines.reference.machine", "cosim.engines.reference.unknowns",

@@ -10,7 +10,8 @@ import numpy as np
 
 from cosim.analysis.modes import Modes
 from cosim.engines.engine import Logged
-from cosim.result.result import Event, Result
+from cosim.result.record import Event
+from cosim.result.result import Result
 
 if TYPE_CHECKING:
     import control

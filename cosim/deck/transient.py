@@ -14,7 +14,8 @@ from blocks.contract.rate import rational
 from blocks.errors import PlantloopError
 from cosim.deck.outcome import DeckStep
 from cosim.engines.methods.solvers import solver as solver_named
-from cosim.result.result import Result, Setting
+from cosim.result.record import Setting
+from cosim.result.result import Result
 from cosim.simulation import DEFAULT_SOLVER
 from plant.elements import Param_Transient, Reference_Array, Sensor_Event, Simulate
 

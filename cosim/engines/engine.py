@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cosim.result.result import Event, Ticks
+from cosim.result.record import Event, Ticks
 from cosim.run.context import Context
 from cosim.system import System
 

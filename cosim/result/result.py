@@ -11,49 +11,26 @@ import os
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blocks.errors import PlantloopError, near_miss
 from cosim.names import component_of
+from cosim.result.record import Event, FloatArray, Setting, Ticks
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
+    from cosim.result.result_plot import Course
 
 
 class UnknownSignalError(PlantloopError, KeyError):
     """A result has no such signal or component; also a KeyError, so a Result behaves like a mapping."""
 
     __str__ = Exception.__str__  # KeyError would print the quoted representation of the message
-
-
-class Ticks(NamedTuple):
-    """A sampled signal at its own ticks; unpacks as ``t, u = r.ticks("controller.u")``."""
-
-    time: FloatArray  # (m,) s
-    values: FloatArray  # (m, k), or (m,) where one component was asked for
-
-
-class Event(NamedTuple):
-    """Something that happened between or at ticks: a crossing with its resets, or a stop."""
-
-    time: float  # s
-    name: str
-    before: Any = None  # values just before and just after: numbers, tuples, mappings of them, or None
-    after: Any = None
-
-
-class Setting(NamedTuple):
-    """One effective setting of a run and where it came from ("default", "simulate()", a file, ...)."""
-
-    value: Any
-    origin: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,6 +197,18 @@ class Result:
         values = self.signals[signal] if signal in self.signals else self.ticks_of[signal].values
         return int(values.shape[1])
 
+    def _course(self, name: str) -> Course:
+        """A signal or component over time: at its ticks if it has any, else at the logged instants."""
+        from cosim.result.result_plot import Course
+
+        sampled = (self.locate(name)[0] if name in self else name) in self.ticks_of
+        time, values = self.ticks(name) if sampled else (self.time, self[name])
+        signal, component = self.locate(name, self.ticks_of if sampled else self.signals)
+        chosen = slice(None) if component is None else slice(component, component + 1)
+        none = ("",) * self._size(signal)
+        units, labels = (texts.get(signal, none)[chosen] for texts in (self.units, self.labels))
+        return Course(name, time, values.reshape(len(time), len(units)), sampled, labels, units)
+
     def _all_names(self, known: Mapping[str, Any]) -> list[str]:
         with_labels = (f"{s}.{text}" for s in known for text in self.labels.get(s, ()) if text)
         return [*known, *(alias for alias, s in self.aliases.items() if s in known), *with_labels]
@@ -240,13 +229,9 @@ class Result:
 
     def to_pandas(self) -> pd.DataFrame:
         """Table of all signals: index ``time`` [s], columns ``name[i]``, or ``name`` where k = 1."""
-        import pandas as pd
+        from cosim.result.result_files import to_table
 
-        columns = [
-            s if v.shape[1] == 1 else f"{s}[{i}]" for s, v in self.signals.items() for i in range(v.shape[1])
-        ]
-        values = np.hstack([np.empty((len(self.time), 0)), *self.signals.values()])
-        return pd.DataFrame(values, index=pd.Index(self.time, name="time"), columns=columns)
+        return to_table(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to ``path``; the suffix chooses the format, missing folders are made.
@@ -265,7 +250,7 @@ class Result:
         """Read what `save` wrote as ``.nc`` or ``.npz``; every number comes back bit for bit."""
         from cosim.result.result_files import load
 
-        return load(path)
+        return load(path, cls)
 
     def plot(
         self, *names: str, path: str | os.PathLike[str] | None = None, title: str | None = None
@@ -278,7 +263,9 @@ class Result:
         """
         from cosim.result.result_plot import draw, save_figure
 
-        figure = draw(self, names, title)
+        span = (float(self.time[0]), float(self.time[-1])) if len(self.time) else None
+        shown = [self._course(name) for name in (names or self.keys())]
+        figure = draw(shown, span, self.name, title, self.complete)
         if path is not None:
             save_figure(figure, path)
         return figure

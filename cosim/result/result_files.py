@@ -1,4 +1,4 @@
-"""Results on disk and as an xarray Dataset.
+"""Results on disk, as an xarray Dataset and as a table.
 
 A NetCDF file is the Dataset of `to_dataset`, so any tool that reads NetCDF sees named arrays over time. The
 Dataset carries everything: what a variable means is in its attribute ``role``, the signal's own name in
@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 from zipfile import BadZipFile
 
@@ -22,10 +22,13 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.names import file_path
-from cosim.result.result import Event, FloatArray, Result, Setting, Ticks
+from cosim.result.record import Event, FloatArray, Record, Setting, Ticks
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
+
+Made = TypeVar("Made")
 
 FORMAT = "plantloop result 1"  # the number grows when an older reader would misread a newer file
 EVENT = ("event", "event_time", "event_name", "event_before", "event_after")
@@ -57,7 +60,7 @@ def file_name_of(signal: str) -> str:
 # -- xarray
 
 
-def to_dataset(result: Result, rename: Callable[[str], str] = str) -> xr.Dataset:
+def to_dataset(result: Record, rename: Callable[[str], str] = str) -> xr.Dataset:
     """Everything in ``result`` as a Dataset; see `Result.to_xarray`. ``rename`` maps signals to variables."""
     import xarray as xr
 
@@ -89,8 +92,8 @@ def to_dataset(result: Result, rename: Callable[[str], str] = str) -> xr.Dataset
     return xr.Dataset(data, coords, {"format": FORMAT, **_header(result)})
 
 
-def from_dataset(dataset: xr.Dataset, source: str) -> Result:
-    """The result that `to_dataset` made ``dataset`` of; ``source`` is named in errors."""
+def from_dataset(dataset: xr.Dataset, source: str) -> dict[str, Any]:
+    """Fields of the result that `to_dataset` made ``dataset`` of; ``source`` is named in errors."""
     _check_format(dataset.attrs.get("format"), source)
     signals: dict[str, FloatArray] = {}
     ticks: dict[str, Ticks] = {}
@@ -106,7 +109,7 @@ def from_dataset(dataset: xr.Dataset, source: str) -> Result:
             if attribute in variable.attrs:
                 of[signal] = tuple(json.loads(variable.attrs[attribute]))
     columns = [dataset[name].values.tolist() for name in EVENT[1:]] if "event_time" in dataset else []
-    return Result(
+    return dict(
         time=dataset["time"].values,
         signals=signals,
         ticks_of=ticks,
@@ -117,7 +120,7 @@ def from_dataset(dataset: xr.Dataset, source: str) -> Result:
     )
 
 
-def _texts(result: Result, signal: str) -> dict[str, str]:
+def _texts(result: Record, signal: str) -> dict[str, str]:
     """Attributes for labels and units: all of them as JSON, and CF's ``units`` where there is just one."""
     attrs = {}
     if signal in result.labels:
@@ -146,10 +149,24 @@ def _events(
     return tuple(Event(t, n, json.loads(b), json.loads(a)) for t, n, b, a in rows)
 
 
+# -- pandas
+
+
+def to_table(result: Record) -> pd.DataFrame:
+    """Table of all signals; see `Result.to_pandas`."""
+    import pandas as pd
+
+    columns = [
+        s if v.shape[1] == 1 else f"{s}[{i}]" for s, v in result.signals.items() for i in range(v.shape[1])
+    ]
+    values = np.hstack([np.empty((len(result.time), 0)), *result.signals.values()])
+    return pd.DataFrame(values, index=pd.Index(result.time, name="time"), columns=columns)
+
+
 # -- what is not an array
 
 
-def _header(result: Result) -> dict[str, Any]:
+def _header(result: Record) -> dict[str, Any]:
     return {
         "name": result.name,
         "complete": int(result.complete),
@@ -188,7 +205,7 @@ def _check_format(found: object, source: str) -> None:
 # -- files
 
 
-def save(result: Result, path: str | os.PathLike[str]) -> None:
+def save(result: Record, path: str | os.PathLike[str]) -> None:
     """Write ``result`` in the format of the suffix of ``path``; see `Result.save`."""
     target = file_path(path, "the file of a result")
     write = WRITERS.get(target.suffix.lower())
@@ -202,8 +219,8 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         write(result, temporary)
 
 
-def load(path: str | os.PathLike[str]) -> Result:
-    """Read a result written by `save`; see `Result.load`."""
+def load(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
+    """What `make` makes of the fields of a result written by `save`; see `Result.load`."""
     source = file_path(path, "the file of a result")
     read = READERS.get(source.suffix.lower())
     if read is None:
@@ -217,7 +234,7 @@ def load(path: str | os.PathLike[str]) -> Result:
             f"no result file '{source}' (looked in {source.parent.resolve()}).", path=str(source)
         )
     try:
-        return read(source)
+        return make(**read(source))
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, BadZipFile) as reason:
         why = "" if "allow_pickle" in str(reason) else f" ({str(reason).rstrip('.')})"  # NumPy's guess
         raise PlantloopError(
@@ -246,7 +263,7 @@ def replacing(target: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
-def _write_netcdf(result: Result, path: Path) -> None:
+def _write_netcdf(result: Record, path: Path) -> None:
     dataset = to_dataset(result, file_name_of)
     # no fill value: NaN is a value here, and a file must give back the same bits
     exact: dict[Any, dict[str, Any]] = {
@@ -255,13 +272,13 @@ def _write_netcdf(result: Result, path: Path) -> None:
     dataset.to_netcdf(path, engine="netcdf4", format="NETCDF4", encoding=exact)
 
 
-def _read_netcdf(path: Path) -> Result:
+def _read_netcdf(path: Path) -> dict[str, Any]:
     import xarray as xr
 
     return from_dataset(xr.load_dataset(path, engine="netcdf4", decode_cf=False), f"'{path}'")
 
 
-def _write_npz(result: Result, path: Path) -> None:
+def _write_npz(result: Record, path: Path) -> None:
     names = Names(("time", "header", "file", "allow_pickle"))  # the last two are arguments of savez
     arrays: dict[str, Any] = {"time": result.time}
     where: dict[str, dict[str, Any]] = {"signals": {}, "ticks_of": {}}
@@ -277,14 +294,14 @@ def _write_npz(result: Result, path: Path) -> None:
     np.savez(path, **arrays)
 
 
-def _read_npz(path: Path) -> Result:
+def _read_npz(path: Path) -> dict[str, Any]:
     with np.load(path, allow_pickle=False) as arrays:
         members = set(arrays.files)
         header = json.loads(arrays["header"].item()) if "header" in members else {}
         _check_format(header.get("format"), f"'{path}'")
         # with the suffix, a member is found even where another signal is named like it plus ".npy"
         get = lambda key: arrays[f"{key}.npy"]
-        return Result(
+        return dict(
             time=get("time"),
             signals={s: get(key) for s, key in header["signals"].items()},
             ticks_of={s: Ticks(*map(get, keys)) for s, keys in header["ticks_of"].items()},
@@ -295,13 +312,13 @@ def _read_npz(path: Path) -> Result:
         )
 
 
-def _write_csv(result: Result, path: Path) -> None:
-    result.to_pandas().to_csv(path)
+def _write_csv(result: Record, path: Path) -> None:
+    to_table(result).to_csv(path)
 
 
-WRITERS: Mapping[str, Callable[[Result, Path], None]] = {
+WRITERS: Mapping[str, Callable[[Record, Path], None]] = {
     ".nc": _write_netcdf,
     ".npz": _write_npz,
     ".csv": _write_csv,
 }
-READERS: Mapping[str, Callable[[Path], Result]] = {".nc": _read_netcdf, ".npz": _read_npz}
+READERS: Mapping[str, Callable[[Path], dict[str, Any]]] = {".nc": _read_netcdf, ".npz": _read_npz}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from matplotlib.figure import Figure
 
 from blocks.errors import PlantloopError
 from cosim.names import UNIT
-from cosim.result.result import FloatArray, Result
+from cosim.result.record import FloatArray
 from cosim.result.result_files import replacing
 
 # Okabe and Ito's palette, distinct also to colour-blind readers; yellow left out, it is lost on white
@@ -29,24 +30,48 @@ MOST_LEGEND = 10  # entries; further components are drawn and counted
 INK, GRID = "#333333", "#DDDDDD"
 
 
-def draw(result: Result, names: Sequence[str] = (), title: str | None = None) -> Figure:
-    """A figure with one row per name; see `Result.plot`."""
-    shown = list(names) or list(result.keys())
-    if not shown or len(shown) > MOST_AXES:
-        few = "there is nothing to draw" if not shown else f"{len(shown)} signals do not fit one picture"
+@dataclass(frozen=True)
+class Course:
+    """One signal or component over time.
+
+    time : (n,) s; values : (n, k); labels, units : k texts, empty where there are none
+    sampled : the values are those of ticks and hold until the next one
+    """
+
+    name: str
+    time: FloatArray
+    values: FloatArray
+    sampled: bool
+    labels: Sequence[str]
+    units: Sequence[str]
+
+
+def draw(
+    courses: Sequence[Course], span: tuple[float, float] | None, name: str, title: str | None, complete: bool
+) -> Figure:
+    """A figure with one row per course; see `Result.plot`.
+
+    span : first and last logged instant [s], None without any
+    name : of the result, its title where `title` is None
+    """
+    if not courses or len(courses) > MOST_AXES:
+        few = "there is nothing to draw" if not courses else f"{len(courses)} signals do not fit one picture"
         raise PlantloopError(
-            f"{few} in result '{result.name}'.",
-            hint=f"Name up to {MOST_AXES} signals: result.plot('plant.pendulum', ...)." if shown else None,
+            f"{few} in result '{name}'.",
+            hint=f"Name up to {MOST_AXES} signals: result.plot('plant.pendulum', ...)." if courses else None,
         )
-    figure = Figure(figsize=(8.0, 0.7 + 1.7 * max(len(shown), 1.6)), dpi=120, layout="constrained")
+    figure = Figure(figsize=(8.0, 0.7 + 1.7 * max(len(courses), 1.6)), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
-    rows = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, name in zip(rows, shown, strict=True):
-        _draw_signal(axes, result, name)
+    rows = figure.subplots(len(courses), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, course in zip(rows, courses, strict=True):
+        _draw_course(axes, course, span)
     rows[-1].set_xlabel("time [s]", color=INK)
-    if len(result.time) > 1 and result.time[-1] > result.time[0]:
-        rows[-1].set_xlim(result.time[0], result.time[-1])
-    figure.suptitle(_headline(result, title), color=INK, fontsize="large")
+    if span is not None and span[1] > span[0]:
+        rows[-1].set_xlim(*span)
+    text = name if title is None else title
+    if not complete:
+        text += f" (stopped at t = {span[1]:.6g} s)" if span else " (stopped before the first instant)"
+    figure.suptitle(text, color=INK, fontsize="large")
     return figure
 
 
@@ -64,29 +89,17 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
         figure.savefig(temporary)
 
 
-def _headline(result: Result, title: str | None) -> str:
-    text = result.name if title is None else title
-    if result.complete:
-        return text
-    reached = (
-        f"stopped at t = {result.time[-1]:.6g} s" if len(result.time) else "stopped before the first instant"
-    )
-    return f"{text} ({reached})"
-
-
-def _draw_signal(axes: Axes, result: Result, name: str) -> None:
-    sampled = _is_sampled(result, name)
-    time, values = result.ticks(name) if sampled else (result.time, result[name])
-    values = values.reshape(len(time), -1) if values.ndim == 1 else values
-    legends, unit = _legends(result, name, sampled)
-    heading = name
+def _draw_course(axes: Axes, course: Course, span: tuple[float, float] | None) -> None:
+    time, values = course.time, course.values
+    legends, unit = _legends(course)
+    heading = course.name
     if len(legends) == 1:  # one line needs no legend
-        heading, unit, legends = _alone(name, legends[0], unit), "", [""]
-    if sampled:
-        time, values = _held_to_end(result, time, values)
+        heading, unit, legends = _alone(course.name, legends[0], unit), "", [""]
+    if course.sampled:
+        time, values = _held_to_end(course, span)
     for i, (colour, legend) in enumerate(zip(cycle(COLOURS), legends, strict=False)):
         style: dict[str, Any] = {"color": colour, "label": (legend or None) if i < MOST_LEGEND else None}
-        if sampled:
+        if course.sampled:
             dots = slice(None, -1)  # the last point only carries the line to the end
             style |= {"drawstyle": "steps-post", "marker": ".", "markevery": dots, "linewidth": 1.0}
             style["markersize"] = 5.0 if len(time) <= 100 else 3.0 if len(time) <= 300 else 1.5
@@ -108,32 +121,23 @@ def _alone(name: str, label: str, unit: str) -> str:
     return f"{title} [{unit}]" if unit and not title.endswith(f"[{unit}]") else title
 
 
-def _is_sampled(result: Result, name: str) -> bool:
-    signal = result.locate(name)[0] if name in result else name
-    return signal in result.ticks_of
-
-
-def _held_to_end(result: Result, time: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _held_to_end(course: Course, span: tuple[float, float] | None) -> tuple[FloatArray, FloatArray]:
     """The samples and one more point that holds the last of them to the end of the log."""
+    time, values = course.time, course.values
     if not len(time):
         return time, values
-    end = max(time[-1], result.time[-1] if len(result.time) else time[-1])
+    end = max(time[-1], span[1] if span else time[-1])
     return np.append(time, end), np.vstack([values, values[-1:]])
 
 
-def _legends(result: Result, name: str, sampled: bool) -> tuple[list[str], str]:
-    """Legend texts of the components drawn for ``name``, and the unit they share (or "").
+def _legends(course: Course) -> tuple[list[str], str]:
+    """Legend texts of the components, and the unit they share (or "").
 
     A shared unit goes to the title of the axes, differing ones go to the legend.
     """
-    signal, component = result.locate(name, result.ticks_of if sampled else result.signals)
-    size = (result.ticks_of[signal].values if sampled else result.signals[signal]).shape[1]
-    chosen = slice(None) if component is None else slice(component, component + 1)
-    units = result.units.get(signal, ("",) * size)[chosen]
-    labels = result.labels.get(signal, ("",) * size)[chosen]
-    k = len(units)
+    units, k = course.units, len(course.units)
     numbered = [f"[{i}]" if k > 1 else "" for i in range(k)]
-    texts = [label or number for label, number in zip(labels, numbered, strict=True)]
+    texts = [label or number for label, number in zip(course.labels, numbered, strict=True)]
     if len(set(units)) == 1:
         return texts, units[0]
     return [

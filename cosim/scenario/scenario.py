@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from blocks.errors import PlantloopError, ScenarioError, SimulationError, WiringError, near_miss
 from cosim.diagram import Diagram
-from cosim.result.result import Result, Setting
+from cosim.result.record import Setting
+from cosim.result.result import Result
 from cosim.scenario.factory import make_diagram
 from cosim.scenario.keys import Place
 from cosim.scenario.schema import Model, Tables

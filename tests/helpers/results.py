@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from cosim.result.result import Event, Result, Setting, Ticks
+from cosim.result.record import Event, Setting, Ticks
+from cosim.result.result import Result
 
 NASTY = (
     np.nan,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cosim.engines.native import bindings as b
-from cosim.result.result import Event
+from cosim.result.record import Event
 from cosim.system import System, SystemEvent
 
 ROOM = 1024  # numbers; grows

@@ -26,7 +26,7 @@ from cosim.engines.native.event_log import EventLog
 from cosim.engines.native.host_calls import Outside, interrupted, interrupts
 from cosim.engines.reference.events import move_in_time
 from cosim.engines.reference.machine import Machine
-from cosim.result.result import Ticks
+from cosim.result.record import Ticks
 from cosim.run.context import Context
 from cosim.system import Segment, System
 

@@ -10,7 +10,7 @@ import numpy as np
 from blocks.contract.block import THRESHOLD
 from blocks.errors import SimulationError
 from cosim.engines.methods.steppers import Step
-from cosim.result.result import Event
+from cosim.result.record import Event
 from cosim.run.history import CHECKS, NODES, interpolate
 from cosim.system import System, pick
 

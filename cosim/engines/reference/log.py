@@ -14,7 +14,7 @@ from blocks.contract.rate import Rate, rational
 from blocks.errors import BlockError, PlantloopError, near_miss
 from cosim.engines.engine import Logged
 from cosim.engines.methods.steppers import Step
-from cosim.result.result import Event, Ticks
+from cosim.result.record import Event, Ticks
 from cosim.system import Signal, System
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from blocks.errors import PlantloopError
-from cosim.result.result import Result, Ticks, plain
+from cosim.result.record import Ticks
+from cosim.result.result import Result, plain
 
 # -- looking at it
 from tests.helpers.results import assert_same, awkward, pendulum

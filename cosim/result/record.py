@@ -1,0 +1,63 @@
+"""The data a run leaves behind: samples, events, settings, and which fields a whole record has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+class Ticks(NamedTuple):
+    """A sampled signal at its own ticks; unpacks as ``t, u = r.ticks("controller.u")``."""
+
+    time: FloatArray  # (m,) s
+    values: FloatArray  # (m, k), or (m,) where one component was asked for
+
+
+class Event(NamedTuple):
+    """Something that happened between or at ticks: a crossing with its resets, or a stop."""
+
+    time: float  # s
+    name: str
+    before: Any = None  # values just before and just after: numbers, tuples, mappings of them, or None
+    after: Any = None
+
+
+class Setting(NamedTuple):
+    """One effective setting of a run and where it came from ("default", "simulate()", a file, ...)."""
+
+    value: Any
+    origin: str
+
+
+class Record(Protocol):
+    """What a file of a result holds; the fields are those of `Result`, which explains them."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def time(self) -> FloatArray: ...
+    @property
+    def signals(self) -> Mapping[str, FloatArray]: ...
+    @property
+    def units(self) -> Mapping[str, tuple[str, ...]]: ...
+    @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]: ...
+    @property
+    def ticks_of(self) -> Mapping[str, Ticks]: ...
+    @property
+    def events(self) -> tuple[Event, ...]: ...
+    @property
+    def settings(self) -> Mapping[str, Setting]: ...
+    @property
+    def statistics(self) -> Mapping[str, Any]: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def aliases(self) -> Mapping[str, str]: ...
