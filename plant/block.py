@@ -21,12 +21,16 @@ from plant import energy
 from plant.assembly.closing import Assembly, assemble
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
 from plant.constraints.closure import Closure
-from plant.constraints.solution import corrections, solve
+from plant.constraints.invariants import declare_invariants
+from plant.constraints.solution import Unknowns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
-from plant.elements import Model, Post_Request, Reference_Variable
-from plant.equations.controls import Controls, check_controls, control_states
-from plant.equations.evaluation import Evaluation
-from plant.equations.filters import Inputs, declare_inputs, filter_states
+from plant.elements import Element, Model, Post_Request, Reference_Variable
+from plant.equations.controls import check_controls, control_states
+from plant.equations.filters import declare_inputs, filter_states
+from plant.equations.outcome import Awaited, Solved, Withheld
+from plant.equations.quantities import Quantities
+from plant.equations.setting import Setting
+from plant.equations.states import States, declare_states
 from plant.equations.unsupported import (
     constraints_of,
     jumps,
@@ -34,15 +38,10 @@ from plant.equations.unsupported import (
     mention_massless,
     refuse_massless,
 )
-from plant.equations.wheels import Wheels, WheelState, wheel_states
+from plant.equations.wheels import WheelState, wheel_states
 from plant.expressions.formulas import Formulas, formulas_of
 from plant.forces.loads import loads
-from plant.forces.penalty import penalty_torques
-from plant.mechanics.absolute import Bodies
-from plant.mechanics.inertia import tree_inertias
-from plant.mechanics.joints import UNIT, Joint
 from plant.mechanics.mechanism import GROUND, Mechanism, mechanism_of
-from plant.mechanics.tree import Tree
 from plant.names import unique_names
 from plant.ports import Ports, found_port, ports_of
 from plant.reporting import ModelProblems, PlantWarning
@@ -51,11 +50,6 @@ from plant.routines.subroutines import refuse_untrusted
 from plant.tunables import Tunables, check_tunable
 
 COORDINATES = ("joint", "absolute")
-
-POSITION_TOLERANCE = 1e-14  # length or cosine: how well projection keeps constraints on positions
-VELOCITY_TOLERANCE = 1e-14  # and on velocities
-# Both are at rounding: at a distance e from a singular pose a residual r on positions leaves a deviation r/e
-# and a velocity that grows like r/e^2. With 1e-11 and 1e-9 the steps collapse there.
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,26 +181,27 @@ class Plant(Block):
         if closing is None:
             start = tuple(link.q0 for link in mechanism.links)
             return replace(self, start=start, rates=initial_rates(mechanism))
-        values, b, closure = closing
+        b, closure = closing
         cuts = np.cumsum([link.joint.nq for link in mechanism.links])[:-1]
 
         def wishes(q: np.ndarray) -> list[Wish]:
             return wishes_of(mechanism, np.split(q, cuts))
 
         assembly = assemble(b, closure, wishes)
-        jumpy = tuple(jumps(values, closure, self.inputs))
+        jumpy = tuple(jumps(closure.setting.inputs, closure, self.inputs))
         return replace(self, start=assembly.q, rates=assembly.qd, assembly=assembly, jumpy=jumpy)
 
-    def closing(self) -> tuple[Evaluation, Equations, Closure] | None:
+    def closing(self) -> tuple[Equations, Closure] | None:
         """All constraints, written for assembly: scratch equations with them; None where there are none."""
-        elements = constraints_of(self.model, self.mechanism, self.formulas)
+        elements = self._constraints()
         if not elements:
             return None
         free = replace(self, rates=tuple(np.zeros(link.joint.nv) for link in self.mechanism.links))
         b = Equations({})
         with tracing():
-            values = free._scope(b, declare_inputs(b, self.inputs.values(), self.formulas)).values
-            return values, b, Closure(values, elements)
+            states = free._states(b)
+            setting = Quantities(states.declared, states.kinematics, lambda _: Withheld(elements))
+            return b, Closure(setting, elements)
 
     def __repr__(self) -> str:
         bodies = len(self.mechanism.links)
@@ -349,93 +344,51 @@ class Plant(Block):
         """
         if self.jumpy:
             raise ModelProblems(self.jumpy, about=self.model.file or self.model.name)
-        scope = self._scope(b, declare_inputs(b, self.inputs.values(), self.formulas))
-        values, tree = scope.values, scope.values.tree
-        closure = None
+        states = self._states(b)
+        declared, kinematics, closure = states.declared, states.kinematics, None
+        constraints = [] if self.assembly is None else self._constraints()
+        free = Quantities(declared, kinematics, lambda _: Withheld(constraints))
         if self.assembly is not None:
-            elements = constraints_of(self.model, self.mechanism, self.formulas)
-            closure = Closure(values, elements, self.assembly.closing)
-            values.constrained(closure)
-        gravity = _gravity(values)
-        forces = loads(values)
-        solution = solve(
-            b, values, closure, gravity, forces, penalty_torques(values), self.stabilisation.gains
+            closure = Closure(free, constraints, self.assembly.closing)
+        unknowns = Unknowns()
+        forced = Quantities(declared, kinematics, lambda own: Awaited(own, closure, unknowns), free)
+        solution = solve(b, kinematics.tree, closure, loads(forced), unknowns, self.stabilisation.gains)
+        moving = Quantities(
+            declared, kinematics, lambda own: Solved(own, closure, solution), forced, solution.qdd
         )
-        values.solved(solution, closure)
-        values.motion.accelerated(solution.qdd)
-        for k, link in enumerate(self.mechanism.links):
-            if link.joint.nq:
-                b.derivative(scope.q[k], link.joint.qdot(tree.q[k], tree.qd[k]))
-                b.derivative(scope.qd[k], solution.qdd[k])
-        self._declare_invariants(b, scope, closure)
-        for z, variable in scope.integrals.values():
-            b.derivative(z, values.expression(variable, "expr"))
-        signals = self._signals(values)
-        values.controls.declare(values, signals)
-        values.wheels.declare(values)
+        states.move(b, moving, solution.qdd)
+        projects = isinstance(self.stabilisation, Projection)
+        declare_invariants(b, kinematics.tree, states.q, states.qd, closure if projects else None)
+        signals = self._signals(moving)
+        declared.controls.declare(moving, signals)
+        declared.wheels.declare(moving)
         self._declare_outputs(b, signals)
         if self.audit:
-            energy.declare(b, values, solution, closure)
-        values.settle()
-        values.stops_at({t for f in self.formulas.values() for t in f.break_times(values.spline)})
+            energy.declare(b, moving, solution, closure, declared.wheels)
+        declared.unknowns.settle(moving)
+        declared.instants.stops_at({t for f in self.formulas.values() for t in f.break_times(moving.spline)})
 
-    def _scope(self, b: Equations, inputs: Inputs) -> _Scope:
-        """States of the plant, and what its expressions see."""
-        links = self.mechanism.links
-        q = [
-            b.continuous(f"{link.name}.q", start, labels=[name for name, _ in link.joint.coordinates])
-            if link.joint.nq
-            else None
-            for link, start in zip(links, self.start, strict=True)
-        ]
-        qd = [
-            b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates)
-            if link.joint.nv
-            else None
-            for link, rate in zip(links, self.rates, strict=True)
-        ]
-        integrals = {
-            v.id: (b.continuous(name, v.ic, static="hold" if v.static_hold else "solve"), v)
-            for name, v in self.integrals.items()
-        }
-        numbers = Tunables(b, self.model, self.tunable)
-        positions, speeds = (
-            [ca.SX(0, 1) if part is None else ca.SX(part) for part in parts] for parts in (q, qd)
+    def _constraints(self) -> list[Element]:
+        """Elements that constrain the coordinates."""
+        return constraints_of(self.model, self.mechanism, self.formulas)
+
+    def _states(self, b: Equations) -> States:
+        """States of the plant, and the first stage of its equations."""
+        return declare_states(
+            b,
+            self.mechanism,
+            self.formulas,
+            declare_inputs(b, self.inputs.values(), self.formulas),
+            Tunables(b, self.model, self.tunable),
+            self.start,
+            self.rates,
+            self.integrals,
+            self.control_states,
+            self._wheels,
+            self.trust,
         )
-        kind = Bodies if self.mechanism.absolute else Tree
-        tree = kind(self.mechanism, positions, speeds, tree_inertias(self.mechanism, numbers))
-        controls = Controls(b, self.model, self.formulas, self.control_states)
-        sums = {id: ca.SX(z) for id, (z, _) in integrals.items()}
-        wheels = Wheels(b, self._wheels)
-        values = Evaluation(b, tree, self.formulas, inputs, sums, numbers, controls, wheels, self.trust)
-        return _Scope(q, qd, integrals, values)
 
-    def _declare_invariants(self, b: Equations, scope: _Scope, closure: Closure | None) -> None:
-        """What projection keeps: unit quaternions, and the constraints unless drift is fed back instead."""
-        tree, links = scope.values.tree, self.mechanism.links
-        quaternions = [link.joint.invariant(q) for link, q in zip(links, tree.q, strict=True)]
-        projects = closure is not None and isinstance(self.stabilisation, Projection)
-        for k, invariant in enumerate(quaternions):
-            if invariant is not None:
-                b.invariant(invariant)
-                if not projects:
-                    b.correction(scope.q[k], _unit(links[k].joint, tree.q[k]) - tree.q[k])
-        if closure is None or not projects:
-            return
-        size = max(1.0, *(float(np.abs(r).max()) for r, _ in self.model.frames.values()))
-        if closure.positions:
-            b.invariant(closure.value[closure.positions], POSITION_TOLERANCE * size)
-        if closure.velocities:
-            b.invariant(closure.rate[closure.velocities], VELOCITY_TOLERANCE * size)
-        closes, slows = corrections(b, closure)
-        for k, link in enumerate(links):
-            rows = slice(tree.starts[k], tree.starts[k + 1])
-            if link.joint.nq:
-                moved = tree.q[k] + link.joint.qdot(tree.q[k], closes[rows])
-                b.correction(scope.q[k], _unit(link.joint, moved) - tree.q[k])
-                b.correction(scope.qd[k], slows[rows])
-
-    def _signals(self, values: Evaluation) -> dict[str, ca.SX]:
+    def _signals(self, values: Setting) -> dict[str, ca.SX]:
         """(n, 1) signals of every output and request, before they are sampled."""
         found = {}
         for port in (*self.outputs.values(), *self.requests.values()):
@@ -453,35 +406,6 @@ class Plant(Block):
             if port.ticks is not None:
                 y = hold(b, as_array(y), port.hold_order, port.ticks, f"{port.name}_hold")
             b.output(port.name, y, labels=port.labels, auxiliary=port.name in self.requests)
-
-
-@dataclass(frozen=True, eq=False)
-class _Scope:
-    """Declared states, None for joints that have none, and what expressions see."""
-
-    q: list[Any]
-    qd: list[Any]
-    integrals: dict[int, tuple[Any, Reference_Variable]]
-    values: Evaluation
-
-
-def _unit(joint: Joint, q: ca.SX) -> ca.SX:
-    """Coordinates with the quaternion in them of length 1."""
-    units = [k for k, (_, unit) in enumerate(joint.coordinates) if unit == UNIT]
-    if not units:
-        return q
-    length = ca.sqrt(ca.sumsqr(q[units]))
-    return ca.vertcat(*[q[k] / length if k in units else q[k] for k in range(joint.nq)])
-
-
-def _gravity(values: Evaluation) -> ca.SX:
-    """(3, 1) acceleration of gravity in the ground frame."""
-    element = values.model.gravity
-    components = []
-    for name in ("grav_x", "grav_y", "grav_z"):
-        written = isinstance(getattr(element, name), str)
-        components.append(values.expression(element, name) if written else values.number(element, name))
-    return ca.sparsify(ca.SX(ca.vertcat(*components)))
 
 
 def _passed_on(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ Source: Concurrent Dynamics International, MBS Energy Testing, 2017, equations (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +34,11 @@ from plant.elements import (
     Force_Penalty,
     Force_SpringDamper,
     Inertia_Wheel,
-    Reference_Variable,
 )
 from plant.elements.bodies import PRODUCT_OF_INERTIA_SIGN
-from plant.equations.wheels import momenta
+from plant.equations.setting import Setting
+from plant.equations.wheels import Wheels
+from plant.forces.penalty import Penalty
 from plant.forces.wrenches import FORCES
 from plant.mechanics.spatial import cross
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
     from plant.constraints.closure import Closure
     from plant.constraints.solution import Solution
-    from plant.equations.evaluation import Evaluation
 
 
 # --- from simulation output -----------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class _Store:
     loss: ca.SX
 
 
-def _spring(force: Force_SpringDamper, values: Evaluation) -> _Store:
+def _spring(force: Force_SpringDamper, values: Setting) -> _Store:
     I, J = force.i_marker_id, force.j_marker_id
     k, c = values.number(force, "stiffness"), values.number(force, "damping")
     free, preload = values.number(force, "length"), values.number(force, "preload")
@@ -202,7 +202,7 @@ def _spring(force: Force_SpringDamper, values: Evaluation) -> _Store:
     return _Store(ca.SX(k * stretch**2 / 2 - preload * stretch), (k * stretch - preload) * rate, c * rate**2)
 
 
-def _bushing(force: Force_Bushing, values: Evaluation) -> _Store:
+def _bushing(force: Force_Bushing, values: Setting) -> _Store:
     """The translation; what turns is counted as work of a force, because its angles are no potential's."""
     marker_i, marker_j = values.marker(force.i_marker_id), values.marker(force.j_marker_id)
     A, offset = marker_j.A, marker_i.r - marker_j.r
@@ -219,22 +219,23 @@ def _bushing(force: Force_Bushing, values: Evaluation) -> _Store:
     return _Store(U, change, loss)
 
 
-def _wheel(wheel: Inertia_Wheel, values: Evaluation) -> _Store:
+def _wheel(wheel: Inertia_Wheel, values: Setting) -> _Store:
     """The energy counts as kinetic; the rate at which it grows is no work put in."""
-    return _Store(ca.SX(0), values.wheels.power(values, wheel), ca.SX(0))
+    spin = values.spun(wheel)
+    return _Store(ca.SX(0), spin.torque * spin.rate, ca.SX(0))
 
 
 # What force elements store and dissipate; all that others do is work put in. Add a store: add an entry.
-STORES: Mapping[type[Element], Callable[[Any, Evaluation], _Store]] = {
+STORES: Mapping[type[Element], Callable[[Any, Setting], _Store]] = {
     Force_SpringDamper: _spring,
     Force_Bushing: _bushing,
     Inertia_Wheel: _wheel,
 }
 
 
-def _penalty_store(element: Element, values: Evaluation) -> _Store:
+def _penalty_store(penalty: Penalty, values: Setting) -> _Store:
     """A penalty: 1/2 p g^2, or p times the integral of w(s) s, and w penalty1 g'^2."""
-    penalty = values.penalties[element.tag, element.id]
+    element = penalty.element
     p, c = values.number(element, "penalty"), values.number(element, "penalty1")
     g, rate = penalty.g, values.motion.rate(penalty.g)
     if not (isinstance(element, Force_Penalty) and element.unilateral):
@@ -249,9 +250,11 @@ def _penalty_store(element: Element, values: Evaluation) -> _Store:
     return _Store(ca.SX(p * whole), w * p * g * rate, ca.SX(w * c * rate * rate))
 
 
-def declare(b: Equations, values: Evaluation, solution: Solution, closure: Closure | None) -> None:
+def declare(
+    b: Equations, values: Setting, solution: Solution, closure: Closure | None, wheels: Wheels
+) -> None:
     """Declare the outputs and states of an audited plant."""
-    book = _Book(values, solution, closure)
+    book = _Book(values, solution, closure, wheels)
     accounts = {name: b.continuous(f"audit.{name}", 0.0, static="hold") for name in ACCOUNTS}
     for name, power in zip(ACCOUNTS, book.powers(), strict=True):
         b.derivative(accounts[name], power)
@@ -259,16 +262,16 @@ def declare(b: Equations, values: Evaluation, solution: Solution, closure: Closu
     b.output("audit_energy", ca.densify(ca.vertcat(*energies)), labels=ENERGY, auxiliary=True)
     b.output("audit_momentum", ca.densify(book.momentum()), labels=MOMENTUM, auxiliary=True)
     b.output("audit_bodies", ca.densify(book.bodies()), auxiliary=True)
-    if wheels := momenta(values):
-        b.output("audit_wheels", ca.densify(ca.vertcat(*wheels)), auxiliary=True)
+    if momenta := wheels.momenta(values):
+        b.output("audit_wheels", ca.densify(ca.vertcat(*momenta)), auxiliary=True)
 
 
 class _Book:
     """Energies, momenta and powers of a plant as symbols."""
 
-    def __init__(self, values: Evaluation, solution: Solution, closure: Closure | None) -> None:
-        self.values, self.solution, self.closure = values, solution, closure
-        self._tree = values.tree
+    def __init__(self, values: Setting, solution: Solution, closure: Closure | None, wheels: Wheels) -> None:
+        self.values, self.solution, self.closure, self.wheels = values, solution, closure, wheels
+        self._tree = values.kinematics.tree
         self._steady = not any(isinstance(getattr(values.model.gravity, f"grav_{x}"), str) for x in "xyz")
         self._stores: dict[tuple[str, int], _Store] = {}
         for kind, make in STORES.items():
@@ -277,7 +280,7 @@ class _Book:
 
     def kinetic(self) -> ca.SX:
         """Of all links, as the equations of motion have them, and of the wheels."""
-        total = ca.SX(sum((self.values.wheels.kinetic(self.values, w) for w in self.values.wheels), ca.SX(0)))
+        total = ca.SX(sum((self.wheels.kinetic(self.values, w) for w in self.wheels), ca.SX(0)))
         for v, I in zip(self._tree.v, self._tree.inertia, strict=True):
             total = total + ca.dot(v, I @ v) / 2
         return ca.SX(total)
@@ -294,18 +297,17 @@ class _Book:
             return ca.SX(0)
         total = ca.SX(0)
         for i in range(len(self._tree.mechanism.links)):
-            total = total - ca.dot(self.solution.gravity, self._mass_moment(i)[1])
+            total = total - ca.dot(self.solution.loads.gravity, self._mass_moment(i)[1])
         return ca.SX(total)
 
     def springs(self) -> ca.SX:
         """Stored in springs, bushings and penalties."""
-        stores = [*self._stores.values(), *[_penalty_store(e, self.values) for e in self._penalties()]]
+        stores = [*self._stores.values(), *[_penalty_store(p, self.values) for p in self._penalties]]
         return ca.SX(sum((s.U for s in stores), ca.SX(0)))
 
-    def _penalties(self) -> Iterator[Element]:
-        for tag, id in self.values.penalties:
-            kind = Force_Penalty if tag == Force_Penalty.tag else Reference_Variable
-            yield self.values.model.find(kind, id)
+    @property
+    def _penalties(self) -> Iterable[Penalty]:
+        return self.solution.loads.penalties.values()
 
     def powers(self) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Rates of `ACCOUNTS`."""
@@ -320,15 +322,15 @@ class _Book:
                 if store is not None:
                     power, loss = power + store.rate + store.loss, loss + store.loss
                 work = work + power
-        for element in self._penalties():
-            store = _penalty_store(element, self.values)
-            g, F = (getattr(self.values.penalties[element.tag, element.id], name) for name in "gF")
-            loss = loss + store.loss
-            work = work - F * ca.jacobian(g, self.values.time)  # a moving constraint does work
+        for penalty in self._penalties:
+            loss = loss + _penalty_store(penalty, self.values).loss
+            work = work - penalty.F * ca.jacobian(
+                penalty.g, self.values.time
+            )  # a moving constraint does work
         if not self._steady:
             for i, v in enumerate(self._tree.v):
                 I, (A, _) = self._tree.inertia[i], self._tree.pose(i)
-                work = work + ca.dot(self.solution.gravity, A @ (I @ v)[3:])
+                work = work + ca.dot(self.solution.loads.gravity, A @ (I @ v)[3:])
         return work, loss, self._of_constraints()
 
     def _power(self, wrench: Any) -> ca.SX:
@@ -349,7 +351,7 @@ class _Book:
 
     def momentum(self) -> ca.SX:
         """Linear momentum, and angular momentum about the origin, in the ground frame."""
-        p, L = ca.SX(3, 1), sum(momenta(self.values), ca.SX(3, 1))
+        p, L = ca.SX(3, 1), sum(self.wheels.momenta(self.values), ca.SX(3, 1))
         for i, v in enumerate(self._tree.v):
             A, r = self._tree.pose(i)
             h = self._tree.inertia[i] @ v  # [about the link's origin; linear] along the link

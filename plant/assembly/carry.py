@@ -92,7 +92,7 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Pl
     start = _coordinates(mechanism, bodies)
     start = [_nearest(link, own, before, q) for link, own in zip(mechanism.links, start, strict=True)]
     closing = plant.closing()
-    assembler = None if closing is None else Assembler(*closing[1:], time=time)
+    assembler = None if closing is None else Assembler(*closing, time=time)
     if assembler is None:
         rates = _least_impact(_wishes(mechanism, bodies, start), mechanism.dof)
         return replace(plant, start=tuple(start), rates=tuple(_split(mechanism, rates)))

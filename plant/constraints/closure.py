@@ -9,8 +9,7 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., eqs. 6.3.18 (mult
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -19,12 +18,9 @@ from scipy.sparse import csr_array
 from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, Values, conditions
 from plant.constraints.local import Local
 from plant.elements import Element, UserSubroutine
+from plant.equations.setting import Setting
 from plant.expressions.scope import MarkerState
-from plant.mechanics.mechanism import GROUND
 from plant.mechanics.spatial import Matrix, cross
-
-if TYPE_CHECKING:
-    from plant.equations.evaluation import Evaluation
 
 NOTHING = ca.SX(3, 1)
 
@@ -50,20 +46,19 @@ class Closure:
 
     Parameters
     ----------
-    values : Evaluation       the plant's scope; its tree gives the kinematics
+    setting : Setting         the plant's quantities, without forces
     elements : iterable       the constraint elements, in order
     closing : Closing         which conditions count; None: all of them
     """
 
-    def __init__(
-        self, values: Evaluation, elements: Iterable[Element], closing: Closing | None = None
-    ) -> None:
-        self._values, self.mechanics = values, values.tree
+    def __init__(self, setting: Setting, elements: Iterable[Element], closing: Closing | None = None) -> None:
+        self.setting, self._kinematics = setting, setting.kinematics
+        self.mechanics = setting.kinematics.tree
         self._moving: dict[int, tuple[Matrix, Matrix]] = {}  # columns of the links' own joints
         self._at_rest = self.mechanics.spatial(None, ca.SX(3, 1))
-        self.local = Local(values, self._state, values.inputs.drifts)
-        self.local.expressions = values.explicit
-        parts = Values(values.model, self.local, values.formula, self._scripted)
+        self.local = Local(setting, self._state, setting.inputs.drifts)
+        self.local.expressions = setting.explicit
+        parts = Values(setting.model, self.local, setting.formula, self._scripted)
         self.elements = list(elements)
         every = conditions(parts, self.elements)
         kept = range(len(every)) if closing is None else closing.kept
@@ -74,7 +69,7 @@ class Closure:
 
     def _scripted(self, element: UserSubroutine, *given: ca.SX) -> ca.SX:
         """Value of a constraint's user subroutine, which may take coordinates as arguments."""
-        return self._values.constraint(element, self.local, *given)
+        return self.setting.constraint(element, self.local, *given)
 
     @property
     def size(self) -> int:
@@ -83,13 +78,8 @@ class Closure:
 
     def _state(self, id: int) -> MarkerState:
         """Actual state of a marker, with its accelerations at qdd = 0."""
-        values, mechanics = self._values, self.mechanics
-        s = values.pose_and_motion(id)
-        link = values.mechanism.place(id).link
-        if link == GROUND:
-            return MarkerState(s.r, s.A, s.v, s.w, NOTHING, NOTHING)
-        al, a = mechanics.point_acceleration(link, self._at_rest[link], values.point(id), NOTHING)
-        return MarkerState(s.r, s.A, s.v, s.w, a, al)
+        a, al = self._kinematics.accelerations(id, self._at_rest, NOTHING)
+        return replace(self._kinematics.marker(id), a=a, al=al)
 
     def _write(self) -> None:
         local, found = self.local, self.conditions
@@ -122,7 +112,7 @@ class Closure:
         found: dict[tuple[int, int], Matrix] = {}  # (column, row) -> entry
         for id, (c, t) in self.wrenches.items():
             rows = sorted({*c.sparsity().row(), *t.sparsity().row()})
-            for k in self._values.mechanism.path(self._values.mechanism.place(id).link):
+            for k in self.mechanics.mechanism.path(self._kinematics.link(id)):
                 W, V = self._columns(k, id)
                 block = ca.sparsify(t[rows, :] @ W + c[rows, :] @ V)
                 places = zip(*block.sparsity().get_triplet(), strict=True)
@@ -138,7 +128,7 @@ class Closure:
         if k not in self._moving:
             self._moving[k] = self.mechanics.columns(k)
         W, V = self._moving[k]
-        arm = self._values.pose_and_motion(id).r - self.mechanics.pose(k)[1]
+        arm = self._kinematics.marker(id).r - self.mechanics.pose(k)[1]
         return W, V + ca.horzcat(ca.SX(3, 0), *[cross(W[:, j], arm) for j in range(W.shape[1])])
 
     def _contains(self, place: tuple[int, int]) -> bool:

@@ -7,8 +7,6 @@ what its link needs beyond all other forces (recursive Newton-Euler).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import casadi as ca
 
 from plant.constraints.closure import Closure
@@ -21,15 +19,13 @@ from plant.elements import (
     Motion_Joint,
     Motion_Marker,
 )
+from plant.equations.setting import Setting
 from plant.expressions.functions.corners import norm
 from plant.expressions.scope import Refusal
 from plant.forces.penalty import penalty_wrenches
 from plant.forces.wrenches import FORCES
 from plant.mechanics.mechanism import GROUND
 from plant.mechanics.spatial import cross
-
-if TYPE_CHECKING:
-    from plant.equations.evaluation import Evaluation
 
 NOTHING = ca.SX(3, 1)
 Pair = tuple[ca.SX, ca.SX]  # force and torque at a marker's origin, ground axes
@@ -50,8 +46,9 @@ class Reactions:
     solution.a must be the final accelerations of all links.
     """
 
-    def __init__(self, values: Evaluation, closure: Closure | None, solution: Solution) -> None:
-        self._values, self._closure, self._solution = values, closure, solution
+    def __init__(self, setting: Setting, closure: Closure | None, solution: Solution) -> None:
+        self._setting, self._closure, self._solution = setting, closure, solution
+        self._kinematics = setting.kinematics
         self._on_links: dict[int, ca.SX] | None = None
         self._through: dict[int, ca.SX] = {}
         self._of: dict[tuple[str, int], dict[int, Pair]] = {}
@@ -71,12 +68,12 @@ class Reactions:
         whole = ca.densify(ca.SX(pair[0 if comp <= 4 else 1]))
         if comp in (1, 5):
             return norm(whole)
-        return ca.dot(whole, self._values.pose_and_motion(frame).A[:, (comp - 2) % 4])
+        return ca.dot(whole, self._kinematics.marker(frame).A[:, (comp - 2) % 4])
 
     def _element(self, function: str, id: int) -> Element:
         kinds = CONSTRAINT_FUNCTIONS[function]
         for kind in kinds:
-            for element in self._values.model.all(kind):
+            for element in self._setting.model.all(kind):
                 if element.id == id:
                     return element
         raise Refusal(f"there is no {' or '.join(kind.tag for kind in kinds)} with id {id}")
@@ -84,9 +81,9 @@ class Reactions:
     def _ends(self, element: Element) -> tuple[int, int]:
         """Markers I and J of an element."""
         if isinstance(element, Motion_Joint):
-            element = self._values.model.find(Constraint_Joint, element.joint_id)
+            element = self._setting.model.find(Constraint_Joint, element.joint_id)
         if isinstance(element, Constraint_Coupler):
-            element = self._values.model.find(Constraint_Joint, element.joint1_id)
+            element = self._setting.model.find(Constraint_Joint, element.joint1_id)
         if isinstance(element, (Constraint_Joint, Motion_Marker)):
             return element.i_marker_id, element.j_marker_id
         used = [] if self._closure is None else sorted(self.of(element))
@@ -104,7 +101,7 @@ class Reactions:
         return self._of[key]
 
     def _link_of(self, element: Element) -> int | None:
-        links = self._values.mechanism.links
+        links = self._kinematics.mechanism.links
         return next((i for i, link in enumerate(links) if link.element is element), None)
 
     def _by_multipliers(self, element: Element) -> dict[int, Pair]:
@@ -122,21 +119,21 @@ class Reactions:
         return found
 
     def _by_balance(self, i: int) -> dict[int, Pair]:
-        values, link = self._values, self._values.mechanism.links[i]
+        kinematics, link = self._kinematics, self._kinematics.mechanism.links[i]
         if i not in self._through:
-            self._through[i] = ca.SX(values.tree.reaction(i, self._solution.a, self._loads()))
-        f, A = self._through[i], values.tree.pose(i)[0]
+            self._through[i] = ca.SX(kinematics.tree.reaction(i, self._solution.a, self._loads()))
+        f, A = self._through[i], kinematics.tree.pose(i)[0]
         F, T = A @ f[3:], A @ f[:3]
         assert isinstance(link.element, Constraint_Joint)  # a joint of the tree
         ends = (link.element.i_marker_id, link.element.j_marker_id)
         child, parent = ends[::-1] if link.joint.reversed else ends
-        arm = values.pose_and_motion(child).r - values.pose_and_motion(parent).r
+        arm = kinematics.marker(child).r - kinematics.marker(parent).r
         return {child: (F, T), parent: (-F, -(T + cross(arm, F)))}
 
     def _loads(self) -> dict[int, ca.SX]:
         """Everything but the tree's own joints: applied forces and constraints, on each link."""
         if self._on_links is None:
-            values, found = self._values, dict(self._solution.forces)
+            kinematics, found = self._kinematics, dict(self._solution.loads.on_links)
             wrenches = {} if self._closure is None else self._closure.wrenches
             rows = (
                 []
@@ -145,13 +142,16 @@ class Reactions:
             )
             lam = self._solution.lam[rows]
             acting = [(m, c[rows, :].T @ lam, t[rows, :].T @ lam) for m, (c, t) in wrenches.items() if rows]
-            acting += [(marker, *pair) for marker, pair in penalty_wrenches(values).items()]
+            acting += [
+                (marker, *pair)
+                for marker, pair in penalty_wrenches(self._setting, self._solution.loads.penalties).items()
+            ]
             for marker, F, T in acting:
-                link = values.mechanism.place(marker).link
+                link = kinematics.link(marker)
                 if link != GROUND and (F.nnz() or T.nnz()):
-                    A, _ = values.tree.pose(link)
+                    A, _ = kinematics.tree.pose(link)
                     along = A.T @ F
-                    f = ca.vertcat(A.T @ T + cross(values.point(marker), along), along)
+                    f = ca.vertcat(A.T @ T + cross(kinematics.point(marker), along), along)
                     found[link] = found[link] + f if link in found else f
             self._on_links = found
         return self._on_links
@@ -159,21 +159,21 @@ class Reactions:
     # --- between markers ------------------------------------------------------------------------------
     def between(self, i: int, j: int) -> Pair:
         """Sum of all forces on I, at its origin, of elements that connect I and J; of all at I if J is 0."""
-        values = self._values
+        setting = self._setting
         F, T = NOTHING, NOTHING
         for kind in FORCES:
-            for element in values.model.all(kind):
-                wrenches = values.wrenches(element)
+            for element in setting.model.all(kind):
+                wrenches = setting.wrenches(element)
                 markers = [w.marker for w in wrenches]
                 if i in markers and (j == 0 or j in markers):
                     w = wrenches[markers.index(i)]
                     turned = w.T
                     if w.at is not None:
-                        turned = turned + cross(w.at - values.pose_and_motion(i).r, w.F)
+                        turned = turned + cross(w.at - self._kinematics.marker(i).r, w.F)
                     F, T = F + w.F, T + turned
         constraints: list[type[Element]] = [Constraint_Joint, Motion_Joint, Motion_Marker]
         for kind in constraints:
-            for element in values.model.all(kind):
+            for element in setting.model.all(kind):
                 ends = self._ends(element)
                 if i in ends and (j == 0 or j in ends):
                     pair = self.of(element).get(i, (NOTHING, NOTHING))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import casadi as ca
 
@@ -20,12 +19,11 @@ from blocks.contract.symbols import hash_of
 from blocks.errors import ModelError
 from plant.constraints.closure import Closure
 from plant.constraints.repeats import saddle_of
+from plant.forces.loads import Loads
+from plant.mechanics.absolute import Bodies
 from plant.mechanics.saddle import MassInverse
 from plant.mechanics.spatial import Matrix
-
-if TYPE_CHECKING:
-    from plant.equations.evaluation import Evaluation
-
+from plant.mechanics.tree import Tree
 
 DAMPING = 1e-9
 """Of corrections, relative: they leave alone what is singular but for rounding."""
@@ -36,15 +34,13 @@ class Solution:
     """Outcome of the equations of motion.
 
     qdd : list of (nv, 1); a : list of (6, 1) spatial accelerations in link coordinates, gravity in them as -g
-    lam : (m, 1) multiplier of every condition; forces : link -> (6, 1) applied, in link coordinates
-    gravity : (3, 1)
+    lam : (m, 1) multiplier of every condition; loads : the forces, without stand-ins
     """
 
     qdd: list[Matrix]
     a: list[Matrix]
     lam: Matrix
-    forces: dict[int, Matrix]
-    gravity: Matrix
+    loads: Loads
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +83,10 @@ class Gains:
 
 def solve(
     b: Equations,
-    values: Evaluation,
+    tree: Tree | Bodies,
     closure: Closure | None,
-    gravity: Matrix,
-    forces: dict[int, Matrix],
-    tau: dict[int, Matrix],
+    loads: Loads,
+    unknowns: Unknowns,
     gains: Gains,
 ) -> Solution:
     """Solve the equations of motion.
@@ -100,20 +95,19 @@ def solve(
     ------
     ModelError    a servo constraint whose multiplier no force uses, or no force can meet
     """
-    tree, unknowns = values.tree, values.unknowns
-    applied = ca.vertcat(ca.SX(0, 1), *forces.values(), *tau.values(), gravity)
+    applied = ca.vertcat(ca.SX(0, 1), *loads.on_links.values(), *loads.tau.values(), loads.gravity)
     used = unknowns.used(applied)
     if closure is None and not used:
-        qdd, a = tree.accelerations(gravity, forces, tau)
-        return Solution(qdd, a, ca.SX(0, 1), forces, gravity)
+        qdd, a = tree.accelerations(loads.gravity, loads.on_links, loads.tau)
+        return Solution(qdd, a, ca.SX(0, 1), loads)
     inverse = MassInverse(tree.mass_matrix())
-    Q = _generalised(values, gravity, forces, tau)
+    Q = _generalised(tree, loads)
     if closure is None:
         whole, lam, servos = inverse(Q), ca.SX(0, 1), _Equations()
     else:
         whole, lam, servos = _constrained(b, closure, inverse, Q, stabilised(closure, gains), used)
     qdd = _split(whole, tree.starts)
-    solution = Solution(qdd, tree.spatial(qdd, gravity), lam, forces, gravity)
+    solution = Solution(qdd, tree.spatial(qdd, loads.gravity), lam, loads)
     equations = _followed(unknowns, [u for u in used if u.name not in servos.multipliers], solution, servos)
     if not equations.symbols:
         return solution
@@ -131,13 +125,11 @@ class _Equations:
     multipliers: set[str] = field(default_factory=set)  # names of unknowns that are multipliers of servos
 
 
-def _generalised(
-    values: Evaluation, gravity: Matrix, forces: dict[int, Matrix], tau: dict[int, Matrix]
-) -> Matrix:
+def _generalised(tree: Tree | Bodies, loads: Loads) -> Matrix:
     """Q (nv, 1): joint forces less the bias of motion, gravity and applied forces, so that H qdd = Q."""
-    bias, links = values.tree.inverse(gravity, None, forces), values.mechanism.links
+    bias, links = tree.inverse(loads.gravity, None, loads.on_links), tree.mechanism.links
     return ca.vertcat(
-        ca.SX(0, 1), *[tau.get(i, ca.SX(links[i].joint.nv, 1)) - part for i, part in enumerate(bias)]
+        ca.SX(0, 1), *[loads.tau.get(i, ca.SX(links[i].joint.nv, 1)) - part for i, part in enumerate(bias)]
     )
 
 
@@ -222,13 +214,10 @@ def _solved(b: Equations, z: ca.SX, residual: ca.SX, names: list[str]) -> ca.SX:
 
 def _with(solution: Solution, z: ca.SX, found: ca.SX) -> Solution:
     """A solution with its unknowns put in."""
-    keys = list(solution.forces)
-    parts = [*solution.qdd, *solution.a, solution.lam, *[solution.forces[k] for k in keys], solution.gravity]
+    parts = [*solution.qdd, *solution.a, solution.lam, *solution.loads.flat()]
     done = [ca.sparsify(e) for e in ca.substitute([ca.SX(p) for p in parts], [z], [ca.densify(found)])]
     n = len(solution.qdd)
-    return Solution(
-        done[:n], done[n : 2 * n], done[2 * n], dict(zip(keys, done[2 * n + 1 : -1], strict=True)), done[-1]
-    )
+    return Solution(done[:n], done[n : 2 * n], done[2 * n], solution.loads.filled(done[2 * n + 1 :]))
 
 
 def corrections(b: Equations, closure: Closure) -> tuple[Matrix, Matrix]:

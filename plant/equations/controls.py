@@ -24,7 +24,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -43,13 +43,11 @@ from plant.elements import (
     Sensor_Event,
 )
 from plant.elements.kinds import Numbers, integer
+from plant.equations.setting import Setting
 from plant.expressions.formulas import Formulas
 from plant.expressions.scope import Refusal
 from plant.names import slug, unique_names
 from plant.reporting import ModelProblems, PlantWarning
-
-if TYPE_CHECKING:
-    from plant.equations.evaluation import Evaluation
 
 MATRICES = tuple(f"{name}{form}" for form in ("_matrix_id", "_id", "_matrix") for name in "abcd")
 """Attributes a matrix of a Control_StateEqn may be given by."""
@@ -247,7 +245,7 @@ class Controls:
         self._owners = _owners(model)
 
     # --- what expressions read ------------------------------------------------------------------------
-    def states(self, values: Evaluation) -> Iterator[tuple[ca.SX, Callable[[], ca.SX]]]:
+    def states(self, values: Setting) -> Iterator[tuple[ca.SX, Callable[[], ca.SX]]]:
         """Every state with its rate."""
         for key, symbol in self._symbols.items():
             yield symbol, lambda key=key: self._rate(values, key)  # type: ignore[misc]
@@ -257,7 +255,7 @@ class Controls:
         key = (Control_Diff.tag, id)
         return self._symbols[key] if key in self._symbols else self._unknown[id]
 
-    def state_rate(self, values: Evaluation, id: int) -> ca.SX:
+    def state_rate(self, values: Setting, id: int) -> ca.SX:
         """DIF1: the right-hand side, the unknown rate, or the rate of an algebraic solution.
 
         The last follows from g(x, y, t) = 0: x' = -(g_y y' + g_t) / g_x.
@@ -271,7 +269,7 @@ class Controls:
             raise Refusal(f"Control_Diff {id} does not depend on its own state DIF({id})")
         return -values.motion.rate(g) / slope
 
-    def _rate(self, values: Evaluation, key: tuple[str, int]) -> ca.SX:
+    def _rate(self, values: Setting, key: tuple[str, int]) -> ca.SX:
         tag, id = key
         if tag == Control_Diff.tag:
             diff = self._model.find(Control_Diff, id)
@@ -284,7 +282,7 @@ class Controls:
             return self._model.find(Control_SISO, key[1])
         return self._model.find(Control_StateEqn, key[1])
 
-    def array(self, values: Evaluation, array: Reference_Array, k: int) -> ca.SX:
+    def array(self, values: Setting, array: Reference_Array, k: int) -> ca.SX:
         """Entry k, from 1, of an array X or Y that a control element fills."""
         owner = self._owners.get(array.id)
         if owner is None:
@@ -299,12 +297,12 @@ class Controls:
             raise Refusal(f"Reference_Array {array.id} has {vector.numel()} entries, not {k}")
         return ca.SX(vector[k - 1])
 
-    def _y(self, values: Evaluation, key: tuple[str, int]) -> ca.SX:
+    def _y(self, values: Setting, key: tuple[str, int]) -> ca.SX:
         element = self._system(key)
         with values.finding(element):
             return self._both(values, element)[1]
 
-    def _both(self, values: Evaluation, element: Control_SISO | Control_StateEqn) -> tuple[ca.SX, ca.SX]:
+    def _both(self, values: Setting, element: Control_SISO | Control_StateEqn) -> tuple[ca.SX, ca.SX]:
         """Rate of the states and outputs."""
         x = self._symbols.get((element.tag, element.id), ca.SX(0, 1))
         if isinstance(element, Control_StateEqn) and element.type == "USERSUB":
@@ -318,7 +316,7 @@ class Controls:
         u = self._inputs(values, element) if B.nnz() or D.nnz() else ca.SX(B.shape[1], 1)
         return A @ x + B @ u, C @ x + (D @ u if D.nnz() else ca.SX(D.shape[0], 1))
 
-    def _inputs(self, values: Evaluation, element: Control_SISO | Control_StateEqn) -> ca.SX:
+    def _inputs(self, values: Setting, element: Control_SISO | Control_StateEqn) -> ca.SX:
         count, array = inputs_of(self._model, element)
         if array is None:
             return ca.SX(0, 1)
@@ -329,7 +327,7 @@ class Controls:
         return ca.SX(self._stored[id])
 
     # --- equations ------------------------------------------------------------------------------------
-    def declare(self, values: Evaluation, shown: Mapping[str, ca.SX]) -> None:
+    def declare(self, values: Setting, shown: Mapping[str, ca.SX]) -> None:
         """Give every state its rate and every unknown its equation; sensors become events.
 
         shown : what a sensor prints, by the name of its port
@@ -347,7 +345,7 @@ class Controls:
     def _named(self, key: tuple[str, int]) -> Element:
         return self._model.find(Control_Diff, key[1]) if key[0] == Control_Diff.tag else self._system(key)
 
-    def _event(self, values: Evaluation, sensor: Sensor_Event, shown: Mapping[str, ca.SX]) -> None:
+    def _event(self, values: Setting, sensor: Sensor_Event, shown: Mapping[str, ca.SX]) -> None:
         crossing = values.given(sensor) - sensor.value
         direction = DIRECTIONS[sensor.compare]
         name = f"{slug(sensor.label) or 'sensor'}_{sensor.id}"

@@ -23,7 +23,7 @@ from plant.elements import (
     Sensor_Event,
     UserSubroutine,
 )
-from plant.equations.evaluation import Evaluation
+from plant.equations.filters import Inputs
 from plant.equations.variables import hard_constraints
 from plant.expressions.formulas import Formulas
 from plant.mechanics.inertia import plain_inertia
@@ -48,14 +48,14 @@ def constraints_of(model: Model, mechanism: Mechanism, formulas: Formulas) -> li
     return [*found, *hard_constraints(model, formulas)]
 
 
-def jumps(values: Evaluation, closure: Closure, inputs: Ports) -> list[str]:
+def jumps(inputs: Inputs, closure: Closure, ports: Ports) -> list[str]:
     """Constraints on positions and velocities that depend on an unfiltered input, which may jump; cures."""
     problems = []
-    for port in inputs.values():
+    for port in ports.values():
         if port.filter:
             continue
         for id in port.variables:
-            symbol = values.variable(id)
+            symbol = inputs.values[id]
             for condition in closure.conditions:
                 if condition.level == ACCELERATION:
                     continue

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -24,12 +24,11 @@ import numpy as np
 from blocks.contract.block import Equations
 from plant.assembly.initial_rates import Start, jacobian
 from plant.elements import Inertia_Wheel
+from plant.equations.setting import Setting
+from plant.forces.wrench import Spin
 from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.mechanics.tree import starts_of
 from plant.names import unique_names
-
-if TYPE_CHECKING:
-    from plant.equations.evaluation import Evaluation
 
 
 @dataclass(frozen=True)
@@ -81,47 +80,48 @@ class Wheels:
     def __iter__(self) -> Iterator[Inertia_Wheel]:
         return iter(self._wheels.values())
 
-    def momentum(self, values: Evaluation, wheel: Inertia_Wheel) -> ca.SX:
+    def momentum(self, values: Setting, wheel: Inertia_Wheel) -> ca.SX:
         """h along the axis [force length time]; the model's unit factor is in it."""
         return ca.SX(values.number(wheel, "inertia") * values.model.units.factor * self._spins[wheel.id])
 
-    def rate(self, values: Evaluation, wheel: Inertia_Wheel) -> ca.SX:
+    def rate(self, values: Setting, wheel: Inertia_Wheel) -> ca.SX:
         """Spin rate relative to the body."""
-        return self._spins[wheel.id] - ca.dot(axis(values, wheel), values.pose_and_motion(wheel.marker_id).w)
+        return self._spins[wheel.id] - ca.dot(
+            axis(values, wheel), values.kinematics.marker(wheel.marker_id).w
+        )
 
-    def torque(self, values: Evaluation, wheel: Inertia_Wheel) -> ca.SX:
+    def torque(self, values: Setting, wheel: Inertia_Wheel) -> ca.SX:
         """What the motor exerts on the wheel."""
         return values.expression(wheel, "torque_expression")
 
-    def power(self, values: Evaluation, wheel: Inertia_Wheel) -> ca.SX:
-        """Rate of the kinetic energy, T s."""
-        return self.torque(values, wheel) * self._spins[wheel.id]
+    def spun(self, values: Setting, wheel: Inertia_Wheel) -> Spin:
+        """What turns a wheel."""
+        return Spin(self.torque(values, wheel), self.momentum(values, wheel), self._spins[wheel.id])
 
-    def kinetic(self, values: Evaluation, wheel: Inertia_Wheel) -> ca.SX:
+    def kinetic(self, values: Setting, wheel: Inertia_Wheel) -> ca.SX:
         """h^2 / (2 Iw)."""
         return self.momentum(values, wheel) * self._spins[wheel.id] / 2
 
-    def states(self, values: Evaluation) -> Iterator[tuple[ca.SX, Any]]:
+    def momenta(self, values: Setting) -> list[ca.SX]:
+        """(3, 1) momentum of every wheel in the ground frame."""
+        return [self.momentum(values, w) * axis(values, w) for w in self]
+
+    def states(self, values: Setting) -> Iterator[tuple[ca.SX, Any]]:
         """Every state with its rate."""
         for id, symbol in self._spins.items():
             yield symbol, lambda id=id: self._acceleration(values, id)
 
-    def _acceleration(self, values: Evaluation, id: int) -> ca.SX:
+    def _acceleration(self, values: Setting, id: int) -> ca.SX:
         wheel = self._wheels[id]
         inertia = values.number(wheel, "inertia") * values.model.units.factor
         return ca.SX(self.torque(values, wheel) / inertia)
 
-    def declare(self, values: Evaluation) -> None:
+    def declare(self, values: Setting) -> None:
         """Give every state its rate."""
         for id, handle in self._handles.items():
             self._b.derivative(handle, self._acceleration(values, id))
 
 
-def axis(values: Evaluation, wheel: Inertia_Wheel) -> ca.SX:
+def axis(values: Setting, wheel: Inertia_Wheel) -> ca.SX:
     """(3, 1) spin axis in the ground frame."""
-    return values.pose_and_motion(wheel.marker_id).A[:, 2]
-
-
-def momenta(values: Evaluation) -> list[ca.SX]:
-    """(3, 1) momentum of every wheel in the ground frame."""
-    return [values.wheels.momentum(values, w) * axis(values, w) for w in values.wheels]
+    return values.kinematics.marker(wheel.marker_id).A[:, 2]

@@ -1,32 +1,80 @@
-"""Forces of the force elements, gathered on the links of the tree."""
+"""All forces of a plant, gathered on its links: the stage between kinematics and solution."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 import casadi as ca
 
-from plant.equations.evaluation import Evaluation
-from plant.forces.wrenches import FORCES, Wrench
+from plant.equations.setting import Setting
+from plant.forces.penalty import Penalties, penalties_of, penalty_torques
+from plant.forces.wrench import Wrench
+from plant.forces.wrenches import FORCES
 from plant.mechanics.mechanism import GROUND
 from plant.mechanics.spatial import cross
 
 
-def loads(values: Evaluation) -> dict[int, ca.SX]:
-    """(6, 1) force [n; f] that the force elements apply to each link, at its origin and along its axes."""
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """What acts on a mechanism besides its constraints.
+
+    gravity : (3, 1)       acceleration in the ground frame
+    on_links : dict        link -> (6, 1) force [n; f] at its origin and along its axes, of the force elements
+    tau : dict             link -> (nv, 1) generalized force of penalties on its joint
+    penalties : mapping    the penalty forces themselves
+    """
+
+    gravity: ca.SX
+    on_links: dict[int, ca.SX]
+    tau: dict[int, ca.SX]
+    penalties: Penalties
+
+    def flat(self) -> list[ca.SX]:
+        """All expressions."""
+        parts = [part for p in self.penalties.values() for part in (p.g, p.rate, p.F)]
+        return [self.gravity, *self.on_links.values(), *self.tau.values(), *parts]
+
+    def filled(self, parts: Sequence[ca.SX]) -> Loads:
+        """The loads with other expressions, in the order of `flat`."""
+        left = iter(parts)
+        gravity = next(left)
+        on_links = {link: next(left) for link in self.on_links}
+        tau = {link: next(left) for link in self.tau}
+        penalties = {
+            key: replace(p, g=next(left), rate=next(left), F=next(left)) for key, p in self.penalties.items()
+        }
+        return Loads(gravity, on_links, tau, penalties)
+
+
+def loads(setting: Setting) -> Loads:
+    """The forces of a plant."""
+    gravity = _gravity(setting)
     found: dict[int, ca.SX] = {}
     for kind in FORCES:
-        for element in values.model.all(kind):
-            for wrench in values.wrenches(element):
-                place = values.mechanism.place(wrench.marker)
-                if place.link != GROUND:
-                    found[place.link] = found.get(place.link, ca.SX(6, 1)) + _on_link(values, wrench)
-    return found
+        for element in setting.model.all(kind):
+            for wrench in setting.wrenches(element):
+                link = setting.kinematics.link(wrench.marker)
+                if link != GROUND:
+                    found[link] = found.get(link, ca.SX(6, 1)) + _on_link(setting, link, wrench)
+    penalties = penalties_of(setting)
+    return Loads(gravity, found, penalty_torques(setting, penalties), penalties)
 
 
-def _on_link(values: Evaluation, wrench: Wrench) -> ca.SX:
+def _on_link(setting: Setting, link: int, wrench: Wrench) -> ca.SX:
     """[n; f] of one wrench at the origin of its marker's link, along the link's axes."""
-    place = values.mechanism.place(wrench.marker)
-    A, r = values.tree.pose(place.link)
+    A, r = setting.kinematics.tree.pose(link)
     F = A.T @ wrench.F
     if wrench.at is None:
-        return ca.vertcat(A.T @ wrench.T + cross(values.point(wrench.marker), F), F)
+        return ca.vertcat(A.T @ wrench.T + cross(setting.kinematics.point(wrench.marker), F), F)
     return ca.vertcat(A.T @ (wrench.T + cross(wrench.at - r, wrench.F)), F)
+
+
+def _gravity(setting: Setting) -> ca.SX:
+    """(3, 1) acceleration of gravity in the ground frame."""
+    element = setting.model.gravity
+    components = []
+    for name in ("grav_x", "grav_y", "grav_z"):
+        written = isinstance(getattr(element, name), str)
+        components.append(setting.expression(element, name) if written else setting.number(element, name))
+    return ca.sparsify(ca.SX(ca.vertcat(*components)))

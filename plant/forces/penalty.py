@@ -12,29 +12,32 @@ factors, penalty1 is meant) and Reference_Variable (comment 3).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from blocks.errors import ModelError
 from plant.constraints.local import Local
 from plant.elements import Control_PlantInput, Force_Penalty, Model, Reference_Variable
+from plant.equations.setting import Setting
 from plant.expressions.functions.general import step
 from plant.expressions.scope import MarkerState, Refusal
 from plant.reporting import PlantWarning
-
-if TYPE_CHECKING:
-    from plant.equations.evaluation import Evaluation
 
 
 @dataclass(frozen=True, eq=False)
 class Penalty:
     """One penalty force, all (1, 1): violation g, its rate along the motion, and the force factor F."""
 
+    element: Force_Penalty | Reference_Variable
     g: ca.SX
     rate: ca.SX
     F: ca.SX
+
+
+Penalties = Mapping[tuple[str, int], Penalty]
+"""By element type and id."""
 
 
 def soft_variables(model: Model) -> list[Reference_Variable]:
@@ -47,23 +50,29 @@ def soft_variables(model: Model) -> list[Reference_Variable]:
     ]
 
 
-def penalty_torques(values: Evaluation) -> dict[int, ca.SX]:
-    """(nv, 1) generalized force of all penalties on each link's joint, by link number: (g_q N)^T F."""
-    model = values.model
-    found: dict[int, ca.SX] = {}
+def penalties_of(setting: Setting) -> dict[tuple[str, int], Penalty]:
+    """Every penalty force by (element type, id)."""
+    model = setting.model
     elements: list[Force_Penalty | Reference_Variable] = [*model.all(Force_Penalty), *soft_variables(model)]
+    found = {}
     for element in elements:
-        penalty = _penalty(values, element)
-        values.penalties[element.tag, element.id] = penalty
-        values.watch(f"{element.where}, force", penalty.F)
-        for link, direction in enumerate(values.motion.gradient(penalty.g)):
+        penalty = found[element.tag, element.id] = _penalty(setting, element)
+        setting.watch(f"{element.where}, force", penalty.F)
+    return found
+
+
+def penalty_torques(setting: Setting, penalties: Penalties) -> dict[int, ca.SX]:
+    """(nv, 1) generalized force of all penalties on each link's joint, by link number: (g_q N)^T F."""
+    found: dict[int, ca.SX] = {}
+    for penalty in penalties.values():
+        for link, direction in enumerate(setting.motion.gradient(penalty.g)):
             if direction.nnz():
                 tau = direction * penalty.F
                 found[link] = found[link] + tau if link in found else tau
     return found
 
 
-def penalty_wrenches(values: Evaluation) -> dict[int, tuple[ca.SX, ca.SX]]:
+def penalty_wrenches(setting: Setting, penalties: Penalties) -> dict[int, tuple[ca.SX, ca.SX]]:
     """Force and torque (3, 1) of all penalties on the bodies of the markers in their expressions.
 
     marker -> (F, T), at the marker's origin and along ground axes: the gradient of g with respect to the
@@ -71,17 +80,12 @@ def penalty_wrenches(values: Evaluation) -> dict[int, tuple[ca.SX, ca.SX]]:
     `penalty_torques`, with their points of application. An expression with velocities has none.
     """
     found: dict[int, tuple[ca.SX, ca.SX]] = {}
-    for (tag, id), penalty in values.penalties.items():
-        element: Force_Penalty | Reference_Variable
-        if tag == Force_Penalty.tag:
-            element = values.model.find(Force_Penalty, id)
-        else:
-            element = values.model.find(Reference_Variable, id)
-        local = Local(values, lambda id: _at_rest(values, id), values.inputs.drifts)
-        local.expressions = values.explicit
+    for penalty in penalties.values():
+        local = Local(setting, lambda id: _at_rest(setting, id), setting.inputs.drifts)
+        local.expressions = setting.explicit
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: told before
-            g = _locally(values, local, element)
+            g = _locally(setting, local, penalty.element)
         if local.moves(g):
             continue
         slopes = local.wrenches(local.rate(g))
@@ -93,22 +97,22 @@ def penalty_wrenches(values: Evaluation) -> dict[int, tuple[ca.SX, ca.SX]]:
     return found
 
 
-def _at_rest(values: Evaluation, id: int) -> MarkerState:
-    return replace(values.pose_and_motion(id), a=ca.SX(3, 1), al=ca.SX(3, 1))
+def _at_rest(setting: Setting, id: int) -> MarkerState:
+    return replace(setting.kinematics.marker(id), a=ca.SX(3, 1), al=ca.SX(3, 1))
 
 
-def _locally(values: Evaluation, local: Local, element: Force_Penalty | Reference_Variable) -> ca.SX:
+def _locally(setting: Setting, local: Local, element: Force_Penalty | Reference_Variable) -> ca.SX:
     """g in terms of markers that are symbols."""
-    formula = values.formula(element, "expr")
-    return values.constraint(element, local) if formula is None else formula.evaluate(local)
+    formula = setting.formula(element, "expr")
+    return setting.constraint(element, local) if formula is None else formula.evaluate(local)
 
 
-def _penalty(values: Evaluation, element: Force_Penalty | Reference_Variable) -> Penalty:
-    g = values.variable(element.id) if isinstance(element, Reference_Variable) else values.given(element)
-    stiffness, damping = values.number(element, "penalty"), values.number(element, "penalty1")
+def _penalty(setting: Setting, element: Force_Penalty | Reference_Variable) -> Penalty:
+    g = setting.variable(element.id) if isinstance(element, Reference_Variable) else setting.given(element)
+    stiffness, damping = setting.number(element, "penalty"), setting.number(element, "penalty1")
     if isinstance(damping, ca.SX):
         try:
-            rate = values.motion.rate(g)
+            rate = setting.motion.rate(g)
         except Refusal as reason:
             raise ModelError(
                 f"{element.where}: penalty1 needs the rate of the constraint, but {reason}.",
@@ -122,5 +126,5 @@ def _penalty(values: Evaluation, element: Force_Penalty | Reference_Variable) ->
         if element.smoothing_factor is None:
             F = ca.if_else(g > 0, F, 0)
         else:
-            F = step(g, ca.SX(0), 0, values.number(element, "smoothing_factor"), 1) * F
-    return Penalty(g, rate, ca.SX(F))
+            F = step(g, ca.SX(0), 0, setting.number(element, "smoothing_factor"), 1) * F
+    return Penalty(element, g, rate, ca.SX(F))

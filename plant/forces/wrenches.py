@@ -1,7 +1,6 @@
 """What every force element applies: one entry per element type in `FORCES`.
 
-An entry turns an element into wrenches, each a force and a torque in the ground frame on the body of a
-marker. The wrench on marker I comes first, the reaction on J second.
+An entry turns an element into wrenches (see `wrench.py`).
 
 Source: MotionSolve reference guide, Force_Vector_TwoBody, Force_Vector_OneBody, Force_Scalar_TwoBody,
 Force_SpringDamper, Force_Bushing; directions of Force_Scalar_TwoBody as in the Adams command SFORCE.
@@ -10,8 +9,7 @@ Force_SpringDamper, Force_Bushing; directions of Force_Scalar_TwoBody as in the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import casadi as ca
 
@@ -24,53 +22,12 @@ from plant.elements import (
     Force_Vector_OneBody,
     Force_Vector_TwoBody,
     Inertia_Wheel,
-    UserSubroutine,
 )
+from plant.equations.setting import Setting
 from plant.expressions.functions.corners import direction_angle
-from plant.expressions.scope import Scope
+from plant.forces.wrench import Applied, Wrench
 from plant.mechanics.spatial import cross, vector
 
-
-@dataclass(frozen=True, eq=False)
-class Wrench:
-    """Force and torque on the body of a marker, in the ground frame.
-
-    marker : int     id of the marker
-    F, T : (3, 1)    force [force] at `at`, torque [force length]
-    at : (3, 1)      where the force acts, in the ground frame; None: at the marker's own origin
-    """
-
-    marker: int
-    F: ca.SX
-    T: ca.SX
-    at: ca.SX | None = None
-
-
-class Setting(Scope, Protocol):
-    """What forces ask a plant for, besides what expressions do."""
-
-    def expression(self, element: Element, attribute: str) -> ca.SX:
-        """Value of an attribute that holds an expression; 0 where it is not given."""
-        ...
-
-    def subroutine(self, element: UserSubroutine, *given: ca.SX) -> ca.SX:
-        """Outcome (n, 1) of an element's user subroutine, which also takes the given vectors."""
-        ...
-
-    def number(self, element: Element, attribute: str) -> Any:
-        """Value of a numeric attribute: a tunable (1, 1) symbol, or 0.0 where it is zero."""
-        ...
-
-    def spun(self, wheel: Inertia_Wheel) -> tuple[ca.SX, ca.SX]:
-        """Motor torque on a wheel and its momentum, both along its axis."""
-        ...
-
-    def watch(self, text: str, value: ca.SX) -> None:
-        """Name a value, so that it is found when it is not finite."""
-        ...
-
-
-Applied = tuple[Wrench, ...]
 NOTHING = ca.SX(3, 1)
 
 
@@ -237,9 +194,8 @@ def _square(force: Force_Field, name: str) -> ca.SX:
 def _wheel(wheel: Inertia_Wheel, setting: Setting) -> Applied:
     """-T a - w x (h a): the motor's reaction, and what turning the momentum h a takes (see wheels)."""
     marker = setting.marker(wheel.marker_id)
-    torque, h = setting.spun(wheel)
-    axis = marker.A[:, 2]
-    return (Wrench(wheel.marker_id, NOTHING, -torque * axis - cross(marker.w, h * axis)),)
+    spin, axis = setting.spun(wheel), marker.A[:, 2]
+    return (Wrench(wheel.marker_id, NOTHING, -spin.torque * axis - cross(marker.w, spin.momentum * axis)),)
 
 
 # What each force element applies. Add a force: add an entry.

@@ -22,20 +22,23 @@ class Motion:
 
     tree : Tree or Bodies coordinates and rates
     states : list         further states g may depend on, with their rates
+    qdd : list of (nv, 1) accelerations, where they are known: velocities can then be differentiated too
     """
 
-    def __init__(self, tree: Tree | Bodies, time: ca.SX, states: Sequence[Known] = ()) -> None:
+    def __init__(
+        self,
+        tree: Tree | Bodies,
+        time: ca.SX,
+        states: Sequence[Known] = (),
+        qdd: Sequence[ca.SX] | None = None,
+    ) -> None:
         self._links = [
             (link.joint, q, qd) for link, q, qd in zip(tree.mechanism.links, tree.q, tree.qd, strict=True)
         ]
         self._time, self._states = time, list(states)
         self._q = ca.vertcat(ca.SX(0, 1), *[q for _, q, _ in self._links])
         self._qd = ca.vertcat(ca.SX(0, 1), *[qd for _, _, qd in self._links])
-        self._rates: ca.SX | None = None
-
-    def accelerated(self, qdd: Sequence[ca.SX]) -> None:
-        """Accelerations are known: velocities can be differentiated too."""
-        self._rates = ca.vertcat(ca.SX(0, 1), *qdd)
+        self._rates = None if qdd is None else ca.vertcat(ca.SX(0, 1), *qdd)
 
     def gradient(self, g: ca.SX) -> list[ca.SX]:
         """(nv, 1) derivative of the rate of g with respect to each joint's rates: g_q N."""

@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -26,6 +25,7 @@ import numpy as np
 from blocks.contract.block import Equations
 from blocks.errors import ModelError
 from plant.elements import UserSubroutine
+from plant.equations.setting import Setting
 from plant.expressions.scope import Scope
 from plant.reporting import PlantWarning
 from plant.routines.libraries import library_routine
@@ -34,16 +34,13 @@ from plant.routines.opaque_calls import Outside
 from plant.routines.scripts import Script
 from plant.routines.subroutines import Call, Routine, reason_not_traced, refuse_unless_trusted, signature
 
-if TYPE_CHECKING:
-    from plant.equations.evaluation import Evaluation
-
 Numbers = Callable[[np.ndarray], np.ndarray]
 
 TRIALS = (0.1, 0.37, 0.93)  # s: where a MOTSUB's orders are compared
 
 
 def constraint_value(
-    values: Evaluation, b: Equations, element: UserSubroutine, scope: Scope, given: Sequence[ca.SX] = ()
+    values: Setting, b: Equations, element: UserSubroutine, scope: Scope, given: Sequence[ca.SX] = ()
 ) -> ca.SX:
     """Value (1, 1) of a constraint's or motion's subroutine, in terms of the symbols of `scope`.
 

@@ -24,7 +24,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
@@ -41,6 +41,7 @@ from plant.elements import (
     Reference_Array,
     UserSubroutine,
 )
+from plant.equations.setting import Setting
 from plant.expressions.expression import parse
 from plant.expressions.scope import Scope
 from plant.reporting import ModelProblems, PlantWarning
@@ -49,9 +50,6 @@ from plant.routines.libraries import library_routine
 from plant.routines.octave import octave_routine
 from plant.routines.opaque_calls import Outside, opaque_function
 from plant.routines.scripts import PythonRoutine, Script, Stateful, script_path
-
-if TYPE_CHECKING:
-    from plant.equations.evaluation import Evaluation
 
 VECTORS: dict[str, tuple[str, ...]] = {"VFOSUB": ("fx", "fy", "fz"), "VTOSUB": ("tx", "ty", "tz")}
 VECTORS["GFOSUB"] = (*VECTORS["VFOSUB"], *VECTORS["VTOSUB"])
@@ -159,7 +157,7 @@ def _what(model: Model, element: UserSubroutine) -> str:
 
 
 def outcome(
-    values: Evaluation, b: Equations, element: UserSubroutine, given: Sequence[ca.SX], order: int = 0
+    values: Setting, b: Equations, element: UserSubroutine, given: Sequence[ca.SX], order: int = 0
 ) -> ca.SX:
     """What an element's subroutine gives, (size, 1), as symbols.
 
@@ -181,7 +179,7 @@ def outcome(
     return call.opaque(library_routine(values.model, element, form.name, form.size), "it is compiled", b)
 
 
-def refuse_unless_trusted(values: Evaluation, element: UserSubroutine) -> None:
+def refuse_unless_trusted(values: Setting, element: UserSubroutine) -> None:
     """Nothing a file names runs unless its reader said so.
 
     Raises
@@ -237,7 +235,7 @@ class Call:
 
     def __init__(
         self,
-        values: Evaluation,
+        values: Setting,
         element: UserSubroutine,
         form: Signature,
         given: Sequence[ca.SX],

@@ -1,0 +1,112 @@
+"""First stage of a plant's equations: where its markers are and how they move.
+
+Nothing here depends on forces: accelerations are the caller's. Values are worked out when first asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi as ca
+
+from blocks.contract.block import Equations
+from plant.elements import Model
+from plant.expressions.scope import MarkerState
+from plant.mechanics.absolute import Bodies
+from plant.mechanics.mechanism import GROUND, Mechanism
+from plant.mechanics.spatial import constant, cross
+from plant.mechanics.tree import Tree
+from plant.mechanics.turns import Turns, turns_between
+
+NOTHING = ca.SX(3, 1)
+
+
+class Kinematics:
+    """Markers of a plant at the symbolic state, in the ground frame.
+
+    Parameters
+    ----------
+    b : Equations         where angles that count turns keep their memories
+    tree : Tree or Bodies links at symbolic coordinates and rates
+    shift : callable      marker id -> (3, 1) shift along global axes in the design; None: structural
+    """
+
+    def __init__(self, b: Equations, tree: Tree | Bodies, shift: Callable[[int], ca.SX | None]) -> None:
+        self._b, self._shift = b, shift
+        self.tree = tree
+        self.mechanism: Mechanism = tree.mechanism
+        self.model: Model = tree.mechanism.model
+        self.time = ca.SX(b.time)
+        self._markers: dict[int, MarkerState] = {}
+        self._angles: dict[tuple[str, int, int], ca.SX] = {}
+
+    def link(self, id: int) -> int:
+        """Number of the link a marker is on; `GROUND` if it does not move."""
+        return self.mechanism.place(id).link
+
+    def marker(self, id: int) -> MarkerState:
+        """Pose and velocities of a marker; no accelerations."""
+        if id not in self._markers:
+            place, s = self.mechanism.place(id), self.point(id)
+            if place.link == GROUND:
+                state = MarkerState(s, ca.SX(constant(place.A)), NOTHING, NOTHING)
+            else:
+                A, r = self.tree.pose(place.link)
+                w, v = self.tree.velocity(place.link)
+                state = MarkerState(r + A @ s, A @ constant(place.A), A @ (v + cross(w, s)), A @ w)
+            self._markers[id] = state
+        return self._markers[id]
+
+    def point(self, id: int) -> ca.SX:
+        """(3, 1) origin of a marker in the frame of its link."""
+        place = self.mechanism.place(id)
+        s = ca.SX(constant(place.s))
+        shift = self._shift(id)
+        return s if shift is None else s + constant(self.mechanism.frame(place.link)[1].T) @ shift
+
+    def accelerations(self, id: int, links: Sequence[ca.SX], gravity: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Acceleration of a marker's origin and angular acceleration, (3, 1) each.
+
+        links : (6, 1) spatial acceleration of every link in its coordinates, with gravity in it as -g
+        """
+        link = self.link(id)
+        if link == GROUND:
+            return NOTHING, NOTHING
+        al, a = self.tree.point_acceleration(link, links[link], self.point(id), gravity)
+        return a, al
+
+    # --- angles ---------------------------------------------------------------------------------------
+    def angle(self, function: str, i: int, j: int, principal: ca.SX) -> ca.SX:
+        """AX, AY, AZ with turns counted: by joint coordinates where they add up to it, else by a memory.
+
+        "pinion" is the turn about z of I since the design.
+        """
+        name = function[:2] if function.startswith("A") else function
+        key = (name, i, j)
+        if key not in self._angles:
+            turns = turns_between(self.mechanism, name, i, j)
+            self._angles[key] = (
+                self._by_memory(f"{name}({i},{j})", principal)
+                if turns is None
+                else self._by_coordinates(turns)
+            )
+        return self._angles[key]
+
+    def _by_coordinates(self, turns: Turns) -> ca.SX:
+        """The angle as a sum of joint coordinates."""
+        angle = ca.SX(0)
+        for link, sign in turns.signs.items():
+            coordinate = self.tree.q[link][self.mechanism.links[link].joint.turn]
+            angle = angle + coordinate if sign > 0 else angle - coordinate
+        return angle + turns.offset if turns.offset else angle
+
+    def _by_memory(self, name: str, principal: ca.SX) -> ca.SX:
+        """The branch nearest to the value at the last accepted step; the principal value at the start."""
+
+        def nearest(old: Any) -> ca.SX:
+            turns = ca.floor((ca.SX(old) - principal) / (2 * math.pi) + 0.5)
+            return principal + 2 * math.pi * turns
+
+        return nearest(self._b.accepted(name, nearest, initial=0.0))

@@ -1,0 +1,107 @@
+"""States of a plant, declared before anything is written about how they move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Equations
+from plant.elements import Reference_Variable
+from plant.equations.controls import Controls
+from plant.equations.filters import Inputs
+from plant.equations.instants import Instants
+from plant.equations.kinematics import Kinematics
+from plant.equations.quantities import Declared
+from plant.equations.setting import Setting
+from plant.equations.variable_unknowns import VariableUnknowns
+from plant.equations.wheels import Wheels, WheelState
+from plant.expressions.formulas import Formulas
+from plant.mechanics.absolute import Bodies
+from plant.mechanics.inertia import tree_inertias
+from plant.mechanics.mechanism import Mechanism
+from plant.mechanics.tree import Tree
+from plant.tunables import Tunables
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Declared states, None for joints that have none, and the first stage of the equations.
+
+    integrals : (state, variable) of every Reference_Variable in dot_form
+    """
+
+    q: list[Any]
+    qd: list[Any]
+    integrals: list[tuple[Any, Reference_Variable]]
+    declared: Declared
+    kinematics: Kinematics
+
+    def move(self, b: Equations, values: Setting, qdd: Sequence[ca.SX]) -> None:
+        """Declare the rates of coordinates and integrals; qdd : (nv, 1) of each link."""
+        tree = self.kinematics.tree
+        for k, link in enumerate(tree.mechanism.links):
+            if link.joint.nq:
+                b.derivative(self.q[k], link.joint.qdot(tree.q[k], tree.qd[k]))
+                b.derivative(self.qd[k], qdd[k])
+        for z, variable in self.integrals:
+            b.derivative(z, values.given(variable))
+
+
+def declare_states(
+    b: Equations,
+    mechanism: Mechanism,
+    formulas: Formulas,
+    inputs: Inputs,
+    numbers: Tunables,
+    start: Sequence[np.ndarray],
+    rates: Sequence[np.ndarray],
+    integrals: Mapping[str, Reference_Variable],
+    control_states: Mapping[str, tuple[Any, np.ndarray]],
+    wheel_states: Sequence[WheelState],
+    trust: bool,
+) -> States:
+    """Declare all states of a plant.
+
+    start, rates : (nq,), (nv,) coordinates and rates of each link at the start
+    integrals : variables in dot_form by the name of their state
+    control_states : as `plant.equations.controls.control_states` gives them
+    """
+    links = mechanism.links
+    q = [
+        b.continuous(f"{link.name}.q", value, labels=[name for name, _ in link.joint.coordinates])
+        if link.joint.nq
+        else None
+        for link, value in zip(links, start, strict=True)
+    ]
+    qd = [
+        b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates)
+        if link.joint.nv
+        else None
+        for link, rate in zip(links, rates, strict=True)
+    ]
+    sums = [
+        (b.continuous(name, v.ic, static="hold" if v.static_hold else "solve"), v)
+        for name, v in integrals.items()
+    ]
+    positions, speeds = (
+        [ca.SX(0, 1) if part is None else ca.SX(part) for part in parts] for parts in (q, qd)
+    )
+    kind = Bodies if mechanism.absolute else Tree
+    tree = kind(mechanism, positions, speeds, tree_inertias(mechanism, numbers))
+    declared = Declared(
+        b,
+        formulas,
+        inputs,
+        {v.id: ca.SX(z) for z, v in sums},
+        numbers,
+        Controls(b, mechanism.model, formulas, control_states),
+        Wheels(b, wheel_states),
+        Instants(b),
+        VariableUnknowns(b),
+        trust,
+    )
+    return States(q, qd, sums, declared, Kinematics(b, tree, numbers.shift))
