@@ -45,6 +45,7 @@ class Slot:
     initial: np.ndarray
     labels: tuple[str, ...] = ()
     memory: Memory | None = None
+    path: str = ""  # the block it belongs to
     rate: int | None = None
     times: tuple[Fraction, ...] = ()
     shape: tuple[int, ...] = ()
@@ -55,6 +56,11 @@ class Slot:
         """Number of components."""
         return len(self.index)
 
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return f"{self.path}.{self.memory.output}" if self.memory and self.memory.output else self.name
+
 
 @dataclass(frozen=True)
 class Signal:
@@ -64,6 +70,7 @@ class Signal:
     expression: ca.SX
     labels: tuple[str, ...]
     ticks: Ticks | None  # its one rate, if it has one
+    path: str = ""  # the block it belongs to
 
     @property
     def size(self) -> int:
@@ -72,9 +79,22 @@ class Signal:
 
 
 @dataclass(frozen=True)
+class Place:
+    """What a message is about: a number of a block, `name` with `component` if it is one of several."""
+
+    name: str
+    path: str
+    component: int | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.component is None else f"{self.name}[{self.component}]"
+
+
+@dataclass(frozen=True)
 class Segment:
     """One entry of the schedule, called at the ticks of its rate in the order of the list.
 
+    path : block of the first memory written
     kind "output" refreshes sampled memories, "solve" finds sampled memories that depend on themselves,
     "external" calls an opaque block, "update" writes next states. Rate -1 is every instant that may tick:
     branches are refreshed there. `expression` gives the new values of
@@ -83,23 +103,18 @@ class Segment:
 
     kind: str
     rate: int
+    path: str
     names: tuple[str, ...]
     expression: ca.SX
     writes: np.ndarray
     external: External | None = None
     seams: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # outputs of blocks on the way
 
-    @property
-    def path(self) -> str:
-        """Block of the first memory written."""
-        return self.names[0].rpartition(".")[0]
-
-    def name_of(self, k: int, system: System) -> str:
-        """Name of the k-th number written; a sampled output is called as its signal is."""
-        name = next(n for n in self.names if self.writes[k] in system.held[n].index)
-        index = system.held[name].index
-        suffix = f"[{self.writes[k] - index[0]}]" if len(index) > 1 else ""
-        return name.removesuffix("@sampled") + suffix
+    def place_of(self, k: int, system: System) -> Place:
+        """The k-th number written; a sampled output is called as its signal is."""
+        slot = next(s for n in self.names if self.writes[k] in (s := system.held[n]).index)
+        component = int(self.writes[k] - slot.index[0]) if slot.size > 1 else None
+        return Place(slot.shown, slot.path, component)
 
 
 @dataclass(frozen=True)
@@ -118,6 +133,11 @@ class SystemEvent:
     discrete: np.ndarray  # places in h whose next value is reset too
     stop: str = ""
     rest: int = 1  # sign of a crossing that rests exactly on zero
+
+    @property
+    def place(self) -> Place:
+        """What a message about it names."""
+        return Place(self.name, self.path)
 
 
 @dataclass(frozen=True)
@@ -139,6 +159,15 @@ class Draw:
     places: np.ndarray
     rate: int
     distribution: str
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Places in h of the samples an extrapolating hold goes through, and of the count that restarts them."""
+
+    newest: np.ndarray
+    older: tuple[np.ndarray, ...]  # the newest of them first
+    count: int
 
 
 @dataclass(frozen=True)
@@ -166,6 +195,8 @@ class System:
     parameters: Mapping[str, Slot]  # places in p
     aliases: Mapping[str, str]  # other names of parameters
     inputs: Mapping[str, Slot]  # places in h
+    perturbed: Mapping[str, Slot]  # those of the inputs that are added to a signal
+    histories: tuple[Samples, ...]
     rates: tuple[Ticks, ...]
     # per rate, places in h of (time, count, count since restart)
     tick_slots: tuple[tuple[int, int, int], ...]
@@ -214,7 +245,7 @@ class System:
         if component is None:
             return whole
         labels = whole.labels[component : component + 1]
-        return Signal(f"{full}[{component}]", whole.expression[component], labels, whole.ticks)
+        return Signal(f"{full}[{component}]", whole.expression[component], labels, whole.ticks, whole.path)
 
     @cached_property
     def shown(self) -> dict[str, str]:

@@ -32,7 +32,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import PythonCall
-from blocks.contract.declared import External, Input, Output, Parameter, PortHold, Term
+from blocks.contract.declared import External, Input, Output, Parameter, PortHold, SampleHistory, Term
 from blocks.contract.declaring import Record
 from blocks.contract.rate import Rate, Ticks, instant
 from blocks.contract.symbols import Array, as_array, as_scalar, column, hash_of
@@ -103,7 +103,9 @@ class Equations(Record):
         self._unique(name, self._outputs, "output")
         value = column(expression, f"output '{name}'")
         if sample is not None:
-            value = column(self.sampled(value, sample, offset, initial, name=f"{name}@sampled"))
+            memory = f"{name}@sampled"
+            value = column(self.sampled(value, sample, offset, initial, name=memory))
+            self._memories[memory] = replace(self._memories[memory], output=name)
         self._outputs[name] = Output(name, value, tuple(labels), auxiliary)
 
     # --- numbers ----------------------------------------------------------------------------------
@@ -147,17 +149,19 @@ class Equations(Record):
         static: str = "solve",
         nominal: float = 1.0,
         labels: Sequence[str] = (),
+        part: str = "",
     ) -> Array:
         """ODE state. A scalar initial value expands to `size`. Give its equation with `derivative`.
 
         static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
         nominal : typical size; the absolute tolerance is scaled by it
+        part : component of the block it belongs to, such as a joint; rates belong to the coordinates of
+            their part
         """
         if static not in STATIC:
             raise BlockError(f"state '{name}': static='{static}', {near_miss(static, STATIC)}")
-        return self._memory(
-            "continuous", name, initial, size, static=static, nominal=float(nominal), labels=tuple(labels)
-        )
+        more = {"static": static, "nominal": float(nominal), "labels": tuple(labels), "part": part}
+        return self._memory("continuous", name, initial, size, **more)
 
     def derivative(self, state: Array, expression: Any) -> None:
         """Give x' of a continuous state."""
@@ -199,6 +203,23 @@ class Equations(Record):
         )
         self._complete(array, "sampled", value, "sampled value")
         return array
+
+    def sample_history(self, newest: Array, older: Sequence[Array]) -> None:
+        """Say that discrete states are the older samples of a sampled memory, the newest of them first.
+
+        All have the ticks and the size of `newest`. In steady running they are equal to it, which linear
+        models take as given; how many of them count is told by `sample_count`, which events restart.
+        """
+        now = self._memories[self._name_of(newest, "a history of samples")]
+        states = [self._memories[self._name_of(state, "a history of samples")] for state in older]
+        for m, kind in ((now, "sampled"), *((m, "discrete") for m in states)):
+            if m.kind != kind or m.ticks is None or (m.ticks, m.size) != (now.ticks, now.size):
+                raise BlockError(
+                    f"'{m.name}' in the history of '{now.name}' is {m.kind} with {m.size} components at "
+                    f"{m.ticks}, expected {kind} with {now.size} at {now.ticks}."
+                )
+        assert now.ticks is not None  # checked with the others
+        self._histories.append(SampleHistory(now.name, tuple(m.name for m in states), now.ticks))
 
     def tick_time(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
         """Time of the newest tick [s]; before the first one, its time to come."""

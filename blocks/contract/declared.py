@@ -111,11 +111,18 @@ class Memory:
     external: External | None = None
     rest: float | None = None  # of a branch: what it is while its condition rests on the threshold
     correction: ca.SX | None = None  # of a continuous state: what brings the invariants back to zero
+    part: str = ""  # of a continuous state: the component of the block it belongs to, such as a joint
+    output: str = ""  # of a sampled memory: the output that shows it
 
     @cached_property
     def size(self) -> int:
         """Number of components."""
         return int(self.symbol.numel())
+
+    @property
+    def shown(self) -> str:
+        """What messages call it: the output that shows it, else its own name."""
+        return self.output or self.name
 
     @property
     def equation(self) -> ca.SX:
@@ -167,6 +174,19 @@ class Event:
 
 
 @dataclass(frozen=True)
+class SampleHistory:
+    """The newest samples of a signal that is extrapolated between them.
+
+    newest : the sampled memory u_k; older : the discrete states u_k-1, u_k-2, ..., in this order
+    ticks : when they are taken; the count since a restart of these ticks says how many of them count
+    """
+
+    newest: str
+    older: tuple[str, ...]
+    ticks: Ticks
+
+
+@dataclass(frozen=True)
 class Term:
     """A named part of the equations, evaluated only to explain a non-finite value."""
 
@@ -194,6 +214,7 @@ class Declared:
     time: ca.SX = field(default_factory=lambda: ca.SX.sym("t"))
     tick_symbols: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     tolerances: tuple[float, ...] = ()  # of each expression in `invariants`
+    histories: tuple[SampleHistory, ...] = ()
 
     def memories_of(self, kind: str) -> list[Memory]:
         """Memories of one kind, in order of declaration."""

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import PythonCall
-from blocks.contract.declared import Declared, Event, Input, Memory, Output, Parameter, Term
+from blocks.contract.declared import Declared, Event, Input, Memory, Output, Parameter, SampleHistory, Term
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, column
 from blocks.errors import BlockError, near_miss
@@ -39,6 +39,7 @@ class Record:
         self._events: list[Event] = []
         self._invariants: list[tuple[ca.SX, float]] = []
         self._terms: list[Term] = []
+        self._histories: list[SampleHistory] = []
         self._rates: dict[Ticks, tuple[ca.SX, ca.SX, ca.SX]] = {}
         self._residuals: list[ca.SX] = []
         self._calls: list[PythonCall] = []
@@ -75,6 +76,7 @@ class Record:
             self._time,
             ca.vertcat(*[s for pair in self._rates.values() for s in pair]) if self._rates else ca.SX(0, 1),
             tuple(tolerance for _, tolerance in self._invariants),
+            tuple(self._histories),
         )
 
     def ports_so_far(self) -> Declared:

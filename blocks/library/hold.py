@@ -55,6 +55,7 @@ def hold(b: Equations, u: Array, order: int, ticks: Ticks, name: str = "hold", i
         b.update(older, newer)
         samples.append(older)
         newer = older
+    b.sample_history(now, samples[1:])
     return now + _newton(b, samples, ticks)
 
 

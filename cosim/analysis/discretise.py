@@ -8,7 +8,6 @@ Source: Van Loan, IEEE Trans. Automatic Control 23 (1978) 395-404, for the block
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import casadi as ca
@@ -18,9 +17,8 @@ from blocks.errors import PlantloopError
 from cosim.run.context import Context
 from cosim.system import Segment, System, pick
 
-TICKS_DONE = 8  # holds of any order have their full history then
+TICKS_DONE = 8  # in steady running: more than an extrapolation of degree `DEGREE` waits for
 DEGREE = 4  # highest power of the time since the tick that a hold may use
-HISTORY = re.compile(r"_prev\d+$")  # how `blocks.library.hold.hold` calls its older samples
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ def tick_model(system: System, context: Context, inputs: np.ndarray, output: ca.
     at = _operating_point(system, context)
     arguments = [system.t, system.x, before, system.w, system.p]
     if not context.started:  # a snapshot has its own history
-        _fill_holds(system, ca.Function("tick", arguments, [following]), at)
+        _fill_holds(system, ca.Function("tick", arguments, [after]), at)
     h_after = np.array(ca.Function("h", arguments, [after])(*at)).ravel()
     free = ca.vertcat(system.x, pick(before, kept), pick(before, inputs))
     results = [after, pick(following, kept)]
@@ -149,16 +147,18 @@ def _operating_point(system: System, context: Context) -> list[ca.DM]:
     for time_place, count_place, fresh_place in system.tick_slots:
         h[time_place] = context.t
         h[[count_place, fresh_place]] = TICKS_DONE
+    for samples in system.histories:
+        h[samples.count] = max(h[samples.count], len(samples.older) + 1)
     return [ca.DM(context.t), ca.DM(context.x), ca.DM(h), ca.DM(context.w), ca.DM(context.p)]
 
 
 def _fill_holds(system: System, tick: ca.Function, at: list[ca.DM]) -> None:
     """Give the older samples of holds the value they have had for long: what the tick itself samples."""
-    slots = [s for s in system.held.values() if s.memory and HISTORY.search(s.memory.name)]
-    for _ in range(TICKS_DONE if slots else 0):
-        following = tick(*at)
-        for slot in slots:
-            at[2][slot.index.tolist()] = following[slot.index.tolist()]
+    for _ in system.histories:  # one may sample what another gives
+        after = tick(*at)
+        for samples in system.histories:
+            for older in samples.older:
+                at[2][older.tolist()] = after[samples.newest.tolist()]
 
 
 def _flow(

@@ -164,9 +164,10 @@ def _invariant_basis(model: Model) -> _Basis:
 def _state_order(model: Model, independent: tuple[int, ...], held: int) -> list[int]:
     """Coordinates first, then their rates, then the states of controllers, then what is held."""
     rank = np.zeros(len(model.system.x0), dtype=int)
-    with_rates = {n.partition(".")[0] for n, s in model.system.states.items() if static_of(s) == "zero"}
-    for name, slot in model.system.states.items():
-        if name.partition(".")[0] in with_rates:
+    slots = model.system.states.values()
+    with_rates = {slot.path for slot in slots if static_of(slot) == "zero"}
+    for slot in slots:
+        if slot.path in with_rates:
             rank[slot.index] = 1 if static_of(slot) == "zero" else 0
         else:
             rank[slot.index] = 2

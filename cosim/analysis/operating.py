@@ -153,7 +153,7 @@ class Model:
     def _place(self, at: OperatingPoint | Context | Mapping[str, Any]) -> None:
         c, s = self.context, self.system
         if isinstance(at, Context):
-            added = sum(slot.size for name, slot in s.inputs.items() if name == slot.name.removesuffix("+"))
+            added = sum(slot.size for slot in s.perturbed.values())
             if len(at.x) != len(c.x) or len(at.h) not in (len(c.h), len(c.h) - added):
                 raise PlantloopError("this snapshot was taken of another diagram.")
             shared = len(at.h)  # perturbations come last

@@ -119,11 +119,11 @@ class _Statics:
         self.model, self.system, self.context = model, model.system, model.context
         s = self.system
         rates = {n: slot for n, slot in s.states.items() if static_of(slot) == "zero"}
-        owners = {_owner(n) for n in rates}
+        owners = {_owner(slot) for slot in rates.values()}
         solved = {n: slot for n, slot in s.states.items() if static_of(slot) == "solve"}
         self.r_index = _places(rates)
-        self.q_index = _places({n: slot for n, slot in solved.items() if _owner(n) in owners})
-        self.z_index = _places({n: slot for n, slot in solved.items() if _owner(n) not in owners})
+        self.q_index = _places({n: slot for n, slot in solved.items() if _owner(slot) in owners})
+        self.z_index = _places({n: slot for n, slot in solved.items() if _owner(slot) not in owners})
         self._derivative = s.function("derivative", lambda: [s.derivative])
         self._invariants = s.function("statics:invariants", lambda: [s.invariants, s.correction])
         self._slopes = s.function(
@@ -323,9 +323,9 @@ def _newton(at: _Point) -> tuple[np.ndarray, np.ndarray]:
     return -inverse @ at.r, inverse
 
 
-def _owner(name: str) -> str:
-    """What a state belongs to: "plant.hinge" of "plant.hinge.qd"."""
-    return name.rpartition(".")[0]
+def _owner(slot: Slot) -> tuple[str, str]:
+    """What a state belongs to: a block, and the part of it, such as a joint."""
+    return slot.path, slot.memory.part if slot.memory else ""
 
 
 def _places(slots: dict[str, Slot]) -> np.ndarray:

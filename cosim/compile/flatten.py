@@ -22,7 +22,7 @@ from cosim.compile.rates import SignalRates, insert_holds
 from cosim.compile.schedule import build_schedule
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.wiring import ExternalInput, expand
-from cosim.system import Delay, Draw, Problem, Signal, Slot, System, SystemEvent, stack
+from cosim.system import Delay, Draw, Problem, Samples, Signal, Slot, System, SystemEvent, stack
 
 SOLVED = ("algebraic", "delayed")  # memories that live in w; all others but states live in h
 
@@ -127,6 +127,7 @@ class _Assembly:
                 inst.values.initial[m.name],
                 labels=m.labels,
                 memory=m,
+                path=inst.owner,
                 rate=self.rate_index[m.ticks] if m.ticks else None,
                 times=inst.values.times.get(m.name, ()),
             )
@@ -156,7 +157,7 @@ class _Assembly:
         declared = [inst.traced.declared] if inst else []
         sizes = {p.name: p.size for d in declared for ports in (d.inputs, d.outputs) for p in ports}
         if port not in sizes:
-            shown = [i for i in self.instances.values() if not self._internal(i.path)]
+            shown = [i for i in self.instances.values() if not i.before]
             known = [f"{i.path}.{o.name}" for i in shown for o in i.traced.declared.outputs]
             known += [f"{i.path}.{u.name}" for i in shown for u in i.traced.declared.inputs]
             known += [".".join(border) for border in self.borders]
@@ -192,13 +193,14 @@ class _Assembly:
         (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.x, self.h, self.w, self.p))
         derivative = self._derivative(between)
         signals = self._signals(between)
-        internal = self._internal
         return System(
             name=self.name,
             t=self.t, x=x, h=h, w=w, p=p,
             states=self.x.slots, held=self.h.slots, solved=self.w.slots, parameters=self.p.slots,
             aliases=self.aliases,
             inputs=self._inputs(),
+            perturbed=self.perturbed,
+            histories=self._histories(),
             rates=tuple(self.rates),
             tick_slots=self._tick_slots(),
             schedule=tuple(schedule),
@@ -216,7 +218,7 @@ class _Assembly:
             correction=ca.vertcat(ca.SX(0, 1), *self._corrections(between)),
             terms=self._terms(between),
             port_rates={".".join(port): text for port, text in self.port_rates.items()},
-            order=tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in order if not internal(n.path))),
+            order=self._order(order),
             opaque=tuple(i.path for i in self.instances.values() if i.traced.declared.calls),
             calls=tuple(c for i in self.instances.values() for c in i.traced.declared.calls),
             callers=tuple(i.path for i in self.instances.values() for _ in i.traced.declared.calls),
@@ -254,6 +256,23 @@ class _Assembly:
             if s.kind == "tick"
         )
 
+    def _order(self, order: list[Node]) -> tuple[str, ...]:
+        """Names of the signals of the diagram's own blocks in order of evaluation."""
+        own = [n for n in order if not self.instances[n.path].before]
+        return tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in own))
+
+    def _histories(self) -> tuple[Samples, ...]:
+        slots = self._tick_slots()
+        return tuple(
+            Samples(
+                self.h.slots[f"{inst.path}.{history.newest}"].index,
+                tuple(self.h.slots[f"{inst.path}.{name}"].index for name in history.older),
+                slots[self.rate_index[history.ticks]][2],
+            )
+            for inst in self.instances.values()
+            for history in inst.traced.declared.histories
+        )
+
     def _border_signals(self) -> dict[str, str]:
         """Signals by the names of the outputs of subsystems that show them."""
         outputs = {port: [o.name for o in i.traced.declared.outputs] for port, i in self.instances.items()}
@@ -263,18 +282,16 @@ class _Assembly:
             if behind[0][1] in outputs[behind[0][0]]
         }
 
-    @staticmethod
-    def _internal(path: str) -> bool:
-        """Blocks the framework put before a port are seen through the port itself."""
-        return "." in path
-
     def _signals(self, between: Expressions) -> dict[str, Signal]:
-        """All outputs, and the inputs of ports that hold, as seen behind the hold."""
+        """All outputs, and the inputs of ports that hold, as seen behind the hold.
+
+        Blocks the framework put before a port are seen through the port itself.
+        """
         rates = SignalRates(self.instances)
         found = {}
         for inst in self.instances.values():
             d = inst.traced.declared
-            if self._internal(inst.path):
+            if inst.before:
                 continue
             for k, i in enumerate(d.inputs):
                 if i.hold is not None:
@@ -282,11 +299,12 @@ class _Assembly:
                     value = between.input(inst, k)
                     ticks = None if source is None else rates.rate_of(source)
                     name = f"{inst.path}.{i.name}"
-                    found[name] = Signal(name, value, i.labels, ticks)
+                    found[name] = Signal(name, value, i.labels, ticks, inst.path)
             for o in d.outputs:
                 port = (inst.path, o.name)
                 name = self._signal_name(port)
-                found[name] = Signal(name, between.outputs[port], o.labels, rates.rate_of(port))
+                ticks = rates.rate_of(port)
+                found[name] = Signal(name, between.outputs[port], o.labels, ticks, inst.path)
         return found
 
     def _signal_name(self, port: tuple[str, str]) -> str:
@@ -297,7 +315,7 @@ class _Assembly:
         """Fields of blocks: the name of the initial value that a field gives, "" for others."""
         found: dict[str, str] = {}
         for inst in self.instances.values():
-            if not self._internal(inst.path) and not isinstance(inst.block, ExternalInput):
+            if not inst.before and not isinstance(inst.block, ExternalInput):
                 given = {m.field: f"{inst.path}.{m.name}" for m in inst.traced.declared.memories if m.field}
                 found |= {f"{inst.path}.{f.name}": given.get(f.name, "") for f in fields(inst.block)}  # type: ignore[arg-type]
         return found
@@ -314,7 +332,7 @@ class _Assembly:
         for inst in self.instances.values():
             for m in inst.memories("delayed"):
                 symbol, initial = inst.symbols[m.name], inst.values.initial[m.name]
-                self.w.add(f"{inst.path}.{m.name}", "delayed", symbol, initial, memory=m)
+                self.w.add(f"{inst.path}.{m.name}", "delayed", symbol, initial, memory=m, path=inst.owner)
         for node in order:
             if node not in cut:
                 between.output(node)

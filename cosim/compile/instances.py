@@ -17,6 +17,7 @@ class Instance:
     """A block of the flat diagram.
 
     drivers : for each input, in order, the output that drives it (None: grounded)
+    before : the block at one of whose ports the framework put this one; "" for a block of the diagram
     symbols : for each memory, its symbols in the global system
     own, p, ticks : those symbols stacked the way the functions of `traced` take them
     """
@@ -26,10 +27,16 @@ class Instance:
     traced: Traced
     values: Values
     drivers: list[Port | None]
+    before: str = ""
     symbols: dict[str, ca.SX] = field(default_factory=dict)
     own: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     p: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     ticks: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+
+    @property
+    def owner(self) -> str:
+        """Path of the block of the diagram that this one is, or belongs to."""
+        return self.before or self.path
 
     def memories(self, *kinds: str) -> list[Memory]:
         """Memories of the given kinds, in order of declaration."""

@@ -29,10 +29,11 @@ class Node(NamedTuple):
     kind: str
     name: str
     component: int | None = None
+    shown: str = ""  # what messages call it, where that is not its name
 
     def __str__(self) -> str:
         suffix = "" if self.component is None else f"[{self.component}]"
-        return f"{self.path}.{self.name.removesuffix('@sampled')}{suffix}"
+        return f"{self.path}.{self.shown or self.name}{suffix}"
 
 
 # Inputs by number and memories by name that a node reads, each with its components; reads it unknowns too?
@@ -58,6 +59,7 @@ class Dependencies:
         self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
         self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
         self._sizes: dict[tuple[str, str, str], int] = {}
+        self._shown: dict[tuple[str, str, str], str] = {}
         self._used: dict[tuple[int, str, str, int | None], _Reads] = {}
         for inst in instances.values():
             for o in inst.traced.declared.outputs:
@@ -65,6 +67,7 @@ class Dependencies:
             if at_tick:
                 for m in inst.memories(*TICKED):
                     self._sizes[inst.path, "m", m.name] = m.size
+                    self._shown[inst.path, "m", m.name] = m.shown
                 if inst.memories("algebraic"):
                     self._sizes[inst.path, "z", "unknowns"] = 1
 
@@ -142,7 +145,7 @@ class Dependencies:
             if key in self.held:
                 continue
             for component in range(size) if key in self.split else (None,):
-                node = Node(*key, component)
+                node = self._node(*key, component)
                 graph.add_node(node)
                 graph.add_edges_from((needed, node) for needed in self._needs(node))
         return graph
@@ -161,7 +164,7 @@ class Dependencies:
         for name, mask in memories:
             yield from self._components(inst.path, "m", name, mask)
         if unknowns:
-            yield Node(inst.path, "z", "unknowns")
+            yield self._node(inst.path, "z", "unknowns")
 
     def _reads(self, inst: Instance, node: Node) -> _Reads:
         """Inputs and memories a node reads, with the components, and whether it reads implicit unknowns."""
@@ -193,14 +196,17 @@ class Dependencies:
         unknowns = any(used[inst.traced.slices[m.name]].any() for m in inst.memories("algebraic"))
         return ports, [(name, mask) for name, mask in ticked if mask.any()], unknowns
 
+    def _node(self, path: str, kind: str, name: str, component: int | None = None) -> Node:
+        return Node(path, kind, name, component, self._shown.get((path, kind, name), ""))
+
     def _components(self, path: str, kind: str, name: str, mask: np.ndarray) -> Iterator[Node]:
         if (path, kind, name) in self.held:
             return
         if (path, kind, name) in self.split:
             for component in np.flatnonzero(mask):
-                yield Node(path, kind, name, int(component))
+                yield self._node(path, kind, name, int(component))
         else:
-            yield Node(path, kind, name)
+            yield self._node(path, kind, name)
 
     def _is_branch(self, node: Node) -> bool:
         return node.kind == "m" and self.instances[node.path].memory(node.name).kind == "branch"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -178,7 +179,7 @@ def insert_holds(instances: dict[str, Instance], cache: TraceCache) -> dict[Port
                     "Put a Hold (rate transition) before it or give the port a sampling_period."
                 )
         described[inst.path, port.name] = _describe(found, hold)
-        inst.drivers[k] = _hold(instances, cache, name, source, found, hold.hold_order)
+        inst.drivers[k] = _hold(_Before(instances, cache, inst.path), name, source, found, hold.hold_order)
     if problems:
         raise WiringError(problems)
     return described
@@ -195,55 +196,52 @@ def _component_rates(rates: SignalRates, source: Port, hold: PortHold, size: int
     return found
 
 
-def _hold(
-    instances: dict[str, Instance],
-    cache: TraceCache,
-    name: str,
-    source: Port,
-    found: list[Ticks | None],
-    order: int,
-) -> Port:
+@dataclass(frozen=True)
+class _Before:
+    """Where blocks are put before a port of the block at `path`."""
+
+    instances: dict[str, Instance]
+    cache: TraceCache
+    path: str
+
+
+def _hold(at: _Before, name: str, source: Port, found: list[Ticks | None], order: int) -> Port:
     """Add the blocks that hold each group of components at its rate; returns the held signal."""
     groups = list(dict.fromkeys(found))
     if len(groups) == 1:
         if groups[0] is None:
             return source
         whole = Hold(order=order, sample=groups[0].period, offset=groups[0].offset)
-        return _add(instances, cache, name, whole, [source])
+        return _add(at, name, whole, [source])
     parts: list[Port] = []
     where = np.empty(len(found), dtype=int)
     start = 0
     for g, ticks in enumerate(groups):
         chosen = [c for c, t in enumerate(found) if t == ticks]
-        part = _add(instances, cache, f"{name}#{g}", Selector(chosen), [source])
+        part = _add(at, f"{name}#{g}", Selector(chosen), [source])
         if ticks is not None:
             held = Hold(order=order, sample=ticks.period, offset=ticks.offset)
-            part = _add(instances, cache, f"{name}#{g}hold", held, [part])
+            part = _add(at, f"{name}#{g}hold", held, [part])
         parts.append(part)
         where[chosen] = start + np.arange(len(chosen))
         start += len(chosen)
-    stacked = _add(instances, cache, f"{name}#all", Mux(len(parts)), parts)
-    return _add(instances, cache, name, Selector([int(k) for k in where]), [stacked])
+    stacked = _add(at, f"{name}#all", Mux(len(parts)), parts)
+    return _add(at, name, Selector([int(k) for k in where]), [stacked])
 
 
-def _add(
-    instances: dict[str, Instance],
-    cache: TraceCache,
-    path: str,
-    block: Hold | Mux | Selector,
-    sources: list[Port],
-) -> Port:
+def _add(at: _Before, path: str, block: Hold | Mux | Selector, sources: list[Port]) -> Port:
     """A block of the framework's own in front of a port; returns its output."""
-    names = [i.name for i in cache.get(block, {}, guess=1).declared.inputs]
+    instances = at.instances
+    names = [i.name for i in at.cache.get(block, {}, guess=1).declared.inputs]
     sizes = {}
     for name, (driver, output) in zip(names, sources, strict=True):
         outputs = instances[driver].traced.declared.outputs
         sizes[name] = next(o.size for o in outputs if o.name == output)
     try:
-        traced = cache.get(block, sizes)
+        traced = at.cache.get(block, sizes)
     except PlantloopError as error:
         raise WiringError([f"hold of port '{path}': {error}"], path=path) from error
-    instances[path] = Instance(path, block, traced, traced.values(block), list(sources))
+    instances[path] = Instance(path, block, traced, traced.values(block), list(sources), at.path)
     return path, traced.declared.outputs[0].name
 
 

@@ -152,7 +152,7 @@ def _solve_segment(
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
     ticks = memories[0].ticks
     assert ticks is not None  # every sampled memory has a rate
-    return Segment("solve", index[ticks], names, ca.vertcat(*values), np.concatenate(places))
+    return Segment("solve", index[ticks], nodes[0].path, names, ca.vertcat(*values), np.concatenate(places))
 
 
 def _writer(instances: dict[str, Instance], node: Node, alone: set[Node]) -> object:
@@ -178,7 +178,7 @@ def _segment(
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
     if first.external is not None:
         argument = between.of(nodes[0].path, f"m:{first.name}", first.external.argument)
-        return Segment("external", rate, names, argument, place(names[0]), first.external)
+        return Segment("external", rate, nodes[0].path, names, argument, place(names[0]), first.external)
     fresh = between.with_new_values()
     members = set(nodes)
     changed: set[Node] = set()  # outputs that see a new value
@@ -203,7 +203,9 @@ def _segment(
         values.append(value)
         places.append(where)
     seams = ca.vertcat(ca.SX(0, 1), *fresh.outputs.values())
-    return Segment("output", rate, names, ca.vertcat(*values), np.concatenate(places), seams=seams)
+    return Segment(
+        "output", rate, nodes[0].path, names, ca.vertcat(*values), np.concatenate(places), seams=seams
+    )
 
 
 def _at_rest(instances: dict[str, Instance], fresh: Expressions, path: str, name: str) -> ca.SX:
@@ -225,14 +227,17 @@ def _updates(
 ) -> list[Segment]:
     """Next values of all discrete states, one segment per rate."""
     found: dict[Ticks, list[tuple[str, ca.SX]]] = defaultdict(list)
+    first: dict[Ticks, str] = {}
     for inst in instances.values():
         for m in inst.memories("discrete"):
             assert m.ticks is not None  # a discrete state has a rate
+            first.setdefault(m.ticks, inst.path)
             found[m.ticks].append((f"{inst.path}.{m.name}", between.memory(inst.path, m.name)))
     segments = []
     for k, ticks in enumerate(rates):
         if ticks in found:
             names = tuple(name for name, _ in found[ticks])
             value = ca.vertcat(*[v for _, v in found[ticks]])
-            segments.append(Segment("update", k, names, value, np.concatenate([place(n) for n in names])))
+            places = np.concatenate([place(n) for n in names])
+            segments.append(Segment("update", k, first[ticks], names, value, places))
     return segments

@@ -55,8 +55,9 @@ def _filtered(b: Equations, port: Port, u: ca.SX, formulas: Formulas) -> tuple[c
     """y, y' and y'' (n, 1) of the filter."""
     (tau,) = b.parameters(**{f"{port.name}.filter": port.filter})
     (y_name, y0), (rate_name, rate0) = filter_states(port, formulas).items()
-    y = b.continuous(y_name, y0, labels=port.labels)
-    rate = b.continuous(rate_name, rate0, static="zero", labels=[f"rate of {text}" for text in port.labels])
+    y = b.continuous(y_name, y0, labels=port.labels, part=port.name)
+    of_rates = [f"rate of {text}" for text in port.labels]
+    rate = b.continuous(rate_name, rate0, static="zero", labels=of_rates, part=port.name)
     second = ((u - ca.SX(y)) / ca.SX(tau) - 2 * ca.SX(rate)) / ca.SX(tau)
     b.derivative(y, rate)
     b.derivative(rate, second)

@@ -72,13 +72,18 @@ def declare_states(
     """
     links = mechanism.links
     q = [
-        b.continuous(f"{link.name}.q", value, labels=[name for name, _ in link.joint.coordinates])
+        b.continuous(
+            f"{link.name}.q",
+            value,
+            labels=[name for name, _ in link.joint.coordinates],
+            part=link.name,
+        )
         if link.joint.nq
         else None
         for link, value in zip(links, start, strict=True)
     ]
     qd = [
-        b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates)
+        b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates, part=link.name)
         if link.joint.nv
         else None
         for link, rate in zip(links, rates, strict=True)

@@ -278,14 +278,14 @@ class NativeEngine(Engine):
         if reason == b.NO_SOLUTION:
             return self._no_solution(machine)
         if reason == b.NO_SIGN:
-            return machine.non_finite(t, self.system.events[run.index].name)
+            return machine.non_finite(t, self.system.events[run.index].place)
         if reason == b.CHATTERING:
             return machine.events.endless(t, run.fired[: run.n_fired])
         if reason == b.CONFLICT:
             first, second = (self.system.events[k].name for k in (run.index, run.other))
             return machine.events.conflict(t, first, second)
         if run.index == b.IN_RESET:
-            return machine.non_finite(t, self.system.events[run.other].name)
+            return machine.non_finite(t, self.system.events[run.other].place)
         if run.index >= 0:
             segment = self.system.schedule[run.index]
             machine.take(segment, self._returned(segment), t)

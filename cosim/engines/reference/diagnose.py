@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.system import System
+from cosim.system import Place, System
 
 
 def explain(
@@ -16,7 +16,7 @@ def explain(
     arguments: list[np.ndarray],
     t: float,
     last_good: float,
-    name: str = "",
+    place: Place | None = None,
     value: float = math.nan,
 ) -> SimulationError:
     """Error for a non-finite value at time t [s].
@@ -25,28 +25,27 @@ def explain(
     ----------
     arguments : [t, x, h, w, p]     where the system stands
     last_good : float               last time at which all was finite [s]
-    name, value                     what was being computed, if all signals before it are finite
+    place, value                    what was being computed, if all signals before it are finite
     """
     values = [ca.DM(a) for a in arguments]
     term = _first_term(system, values)
     signal = _first_signal(system, values)
     if signal is not None:
-        path, value = signal
-        what = f"signal '{path}'"
-    elif name:
-        path, known = name, name.partition("[")[0] in system.signals
-        what = f"{'signal' if known else 'value of'} '{name}'"
+        place, value = signal
+        what = f"signal '{place}'"
+    elif place is not None:
+        what = f"{'signal' if place.name in system.signals else 'value of'} '{place}'"
     else:
-        path, value = _first_state(system, arguments, values)
-        what = f"derivative of '{path}'" if path else "value"
+        place, value = _first_state(system, arguments, values)
+        what = f"derivative of '{place}'" if place.name else "value"
     because = f" First non-finite term: {term}." if term else ""
     failed = [call for call in system.calls if call.failure]
     for call in failed:
         because += f" Python function '{call.name()}' failed: {call.failure}."
     error = SimulationError(
-        f"non-finite {what} = {value:g} in block '{path.partition('.')[0]}' at t={t:.9g} s "
+        f"non-finite {what} = {value:g} in block '{place.path}' at t={t:.9g} s "
         f"(last finite t={last_good:.9g} s).{because}",
-        path=path,
+        path=str(place),
         time=t,
         value=value,
         hint="Look there for a division by zero, a root of a negative number, or too long a step.",
@@ -70,7 +69,7 @@ def _first_term(system: System, values: list[ca.DM]) -> str | None:
     return None
 
 
-def _first_signal(system: System, values: list[ca.DM]) -> tuple[str, float] | None:
+def _first_signal(system: System, values: list[ca.DM]) -> tuple[Place, float] | None:
     names = [n for n in (*system.order, *system.signals) if n in system.signals]
     function = system.function(
         "ordered", lambda: [ca.vertcat(ca.SX(0, 1), *[system.signals[n].expression for n in names])]
@@ -82,15 +81,17 @@ def _first_signal(system: System, values: list[ca.DM]) -> tuple[str, float] | No
         start += len(part)
         bad = np.flatnonzero(~np.isfinite(part))
         if len(bad):
-            return (f"{name}[{bad[0]}]" if len(part) > 1 else name), float(part[bad[0]])
+            component = int(bad[0]) if len(part) > 1 else None
+            return Place(name, system.signals[name].path, component), float(part[bad[0]])
     return None
 
 
-def _first_state(system: System, arguments: list[np.ndarray], values: list[ca.DM]) -> tuple[str, float]:
+def _first_state(system: System, arguments: list[np.ndarray], values: list[ca.DM]) -> tuple[Place, float]:
     rate = np.array(system.function("derivative", lambda: [system.derivative])(*values)).ravel()
     for name, slot in system.states.items():
         here, slope = arguments[1][slot.index], rate[slot.index]
         bad = np.flatnonzero(~(np.isfinite(here) & np.isfinite(slope)))
         if len(bad):
-            return (f"{name}[{bad[0]}]" if slot.size > 1 else name), float(slope[bad[0]])
-    return "", math.nan
+            component = int(bad[0]) if slot.size > 1 else None
+            return Place(name, slot.path, component), float(slope[bad[0]])
+    return Place("", ""), math.nan

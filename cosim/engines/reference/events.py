@@ -64,7 +64,7 @@ class Events:
         signs = np.where(signs == 0.0, self._rest, signs)
         bad = np.flatnonzero(np.isnan(g) | np.isnan(signs))
         if len(bad):
-            raise self.machine.non_finite(self.machine.context.t, self.events[bad[0]].name)
+            raise self.machine.non_finite(self.machine.context.t, self.events[bad[0]].place)
         return signs, moving
 
     def fired(self) -> list[int]:
@@ -194,7 +194,7 @@ class Events:
                 start += len(places)
             c.next[event.discrete] = c.h[event.discrete]
             if not np.isfinite(found).all():
-                raise machine.non_finite(t, event.name)
+                raise machine.non_finite(t, event.place)
         machine.counters.events += len(due)
         return [
             Event(t, self.events[k].name, old, self._targets(k)) for k, old in zip(due, before, strict=True)

@@ -27,7 +27,7 @@ from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.events import Events
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.run.context import Context
-from cosim.system import Segment, System
+from cosim.system import Place, Segment, System
 
 NOISE = 1e4  # times what the last digit of the state changes is no error of a step
 EPSILON = float(np.finfo(float).eps)
@@ -194,13 +194,13 @@ class Machine:
         target = self.context.next if segment.kind == "update" else self.context.h
         if segment.external is not None:
             if not np.isfinite(value).all():
-                raise self.non_finite(t, f"{segment.path}.argument")
+                raise self.non_finite(t, Place(f"{segment.path}.argument", segment.path))
             value = self._call(segment, value.copy(), t)
         finite = np.isfinite(value)
         if not finite.all():  # those before it are good, and what the signals behind it see
             bad = np.flatnonzero(~finite)
             target[segment.writes[: bad[0]]] = value[: bad[0]]
-            raise self.non_finite(t, segment.name_of(int(bad[0]), self.system), value[bad[0]])
+            raise self.non_finite(t, segment.place_of(int(bad[0]), self.system), value[bad[0]])
         target[segment.writes] = value
 
     def _call(self, segment: Segment, argument: np.ndarray, t: float) -> np.ndarray:
@@ -394,7 +394,7 @@ class Machine:
         self.fresh()
         return self.non_finite(t)
 
-    def non_finite(self, t: float, name: str = "", value: float = math.nan) -> SimulationError:
+    def non_finite(self, t: float, place: Place | None = None, value: float = math.nan) -> SimulationError:
         """The error that names the block, the signal and the first bad term."""
         self.look_for_interrupt()
-        return explain(self.system, self.outer, t, self.time_of_last_good, name, value)
+        return explain(self.system, self.outer, t, self.time_of_last_good, place, value)
