@@ -17,7 +17,6 @@ from blocks.contract.rate import Rate
 from blocks.contract.symbols import as_array, tracing
 from blocks.errors import BlockError, ModelError, near_miss
 from blocks.library.hold import hold
-from plant import energy
 from plant.assembly.closing import Assembly, assemble
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
 from plant.constraints.closure import Closure
@@ -25,6 +24,7 @@ from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import Unknowns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.elements import Element, Model, Post_Request, Reference_Variable
+from plant.equations import ledger
 from plant.equations.controls import check_controls, control_states
 from plant.equations.filters import declare_inputs, filter_states
 from plant.equations.outcome import Awaited, Solved, Withheld
@@ -267,7 +267,7 @@ class Plant(Block):
             found |= filter_states(port, self.formulas)
         found |= {s.name: np.array([s.start]) for s in self._wheels}
         if self.audit:
-            found |= {f"audit.{name}": np.zeros(1) for name in energy.ACCOUNTS}
+            found |= {f"audit.{name}": np.zeros(1) for name in ledger.ACCOUNTS}
         return MappingProxyType(found)
 
     @cached_property
@@ -364,7 +364,7 @@ class Plant(Block):
         declared.wheels.declare(moving)
         self._declare_outputs(b, signals)
         if self.audit:
-            energy.declare(b, moving, solution, closure, declared.wheels)
+            ledger.declare(b, moving, solution, closure, declared.wheels)
         declared.unknowns.settle(moving)
         declared.instants.stops_at({t for f in self.formulas.values() for t in f.break_times(moving.spline)})
 

@@ -25,7 +25,7 @@ from plant.elements import (
 )
 from plant.elements.element import attributes_of
 from plant.elements.kinds import Number, NumberOrExpression
-from plant.forces.wrenches import FORCES
+from plant.forces.table import FORCES
 from plant.names import slug
 
 BEARERS: tuple[type[Element], ...] = (Body_Rigid, Body_Point, *FORCES, Force_Penalty)

@@ -22,7 +22,7 @@ from cosim.simulation import Simulation, set_input
 from plant.assembly.rest import TIME, kinetic_energy
 from plant.elements import Model as Elements
 from plant.elements import Param_Static, Reference_Marker, Simulate
-from plant.forces.wrenches import FORCES
+from plant.forces.table import FORCES
 
 if TYPE_CHECKING:
     from cosim.deck.stage import Stage

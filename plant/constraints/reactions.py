@@ -7,13 +7,15 @@ what its link needs beyond all other forces (recursive Newton-Euler).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import casadi as ca
 
 from plant.constraints.closure import Closure
+from plant.constraints.conditions import CONDITIONS
 from plant.constraints.solution import Solution
 from plant.elements import (
     Constraint_Coupler,
-    Constraint_General,
     Constraint_Joint,
     Element,
     Motion_Joint,
@@ -23,20 +25,20 @@ from plant.equations.setting import Setting
 from plant.expressions.functions.corners import norm
 from plant.expressions.scope import Refusal
 from plant.forces.penalty import penalty_wrenches
-from plant.forces.wrenches import FORCES
+from plant.forces.table import FORCES
 from plant.mechanics.mechanism import GROUND
 from plant.mechanics.spatial import cross
 
 NOTHING = ca.SX(3, 1)
 Pair = tuple[ca.SX, ca.SX]  # force and torque at a marker's origin, ground axes
 
-CONSTRAINT_FUNCTIONS: dict[str, tuple[type[Element], ...]] = {
-    "JOINT": (Constraint_Joint,),
-    "JPRIM": (Constraint_Joint,),
-    "MOTION": (Motion_Joint, Motion_Marker),
-    "COUPLER": (Constraint_Coupler,),
-    "GCON": (Constraint_General,),
+CONSTRAINT_FUNCTIONS: Mapping[str, tuple[type[Element], ...]] = {
+    name: tuple(kind for kind in CONDITIONS if name in kind.readers)
+    for kind in CONDITIONS
+    for name in kind.readers
 }
+"""Types of constraints that a function reads."""
+
 SUMS = ("FM", "FX", "FY", "FZ", "TM", "TX", "TY", "TZ")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
+from plant.elements import constraints, forces
 from plant.elements.draft import Draft
 from plant.elements.element import Element, place
 from plant.elements.kinds import (
@@ -207,29 +208,23 @@ class Load_Command(Element):
     block = "command"
 
 
+_FORCES, _CONSTRAINTS = ([getattr(m, name) for name in m.__all__] for m in (forces, constraints))
+_READ = {
+    name: tuple(k.tag for k in (*_CONSTRAINTS, *_FORCES) if name in k.readers)
+    for kind in (*_CONSTRAINTS, *_FORCES)
+    for name in kind.readers
+}
+
 SWITCHES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "BUSH": ("Force_Bushing",),
-        "COUPLER": ("Constraint_Coupler",),
-        "FIELD": ("Force_Field",),
-        "FORCE": (
-            "Force_Scalar_TwoBody", "Force_Vector_OneBody", "Force_Vector_TwoBody", "Force_SpringDamper",
-            "Force_Bushing", "Force_Field", "Force_Penalty",
-        ),
-        "GCON": ("Constraint_General",),
-        "GFORCE": ("Force_Vector_OneBody", "Force_Vector_TwoBody"),
-        "JOINT": ("Constraint_Joint",),
-        "JPRIM": ("Constraint_Joint",),
-        "MOTION": ("Motion_Joint", "Motion_Marker"),
+        **_READ,
+        "FORCE": tuple(kind.tag for kind in _FORCES),
         "PFORCE": ("Force_Penalty",),
         "SENSOR": ("Sensor_Event",),
-        "SFORCE": ("Force_Scalar_TwoBody",),
-        "SPDP": ("Force_SpringDamper",),
         "SPRINGDAMPER": ("Force_SpringDamper",),
-        "VFORCE": ("Force_Vector_OneBody", "Force_Vector_TwoBody"),
-        "VTORQUE": ("Force_Vector_OneBody", "Force_Vector_TwoBody"),
+        "VTORQUE": _READ["VTORQ"],
     }
-)  # fmt: skip
+)
 """Element types by the words of ``element_type``; the name of an element type stands for itself."""
 
 SWITCHED = tuple(dict.fromkeys(tag for tags in SWITCHES.values() for tag in tags))

@@ -64,6 +64,8 @@ class Constraint_Joint(Element):
     body1_id: Whole | None = None
     body2_id: Whole | None = None
 
+    readers = ("JOINT", "JPRIM")
+
     synonyms = MappingProxyType({"joint_type": "type"})
 
     def faults(self) -> Iterator[str]:
@@ -99,6 +101,7 @@ class Constraint_Coupler(UserSubroutine):
     is_virtual: Boolean = False
 
     routine = "COUSUB"
+    readers = ("COUPLER",)
 
     @property
     def coordinates(self) -> tuple[tuple[int, str | None], ...]:
@@ -134,6 +137,7 @@ class Constraint_General(ExpressionOrSubroutine):
     is_virtual: Boolean = False
 
     routine = "GCOSUB"
+    readers = ("GCON",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +156,7 @@ class Motion_Joint(ExpressionOrSubroutine):
 
     synonyms = MappingProxyType({"motion_type": "joint_type"})
     routine = "MOTSUB"
+    readers = ("MOTION",)
 
     def faults_in(self, draft: Draft) -> Iterator[str]:
         yield from super().faults_in(draft)
@@ -175,6 +180,7 @@ class Motion_Marker(ExpressionOrSubroutine):
     ic_vel: Real | None = None
 
     routine = "MOTSUB"
+    readers = ("MOTION",)
 
     def faults_in(self, draft: Draft) -> Iterator[str]:
         yield from super().faults_in(draft)

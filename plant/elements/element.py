@@ -49,7 +49,9 @@ class Element:
 
     Subclasses may set ``synonyms`` (other spellings of attribute names), ``block`` (where the element may
     stand: "model", "command" or "either") and ``open_ended`` (keep attributes without a field of their own
-    in ``attributes``). ``is_active=False`` elements are kept, but ``Model.all`` leaves them out.
+    in ``attributes``), and ``readers`` (functions of the expression language that read the force the element
+    exerts, ``NAME(id, jflag, comp [, RM])``, the most general one first). ``is_active=False`` elements are
+    kept, but ``Model.all`` leaves them out.
     """
 
     id: Id
@@ -60,6 +62,7 @@ class Element:
     tag: ClassVar[str]
     block: ClassVar[str] = "model"
     open_ended: ClassVar[bool] = False
+    readers: ClassVar[tuple[str, ...]] = ()
     synonyms: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

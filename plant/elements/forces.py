@@ -59,6 +59,8 @@ class Force_Vector_TwoBody(UserSubroutine):
     body1_id: Whole | None = None
     body2_id: Whole | None = None
 
+    readers = ("GFORCE", "VFORCE", "VTORQ")
+
     @property
     def subroutine(self) -> str:
         return self.usrsub_fnc_name or VECTOR_ROUTINES[self.type]
@@ -89,6 +91,8 @@ class Force_Vector_OneBody(UserSubroutine):
     ty_expression: Formula | None = None
     tz_expression: Formula | None = None
 
+    readers = ("GFORCE", "VFORCE", "VTORQ")
+
     @property
     def subroutine(self) -> str:
         return self.usrsub_fnc_name or VECTOR_ROUTINES[self.type]
@@ -115,6 +119,7 @@ class Force_Scalar_TwoBody(UserSubroutine):
     body2_id: Whole | None = None
 
     routine = "SFOSUB"
+    readers = ("SFORCE",)
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()
@@ -158,6 +163,8 @@ class Force_SpringDamper(Element):
     preload: Real = 0.0
     body1_id: Whole | None = None
     body2_id: Whole | None = None
+
+    readers = ("SPDP",)
 
     def faults(self) -> Iterator[str]:
         if self.type == "TRANSLATIONAL" and self.stiffness > 0.0 and self.length <= 0.0:
@@ -203,6 +210,8 @@ class Force_Bushing(Element):
     body1_id: Whole | None = None
     body2_id: Whole | None = None
 
+    readers = ("BUSH",)
+
     def faults_in(self, draft: Draft) -> Iterator[str]:
         yield from super().faults_in(draft)
         yield from pair_faults(draft, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
@@ -239,6 +248,7 @@ class Force_Field(UserSubroutine):
     attributes: tuple[tuple[str, str], ...] = ()
 
     routine = "FIESUB"
+    readers = ("FIELD",)
     open_ended = True
 
     def numbers(self, name: str, *counts: int) -> tuple[float, ...]:

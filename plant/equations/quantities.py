@@ -44,8 +44,8 @@ from plant.expressions.functions.corners import norm
 from plant.expressions.recursion import Finding, name_of
 from plant.expressions.scope import MarkerState, Refusal, Scope
 from plant.expressions.splines import SplineData
+from plant.forces.table import FORCES
 from plant.forces.wrench import Applied, Spin
-from plant.forces.wrenches import FORCES
 from plant.mechanics.mechanism import GROUND
 from plant.mechanics.motion import Motion
 from plant.mechanics.spatial import cross
@@ -55,10 +55,7 @@ from plant.routines.constraint_routines import constraint_value
 from plant.routines.subroutines import component, outcome
 from plant.tunables import Tunables
 
-NOT_YET = "is not supported yet"
 NOTHING = ca.SX(3, 1)
-
-FORCE_FUNCTIONS = ("SFORCE", "VFORCE", "VTORQ", "GFORCE", "BUSH", "SPDP", "FIELD")
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +199,7 @@ class Quantities:
         key = (element.tag, element.id)
         if key not in self._wrenches:
             with self.finding(element):
-                self._wrenches[key] = FORCES[type(element)](element, self)
+                self._wrenches[key] = FORCES[type(element)].apply(element, self)
         return self._wrenches[key]
 
     def formula(self, element: Element, attribute: str) -> Expression | None:
@@ -328,10 +325,8 @@ class Quantities:
             return ca.SX(0)
         if function in CONSTRAINT_FUNCTIONS or function in SUMS:
             return self._outcome.reaction(function, ids)
-        if function not in FORCE_FUNCTIONS:
-            raise Refusal(f"it {NOT_YET}; {', '.join((*FORCE_FUNCTIONS, *CONSTRAINT_FUNCTIONS, *SUMS))} are")
         id, jflag, comp, frame = (*ids, 0)[:4]
-        kinds = [kind for kind in FORCES if _reads(function, kind)]
+        kinds = [kind for kind in FORCES if function in kind.readers]
         element = next(
             (e for kind in kinds for e in self.model.all(kind) if e.id == id),
             None,
@@ -371,14 +366,3 @@ class Quantities:
     def finding(self, element: Element) -> Finding:
         """While the value of an element is found; asking for it again is a recursive definition."""
         return Finding(self._under_way, element)
-
-
-def _reads(function: str, kind: type[Element]) -> bool:
-    """Whether a force function reads elements of this type."""
-    names = {
-        "SFORCE": ("Force_Scalar_TwoBody",),
-        "BUSH": ("Force_Bushing",),
-        "SPDP": ("Force_SpringDamper",),
-        "FIELD": ("Force_Field",),
-    }
-    return kind.tag in names.get(function, ("Force_Vector_TwoBody", "Force_Vector_OneBody"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from plant.elements import Post_Request
+from plant.elements import ELEMENTS, Post_Request
 
 USER_CHANNELS = 8
 """Numbers a REQSUB returns."""
@@ -43,25 +43,8 @@ _MARKER: Mapping[str, Mapping[str, str]] = {
     },
 }
 
-# element of an ELEMENTAL_FORCE request (lower case, with or without its family) -> the function that reads it
-_READERS = {
-    "scalar_twobody": "SFORCE",
-    "sforce": "SFORCE",
-    "vector_twobody": "GFORCE",
-    "vector_onebody": "GFORCE",
-    "vforce": "VFORCE",
-    "vtorque": "VTORQ",
-    "gforce": "GFORCE",
-    "bushing": "BUSH",
-    "springdamper": "SPDP",
-    "field": "FIELD",
-    "joint": "JOINT",
-    "jprim": "JPRIM",
-    "motion": "MOTION",
-    "coupler": "COUPLER",
-    "general": "GCON",
-    "gcon": "GCON",
-}
+# element of an ELEMENTAL_FORCE request by another name than its type or its functions
+_SYNONYMS = {"vtorque": "VTORQ"}
 _COMPONENTS = ("FM", "FX", "FY", "FZ", "TM", "TX", "TY", "TZ")
 
 
@@ -85,12 +68,23 @@ def channels(request: Post_Request) -> dict[str, str]:
 
 def elemental_reader(request: Post_Request) -> str | None:
     """Function that reads the element of an ELEMENTAL_FORCE request, None for an unknown ``elem_type``."""
-    name = (request.elem_type or "").lower()
+    kind = _short((request.elem_type or "").lower())
+    if kind.startswith("motion"):
+        return "MOTION"
+    for tag, element in ELEMENTS.items():
+        if element.readers and _short(tag.lower()) == kind:
+            return element.readers[0]
+        for reader in element.readers:
+            if reader.lower() == kind:
+                return reader
+    return _SYNONYMS.get(kind)
+
+
+def _short(name: str) -> str:
+    """The name of an element type without its family."""
     for family in ("force_", "constraint_"):
         name = name.removeprefix(family)
-    if name.startswith("motion"):
-        return "MOTION"
-    return _READERS.get(name)
+    return name
 
 
 def labels(request: Post_Request) -> tuple[str, ...]:

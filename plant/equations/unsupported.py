@@ -8,20 +8,17 @@ import casadi as ca
 import numpy as np
 
 from plant.constraints.closure import Closure
-from plant.constraints.conditions import ACCELERATION
+from plant.constraints.conditions import ACCELERATION, CONDITIONS
 from plant.elements import (
     Body_Rigid,
-    Constraint_Coupler,
-    Constraint_General,
+    Constraint_Joint,
     Control_PlantInput,
     Control_PlantOutput,
     Element,
     Model,
-    Motion_Joint,
-    Motion_Marker,
     Post_Request,
+    Reference_Variable,
     Sensor_Event,
-    UserSubroutine,
 )
 from plant.equations.filters import Inputs
 from plant.equations.variables import hard_constraints
@@ -31,20 +28,13 @@ from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.ports import Ports, is_output
 from plant.reporting import ModelProblems, PlantWarning
 
-CONSTRAINTS: tuple[type[UserSubroutine], ...] = (
-    Constraint_Coupler,
-    Constraint_General,
-    Motion_Joint,
-    Motion_Marker,
-)
-"""Constraints that are no joints."""
-
 
 def constraints_of(model: Model, mechanism: Mechanism, formulas: Formulas) -> list[Element]:
     """Elements that constrain the coordinates of a mechanism, in the order of their conditions."""
     found: list[Element] = [*mechanism.cut]
-    for kind in CONSTRAINTS:
-        found += model.all(kind)
+    for kind in CONDITIONS:
+        if kind not in (Constraint_Joint, Reference_Variable):
+            found += model.all(kind)
     return [*found, *hard_constraints(model, formulas)]
 
 

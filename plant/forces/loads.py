@@ -9,8 +9,8 @@ import casadi as ca
 
 from plant.equations.setting import Setting
 from plant.forces.penalty import Penalties, penalties_of, penalty_torques
+from plant.forces.table import FORCES
 from plant.forces.wrench import Wrench
-from plant.forces.wrenches import FORCES
 from plant.mechanics.mechanism import GROUND
 from plant.mechanics.spatial import cross
 

@@ -23,6 +23,7 @@ from plant.elements import Control_PlantInput, Force_Penalty, Model, Reference_V
 from plant.equations.setting import Setting
 from plant.expressions.functions.general import step
 from plant.expressions.scope import MarkerState, Refusal
+from plant.forces.entry import Store
 from plant.reporting import PlantWarning
 
 
@@ -128,3 +129,20 @@ def _penalty(setting: Setting, element: Force_Penalty | Reference_Variable) -> P
         else:
             F = step(g, ca.SX(0), 0, setting.number(element, "smoothing_factor"), 1) * F
     return Penalty(element, g, rate, ca.SX(F))
+
+
+def stored(penalty: Penalty, setting: Setting) -> Store:
+    """A penalty: 1/2 p g^2, or p times the integral of w(s) s, and w penalty1 g'^2."""
+    element = penalty.element
+    p, c = setting.number(element, "penalty"), setting.number(element, "penalty1")
+    g, rate = penalty.g, setting.motion.rate(penalty.g)
+    if not (isinstance(element, Force_Penalty) and element.unilateral):
+        return Store(ca.SX(p * g * g / 2), p * g * rate, ca.SX(c * rate * rate))
+    if element.smoothing_factor is None:
+        w, whole = ca.SX(g > 0), ca.if_else(g > 0, g * g / 2, 0)
+    else:
+        L = setting.number(element, "smoothing_factor")
+        s = ca.fmin(ca.fmax(g / L, 0), 1)
+        w = s * s * (3 - 2 * s)
+        whole = L * L * s**4 * (0.75 - 0.4 * s) + ca.if_else(g > L, (g * g - L * L) / 2, 0)
+    return Store(ca.SX(p * whole), w * p * g * rate, ca.SX(w * c * rate * rate))

@@ -305,7 +305,7 @@ SPLINE = {"x": (0.0, 1.0, 2.0), "y": (0.0, 1.0, 4.0)}
         ("AKISPL( TIME, 0, 4)", 17, ("at least 5 points", "has 3", "LINSPL")),
         ("LINSPL(TIME,0,41)", 14, ("41 names no Reference_Spline", "Did you mean 4?")),
         ("JOINT(2,0,3)", 6, ("2 names no Constraint_Joint", "Did you mean 1?")),
-        ("VFORCE(1,0,2)", 7, ("names a Force_Vector_TwoBody or Force_Vector_OneBody", "has none")),
+        ("VFORCE(1,0,2)", 7, ("names a Force_Vector_OneBody or Force_Vector_TwoBody", "has none")),
         ("BEAM(1,0,2)", 5, ("it reads a Force_Beam", "not supported")),
         ("POUVAL(1,2)", 9, ("Control_PlantOutput 1 has 1 signals, not 2",)),
         ("STEP(TIME, 0, 0, DX(20,10,12), 1)", 26, ("12 names no Reference_Marker",)),

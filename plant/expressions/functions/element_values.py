@@ -6,8 +6,12 @@ from collections.abc import Callable
 
 import casadi as ca
 
+from plant.elements import ELEMENTS
 from plant.expressions.functions.entry import Function, Reference
 from plant.expressions.scope import Scope
+
+UNSUPPORTED = {"BEAM": "Force_Beam", "NFORCE": "Force_MultiPoint"}
+"""Functions of the language whose elements there are not."""
 
 
 def _element(kind: str) -> Callable[..., tuple[Reference, ...]]:
@@ -32,6 +36,15 @@ def _reading(name: str, signature: str, kind: str, read: Callable[..., ca.SX]) -
     return Function(name, signature, read, example, refers=lambda *literals: ((kind, literals),))
 
 
+def _read() -> dict[str, str]:
+    """Functions that read what one element exerts, with the types of elements they read."""
+    found: dict[str, str] = {}
+    for tag, kind in ELEMENTS.items():
+        for name in kind.readers:
+            found[name] = f"{found[name]}|{tag}" if name in found else tag
+    return found | UNSUPPORTED
+
+
 FUNCTIONS = (
     _reading("VARVAL", "id", "variable", lambda scope, id: scope.variable(id)),
     _reading("ARYVAL", "id, index", "array", lambda scope, id, k: scope.array(id, k)),
@@ -52,21 +65,6 @@ FUNCTIONS = (
     # of one element: jflag 0 at I, 1 at J; comp 1 FM, 2-4 FX FY FZ, 5 TM, 6-8 TX TY TZ
     *(
         Function(name, "id, jflag, comp [, RM]", _force(name), f"{name}(1, 0, 2, 3)", refers=_element(kind))
-        for name, kind in {
-            "SFORCE": "Force_Scalar_TwoBody",
-            "VFORCE": "Force_Vector_TwoBody|Force_Vector_OneBody",
-            "VTORQ": "Force_Vector_TwoBody|Force_Vector_OneBody",
-            "GFORCE": "Force_Vector_TwoBody|Force_Vector_OneBody",
-            "BUSH": "Force_Bushing",
-            "SPDP": "Force_SpringDamper",
-            "FIELD": "Force_Field",
-            "BEAM": "Force_Beam",
-            "NFORCE": "Force_MultiPoint",
-            "JOINT": "Constraint_Joint",
-            "JPRIM": "Constraint_Joint",
-            "MOTION": "Motion_Joint|Motion_Marker",
-            "COUPLER": "Constraint_Coupler",
-            "GCON": "Constraint_General",
-        }.items()
+        for name, kind in _read().items()
     ),
 )

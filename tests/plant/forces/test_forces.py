@@ -23,7 +23,7 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
-from plant.forces.wrenches import FORCES
+from plant.forces.table import FORCES
 from tests.helpers.plants import Alone
 from tests.helpers.trees import body, marker, random_rotation
 
