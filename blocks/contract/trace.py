@@ -1,13 +1,15 @@
 """Run a block's ``define`` once with symbols, and share the outcome between blocks of one shape.
 
-The *shape* of a block is its class, its structural fields and its input sizes. Blocks of one shape differ
-only in numbers (parameters, initial values, listed instants), which `Traced.values` reads from each block.
+Blocks of one shape (see `shape`) differ only in numbers (parameters, initial values, listed instants), which
+`Traced.values` reads from each block.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import threading
 import traceback
+from collections import OrderedDict
 from collections.abc import Hashable
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +21,7 @@ import numpy as np
 from blocks.contract.block import Block, Equations
 from blocks.contract.declared import Declared, Memory, Parameter
 from blocks.contract.rate import instant
+from blocks.contract.shape import says_all, shape
 from blocks.contract.symbols import explained, tracing, user_line
 from blocks.errors import BlockError, PlantloopError
 
@@ -44,21 +47,6 @@ def _fresh(value: Any) -> Any:
     return None
 
 
-def frozen(value: Any) -> Hashable:
-    """Hashable stand-in for a structural field value."""
-    if isinstance(value, np.ndarray):
-        return (value.shape, value.dtype.str, value.tobytes())
-    if isinstance(value, (list, tuple)):
-        return (type(value).__name__, *(frozen(v) for v in value))
-    if isinstance(value, dict):
-        return ("dict", *((k, frozen(v)) for k, v in value.items()))
-    try:
-        hash(value)
-    except TypeError:
-        return ("object", id(value))
-    return (type(value).__name__, value)
-
-
 @dataclasses.dataclass(frozen=True)
 class Values:
     """The numbers of one block: parameter, initial-value and instant arrays by name."""
@@ -80,6 +68,15 @@ class Traced:
     guessed: bool = False
     lenient: bool = False  # under guessed sizes something was let pass that given sizes would not
     partial: bool = False  # define failed under guessed sizes: what it had declared until then
+
+    @cached_property
+    def roles(self) -> dict[str, str]:
+        """Fields of the block that are numbers, and what for; all others are part of its shape."""
+        d = self.declared
+        found = {m.field: "initial" for m in d.memories if m.field}
+        found.update({m.times_field: "times" for m in d.memories if m.times_field})
+        found.update({q.field: "parameter" for q in d.parameters if q.field})
+        return found
 
     @cached_property
     def own(self) -> ca.SX:
@@ -233,53 +230,66 @@ def _definition_error(block: Block, error: Exception) -> BlockError:
 
 
 class TraceCache:
-    """Shares one `Traced` between all blocks of a shape; lives as long as one flattening."""
+    """Shares one `Traced` between all blocks of a shape.
 
-    def __init__(self) -> None:
-        self._roles: dict[type[Block], list[tuple[dict[str, str], dict[Hashable, Traced]]]] = {}
+    One lives as long as a flattening and holds every shape met there. Those that say all about themselves
+    (see `says_all`) come from, and go to, the `library` of the process, so that a diagram built later need
+    not trace them again. The library keeps the shapes used last; any thread may ask it.
+
+    Parameters
+    ----------
+    limit : int                 number of shapes to keep, None for all
+    library : TraceCache        where shapes that say all about themselves are shared
+    """
+
+    def __init__(self, limit: int | None = None, library: TraceCache | None = None) -> None:
+        self._roles: dict[type[Block], list[dict[str, str]]] = {}
+        self._found: OrderedDict[Hashable, Traced] = OrderedDict()
+        self._limit, self._library = limit, library
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._found)
 
     def get(self, block: Block, sizes: dict[str, int], guess: int | None = None) -> Traced:
         """Traced shape of `block` with these input sizes, from the cache where there is one."""
-        known = self._roles.setdefault(type(block), [])
-        for roles, found in known:
-            hit = found.get((guess, self._key(block, sizes, roles)))
-            if hit is not None:
-                return hit
-        traced = trace(block, sizes, guess)
-        roles = self._roles_of(traced)
-        key = self._key(block, sizes, roles)
-        if not any(others == roles for others, _ in known):
-            known.append((roles, {}))
-        found = next(f for others, f in known if others == roles)
-        found[guess, key] = traced
-        if not traced.guessed:  # no size was guessed, so it is what `guess=None` gives as well
-            found[None, key] = traced
-        elif not traced.lenient and not traced.partial:  # likewise, when these sizes turn out right
-            right = {i.name: i.size for i in traced.declared.inputs if i.inherits}
-            found[None, self._key(block, right, roles)] = traced
+        hit = self._known(block, sizes, guess)
+        if hit is not None:
+            return hit
+        if self._library is not None and says_all(block):
+            traced = self._library.get(block, sizes, guess)
+        else:
+            traced = trace(block, sizes, guess)
+        self._keep(block, sizes, guess, traced)
         return traced
 
-    @staticmethod
-    def _roles_of(traced: Traced) -> dict[str, str]:
-        d = traced.declared
-        roles = {m.field: "initial" for m in d.memories if m.field}
-        roles.update({m.times_field: "times" for m in d.memories if m.times_field})
-        roles.update({q.field: "parameter" for q in d.parameters if q.field})
-        return roles
+    def _known(self, block: Block, sizes: dict[str, int], guess: int | None) -> Traced | None:
+        with self._lock:
+            for roles in self._roles.get(type(block), ()):
+                key = (type(block), guess, shape(block, sizes, roles))
+                hit = self._found.get(key)
+                if hit is not None:
+                    self._found.move_to_end(key)
+                    return hit
+        return None
 
-    @staticmethod
-    def _key(block: Block, sizes: dict[str, int], roles: dict[str, str]) -> Hashable:
-        parts: list[Hashable] = [tuple(sorted(sizes.items()))]
-        for f in dataclasses.fields(block):  # type: ignore[arg-type]
-            value = getattr(block, f.name)
-            role = roles.get(f.name)
-            if role is None or isinstance(value, (str, bool)) or value is None:
-                parts.append(frozen(value))
-                continue
-            if isinstance(value, (int, float)):
-                parts.append(role)
-                continue
-            array = np.asarray(value, dtype=object if role == "times" else float)
-            mask = (array != 0).tobytes() if role == "parameter" and array.ndim >= 2 else b""
-            parts.append((role, array.shape, mask))
-        return tuple(parts)
+    def _keep(self, block: Block, sizes: dict[str, int], guess: int | None, traced: Traced) -> None:
+        roles = traced.roles
+        known = {guess: sizes}
+        if not traced.guessed:  # no size was guessed, so it is what `guess=None` gives as well
+            known[None] = sizes
+        elif not traced.lenient and not traced.partial:  # likewise, when these sizes turn out right
+            known[None] = {i.name: i.size for i in traced.declared.inputs if i.inherits}
+        with self._lock:
+            others = self._roles.setdefault(type(block), [])
+            if roles not in others:
+                others.append(roles)
+            for guessed, given in known.items():
+                self._found[type(block), guessed, shape(block, given, roles)] = traced
+            while self._limit is not None and len(self._found) > self._limit:
+                self._found.popitem(last=False)
+
+
+SHAPES_KEPT = 500  # of some 20 kB each
+LIBRARY = TraceCache(SHAPES_KEPT)
+"""Shapes of the blocks of this package that were traced in this process."""

@@ -6,21 +6,16 @@ message and exit code 1; a traceback is a bug.
 
 from __future__ import annotations
 
-import sys
-import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 from blocks.errors import PlantloopError, SimulationError
+from cosim.cli.terminal import Row, complain, progress_bar, say, show_rows, show_sections
 from cosim.version import __version__
 
 if TYPE_CHECKING:
@@ -31,7 +26,6 @@ if TYPE_CHECKING:
     from plant import Plant, Port
 
 INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
-REFRESH = 0.1  # s of wall time between two pictures of the progress bar
 
 app = typer.Typer(
     help="Put a mechanical plant in a control loop: run scenarios, look into models.",
@@ -91,19 +85,19 @@ def run(
 
         loaded = load_scenario(path, trust)
         folder = out or Path("results") / loaded.name
-        _say(loaded.name, loaded.tables.scenario.description)
+        say(loaded.name, loaded.tables.scenario.description)
         system = loaded.system()
         try:
-            with _progress(loaded.tables.run.until) as progress:
+            with progress_bar(loaded.tables.run.until) as progress:
                 result = loaded.run(engine=engine, progress=progress, system=system)
         except SimulationError as error:
             if error.result is None:
                 raise
-            _complain(str(error))
+            complain(str(error))
             _keep(loaded, error.result, folder, plot)
             raise typer.Exit(1) from None
         if not result.complete:
-            _complain(result.message)
+            complain(result.message)
             _keep(loaded, result, folder, plot)
             raise typer.Exit(INTERRUPTED)
         _conclude(loaded, system, result, folder, plot)
@@ -115,17 +109,17 @@ def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool
     from cosim.deck.report import rows, write
 
     folder = out or Path("results") / path.stem
-    _say(path.stem, f"{path} ({coordinates} coordinates)")
+    say(path.stem, f"{path} ({coordinates} coordinates)")
     try:
         run = run_deck(path, engine=engine, coordinates=coordinates, trust=trust, out=folder)
     except PlantloopError as error:
         if error.result is not None:
             for file in write(error.result, path.stem, folder, plot):
-                _complain(f"partial result written: {file}")
+                complain(f"partial result written: {file}")
         raise
     files = write(run.result, run.name, folder, plot)
     shown = [*rows(run), *(("written" if k == 0 else "", str(file)) for k, file in enumerate(files))]
-    _print_rows([(name, Text(text)) for name, text in shown])
+    show_rows(Row(name, text) for name, text in shown)
     if not run.complete:
         raise typer.Exit(INTERRUPTED)
 
@@ -135,7 +129,7 @@ def _keep(scenario: Scenario, result: Result, folder: Path, plot: bool) -> None:
     from cosim.scenario.report import write
 
     for file in write(scenario, result, folder, plot):
-        _complain(f"partial result written: {file}")
+        complain(f"partial result written: {file}")
 
 
 def _conclude(scenario: Scenario, system: System, result: Result, folder: Path, plot: bool) -> None:
@@ -144,13 +138,13 @@ def _conclude(scenario: Scenario, system: System, result: Result, folder: Path, 
 
     files = write(scenario, result, folder, plot)
     found = findings(scenario, result)
-    rows = [(name, Text(text)) for name, text in _run_rows(scenario, system, result)]
+    rows = [Row(name, text) for name, text in _run_rows(scenario, system, result)]
     for k, finding in enumerate(found):
         mark = {None: "", True: "  ok", False: "  FAILED"}[finding.passed]
         style = "red" if finding.passed is False else ""
-        rows.append(("checks" if k == 0 else "", Text(f"{finding.what} = {finding.text}{mark}", style)))
-    rows += [("written" if k == 0 else "", Text(str(file))) for k, file in enumerate(files)]
-    _print_rows(rows)
+        rows.append(Row("checks" if k == 0 else "", f"{finding.what} = {finding.text}{mark}", style))
+    rows += [Row("written" if k == 0 else "", str(file)) for k, file in enumerate(files)]
+    show_rows(rows)
     failed = [finding.what for finding in found if finding.passed is False]
     if failed:
         raise PlantloopError(f"{len(failed)} of {len(found)} checks failed: {', '.join(failed)}.")
@@ -204,7 +198,7 @@ def _model_info(path: Path, trust: bool) -> None:
     with _warnings_in_table():
         plant = Plant.read(path, trust=trust)
     tunable = [("parameters", [f"{len(system_alone(plant).p0)} tunable numbers"])]
-    _print_sections([*_plant_sections(plant), *tunable, *_warnings(plant)])
+    show_sections([*_plant_sections(plant), *tunable, *_warnings(plant)])
 
 
 def _plant_sections(plant: Plant) -> Iterator[tuple[str, list[str]]]:
@@ -263,14 +257,14 @@ def _scenario_info(path: Path, trust: bool) -> None:
 
     scenario = load_scenario(path, trust)
     about = scenario.tables.scenario
-    _say(scenario.name, about.description)
+    say(scenario.name, about.description)
     with _warnings_in_table():
         plant = scenario.plant()
         system = scenario.system()
     sections = [*_system_sections(scenario, system.info())]
     if plant is not None:
         sections = [*_plant_sections(plant), *sections, *_warnings(plant)]
-    _print_sections(sections)
+    show_sections(sections)
 
 
 def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -296,7 +290,7 @@ def cache_info() -> None:
     with _reporting():
         from cosim.engines.native import cache
 
-        _print_sections([("folder", [str(cache.folder())]), ("content", [_content(cache.info())])])
+        show_sections([("folder", [str(cache.folder())]), ("content", [_content(cache.info())])])
 
 
 @cache_app.command("clear")
@@ -305,7 +299,7 @@ def cache_clear() -> None:
     with _reporting():
         from cosim.engines.native import cache
 
-        _print_sections([("folder", [str(cache.folder())]), ("removed", [_content(cache.clear())])])
+        show_sections([("folder", [str(cache.folder())]), ("removed", [_content(cache.clear())])])
 
 
 def _content(found: Content) -> str:
@@ -331,14 +325,14 @@ def _reporting() -> Iterator[None]:
     """A mistake of the user becomes one message on standard error and exit code 1."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        _complain(f"warning: {message}")
+        complain(f"warning: {message}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         try:
             yield
         except PlantloopError as error:
-            _complain(str(error))
+            complain(str(error))
             raise typer.Exit(1) from None
 
 
@@ -356,67 +350,6 @@ def _existing(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
     if not path.is_file():
         raise PlantloopError(missing(path, "file"), path=str(path))
     return path
-
-
-@contextmanager
-def _progress(until: float) -> Iterator[Callable[[float], None] | None]:
-    """A bar over simulated time on standard error; nothing where that is not a terminal."""
-    console = Console(stderr=True)
-    if not console.is_terminal or until <= 0:
-        yield None
-        return
-    columns = (
-        BarColumn(40),
-        TextColumn("{task.completed:.2f} of {task.total:g} s simulated"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("", total=until)
-        shown = 0.0
-
-        def advance(t: float) -> None:
-            nonlocal shown
-            now = time.monotonic()
-            if now - shown >= REFRESH or t >= until:  # a bar must not cost more than the ticks it counts
-                shown = now
-                bar.update(task, completed=t)
-
-        yield advance
-
-
-def _say(name: str, description: str) -> None:
-    heading = Text(name, style="bold")
-    if description:
-        heading.append(f"  {description}", style="not bold")
-    _print(heading)
-
-
-def _complain(text: str) -> None:
-    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(text))
-
-
-def _print(what: Any) -> None:
-    Console(soft_wrap=True, highlight=False).print(what)
-
-
-def _print_rows(rows: list[tuple[str, Text]]) -> None:
-    """Two columns: a table that folds long lines on a terminal, plain lines elsewhere."""
-    if not sys.stdout.isatty():
-        width = max((len(name) for name, _ in rows), default=0)
-        for name, text in rows:
-            typer.echo(f"{name:<{width}}  {text.plain}".rstrip())
-        return
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in rows:
-        table.add_row(name, text)
-    _print(table)
-
-
-def _print_sections(sections: Iterable[tuple[str, list[str]]]) -> None:
-    lines = [(name, k, line) for name, found in sections for k, line in enumerate(found or ["none"])]
-    _print_rows([(name if k == 0 else "", Text(line)) for name, k, line in lines])
 
 
 def _numbers(values: Any) -> str:

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.rate import Ticks
-from blocks.contract.trace import TraceCache
+from blocks.contract.trace import LIBRARY, TraceCache
 from blocks.errors import BlockError, PlantloopError, WiringError, near_miss
 from cosim.compile.expressions import Expressions
 from cosim.compile.garbage import uncollected
@@ -42,7 +42,7 @@ def flatten(diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...
 
 
 def _flat(diagram: Netlist, solve_loops: bool, perturb: tuple[str, ...]) -> System:
-    cache = TraceCache()
+    cache = TraceCache(library=LIBRARY)
     wiring = expand(diagram, cache)
     traced = resolve_sizes(wiring, cache)
     instances: dict[str, Instance] = {}

@@ -2,7 +2,8 @@
 
 A `Result` is plain data and never changes. It knows how to be looked at (`r["plant.pendulum"]`, `r.at`,
 `r.ticks`, `r.plot`), converted (`r.to_xarray`, `r.to_pandas`) and kept (`r.save`, `Result.load`). Files are
-in `result_files.py`, pictures in `result_plot.py`; xarray, pandas and matplotlib are imported on first use.
+in `result_files.py` (their arrays: `result_layout.py`), pictures in `result_plot.py`; netCDF4, xarray, pandas
+and matplotlib are imported on first use.
 """
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ class Result:
         ``event_name``, ``event_before`` and ``event_after`` (JSON texts). Settings and statistics are JSON
         texts in ``attrs``. A signal whose name is taken by one of these gets a trailing underscore.
         """
-        from cosim.result.result_files import to_dataset
+        from cosim.result.result_layout import to_dataset
 
         return to_dataset(self)
 

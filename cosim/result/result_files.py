@@ -1,9 +1,9 @@
-"""Results on disk, as an xarray Dataset and as a table.
+"""Results on disk: NetCDF, NPZ and CSV; and as a table.
 
-A NetCDF file is the Dataset of `to_dataset`, so any tool that reads NetCDF sees named arrays over time. The
-Dataset carries everything: what a variable means is in its attribute ``role``, the signal's own name in
-``signal``, because NetCDF allows fewer names than a diagram does. An NPZ file has the same arrays by the
-same names and one JSON text, ``header``, for the rest.
+A NetCDF file holds the arrays of `layout_of`, so any tool that reads NetCDF sees named arrays over time;
+xarray opens it as the Dataset of `Result.to_xarray`. It is written and read through netCDF4 itself, because
+xarray and pandas take longer to import than most runs take. An NPZ file has the same arrays by the same names
+and one JSON text, ``header``, for the rest.
 """
 
 from __future__ import annotations
@@ -11,145 +11,33 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
 from zipfile import BadZipFile
 
 import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.names import file_path
-from cosim.result.record import Event, FloatArray, Record, Setting, Ticks
+from cosim.result.record import Event, Record, Ticks
+from cosim.result.result_layout import (
+    FORMAT,
+    Array,
+    Names,
+    check_format,
+    fields_from,
+    file_name_of,
+    from_header,
+    header_of,
+    layout_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
 Made = TypeVar("Made")
-
-FORMAT = "plantloop result 1"  # the number grows when an older reader would misread a newer file
-EVENT = ("event", "event_time", "event_name", "event_before", "event_after")
-
-
-# -- names
-
-
-class Names:
-    """Hands out variable names, each once; the first to ask keeps the plain one."""
-
-    def __init__(self, reserved: Iterable[str]) -> None:
-        self.taken = set(reserved)
-
-    def take(self, name: str) -> str:
-        """``name``, with as many underscores behind it as make it new."""
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
-
-
-def file_name_of(signal: str) -> str:
-    """``signal`` as a name NetCDF allows: ASCII, no slash, a letter, digit or underscore first."""
-    name = quote(signal, safe=".[](),:+-@=")
-    return name if name[:1].isalnum() or name[:1] == "_" else f"_{name}"
-
-
-# -- xarray
-
-
-def to_dataset(result: Record, rename: Callable[[str], str] = str) -> xr.Dataset:
-    """Everything in ``result`` as a Dataset; see `Result.to_xarray`. ``rename`` maps signals to variables."""
-    import xarray as xr
-
-    names = Names(("time", *EVENT))
-    variable = {s: names.take(rename(s)) for s in {**result.signals, **result.ticks_of}}
-    data: dict[str, Any] = {}
-    coords: dict[str, Any] = {"time": ("time", result.time, {"units": "s"})}
-    components: dict[tuple[str, int], str] = {}
-
-    def column(signal: str, values: FloatArray, along: str, role: str) -> tuple[Any, ...]:
-        attrs = {"role": role, "signal": signal, **_texts(result, signal)}
-        k = values.shape[1]
-        if k == 1:
-            return (along,), values[:, 0], attrs
-        if (signal, k) not in components:
-            dim = components[signal, k] = names.take(f"{variable[signal]}.component")
-            if signal in result.labels:
-                coords[dim] = (dim, np.array(result.labels[signal], dtype=str))
-        return (along, components[signal, k]), values, attrs
-
-    for signal, values in result.signals.items():
-        data[variable[signal]] = column(signal, values, "time", "signal")
-    for signal, ticks in result.ticks_of.items():
-        along = names.take(f"{variable[signal]}@time")
-        coords[along] = (along, ticks.time, {"units": "s"})
-        data[names.take(f"{variable[signal]}@ticks")] = column(signal, ticks.values, along, "ticks")
-    if result.events:
-        data |= {name: ("event", values) for name, values in _event_columns(result.events).items()}
-    return xr.Dataset(data, coords, {"format": FORMAT, **_header(result)})
-
-
-def from_dataset(dataset: xr.Dataset, source: str) -> dict[str, Any]:
-    """Fields of the result that `to_dataset` made ``dataset`` of; ``source`` is named in errors."""
-    _check_format(dataset.attrs.get("format"), source)
-    signals: dict[str, FloatArray] = {}
-    ticks: dict[str, Ticks] = {}
-    labels: dict[str, tuple[str, ...]] = {}
-    units: dict[str, tuple[str, ...]] = {}
-    for variable in dataset.data_vars.values():
-        role, signal = variable.attrs.get("role"), str(variable.attrs.get("signal"))
-        if role == "signal":
-            signals[signal] = variable.values
-        elif role == "ticks":
-            ticks[signal] = Ticks(dataset[variable.dims[0]].values, variable.values)
-        for of, attribute in ((labels, "component_labels"), (units, "component_units")):
-            if attribute in variable.attrs:
-                of[signal] = tuple(json.loads(variable.attrs[attribute]))
-    columns = [dataset[name].values.tolist() for name in EVENT[1:]] if "event_time" in dataset else []
-    return dict(
-        time=dataset["time"].values,
-        signals=signals,
-        ticks_of=ticks,
-        events=_events(*columns) if columns else (),
-        labels=labels,
-        units=units,
-        **_from_header(dataset.attrs),
-    )
-
-
-def _texts(result: Record, signal: str) -> dict[str, str]:
-    """Attributes for labels and units: all of them as JSON, and CF's ``units`` where there is just one."""
-    attrs = {}
-    if signal in result.labels:
-        attrs["component_labels"] = json.dumps(result.labels[signal])
-    if signal in result.units:
-        units = result.units[signal]
-        attrs["component_units"] = json.dumps(units)
-        if len(set(units)) == 1 and units[0]:
-            attrs["units"] = units[0]
-    return attrs
-
-
-def _event_columns(events: tuple[Event, ...]) -> dict[str, np.ndarray]:
-    return {
-        "event_time": np.array([e.time for e in events], dtype=np.float64),
-        "event_name": np.array([e.name for e in events], dtype=str),
-        "event_before": np.array([json.dumps(e.before) for e in events], dtype=str),
-        "event_after": np.array([json.dumps(e.after) for e in events], dtype=str),
-    }
-
-
-def _events(
-    time: Iterable[float], name: Iterable[str], before: Iterable[str], after: Iterable[str]
-) -> tuple[Event, ...]:
-    rows = zip(time, name, before, after, strict=True)
-    return tuple(Event(t, n, json.loads(b), json.loads(a)) for t, n, b, a in rows)
-
-
-# -- pandas
 
 
 def to_table(result: Record) -> pd.DataFrame:
@@ -161,48 +49,6 @@ def to_table(result: Record) -> pd.DataFrame:
     ]
     values = np.hstack([np.empty((len(result.time), 0)), *result.signals.values()])
     return pd.DataFrame(values, index=pd.Index(result.time, name="time"), columns=columns)
-
-
-# -- what is not an array
-
-
-def _header(result: Record) -> dict[str, Any]:
-    return {
-        "name": result.name,
-        "complete": int(result.complete),
-        "message": result.message,
-        "settings": json.dumps({k: s._asdict() for k, s in result.settings.items()}),
-        "statistics": json.dumps(dict(result.statistics)),
-        "aliases": json.dumps(dict(result.aliases)),
-    }
-
-
-def _from_header(header: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": str(header["name"]),
-        "complete": bool(header["complete"]),
-        "message": str(header["message"]),
-        "settings": {k: Setting(**s) for k, s in json.loads(header["settings"]).items()},
-        "statistics": json.loads(header["statistics"]),
-        "aliases": json.loads(header.get("aliases", "{}")),
-    }
-
-
-def _check_format(found: object, source: str) -> None:
-    if found is None:
-        raise PlantloopError(
-            f"{source} is no result of plantloop.", path=source, hint="Load a file written by Result.save."
-        )
-    if found != FORMAT:
-        raise PlantloopError(
-            f"{source} is not a result this version reads: got format {found!r}, expected {FORMAT!r}.",
-            path=source,
-            value=found,
-            hint="Load a file written by Result.save, or update plantloop if a newer one wrote it.",
-        )
-
-
-# -- files
 
 
 def save(result: Record, path: str | os.PathLike[str]) -> None:
@@ -235,7 +81,7 @@ def load(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
         )
     try:
         return make(**read(source))
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, BadZipFile) as reason:
+    except (OSError, RuntimeError, ValueError, LookupError, TypeError, BadZipFile) as reason:
         why = "" if "allow_pickle" in str(reason) else f" ({str(reason).rstrip('.')})"  # NumPy's guess
         raise PlantloopError(
             f"'{source}' is damaged or not a plantloop result{why}.",
@@ -264,18 +110,31 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def _write_netcdf(result: Record, path: Path) -> None:
-    dataset = to_dataset(result, file_name_of)
-    # no fill value: NaN is a value here, and a file must give back the same bits
-    exact: dict[Any, dict[str, Any]] = {
-        name: {"_FillValue": None} for name, v in dataset.variables.items() if v.dtype.kind == "f"
-    }
-    dataset.to_netcdf(path, engine="netcdf4", format="NETCDF4", encoding=exact)
+    from netCDF4 import Dataset
+
+    layout = layout_of(result, file_name_of)
+    with Dataset(path, "w", format="NETCDF4") as file:
+        file.set_fill_off()  # every number is written, and NaN is a value like others
+        file.setncatts(layout.attrs)
+        for name, array in layout.arrays.items():
+            for dim, length in zip(array.dims, array.values.shape, strict=True):
+                if dim not in file.dimensions:
+                    file.createDimension(dim, length)
+            texts = array.values.dtype.kind == "U"
+            variable = file.createVariable(name, str if texts else array.values.dtype, array.dims)
+            variable.setncatts(array.attrs)
+            if array.values.size:
+                variable[:] = array.values.astype(object) if texts else array.values
 
 
 def _read_netcdf(path: Path) -> dict[str, Any]:
-    import xarray as xr
+    from netCDF4 import Dataset
 
-    return from_dataset(xr.load_dataset(path, engine="netcdf4", decode_cf=False), f"'{path}'")
+    with Dataset(path) as file:
+        file.set_auto_maskandscale(False)
+        file.set_always_mask(False)
+        arrays = {name: Array(v.dimensions, v[...], v.__dict__) for name, v in file.variables.items()}
+        return fields_from(arrays, file.__dict__, f"'{path}'")
 
 
 def _write_npz(result: Record, path: Path) -> None:
@@ -290,7 +149,7 @@ def _write_npz(result: Record, path: Path) -> None:
         where["ticks_of"][signal] = keys
         arrays |= dict(zip(keys, ticks, strict=True))
     rest = {"labels": dict(result.labels), "units": dict(result.units), "events": result.events}
-    arrays["header"] = np.array(json.dumps({"format": FORMAT, **_header(result), **where, **rest}))
+    arrays["header"] = np.array(json.dumps({"format": FORMAT, **header_of(result), **where, **rest}))
     np.savez(path, **arrays)
 
 
@@ -298,7 +157,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
     with np.load(path, allow_pickle=False) as arrays:
         members = set(arrays.files)
         header = json.loads(arrays["header"].item()) if "header" in members else {}
-        _check_format(header.get("format"), f"'{path}'")
+        check_format(header.get("format"), f"'{path}'")
         # with the suffix, a member is found even where another signal is named like it plus ".npy"
         get = lambda key: arrays[f"{key}.npy"]
         return dict(
@@ -308,7 +167,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
             labels=header["labels"],
             units=header["units"],
             events=tuple(Event(*e) for e in header["events"]),
-            **_from_header(header),
+            **from_header(header),
         )
 
 

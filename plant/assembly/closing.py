@@ -15,11 +15,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from scipy.sparse import csc_array, csr_array
 
 from blocks.contract.block import Equations
 from blocks.errors import ModelError
@@ -29,6 +28,9 @@ from plant.elements import Motion_Joint, Motion_Marker
 from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.mechanics.rank import MassRoot, Triangle
 from plant.reporting import PlantWarning
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 ROUNDS = 60
 CLOSED = 1e-12  # of the size of the mechanism: how well positions are closed
@@ -68,6 +70,8 @@ class _Numbers:
 
     def __call__(self, *columns: Any, matrices: Sequence[Any] = ()) -> Callable[..., list[Any]]:
         """Function that gives columns as (n,) arrays, then matrices as sparse ones."""
+        from scipy.sparse import csc_array, csr_array  # slow to import, and only closed mechanisms need it
+
         others = self._b.known([self._q, self._qd])
         symbols = ca.vertcat(ca.SX(0, 1), *[s for s, _ in others])
         values = np.concatenate([np.zeros(0), *[v for _, v in others]])
@@ -125,6 +129,8 @@ class Assembler:
     # --- which conditions count -----------------------------------------------------------------------
     def closing(self) -> Closing:
         """Conditions that restrict the coordinates, found at random poses."""
+        from scipy.sparse import csr_array
+
         rng = np.random.default_rng(20240229)
         q0 = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
         n = self.mechanism.dof
@@ -212,6 +218,8 @@ class Assembler:
     # --- velocities -----------------------------------------------------------------------------------
     def rates(self, q: np.ndarray, wishes: Sequence[Wish]) -> np.ndarray:
         """Rates that obey the constraints, come nearest to the wishes, and have the least energy besides."""
+        from scipy.sparse import csr_array
+
         _, rate, J, H = self._system(q)
         constrained = set(self.velocities)
         wanted = {k: c.start_rate for k, c in enumerate(self.closure.conditions) if c.start_rate is not None}

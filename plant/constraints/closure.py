@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from scipy.sparse import csr_array
 
 from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, Values, conditions
 from plant.constraints.local import Local
@@ -21,6 +21,9 @@ from plant.elements import Element, UserSubroutine
 from plant.equations.setting import Setting
 from plant.expressions.scope import MarkerState
 from plant.mechanics.spatial import Matrix, cross
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 NOTHING = ca.SX(3, 1)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi as ca
-from scipy.sparse import csr_array
 
 from blocks.contract.block import Equations
 from plant.constraints.closure import Closure
@@ -36,6 +35,8 @@ def saddle_of(
 
     proximal, rounds : of `Saddle`
     """
+    from scipy.sparse import csr_array
+
     closing = closure.closing
     assert closing is not None  # known before the equations are written
     chosen = list(rows)

@@ -11,11 +11,12 @@ Algebra Appl. 34 (1980).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.linalg.lapack import dtrtri
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
-from scipy.sparse.linalg import splu
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 DEPENDENT = 1e-7  # sine of the angle to rows before it below which a row repeats them
 NOTHING = 1e-9  # of the longest row: rows below are none
@@ -31,6 +32,10 @@ class MassRoot:
     """
 
     def __init__(self, H: csr_array) -> None:
+        from scipy.linalg.lapack import dtrtri  # SciPy is slow to import, and only closed mechanisms need it
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
         n = H.shape[0]
         _, label = connected_components(H, directed=False) if n else (0, np.zeros(0, dtype=int))
         # tips first, so that rows of coordinates on one path stay on that path
@@ -56,7 +61,7 @@ class MassRoot:
 
     def rows(self, J: csr_array) -> csr_array:
         """J L^-T: rows (m, n) in terms of x."""
-        return csr_array(J @ self._inverse)
+        return (J @ self._inverse).tocsr()
 
     def rates(self, x: np.ndarray) -> np.ndarray:
         """qd = L^-T x."""
@@ -73,6 +78,9 @@ class Triangle:
     """
 
     def __init__(self, A: csr_array) -> None:
+        from scipy.sparse import csr_array
+        from scipy.sparse.linalg import splu
+
         norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
         self._norms = np.where(norms > NOTHING * norms.max(initial=0.0), norms, np.inf)
         unit = csr_array(A.multiply(1 / self._norms[:, None]))
@@ -161,6 +169,9 @@ class Triangle:
 
 def _narrow(A: csr_array) -> np.ndarray:
     """An order of the columns (n,) in which every row has its entries close together."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     if not A.shape[1]:
         return np.arange(0)
     pattern = A.copy()

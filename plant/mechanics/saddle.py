@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from plant.mechanics.factors import Entries, Factors
 from plant.mechanics.spatial import Matrix, Scalar
@@ -63,6 +61,9 @@ def _matrix(rows: int, columns: int, found: dict[int, Scalar]) -> Matrix:
 
 def _blocks(H: Matrix) -> list[list[int]]:
     """Sets of coordinates that H couples."""
+    from scipy.sparse import csr_array  # slow to import, and only closed mechanisms need it
+    from scipy.sparse.csgraph import connected_components
+
     n = H.shape[0]
     if not n:
         return []

@@ -28,7 +28,7 @@ def loaded(code):
     root = pathlib.Path(cosim.__file__).parents[1]
     code = f"import sys\n{code}\nprint(*[m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    return done.stdout.split()
+    return done.stdout.splitlines()[-1].split()
 
 
 RUN = """
@@ -52,6 +52,19 @@ cosim.simulate(d, 1.0, engine="reference")
 )
 def test_nothing_heavy_is_imported(code):
     assert loaded(code) == []
+
+
+COMMAND = """
+from cosim.cli.cli import app
+app(["run", "examples/inverted_pendulum/scenario.toml", "--out", {!r}], standalone_mode=False)
+"""
+
+
+def test_the_command_imports_what_it_uses(tmp_path):
+    """A run from the command line, its result file included, waits for no library it can do without."""
+    found = loaded(COMMAND.format(str(tmp_path)))
+    assert (tmp_path / "result.nc").is_file()
+    assert sorted(found) == ["lark", "lxml", "netCDF4", "plant", "typer"]
 
 
 def test_import_cosim_alone_imports_no_numerics_at_all():

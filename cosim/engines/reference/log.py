@@ -39,8 +39,7 @@ def log_times(
     if log_at is not None:
         return given_times(log_at, start, until, "log_at")
     if log_every is None:
-        whole = Fraction(until)
-        return np.array([float(whole * k / DEFAULT_INTERVALS) for k in range(DEFAULT_INTERVALS + 1)])
+        return _multiples(Fraction(until) / DEFAULT_INTERVALS, 0, DEFAULT_INTERVALS)
     if log_every == "step":
         return None
     try:
@@ -57,9 +56,15 @@ def log_times(
         raise PlantloopError(f"log_every is {log_every} s, expected a positive interval.", value=log_every)
     first = -(-Fraction(start) // every) if start else 0
     last = int(Fraction(until) / every + Fraction(1, 10**9))
-    if max(last * every.numerator, every.denominator) < 2**53:  # exact integers, rounded once
-        return np.arange(int(first), last + 1) * every.numerator / every.denominator
-    return np.array([float(k * every) for k in range(int(first), last + 1)])
+    return _multiples(every, int(first), last)
+
+
+def _multiples(every: Fraction, first: int, last: int) -> np.ndarray:
+    """Float nearest to each k * every, k = first to last: whole numbers are exact, a division rounds once."""
+    above, below = every.as_integer_ratio()
+    if max(last * above, below) < 2**53:
+        return np.arange(first, last + 1) * above / below
+    return np.array([k * above / below for k in range(first, last + 1)])
 
 
 def given_times(

@@ -10,7 +10,7 @@ import xarray as xr
 
 from blocks.errors import PlantloopError
 from cosim.result.result import Result
-from cosim.result.result_files import FORMAT, file_name_of
+from cosim.result.result_layout import FORMAT, file_name_of
 
 # -- looking at it
 from tests.helpers.results import assert_same, awkward, pendulum
