@@ -19,12 +19,6 @@ KNOWN_CIRCLES = {
         "plant.elements.bodies", "plant.elements.draft", "plant.elements.element", "plant.elements.markers",
         "plant.elements.model", "plant.elements.subroutine", "plant.elements.world",
     },
-    "evaluation becomes stages": {
-        "plant.constraints.closure", "plant.constraints.reactions", "plant.constraints.repeats",
-        "plant.constraints.solution", "plant.equations.controls", "plant.equations.evaluation",
-        "plant.equations.wheels", "plant.forces.penalty", "plant.routines.constraint_routines",
-        "plant.routines.subroutines",
-    },
     "the reference engine": {
         "cosim.engines.methods.jacobian", "cosim.engines.methods.solvers", "cosim.engines.reference.events",
         "cosim.engines.reference.machine", "cosim.engines.reference.unknowns",
