@@ -9,6 +9,7 @@
 `linearize`         linear model with exact derivatives, as a python-control state space
 `trim`              operating point at rest, an `OperatingPoint`
 `modes_of`          eigenvalues, frequencies, damping and shapes of a linear model
+`RunSettings`       solver, steps, tolerances, engine, seed: what all of these run with
 `run_deck`          run the Command block of a MotionSolve deck as it stands
 ==================  =====================================================================
 
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
     from cosim.deck.run import run_deck
     from cosim.diagram import Diagram
     from cosim.result.result import Result
+    from cosim.settings import RunSettings
     from cosim.simulation import Simulation, simulate
 
 _HOMES = {
     "Diagram": "cosim.diagram",
     "OperatingPoint": "cosim.analysis.operating",
     "Result": "cosim.result.result",
+    "RunSettings": "cosim.settings",
     "Simulation": "cosim.simulation",
     "linearize": "cosim.analysis.linear",
     "modes_of": "cosim.analysis.modes",
@@ -53,6 +56,7 @@ __all__ = [
     "Diagram",
     "OperatingPoint",
     "Result",
+    "RunSettings",
     "Simulation",
     "__version__",
     "linearize",

@@ -7,8 +7,7 @@ import math
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import casadi as ca
 import numpy as np
@@ -18,9 +17,8 @@ from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, near_miss
 from cosim.compile.flatten import structural_error
 from cosim.diagram import Diagram, system_alone
-from cosim.engines.choose import ENGINES, check_engine, choose
-from cosim.engines.engine import Engine, Logged, SolverSettings
-from cosim.engines.methods.solvers import solver as solver_named
+from cosim.engines.choose import choose
+from cosim.engines.engine import Engine, Logged
 from cosim.engines.reference.log import given_times, log_times
 from cosim.names import mapped, no_block, text
 from cosim.result.record import Setting
@@ -28,10 +26,9 @@ from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
 from cosim.run.context import Context
 from cosim.run.walltime import WallTime
+from cosim.settings import Keywords, RunSettings, is_number, takes_settings, with_texts
 from cosim.system import Slot, System
 from cosim.version import __version__
-
-DEFAULT_SOLVER = SolverSettings().solver
 
 
 class Simulation:
@@ -40,22 +37,14 @@ class Simulation:
     Parameters
     ----------
     diagram : Diagram, Block or System
-    solver : str            "dopri5" (adaptive, default), "rodas4" (stiff), "rk4" or "euler" (fixed step);
-                            SciPy's "Radau", "BDF", "LSODA" (stiff), "DOP853", "RK45", "RK23"
-    step : float [s]        of a fixed-step solver; between two stops the steps are equal and at most this
-                            (default 1e-3)
-    rtol, atol : float      tolerances of an adaptive solver (1e-8 and 1e-10); atol is multiplied by a
-                            state's nominal size
-    max_step : float [s]    bound on the steps of an adaptive solver (default none)
-    engine : str            "auto", "reference" or "native"
     initial : dict          state name -> value at t = 0, such as "motor.w"; "arm/motor.w" of a block in a
                             subsystem, "motor.x[0]" for one component; a block alone is called "plant", and
                             "plant." may be left out
     parameters : dict       parameter name -> value, "controller.K"
-    seed : int              of random draws
-    solve_loops : bool      solve algebraic loops instead of refusing them
     signals : list of str   what to log; default all outputs and held inputs. A component ("motor.w[0]") logs
                             its signal
+    settings : RunSettings  several of the following at once; each may also be given by itself
+    **settings
 
     Raises
     ------
@@ -67,30 +56,19 @@ class Simulation:
     >>> sim.advance(2.0); sim.restore(before)
     """
 
+    @takes_settings
     def __init__(
         self,
         diagram: Diagram | Block | System,
         *,
-        solver: str | None = None,
-        step: float | None = None,
-        rtol: float | None = None,
-        atol: float | None = None,
-        max_step: float | None = None,
-        engine: str = "auto",
+        settings: RunSettings | None = None,
         initial: Mapping[str, Any] | None = None,
         parameters: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        solve_loops: bool = False,
         signals: Sequence[str] | None = None,
+        **keywords: Unpack[Keywords],
     ) -> None:
-        self.system = _system(diagram, solve_loops)
-        self.settings = replace(
-            _settings(solver or DEFAULT_SOLVER, step, rtol, atol, max_step), seed=whole_seed(seed)
-        )
-        given = {"solver": solver, "step": step, "rtol": rtol, "atol": atol, "max_step": max_step}
-        self._given = {name for name, value in given.items() if value is not None}
-        check_engine(engine)
-        self._engine_asked = engine
+        self.settings = RunSettings.of(settings, **keywords)
+        self.system = system_of(diagram, self.settings.solve_loops)
         context = Context.initial(self.system)
         self._changed = {
             "parameters": mapped(parameters, "parameters"),
@@ -100,7 +78,7 @@ class Simulation:
             set_parameter(self.system, context, name, value)
         for name, value in self._changed["initial"].items():
             set_initial(self.system, context, name, value)
-        self._engine: Engine = choose(engine, self.system, self.settings, context)
+        self._engine: Engine = choose(self.system, self.settings, context)
         self._names = self.system.chosen(signals)
         self._kept: Logged | None = None  # what was logged before the newest `restore` or `log`
         self._times: np.ndarray | None = None
@@ -125,10 +103,10 @@ class Simulation:
         ------
         SimulationError     the run stopped before; ``error.result`` holds what was computed
         """
-        finite = _is_number(until) and math.isfinite(until)
+        finite = is_number(until) and math.isfinite(until)
         end = self.system.snapped(float(until)) if finite else math.nan
         if not end >= self.time:
-            shown = f"{until:g}" if _is_number(until) else repr(until)
+            shown = f"{until:g}" if is_number(until) else repr(until)
             raise PlantloopError(
                 f"advance({shown}): expected a finite time not before the present {self.time:g} s.",
                 value=until,
@@ -248,13 +226,11 @@ class Simulation:
         )
 
     def _all_settings(self) -> dict[str, Setting]:
-        s, method = self.settings, solver_named(self.settings.solver)
-        used = ("solver", *(("rtol", "atol", "max_step") if method.adaptive else ("step",)))
-        found = {}
-        for name in used:
-            found[name] = Setting(getattr(s, name), "argument" if name in self._given else "default")
+        s = self.settings
+        shown = (*s.used, *(name for name in ("seed", "solve_loops") if name in s.origins))
+        found = {name: Setting(getattr(s, name), s.origin(name)) for name in shown}
         why = f": {self._engine.why}" if self._engine.why else ""
-        found["engine"] = Setting(self._engine.name, f"engine='{self._engine_asked}'{why}")
+        found["engine"] = Setting(self._engine.name, f"engine='{s.engine}'{why}")
         for kind, values in self._changed.items():
             found |= {name: Setting(np.asarray(v).tolist(), f"{kind}=") for name, v in values.items()}
         found |= {f"port {name}": Setting(text, "diagram") for name, text in self.system.port_rates.items()}
@@ -280,25 +256,23 @@ class Simulation:
         }
 
 
+Simulation.__doc__ = with_texts(Simulation.__doc__)
+
+
+@takes_settings
 def simulate(
     diagram: Diagram | Block | System,
     until: float,
     *,
-    solver: str | None = None,
-    step: float | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    max_step: float | None = None,
-    engine: str = "auto",
+    settings: RunSettings | None = None,
     initial: Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    solve_loops: bool = False,
     inputs: Mapping[str, Any] | None = None,
     log_every: Rate | str | None = None,
     log_at: Sequence[float] | None = None,
     signals: Sequence[str] | None = None,
     progress: Callable[[float], None] | None = None,
+    **keywords: Unpack[Keywords],
 ) -> Result:
     """Run a diagram from t = 0 to `until` [s] and return what was logged.
 
@@ -309,8 +283,9 @@ def simulate(
     log_at : (n,) s                       log exactly at these instants
     inputs : dict                         constant values of the diagram's own inputs
     progress : callable                   told the time [s] after every stop
-    others                                as for `Simulation`, with the same defaults: dopri5 at rtol 1e-8 and
-                                          atol 1e-10, or step 1e-3 s for a fixed-step solver
+    initial, parameters, signals          as for `Simulation`
+    settings : RunSettings                several of the following at once; each may also be given by itself
+    **settings
 
     Names are "block.port", "sub/block.port" inside a subsystem, "block.port[i]" for one component; a block
     alone is called "plant".
@@ -321,13 +296,12 @@ def simulate(
 
     Ctrl-C ends the run and returns what was computed, with ``complete=False``.
     """
-    if not (_is_number(until) and math.isfinite(until) and until >= 0):
+    if not (is_number(until) and math.isfinite(until) and until >= 0):
         raise PlantloopError(f"until is {until!r}, expected a finite time of zero or more [s].", value=until)
     times = log_times(0.0, float(until), log_every, log_at)
     sim = Simulation(
-        diagram, solver=solver, step=step, rtol=rtol, atol=atol, max_step=max_step, engine=engine,
-        initial=initial, parameters=parameters, seed=seed, solve_loops=solve_loops, signals=signals,
-    )  # fmt: skip
+        diagram, settings=settings, initial=initial, parameters=parameters, signals=signals, **keywords
+    )
     for name, value in mapped(inputs, "inputs").items():
         sim.set_input(name, value)
     sim.log(times)
@@ -337,7 +311,8 @@ def simulate(
     return sim.result(complete=False, message=f"interrupted at t={sim.time:.9g} s")
 
 
-def _system(diagram: Diagram | Block | System, solve_loops: bool) -> System:
+def system_of(diagram: Diagram | Block | System, solve_loops: bool) -> System:
+    """The flat system of what a user asks to run."""
     if isinstance(diagram, Diagram):
         return diagram.system(solve_loops)
     if isinstance(diagram, Block):
@@ -345,38 +320,6 @@ def _system(diagram: Diagram | Block | System, solve_loops: bool) -> System:
     if isinstance(diagram, System):
         return diagram
     raise no_block(diagram, "a Diagram or a Block to simulate")
-
-
-def _settings(
-    solver: str, step: float | None, rtol: float | None, atol: float | None, max_step: float | None
-) -> SolverSettings:
-    method = solver_named(solver)
-    given = {"step": step, "rtol": rtol, "atol": atol, "max_step": max_step}
-    chosen = {}
-    for name, value in given.items():
-        if value is None:
-            continue
-        if not (_is_number(value) and value > 0):
-            raise PlantloopError(f"{name} is {value!r}, expected a positive number.", value=value)
-        if (name == "step") == method.adaptive:
-            right = "rtol, atol, max_step" if method.adaptive else "step"
-            kind = "adaptive" if method.adaptive else "fixed-step"
-            raise PlantloopError(
-                f"{name}= does not apply to solver '{solver}', which is {kind}; give {right}."
-            )
-        chosen[name] = float(value)
-    return replace(SolverSettings(solver), **chosen)  # type: ignore[arg-type]  # seed is no float
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.complexfloating))
-
-
-def whole_seed(seed: object) -> int:
-    """The seed of the random draws, checked."""
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):
-        raise PlantloopError(f"seed is {seed!r}, expected a whole number.", value=seed)
-    return int(seed)
 
 
 def _sized(value: Any, slot: Slot, name: str) -> np.ndarray:
@@ -461,4 +404,4 @@ def _component(name: str) -> tuple[str, int | None]:
     return (base, int(digits)) if bracket and digits.isdigit() else (name, None)
 
 
-__all__ = ["ENGINES", "Simulation", "SimulationError", "simulate"]
+__all__ = ["Simulation", "SimulationError", "simulate"]

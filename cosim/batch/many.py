@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, near_miss
 from cosim.diagram import Diagram
-from cosim.engines.choose import check_engine, choose
+from cosim.engines.choose import choose
 from cosim.engines.engine import Engine
 from cosim.engines.native import bindings as b
 from cosim.engines.native.native import NativeEngine
 from cosim.engines.reference.log import log_times
 from cosim.names import component_of, text
 from cosim.run.context import Context
+from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.simulation import Simulation, set_initial, set_parameter
 from cosim.system import System
 
@@ -80,26 +81,21 @@ class Runs:
         return f"<{len(self)} runs: {len(self.time)} instants, {len(self.columns)} signals{failed}>"
 
 
+@takes_settings
 def simulate_many(
     diagram: Diagram | Block | System,
     runs: Sequence[Mapping[str, Any]] | Mapping[str, Any],
     until: float,
     *,
     threads: int | None = None,
-    solver: str | None = None,
-    step: float | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    max_step: float | None = None,
-    engine: str = "auto",
+    settings: RunSettings | None = None,
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    solve_loops: bool = False,
     log_every: Rate | None = None,
     log_at: Sequence[float] | None = None,
     signals: Sequence[str] | None = None,
     progress: Callable[[int], None] | None = None,
+    **keywords: Unpack[Keywords],
 ) -> Runs:
     """Run a diagram many times from t = 0 to `until` [s], in threads where nothing in it is Python.
 
@@ -109,10 +105,12 @@ def simulate_many(
         or one such dict of arrays whose first axis counts the runs: ``{"parameters": {"plant.m": masses}}``
     threads : int           default: as many as there are processors
     parameters, initial     for all runs; those of a run come on top
-    seed : int              run i draws with seed + i unless it names its own
     log_every, log_at       instants to log; default the end only
+    signals                 as for `simulate`
     progress : callable     told how many runs are done
-    others                  as for `simulate`
+    settings : RunSettings  several of the following at once; run i draws with seed + i unless it names
+                            its own
+    **settings
 
     Returns
     -------
@@ -120,7 +118,7 @@ def simulate_many(
 
     >>> found = simulate_many(d, {"parameters": {"plant.m": np.linspace(0.1, 1, 1000)}}, 10.0)
     """
-    check_engine(engine)
+    chosen = RunSettings.of(settings, **keywords)
     if threads is not None and threads < 1:
         raise PlantloopError(f"threads is {threads}, expected one or more.", value=threads)
     at_end = log_every is None and log_at is None
@@ -128,10 +126,9 @@ def simulate_many(
     if times is None:
         raise PlantloopError("steps differ from run to run; give log_every as an interval, or log_at.")
     base = Simulation(
-        diagram, solver=solver, step=step, rtol=rtol, atol=atol, max_step=max_step, engine="reference",
-        initial=initial, parameters=parameters, seed=seed, solve_loops=solve_loops, signals=signals,
-    )  # fmt: skip
-    batch = _Batch(base, _listed(runs), float(until), times, engine, signals)
+        diagram, settings=chosen, engine="reference", initial=initial, parameters=parameters, signals=signals
+    )
+    batch = _Batch(base, chosen, _listed(runs), float(until), times, signals)
     return batch.run(threads or _processors(), progress)
 
 
@@ -188,14 +185,14 @@ class _Batch:
     def __init__(
         self,
         base: Simulation,
+        settings: RunSettings,
         runs: list[Mapping[str, Any]],
         until: float,
         times: np.ndarray,
-        engine: str,
         signals: Sequence[str] | None,
     ) -> None:
-        self.system, self.settings = base.system, base.settings
-        self.until, self.times, self.engine, self.count = base.system.snapped(until), times, engine, len(runs)
+        self.system, self.settings = base.system, settings
+        self.until, self.times, self.count = base.system.snapped(until), times, len(runs)
         self.names = self.system.chosen(signals)
         start = base.snapshot_of_start()
         self.x, self.h, self.w, self.p = (
@@ -253,7 +250,7 @@ class _Batch:
         context = Context.initial(self.system)
         context.x[:], context.h[:], context.w[:], context.p[:] = self.x[k], self.h[k], self.w[k], self.p[k]
         context.next[:] = self.h[k]
-        engine = choose(self.engine, self.system, settings, context)
+        engine = choose(self.system, settings, context)
         engine.start_log(self.names, self.times)
         return engine
 

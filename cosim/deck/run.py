@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, Any, Unpack
 
 from blocks.errors import ModelError, PlantloopError, SimulationError
 from cosim.deck.changes import (
@@ -27,7 +27,7 @@ from cosim.deck.outcome import DeckRun, DeckStep, joined
 from cosim.deck.stage import Options, Stage
 from cosim.deck.static import static
 from cosim.deck.transient import Halted, transient
-from cosim.engines.choose import check_engine
+from cosim.settings import Keywords, RunSettings, takes_settings
 from plant.elements import (
     Activate,
     Deactivate,
@@ -77,19 +77,19 @@ SILENT = ("output", "graphic")
 """Ends and parts of the names of commands that concern files and pictures; they are passed over."""
 
 
+@takes_settings
 def run_deck(
     deck: str | Path | IO[bytes] | bytes | Model,
     *,
     inputs: Mapping[str, Any] | None = None,
-    engine: str = "auto",
-    solver: str | None = None,
-    rtol: float | None = None,
+    settings: RunSettings | None = None,
     coordinates: str = "joint",
     stabilisation: Any = "projection",
     trust: bool = False,
     out: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
     told: Callable[[DeckStep], None] | None = None,
+    **keywords: Unpack[Keywords],
 ) -> DeckRun:
     """Run the commands of a deck in order, each from the state the one before left.
 
@@ -98,13 +98,12 @@ def run_deck(
     deck : path, open file, bytes or Model
     inputs : dict               constant values of plant inputs by port; others keep the value their
                                 variable's own expression gives
-    engine : str                "auto", "native" or "reference"
-    solver : str                instead of the one Param_Transient's integrator_type stands for
-    rtol : float                relative tolerance of an adaptive solver (default 1e-8)
     coordinates, stabilisation, trust     as for `Plant.read`
     out : folder                for the files that Save and linear analyses write; None writes none
     progress : callable         told the time [s] while a simulation runs
     told : callable             told every step when it is done
+    settings : RunSettings      several of the following at once; they go before those of Param_Transient
+    **settings
 
     Returns
     -------
@@ -116,10 +115,10 @@ def run_deck(
     StaticsError        an equilibrium was not found
     SimulationError     a simulation stopped; ``error.result`` holds all that was computed
     """
-    check_engine(engine)
+    chosen = RunSettings.of(settings, **keywords)
     model = deck if isinstance(deck, Model) else _read(deck)
     options = Options(
-        engine, solver, rtol, coordinates, stabilisation, trust, dict(inputs or {}),
+        chosen, coordinates, stabilisation, trust, dict(inputs or {}),
         None if out is None else Path(out), progress,
     )  # fmt: skip
     program = list(_program(model, model.commands, ()))

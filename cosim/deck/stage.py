@@ -23,6 +23,7 @@ import numpy as np
 from blocks.errors import PlantloopError, near_miss
 from cosim.diagram import ALONE, system_alone
 from cosim.run.context import Context
+from cosim.settings import RunSettings
 from cosim.simulation import Simulation, set_input
 from cosim.system import System
 from plant import Plant
@@ -39,9 +40,7 @@ KEPT = ("accepted", "mode", "branch")  # memories that carry over by name; nothi
 class Options:
     """How a deck is run; see `run_deck`."""
 
-    engine: str = "auto"
-    solver: str | None = None
-    rtol: float | None = None
+    settings: RunSettings = field(default_factory=RunSettings)
     coordinates: str = "joint"
     stabilisation: Any = "projection"
     trust: bool = False
@@ -175,9 +174,9 @@ class Stage:
         self.context = moved_context(self.system, system, context, time, also=self.context)
         self._set_inputs()
 
-    def simulation(self, **settings: Any) -> Simulation:
+    def simulation(self, settings: RunSettings) -> Simulation:
         """A simulation that stands where the deck does."""
-        sim = Simulation(self.system, engine=self.options.engine, **settings)
+        sim = Simulation(self.system, settings=settings)
         sim.restore(self.context.copy())
         return sim
 

@@ -111,7 +111,7 @@ def _swing(stage: Stage, model: Model, limits: Param_Static) -> int:
         return float(energy(q, qd))
 
     fast, slow = pace(model)
-    sim = Simulation(system, engine=stage.options.engine)
+    sim = Simulation(system, engine=stage.options.settings.engine)
     sim.restore(model.context.copy())
     context, done = attrition(
         sim, energy_of, QUARTER * fast, FALLING * slow, limits.max_num_iter or SWINGS,

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blocks.contract.rate import rational
 from blocks.errors import PlantloopError
 from cosim.deck.outcome import DeckStep
-from cosim.engines.methods.solvers import solver as solver_named
-from cosim.result.record import Setting
+from cosim.engines.methods.solver_names import STIFF
 from cosim.result.result import Result
-from cosim.simulation import DEFAULT_SOLVER
+from cosim.settings import RunSettings, misplaced
 from plant.elements import Param_Transient, Reference_Array, Sensor_Event, Simulate
 
 if TYPE_CHECKING:
     from cosim.deck.stage import Stage
 
 PRINT_INTERVAL = Fraction(1, 100)  # s; the format's default
-STIFF = "rodas4"
-SOLVERS = {"ABAM": DEFAULT_SOLVER, "MSTIFF": STIFF, "VSTIFF": STIFF, "DSTIFF": STIFF}
+SOLVERS = {"ABAM": "dopri5", "MSTIFF": STIFF, "VSTIFF": STIFF, "DSTIFF": STIFF}
 """Ours for each integrator_type; a name that is not here is told and takes the default."""
 
 
@@ -36,33 +34,20 @@ class Halted(Exception):
         self.step, self.complete = step, complete
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Solver settings of a transient simulation, and where each comes from."""
-
-    solver: str
-    rtol: float | None
-    atol: float | None
-    max_step: float | None
-    origins: dict[str, str]
-
-    @staticmethod
-    def of(stage: Stage) -> Settings:
-        """Those of Param_Transient, and those given for the run, which win."""
-        given, element = stage.options, stage.parameters.get(Param_Transient.tag)
-        origins = {}
-        solver, atol, longest = DEFAULT_SOLVER, None, None
-        if isinstance(element, Param_Transient):
-            if element.integrator_type:
-                solver = SOLVERS.get(element.integrator_type.upper(), DEFAULT_SOLVER)
-                origins["solver"] = f"{element.where}, integrator_type={element.integrator_type}"
-            atol, longest = element.integr_tol, element.h_max
-            origins |= {n: element.where for n, v in (("atol", atol), ("max_step", longest)) if v is not None}
-        if given.solver is not None:
-            solver, origins["solver"] = given.solver, "argument"
-        if not solver_named(solver).adaptive:
-            return Settings(solver, None, None, None, origins)
-        return Settings(solver, given.rtol, atol, longest, origins)
+def settings_of(stage: Stage) -> RunSettings:
+    """Those given for the run, and under them those of Param_Transient that apply to the solver."""
+    given, element = stage.options.settings, stage.parameters.get(Param_Transient.tag)
+    if not isinstance(element, Param_Transient):
+        return given
+    values: dict[str, Any] = {"atol": element.integr_tol, "max_step": element.h_max}
+    origins = dict.fromkeys(values, element.where)
+    if element.integrator_type:
+        values["solver"] = SOLVERS.get(element.integrator_type.upper(), RunSettings().solver)
+        origins["solver"] = f"{element.where}, integrator_type={element.integrator_type}"
+    values = {n: v for n, v in values.items() if v is not None and n not in given.origins}
+    while (wrong := misplaced(values.get("solver", given.solver), values)) is not None:
+        del values[wrong]
+    return replace(given, **values, origins={n: origins[n] for n in values} | dict(given.origins))
 
 
 def transient(stage: Stage, command: Simulate) -> DeckStep:
@@ -82,10 +67,7 @@ def transient(stage: Stage, command: Simulate) -> DeckStep:
             value=end,
             hint="Raise end_time, or write duration.",
         )
-    settings = Settings.of(stage)
-    sim = stage.simulation(
-        solver=settings.solver, rtol=settings.rtol, atol=settings.atol, max_step=settings.max_step
-    )
+    sim = stage.simulation(settings_of(stage))
     sim.log(None if command.print_increment else times_of(stage, command, start, end))
     message = ""
     with _interrupted() as stopped:
@@ -100,7 +82,7 @@ def transient(stage: Stage, command: Simulate) -> DeckStep:
     result = sim.result(complete=not stopped, message="interrupted" if stopped else "")
     if result.message and not stopped:
         message = result.message
-    result = _told(_thinned(result, command.print_increment), settings)
+    result = _thinned(result, command.print_increment)
     stage.go_on_from(sim.snapshot() if not stopped else sim.snapshot_of_start())
     text = f"simulated from {start:g} to {sim.time:.9g} s in {result.statistics['steps']} steps"
     if stage.dof == 0:
@@ -164,15 +146,6 @@ def _thinned(result: Result, every: int | None) -> Result:
     rows = np.unique([*range(0, len(result.time), every), len(result.time) - 1])
     signals = {name: values[rows] for name, values in result.signals.items()}
     return replace(result, time=result.time[rows], signals=signals)
-
-
-def _told(result: Result, settings: Settings) -> Result:
-    """The result with where the deck set what."""
-    found = dict(result.settings)
-    for name, origin in settings.origins.items():
-        if name in found:
-            found[name] = Setting(found[name].value, origin)
-    return replace(result, settings=found)
 
 
 def _sensor(stage: Stage, message: str) -> Sensor_Event | None:

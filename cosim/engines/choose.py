@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import warnings
 
-from blocks.errors import PlantloopError, near_miss
-from cosim.engines.engine import Engine, SolverSettings
+from blocks.errors import PlantloopError
+from cosim.engines.engine import Engine
 from cosim.engines.native.cache import CacheError
 from cosim.engines.native.compiler import HOW_TO_GET_ONE, CompilerError
 from cosim.engines.reference.reference import ReferenceEngine
 from cosim.run.context import Context
+from cosim.settings import RunSettings
 from cosim.system import System
 
-ENGINES = ("auto", "reference", "native")
 
-
-def check_engine(asked: str) -> None:
-    """Refuse a name that is no engine."""
-    if asked not in ENGINES:
-        raise PlantloopError(f"no engine '{asked}'; {near_miss(asked, ENGINES)}", value=asked)
-
-
-def choose(asked: str, system: System, settings: SolverSettings, context: Context) -> Engine:
+def choose(system: System, settings: RunSettings, context: Context) -> Engine:
     """The engine a user asked for; "auto" is native where that is possible.
 
     Raises
@@ -31,6 +24,7 @@ def choose(asked: str, system: System, settings: SolverSettings, context: Contex
     """
     from cosim.engines.native.native import NativeEngine, obstacles
 
+    asked = settings.engine
     if asked == "reference":
         return ReferenceEngine(system, settings, context)
     found = obstacles(system, settings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,23 +10,8 @@ import numpy as np
 
 from cosim.result.record import Event, Ticks
 from cosim.run.context import Context
+from cosim.settings import RunSettings
 from cosim.system import System
-
-
-@dataclass(frozen=True)
-class SolverSettings:
-    """How to integrate.
-
-    step : s, of fixed-step solvers; rtol, atol : of adaptive ones, atol times a state's nominal size
-    max_step : s, bound for adaptive solvers; seed : of random draws
-    """
-
-    solver: str = "dopri5"
-    step: float = 1e-3
-    rtol: float = 1e-8
-    atol: float = 1e-10
-    max_step: float = math.inf
-    seed: int = 0
 
 
 @dataclass
@@ -80,7 +64,7 @@ class Engine(abc.ABC):
     name: str
     why: str = ""  # this one, where a user might have expected another
 
-    def __init__(self, system: System, settings: SolverSettings, context: Context) -> None:
+    def __init__(self, system: System, settings: RunSettings, context: Context) -> None:
         self.system, self.settings, self.context = system, settings, context
         self.counters = Counters()
 

@@ -95,14 +95,23 @@ def key(check: Check, **default: Any) -> Any:
     return field(metadata={"check": check}, **default)
 
 
+def keys_among(checks: Mapping[str, Check]) -> Any:
+    """A field that gathers other optional keys of its table, those that are given, by name."""
+    return field(metadata={"gathers": checks}, default_factory=dict)
+
+
 def record(cls: type) -> Check:
     """A table with the keys of a dataclass."""
 
     def check(value: Any, place: Place) -> Any:
         table = _table(value, place)
-        known = {f.name: f for f in fields(cls)}
-        unknown(table, known, place)
-        read = {}
+        known = {f.name: f for f in fields(cls) if "check" in f.metadata}
+        gathered = {f.name: f.metadata["gathers"] for f in fields(cls) if "gathers" in f.metadata}
+        unknown(table, [*known, *(name for checks in gathered.values() for name in checks)], place)
+        read: dict[str, Any] = {}
+        for field_name, checks in gathered.items():
+            here = [name for name in checks if name in table]
+            read[field_name] = {name: place.at(name).read(table[name], checks[name]) for name in here}
         for name, f in known.items():
             if name in table:
                 read[name] = place.at(name).read(table[name], f.metadata["check"])

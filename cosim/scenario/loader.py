@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 
 from blocks.errors import near_miss
-from cosim.engines.methods.solvers import solver
+from cosim.engines.methods.solver_names import ADAPTIVE
 from cosim.scenario.factory import module_file
 from cosim.scenario.keys import Place, record
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.schema import Run, Tables
 from cosim.scenario.source import missing, read_source
-
-ADAPTIVE_KEYS = ("rtol", "atol", "max_step")
+from cosim.settings import RunSettings, misplaced
 
 
 def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario:
@@ -90,14 +89,12 @@ def _check_block(port: str, known: list[str], place: Place, written: str) -> Non
 
 
 def _check_run(run: Run, place: Place) -> None:
-    method = solver(run.solver or "dopri5")
-    for name in ("step",) if method.adaptive else ADAPTIVE_KEYS:
-        if getattr(run, name) is not None:
-            kind = "adaptive" if method.adaptive else "fixed-step"
-            right = 'rtol, atol or max_step, or solver = "rk4"' if method.adaptive else "step"
-            place.at(name).complain(
-                f'does not apply to solver "{method.name}", which is {kind}; give {right}.'
-            )
+    solver, given = run.settings.get("solver", RunSettings().solver), dict(run.settings)
+    while (wrong := misplaced(solver, given)) is not None:
+        del given[wrong]
+        kind = "adaptive" if ADAPTIVE[solver] else "fixed-step"
+        right = 'rtol, atol or max_step, or solver = "rk4"' if ADAPTIVE[solver] else "step"
+        place.at(wrong).complain(f'does not apply to solver "{solver}", which is {kind}; give {right}.')
     if run.log_every is not None and run.log_at is not None:
         place.at("log_at").complain("log_every and log_at exclude each other; keep one.")
     if run.log_at is not None and run.log_at[-1] > run.until * (1 + 1e-12):

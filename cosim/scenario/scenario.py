@@ -16,6 +16,7 @@ from cosim.scenario.factory import make_diagram
 from cosim.scenario.keys import Place
 from cosim.scenario.schema import Model, Tables
 from cosim.scenario.source import Source
+from cosim.settings import RunSettings
 from cosim.simulation import Simulation, simulate
 from cosim.system import System
 
@@ -98,6 +99,10 @@ class Scenario:
             d.ground(port.strip())
         return d
 
+    def settings(self) -> RunSettings:
+        """How ``[run]`` says to run it."""
+        return RunSettings.of(origin=f"{self.source.path.name} [run]", **self.tables.run.settings)
+
     def system(self) -> System:
         """The flat system of the diagram; every name the scenario uses is checked against it.
 
@@ -108,7 +113,7 @@ class Scenario:
         """
         diagram, place = self.diagram(), self._place()
         try:
-            system = diagram.system(bool(self.tables.run.solve_loops))
+            system = diagram.system(self.settings().solve_loops)
         except WiringError as error:
             for problem in error.problems:
                 text = re.sub(r"ground\('(\S+)'\)", r'ground = ["\1"]', problem)  # as a file writes it
@@ -140,13 +145,16 @@ class Scenario:
         SimulationError     the run stopped before its end; ``error.result`` has what was computed
         """
         ready, run = system or self.system(), self.tables.run
-        given = {f.name: v for f in fields(run) if (v := getattr(run, f.name)) is not None}
+        settings = self.settings()
         if engine is not None:
-            given["engine"] = engine
+            settings = RunSettings.of(settings, engine=engine)
         try:
             result = simulate(
                 ready,
-                **given,
+                run.until,
+                settings=settings,
+                log_every=run.log_every,
+                log_at=run.log_at,
                 parameters=self.tables.parameters,
                 initial=self.tables.initial,
                 signals=self._logged(ready),
@@ -225,16 +233,9 @@ class Scenario:
         return list(dict.fromkeys(named))
 
     def _noted(self, result: Result) -> Result:
-        """The result, telling which of its settings came from the file."""
-        file = self.source.path.name
-        run = self.tables.run
-        ours = {f.name for f in fields(run) if getattr(run, f.name) is not None} - {"engine"}
-        settings = {
-            name: Setting(s.value, f"{file} [run]") if name in ours else s
-            for name, s in result.settings.items()
-        }
-        settings["scenario"] = Setting(str(self.source.path), self.tables.scenario.description or "file")
-        return replace(result, settings=settings)
+        """The result, telling which file it is of."""
+        scenario = Setting(str(self.source.path), self.tables.scenario.description or "file")
+        return replace(result, settings={**result.settings, "scenario": scenario})
 
 
 def _told_by(plant: Plant, port: str, file: str) -> Plant:

@@ -28,18 +28,18 @@ from typing import Any
 
 from blocks import Block
 from cosim.diagram import FORBIDDEN
-from cosim.engines.methods.solvers import SOLVERS
 from cosim.scenario.blocks import block
 from cosim.scenario.keys import (
+    Check,
     Place,
     Unfit,
-    boolean,
     duration,
     either,
     file_name,
     integer,
     interval,
     key,
+    keys_among,
     list_of,
     matching,
     moments,
@@ -50,7 +50,7 @@ from cosim.scenario.keys import (
     table_of,
     text,
 )
-from cosim.simulation import ENGINES
+from cosim.settings import SETTINGS
 
 PICTURES = (".png", ".svg", ".pdf")
 RESULTS = (".nc", ".npz", ".csv")
@@ -134,21 +134,26 @@ class Factory:
     factory: str = key(function)
 
 
+def setting(name: str) -> Check:
+    """What a setting of a run may be, by its own rule."""
+    rule = SETTINGS[name].metadata["rule"]
+
+    def check(value: Any, place: Place) -> Any:
+        if not rule.accepts(value):
+            raise Unfit(rule.expected, rule.cure(value))
+        return rule.kept(value)
+
+    return check
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """``[run]``: how long, and with what settings; the same as the arguments of `cosim.simulate`."""
 
     until: float = key(number(least=0, unit="s"))
-    solver: str | None = key(one_of(SOLVERS), default=None)
-    step: float | None = key(number(above=0, unit="s"), default=None)
-    rtol: float | None = key(number(above=0), default=None)
-    atol: float | None = key(number(above=0), default=None)
-    max_step: float | None = key(number(above=0, unit="s"), default=None)
-    engine: str | None = key(one_of(ENGINES), default=None)
-    solve_loops: bool | None = key(boolean, default=None)
-    seed: int | None = key(integer(least=0), default=None)
     log_every: Any = key(either(one_of(["step"]), duration(above=0)), default=None)  # s, or "step"
     log_at: tuple[float, ...] | None = key(moments, default=None)  # s
+    settings: Mapping[str, Any] = keys_among({name: setting(name) for name in SETTINGS})  # those given
 
 
 @dataclass(frozen=True, kw_only=True)

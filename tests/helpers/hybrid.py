@@ -8,8 +8,8 @@ from benchmarks.cartpole_model import closed_loop
 from blocks import Constant, Function, Gain, Hold, Integrator, Sine, Sum, TimeTable
 from blocks.contract.block import Block
 from cosim import Diagram, simulate
-from cosim.engines.engine import SolverSettings
 from cosim.engines.native import native
+from cosim.settings import RunSettings
 from tests.blocks.examples_table import EXAMPLES
 
 FIXED = {"solver": "rk4", "step": 0.013}
@@ -164,7 +164,7 @@ def every_block() -> Diagram:
     for cls, examples in EXAMPLES.items():
         for k, (block, sizes) in enumerate(examples):
             alone = driven(Diagram("alone"), "block", block, sizes)
-            if not native.obstacles(alone.system(), SolverSettings()):
+            if not native.obstacles(alone.system(), RunSettings()):
                 driven(d, f"{cls.__name__}{k}", block, sizes)
     return d
 

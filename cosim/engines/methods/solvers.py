@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.errors import PlantloopError, near_miss
+from cosim.engines.methods.solver_names import SCIPY, STIFF
 from cosim.engines.methods.steppers import AdaptiveStepper, FixedStepper, Stepper
 from cosim.engines.methods.tableau import TABLEAUS, Tableau
 
-SCIPY = ("Radau", "BDF", "LSODA", "RK45", "RK23", "DOP853")
-
 if TYPE_CHECKING:
     from cosim.engines.reference.machine import Machine
-
-
-@dataclass(frozen=True)
-class Solver:
-    """A named integrator: does it choose its steps, and how is it made for a machine."""
-
-    name: str
-    adaptive: bool
-    make: Callable[[Machine], Stepper]
 
 
 def _explicit(machine: Machine, method: Tableau) -> Stepper:
@@ -78,19 +66,9 @@ def absolute_tolerances(machine: Machine) -> np.ndarray:
     return scaled
 
 
-SOLVERS = {t.name: Solver(t.name, t.adaptive, partial(_explicit, method=t)) for t in TABLEAUS.values()} | {
-    "rodas4": Solver("rodas4", True, _rodas),
+STEPPERS: Mapping[str, Callable[[Machine], Stepper]] = {
+    **{method.name: partial(_explicit, method=method) for method in TABLEAUS.values()},
+    STIFF: _rodas,
+    **{name: partial(_scipy, name=name) for name in SCIPY},
 }
-SOLVERS |= {name: Solver(name, True, partial(_scipy, name=name)) for name in SCIPY}
-
-
-def solver(name: str) -> Solver:
-    """Integrator by name.
-
-    Raises
-    ------
-    PlantloopError     unknown name, with a near miss
-    """
-    if name not in SOLVERS:
-        raise PlantloopError(f"no solver '{name}'; {near_miss(name, SOLVERS)}", value=name)
-    return SOLVERS[name]
+"""What makes the integrator of each name for a machine."""

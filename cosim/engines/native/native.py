@@ -16,8 +16,9 @@ import casadi as ca
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.engines.engine import Engine, Logged, SolverSettings
+from cosim.engines.engine import Engine, Logged
 from cosim.engines.methods.rosenbrock import RODAS, RosenbrockStepper
+from cosim.engines.methods.solver_names import STIFF
 from cosim.engines.methods.steppers import AdaptiveStepper
 from cosim.engines.methods.tableau import TABLEAUS, tableau
 from cosim.engines.native import bindings as b
@@ -28,9 +29,9 @@ from cosim.engines.reference.events import move_in_time
 from cosim.engines.reference.machine import Machine
 from cosim.result.record import Ticks
 from cosim.run.context import Context
+from cosim.settings import RunSettings
 from cosim.system import Segment, System
 
-STIFF = "rodas4"
 SLICE = 0.05  # s of wall time between two looks at Ctrl-C
 FIRST_BUDGET = 2000  # steps of the first slice
 SAMPLES = 32 * 2**20  # bytes; samples at ticks of one rate, which grow with the run and not with the log
@@ -129,7 +130,7 @@ class NativeEngine(Engine):
 
     name = "native"
 
-    def __init__(self, system: System, settings: SolverSettings, context: Context) -> None:
+    def __init__(self, system: System, settings: RunSettings, context: Context) -> None:
         super().__init__(system, settings, context)
         self._code = code = compiled(system)
         self._lists = list(context.instants)
@@ -439,7 +440,7 @@ class NativeEngine(Engine):
         return row[: rows.buffer.width]
 
 
-def obstacles(system: System, settings: SolverSettings) -> list[str]:
+def obstacles(system: System, settings: RunSettings) -> list[str]:
     """What this engine cannot run yet, in words."""
     found = [
         f"'{d.name}' is a delay that depends on a delay or a loop"

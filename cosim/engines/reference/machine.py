@@ -16,9 +16,9 @@ import casadi as ca
 import numpy as np
 
 from blocks.errors import PlantloopError, SimulationError
-from cosim.engines.engine import Counters, SolverSettings
+from cosim.engines.engine import Counters
 from cosim.engines.methods.jacobian import Jacobian
-from cosim.engines.methods.solvers import solver
+from cosim.engines.methods.solvers import STEPPERS
 from cosim.engines.methods.steppers import AdaptiveMemory, Step, Stepper, pieces
 from cosim.engines.native.host_calls import interrupted
 from cosim.engines.reference.bound import Bound
@@ -27,6 +27,7 @@ from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.events import Events
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.run.context import Context
+from cosim.settings import RunSettings
 from cosim.system import Place, Segment, System
 
 NOISE = 1e4  # times what the last digit of the state changes is no error of a step
@@ -40,7 +41,7 @@ class Machine:
     """
 
     def __init__(
-        self, system: System, settings: SolverSettings, context: Context, counters: Counters | None = None
+        self, system: System, settings: RunSettings, context: Context, counters: Counters | None = None
     ) -> None:
         self.system, self.settings, self.context = system, settings, context
         self.counters = counters or Counters()
@@ -76,7 +77,7 @@ class Machine:
         moving = ca.which_depends(system.accepted[0], ca.vertcat(system.t, system.w), 1, False)
         self._watched = bool(self.events.in_time or self.unknowns.delays or np.any(moving))
         self.memory = AdaptiveMemory(c.step, c.error)
-        self.stepper: Stepper = solver(settings.solver).make(self)
+        self.stepper: Stepper = STEPPERS[settings.solver](self)
         self.stepper.explain = self._explain
         self.stepper.noise = None if self._projection is None else self.noise
         self.time_of_last_good = 0.0

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cosim.engines.engine import Engine, Logged, SolverSettings
+from cosim.engines.engine import Engine, Logged
 from cosim.engines.methods.steppers import Step
 from cosim.engines.native.host_calls import interrupts
 from cosim.engines.reference.log import Log
 from cosim.engines.reference.machine import Machine
 from cosim.run.context import Context
+from cosim.settings import RunSettings
 from cosim.system import System
 
 
@@ -20,7 +21,7 @@ class ReferenceEngine(Engine):
 
     name = "reference"
 
-    def __init__(self, system: System, settings: SolverSettings, context: Context) -> None:
+    def __init__(self, system: System, settings: RunSettings, context: Context) -> None:
         super().__init__(system, settings, context)
         self.machine = Machine(system, settings, context, self.counters)
         self._log = Log(self.machine, [], np.zeros(0))

@@ -23,8 +23,8 @@ from blocks.contract.block import Block
 from blocks.errors import PlantloopError, SimulationError
 from cosim import Diagram, Simulation, simulate
 from cosim.cli.cli import app
-from cosim.engines.engine import SolverSettings
 from cosim.engines.native import build, cache, compiler, native
+from cosim.settings import RunSettings
 from tests.blocks.examples_table import EXAMPLES
 from tests.helpers.hybrid import (
     DIAGRAMS,
@@ -69,7 +69,7 @@ def drawn(seed: int) -> Diagram:
     every = [example for examples in EXAMPLES.values() for example in examples]
     for k in range(12):
         block, sizes = every[int(rng.integers(len(every)))]
-        if native.obstacles(driven(Diagram("alone"), "block", block, sizes).system(), SolverSettings()):
+        if native.obstacles(driven(Diagram("alone"), "block", block, sizes).system(), RunSettings()):
             continue
         node = d.add(f"b{k}", block)
         for port, size in sizes.items():

@@ -13,12 +13,12 @@ from blocks import Constant, Gain, Hold, Integrator, Sine, StateSpace, Sum
 from blocks.contract.block import Block, Equations
 from blocks.errors import SimulationError
 from cosim import Diagram, Simulation, simulate, simulate_many
-from cosim.engines.engine import SolverSettings
 from cosim.engines.methods.stiff import linearised, plan
 from cosim.engines.native import build
 from cosim.engines.native.native import NativeEngine, obstacles
 from cosim.engines.reference.machine import Machine
 from cosim.run.context import Context
+from cosim.settings import RunSettings
 from plant import Plant
 from tests.cosim.engines.test_stiff import Riccati, VanDerPol, one
 
@@ -130,7 +130,7 @@ def test_engines_agree(name):
 @pytest.mark.parametrize("name", ["in time", "rod", "loop", "chain"])
 def test_jacobian_is_that_of_the_reference_engine(name):
     system = CASES[name][0]().system(name == "loop")
-    machine = Machine(system, SolverSettings("rodas4"), Context.initial(system))
+    machine = Machine(system, RunSettings(solver="rodas4"), Context.initial(system))
     x = np.random.default_rng(1).normal(size=len(system.x0))
     expected, slope = machine.linearise(0.3, x)
     expected = expected if isinstance(expected, np.ndarray) else expected.toarray()
@@ -222,8 +222,10 @@ def test_parameters_change_without_compiling_and_others_do_not_pay(monkeypatch):
 
 def test_nothing_stands_in_the_way():
     system = rod().system()
-    assert obstacles(system, SolverSettings("rodas4")) == []
-    assert isinstance(NativeEngine(system, SolverSettings("rodas4"), Context.initial(system)), NativeEngine)
+    assert obstacles(system, RunSettings(solver="rodas4")) == []
+    assert isinstance(
+        NativeEngine(system, RunSettings(solver="rodas4"), Context.initial(system)), NativeEngine
+    )
 
 
 def test_without_states_there_is_nothing_to_integrate():

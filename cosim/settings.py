@@ -1,0 +1,250 @@
+"""How to run: solver, steps, tolerances, engine, seed. The one list of settings.
+
+`simulate`, `Simulation`, `simulate_many` and `run_deck` take these as keywords, ``[run]`` of a scenario as
+keys.
+A setting is one field of `RunSettings`: its default, what it may be, and its text in ``help(simulate)``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any, TypedDict, TypeVar, Unpack
+
+import numpy as np
+
+from blocks.errors import PlantloopError, near_miss
+from cosim.engines.methods.solver_names import ADAPTIVE
+
+ENGINES = ("auto", "reference", "native")
+FIXED_ONLY, ADAPTIVE_ONLY = ("step",), ("rtol", "atol", "max_step")
+PLACEHOLDER = "    **settings\n"  # in a docstring: the texts of all settings stand there in the end
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a setting may be, in words and as a test.
+
+    accepts : value -> bool; kept : the type a value is kept as
+    choices : the names there are, where the value is one of some
+    """
+
+    expected: str
+    accepts: Callable[[Any], bool]
+    kept: Callable[[Any], Any]
+    choices: tuple[str, ...] = ()
+
+    def cure(self, value: object) -> str:
+        """What to change about a value that is not accepted; empty where that is not known."""
+        if self.choices:
+            near = near_miss(value, self.choices)
+            return "D" + near[1:] if near.startswith("did") else ""
+        return "Leave the quotes out." if isinstance(value, str) and self._accepts_unquoted(value) else ""
+
+    def _accepts_unquoted(self, value: str) -> bool:
+        plain: Any = {"true": True, "false": False}.get(value.lower())
+        if plain is None:
+            try:
+                plain = int(value) if value.lstrip("+-").isdigit() else float(value)
+            except ValueError:
+                return False
+        return self.accepts(plain)
+
+    def checked(self, name: str, value: Any) -> Any:
+        """The value as it is kept.
+
+        Raises
+        ------
+        PlantloopError      it is not accepted
+        """
+        if self.accepts(value):
+            return self.kept(value)
+        if self.choices:
+            raise PlantloopError(f"no {name} '{value}'; {near_miss(value, self.choices)}", value=value)
+        cure = self.cure(value) or None
+        raise PlantloopError(f"{name} is {value!r}, expected {self.expected}.", value=value, hint=cure)
+
+
+def is_number(value: object) -> bool:
+    """A real number, Python's or NumPy's; True and False are none."""
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.complexfloating))
+
+
+def _positive(unit: str = "", finite: bool = True) -> Rule:
+    accepts = lambda v: is_number(v) and v > 0 and (v < math.inf or not finite)
+    return Rule(f"a positive number{f' [{unit}]' if unit else ''}", accepts, float)
+
+
+def _one_of(*choices: str) -> Rule:
+    listed = " or ".join(f'"{word}"' for word in choices)
+    return Rule(listed, lambda v: isinstance(v, str) and v in choices, str, choices)
+
+
+_WHOLE = Rule(
+    "a whole number", lambda v: isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)), int
+)
+_FLAG = Rule("true or false", lambda v: isinstance(v, (bool, np.bool_)), bool)
+
+
+def _setting(default: Any, rule: Rule, text: str, may_be_none: bool = True) -> Any:
+    """A field of `RunSettings`; as a keyword its default is None, "not given", where that is allowed."""
+    unset = None if may_be_none else default
+    return field(default=default, metadata={"rule": rule, "text": text, "unset": unset})
+
+
+class Keywords(TypedDict, total=False):
+    """The fields of `RunSettings` as keywords, for type checkers."""
+
+    solver: str | None
+    step: float | None
+    rtol: float | None
+    atol: float | None
+    max_step: float | None
+    engine: str
+    seed: int
+    solve_loops: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """How to run; every value checked, every unset one at its default.
+
+    origins : setting -> where it was given, for the result; those that are not in it are defaults
+
+    Raises
+    ------
+    PlantloopError      a value that makes no sense, or that does not apply to the solver
+
+    >>> quick = RunSettings(solver="rk4", step=0.01)
+    >>> simulate(d, 1.0, settings=quick); simulate(d, 1.0, solver="rk4", step=0.01)     # the same
+    """
+
+    solver: str = _setting(
+        "dopri5", _one_of(*ADAPTIVE),
+        '"dopri5" (adaptive, default), "rodas4" (stiff), "rk4" or "euler" (fixed step); '
+        'SciPy\'s "Radau", "BDF", "LSODA" (stiff), "DOP853", "RK45", "RK23"',
+    )  # fmt: skip
+    step: float = _setting(
+        1e-3, _positive("s"),
+        "[s] of a fixed-step solver; between two stops the steps are equal and at most this (default 1e-3)",
+    )  # fmt: skip
+    rtol: float = _setting(1e-8, _positive(), "relative tolerance of an adaptive solver (default 1e-8)")
+    atol: float = _setting(
+        1e-10, _positive(),
+        "absolute tolerance of an adaptive solver, times a state's nominal size (default 1e-10)",
+    )  # fmt: skip
+    max_step: float = _setting(
+        math.inf, _positive("s", finite=False), "[s] bound on the steps of an adaptive solver (default none)"
+    )
+    engine: str = _setting("auto", _one_of(*ENGINES), '"auto", "reference" or "native"', may_be_none=False)
+    seed: int = _setting(0, _WHOLE, "of random draws", may_be_none=False)
+    solve_loops: bool = _setting(
+        False, _FLAG, "solve algebraic loops instead of refusing them", may_be_none=False
+    )
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for f in SETTINGS.values():
+            value = getattr(self, f.name)
+            if value is not f.default:
+                object.__setattr__(self, f.name, f.metadata["rule"].checked(f.name, value))
+        changed = {n: "RunSettings" for n, f in SETTINGS.items() if getattr(self, n) != f.default}
+        object.__setattr__(self, "origins", MappingProxyType(changed | dict(self.origins)))
+        if (wrong := misplaced(self.solver, self.origins)) is not None:
+            kind, right = ("adaptive", ADAPTIVE_ONLY) if self.adaptive else ("fixed-step", FIXED_ONLY)
+            raise PlantloopError(
+                f"{wrong}= does not apply to solver '{self.solver}', which is {kind}; give "
+                f"{', '.join(right)}."
+            )
+
+    @staticmethod
+    def of(
+        given: RunSettings | None = None, /, *, origin: str = "argument", **keywords: Unpack[Keywords]
+    ) -> RunSettings:
+        """Settings from keywords, None for one that is not given, on top of others."""
+        known = {}
+        for name, value in keywords.items():
+            if name not in SETTINGS:
+                raise PlantloopError(f"no setting '{name}'; {near_miss(name, SETTINGS)}", value=value)
+            if value is not None or SETTINGS[name].metadata["unset"] is not None:
+                known[name] = value
+        if given is None:
+            return RunSettings(**known, origins=dict.fromkeys(known, origin))  # type: ignore[arg-type]
+        if not isinstance(given, RunSettings):
+            raise PlantloopError(
+                f"settings is {given!r}, expected RunSettings.",
+                value=given,
+                hint='Write settings=RunSettings(solver="rk4", step=0.01), or the keywords themselves.',
+            )
+        if not known:
+            return given
+        origins = dict(given.origins) | dict.fromkeys(known, origin)
+        return replace(given, **known, origins=origins)  # type: ignore[arg-type]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the values given: a mapping proxy cannot be pickled."""
+        values = {name: getattr(self, name) for name in self.origins}
+        return _again, (values, dict(self.origins))
+
+    @property
+    def adaptive(self) -> bool:
+        """Does the solver choose its steps?"""
+        return ADAPTIVE[self.solver]
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Names of the settings that the solver looks at, itself first."""
+        return ("solver", *(ADAPTIVE_ONLY if self.adaptive else FIXED_ONLY))
+
+    def origin(self, name: str) -> str:
+        """Where a setting was given, or "default"."""
+        return self.origins.get(name, "default")
+
+
+SETTINGS: Mapping[str, Field[Any]] = MappingProxyType(
+    {f.name: f for f in fields(RunSettings) if "rule" in f.metadata}
+)
+"""Every setting by its name."""
+
+
+def _again(values: dict[str, Any], origins: dict[str, str]) -> RunSettings:
+    return RunSettings(**values, origins=origins)
+
+
+def misplaced(solver: str, given: Mapping[str, Any]) -> str | None:
+    """The first of some settings that the solver does not look at."""
+    wrong = FIXED_ONLY if ADAPTIVE[solver] else ADAPTIVE_ONLY
+    return next((name for name in wrong if name in given), None)
+
+
+def takes_settings(function: F) -> F:
+    """Show the settings that a function takes as ``**settings`` in its signature and docstring."""
+    signature = inspect.signature(function)
+    shown = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    annotations = {name: hint.__forward_arg__ for name, hint in Keywords.__annotations__.items()}
+    shown += [
+        inspect.Parameter(
+            n, inspect.Parameter.KEYWORD_ONLY, default=f.metadata["unset"], annotation=annotations[n]
+        )
+        for n, f in SETTINGS.items()
+    ]
+    function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    function.__doc__ = with_texts(function.__doc__)
+    return function
+
+
+def with_texts(doc: str | None) -> str | None:
+    """A docstring with the texts of all settings in the place of ``**settings``."""
+    if doc is None or PLACEHOLDER not in doc:
+        return doc
+    lines = []
+    for name, f in SETTINGS.items():
+        head = f"    {name} : {type(f.default).__name__}".ljust(28)
+        lines += textwrap.wrap(head + f.metadata["text"], 108, subsequent_indent=" " * 28)
+    return doc.replace(PLACEHOLDER, "\n".join(lines) + "\n")
