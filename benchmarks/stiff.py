@@ -21,8 +21,8 @@ from benchmarks.chain import at_pose, deck, exact, pose
 from benchmarks.support.compiled import derivative, linearised
 from benchmarks.support.table import Row, built, heading, in_turn, numbers, private_cache, show, smoke
 from cosim import Diagram, Simulation, simulate
+from cosim.engines.codegen.model_c import generate_jacobian
 from cosim.engines.methods import stiff
-from cosim.engines.native.generate import generate_jacobian
 from cosim.system import System
 from plant import Plant
 from plant.reporting import PlantWarning

@@ -13,7 +13,6 @@ from blocks.contract.rate import Ticks
 from blocks.contract.trace import LIBRARY, TraceCache
 from blocks.errors import BlockError, PlantloopError, WiringError, near_miss
 from cosim.compile.expressions import Expressions
-from cosim.compile.garbage import uncollected
 from cosim.compile.instances import Instance
 from cosim.compile.jumps import warn_of_jumps
 from cosim.compile.netlist import Netlist
@@ -37,11 +36,6 @@ def flatten(diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...
     WiringError            everything that is wrong with names, connections and sizes, together
     AlgebraicLoopError     signals that depend on themselves at one instant, hop by hop
     """
-    with uncollected():
-        return _flat(diagram, solve_loops, perturb)
-
-
-def _flat(diagram: Netlist, solve_loops: bool, perturb: tuple[str, ...]) -> System:
     cache = TraceCache(library=LIBRARY)
     wiring = expand(diagram, cache)
     traced = resolve_sizes(wiring, cache)

@@ -5,30 +5,31 @@ import ctypes
 import casadi as ca
 import numpy as np
 
-from cosim.engines.native import bindings, compiler, emit
+from cosim.engines.codegen import callee_c, print_c
+from cosim.engines.codegen.planner import planned
+from cosim.engines.native import bindings, compiler
 from cosim.engines.native.build import RUNTIME
-from cosim.engines.native.generate import _callee
 
 
 def printed(function, folder):
     """A callable (t, x, h, w, p) -> outputs made of printed and compiled C."""
-    scratch = emit.Scratch()
-    bodies, prepare = emit.emit(function, ["f"], scratch)
-    body = bodies["f"]
-    pieces = [*body.pieces, *prepare.pieces]
-    shapes = {**body.shapes, **prepare.shapes}
+    plan, called = planned(function, ["f"])
+    body = plan.functions["f"]
+    pieces = [piece for f in plan.every for piece in f.pieces]
+    shapes = {s.number: s for f in plan.every for s in f.shapes}.values()
+    callees = {print_c.callee_name(c): called[c.number] for c in plan.callees}
     calls = "".join(
-        f"int {n}(const double **arg, double **res, long long *iw, double *w, int mem);\n"
-        for n in scratch.callees
+        f"int {n}(const double **arg, double **res, long long *iw, double *w, int mem);\n" for n in callees
     )
     text = '#include "functions.h"\n' + calls
-    text += "\n".join(f"static {text}" for text in [*shapes.values(), *(p.text for p in pieces)])
-    for name, parts in (("body", body.pieces), ("prepare", prepare.pieces)):
+    texts = [*map(print_c.shape, shapes), *(print_c.piece(p, plan.callees) for p in pieces)]
+    text += "\n".join(f"static {text}" for text in texts)
+    for name, parts in (("body", body.pieces), ("prepare", plan.prepare.pieces)):
         lines = "".join(f"{p.name}(a, out);" for p in parts)
         text += f"PL_EXPORT void {name}(const pl_args *a, double *out) {{ (void)a, (void)out; {lines} }}\n"
     sources = [
         ("f.c", text),
-        *((s.name, s.text) for s in (_callee(n, f) for n, f in scratch.callees.items())),
+        *((f"{n}.c", callee_c.callee(n, f)) for n, f in callees.items()),
     ]
     for name, content in sources:
         (folder / name).write_text(content)
@@ -37,8 +38,8 @@ def printed(function, folder):
     cc = compiler.find()
     cc.link(cc.compile([folder / n for n, _ in sources], ["-O2"] * len(sources), folder), folder / "f.so")
     library = ctypes.CDLL(str(folder / "f.so"))
-    v, iv = np.zeros(scratch.doubles + 1), np.zeros(scratch.integers + 1, np.int64)
-    constants, out = np.zeros(scratch.constants + 1), np.zeros(function.nnz_out(0))
+    v, iv = np.zeros(plan.doubles + 1), np.zeros(plan.integers + 1, np.int64)
+    constants, out = np.zeros(plan.constants + 1), np.zeros(function.nnz_out(0))
 
     def call(t, *vectors):
         arrays = [np.array(a, dtype=float) for a in vectors]

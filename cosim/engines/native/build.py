@@ -15,22 +15,23 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from cosim.compile.garbage import uncollected
+from cosim.engines.codegen.host_functions import host_functions, numbers_called
+from cosim.engines.codegen.model_c import Source, generate, generate_jacobian
+from cosim.engines.codegen.system_functions import whole
 from cosim.engines.methods.stiff import linearised
 from cosim.engines.native import bindings, cache
 from cosim.engines.native.compiler import Compiler, CompilerError, find
-from cosim.engines.native.generate import Source, generate, generate_jacobian, whole
-from cosim.engines.native.host_calls import numbers_called, outside_functions
 from cosim.engines.native.tables import tables_of
 from cosim.system import System
 from cosim.version import __version__
 
-RUNTIME = Path(__file__).parent / "runtime"
-# they decide what the code of a system looks like
-GENERATORS = (
-    *("emit.py", "generate.py", "graph.py", "host_calls.py", "share.py"),
-    *("../methods/stiff.py", "../methods/tableau.py"),
-)
+ENGINES = Path(__file__).parents[1]
+RUNTIME = ENGINES / "native" / "runtime"
+GENERATOR = (
+    ENGINES / "codegen",
+    ENGINES / "methods",
+    ENGINES / "native",
+)  # all that decides what code looks like
 
 _lock = threading.Lock()
 
@@ -60,7 +61,7 @@ class Compiled:
         for name, signal in system.signals.items():
             self.places[name] = np.arange(start, start + signal.size, dtype=np.int32)
             start += signal.size
-        self.outside = outside_functions([whole(system)[1]]) if system.calls else []
+        self.outside = host_functions([whole(system)[1]]) if system.calls else []
         self.tables, self._kept = tables_of(system)
         self.seconds = time.perf_counter() - began
 
@@ -108,7 +109,7 @@ class CompiledJacobian:
         self.sparse = bool(entry.note["sparse"])
         self.outside: list[ca.Function] = []
         if system.calls:
-            self.outside = outside_functions([whole(system)[1], linearised(system)[0]])
+            self.outside = host_functions([whole(system)[1], linearised(system)[0]])
 
 
 def compiled_jacobian(system: System) -> CompiledJacobian:
@@ -134,26 +135,28 @@ def _build_jacobian(system: System, compiler: Compiler, place: Path) -> dict[str
 
 def _key(system: System, compiler: Compiler) -> str:
     digest = hashlib.sha256()
-    for text in (__version__, ca.CasadiMeta.version(), compiler.identity, _runtime_hash()):
+    for text in (__version__, ca.CasadiMeta.version(), compiler.identity, fingerprint(*GENERATOR)):
         digest.update(text.encode() + b"\n")
     names, function = whole(system)
     digest.update(repr(names).encode() + function.serialize().encode())
     if system.calls:
-        digest.update(repr(numbers_called([function], outside_functions([function]))).encode())
+        digest.update(repr(numbers_called([function], host_functions([function]))).encode())
     return digest.hexdigest()[:40]
 
 
 @once
-def _runtime_hash() -> str:
+def fingerprint(*folders: Path) -> str:
+    """Hash of all sources in some folders and below, whatever they are called."""
     digest = hashlib.sha256()
-    for path in [*sorted(RUNTIME.glob("*.[ch]")), *(Path(__file__).parent / g for g in GENERATORS)]:
-        digest.update(path.name.encode() + path.read_bytes())
+    for folder in folders:
+        for path in sorted(p for p in folder.rglob("*") if p.suffix in (".py", ".c", ".h")):
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 
 def _build(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
-    with uncollected():
-        generated = generate(system)
+    generated = generate(system)
     _compile(compiler, generated.sources, place)
     return generated.note
 
@@ -176,7 +179,7 @@ _runtimes: dict[str, Any] = {}
 
 def _runtime(compiler: Compiler) -> Any:
     """The runtime's library, compiled once per machine."""
-    key = "runtime-" + hashlib.sha256((compiler.identity + _runtime_hash()).encode()).hexdigest()[:32]
+    key = "runtime-" + hashlib.sha256((compiler.identity + fingerprint(RUNTIME)).encode()).hexdigest()[:32]
     if key not in _runtimes:
 
         def build(place: Path) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Python functions that compiled code calls: which ones, by which number, and who answers.
+"""Python functions that compiled code calls (host_functions.py says which): who answers.
 
-C is printed for all but calls whose function is Python, or has Python somewhere inside (a difference
-quotient of it, a Newton solve around it). Compiled code knows those by number (`pl_call_host`) and asks the
-host for their values. The user's function gets the numbers the reference engine would give it.
+Compiled code knows them by number (`pl_call_host`) and asks the host for their values. The user's function
+gets the numbers the reference engine would give it.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import contextlib
 import ctypes
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import casadi as ca
@@ -22,35 +21,6 @@ from cosim.engines.native import bindings as b
 from cosim.engines.reference.bound import Bound
 
 Answer = Callable[[np.ndarray], None]
-
-
-def calls_python(function: ca.Function) -> bool:
-    """Is a function Python, or does it call Python somewhere inside?"""
-    return any(f.class_name() == "CallbackInternal" for f in (function, *function.find_functions()))
-
-
-def called(function: ca.Function) -> Iterator[ca.Function]:
-    """Functions a flat function calls, in the order of its instructions, as often as it calls them."""
-    calls = [k for k in range(function.n_instructions()) if function.instruction_id(k) == ca.OP_CALL]
-    instructions: ca.SX | list[ca.SX] = function.instructions_sx() if calls else []
-    for k in calls:
-        yield instructions[k].which_function()
-
-
-def outside_functions(functions: Iterable[ca.Function]) -> list[ca.Function]:
-    """What the host must evaluate for some functions, by number: in the order of first appearance."""
-    found: dict[int, ca.Function] = {}
-    for function in functions:
-        for callee in called(function):
-            if callee.__hash__() not in found and calls_python(callee):
-                found[callee.__hash__()] = callee
-    return list(found.values())
-
-
-def numbers_called(functions: Iterable[ca.Function], outside: Sequence[ca.Function]) -> list[list[int]]:
-    """For each function the numbers it calls, -1 for what is compiled; systems may differ in nothing else."""
-    numbers = {f.__hash__(): k for k, f in enumerate(outside)}
-    return [[numbers.get(c.__hash__(), -1) for c in called(f)] for f in functions]
 
 
 class Outside:

@@ -10,28 +10,21 @@ import casadi as ca
 ARGUMENTS = "txhwp"  # of every function of a system, see cosim.system
 PARAMETERS = 4  # place of p among them
 
-UNARY = {
-    ca.OP_ASSIGN: "{0}", ca.OP_NEG: "-{0}", ca.OP_SQ: "{0} * {0}", ca.OP_TWICE: "2. * {0}",
-    ca.OP_INV: "1. / {0}", ca.OP_NOT: "(double)!{0}", ca.OP_SIGN: "pl_sign({0})",
-    ca.OP_ERFINV: "pl_erfinv({0})", ca.OP_EXP: "exp({0})", ca.OP_LOG: "log({0})", ca.OP_SQRT: "sqrt({0})",
-    ca.OP_SIN: "sin({0})", ca.OP_COS: "cos({0})", ca.OP_TAN: "tan({0})", ca.OP_ASIN: "asin({0})",
-    ca.OP_ACOS: "acos({0})", ca.OP_ATAN: "atan({0})", ca.OP_FLOOR: "floor({0})", ca.OP_CEIL: "ceil({0})",
-    ca.OP_FABS: "fabs({0})", ca.OP_ERF: "erf({0})", ca.OP_SINH: "sinh({0})", ca.OP_COSH: "cosh({0})",
-    ca.OP_TANH: "tanh({0})", ca.OP_ASINH: "asinh({0})", ca.OP_ACOSH: "acosh({0})",
-    ca.OP_ATANH: "atanh({0})", ca.OP_LOG1P: "log1p({0})", ca.OP_EXPM1: "expm1({0})",
+NAMES = {
+    ca.OP_ASSIGN: "same", ca.OP_LIFT: "same", ca.OP_PRINTME: "same",
+    ca.OP_NEG: "neg", ca.OP_SQ: "square", ca.OP_TWICE: "twice", ca.OP_INV: "inverse", ca.OP_NOT: "not",
+    ca.OP_SIGN: "sign", ca.OP_ERFINV: "erfinv", ca.OP_EXP: "exp", ca.OP_LOG: "log", ca.OP_SQRT: "sqrt",
+    ca.OP_SIN: "sin", ca.OP_COS: "cos", ca.OP_TAN: "tan", ca.OP_ASIN: "asin", ca.OP_ACOS: "acos",
+    ca.OP_ATAN: "atan", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FABS: "fabs", ca.OP_ERF: "erf",
+    ca.OP_SINH: "sinh", ca.OP_COSH: "cosh", ca.OP_TANH: "tanh", ca.OP_ASINH: "asinh", ca.OP_ACOSH: "acosh",
+    ca.OP_ATANH: "atanh", ca.OP_LOG1P: "log1p", ca.OP_EXPM1: "expm1",
+    ca.OP_ADD: "add", ca.OP_SUB: "sub", ca.OP_MUL: "mul", ca.OP_DIV: "div", ca.OP_LT: "lt", ca.OP_LE: "le",
+    ca.OP_EQ: "eq", ca.OP_NE: "ne", ca.OP_AND: "and", ca.OP_OR: "or", ca.OP_IF_ELSE_ZERO: "if_else_zero",
+    ca.OP_POW: "pow", ca.OP_CONSTPOW: "pow", ca.OP_FMIN: "fmin", ca.OP_FMAX: "fmax", ca.OP_FMOD: "fmod",
+    ca.OP_REMAINDER: "remainder", ca.OP_COPYSIGN: "copysign", ca.OP_ATAN2: "atan2", ca.OP_HYPOT: "hypot",
 }  # fmt: skip
-BINARY = {
-    ca.OP_ADD: "{0} + {1}", ca.OP_SUB: "{0} - {1}", ca.OP_MUL: "{0} * {1}", ca.OP_DIV: "{0} / {1}",
-    ca.OP_LT: "(double)({0} < {1})", ca.OP_LE: "(double)({0} <= {1})", ca.OP_EQ: "(double)({0} == {1})",
-    ca.OP_NE: "(double)({0} != {1})", ca.OP_AND: "(double)({0} && {1})", ca.OP_OR: "(double)({0} || {1})",
-    ca.OP_IF_ELSE_ZERO: "({0} ? {1} : 0.)", ca.OP_POW: "pow({0}, {1})", ca.OP_CONSTPOW: "pow({0}, {1})",
-    ca.OP_FMIN: "pl_min({0}, {1})", ca.OP_FMAX: "pl_max({0}, {1})", ca.OP_FMOD: "fmod({0}, {1})",
-    ca.OP_REMAINDER: "remainder({0}, {1})", ca.OP_COPYSIGN: "copysign({0}, {1})",
-    ca.OP_ATAN2: "atan2({0}, {1})", ca.OP_HYPOT: "hypot({0}, {1})", ca.OP_LIFT: "{0}",
-    ca.OP_PRINTME: "{0}",
-}  # fmt: skip
-PATTERNS = UNARY | BINARY
-SAME = "{0}"  # the operation that does nothing
+"""CasADi's operations by name; a printer has to know each of them."""
+SAME = "same"  # the operation that does nothing
 
 Output = tuple[int, int]  # (place in the array a function writes, value)
 
@@ -55,15 +48,15 @@ class Constant:
 class Operation:
     """One operation, or one call with all its results, in terms of numbered values."""
 
-    pattern: str
+    name: str  # as in NAMES; of a call nothing
     operands: tuple[int, ...]
     results: tuple[int, ...]
-    callee: str = ""
+    callee: int = -1  # number of the function that is called
 
     @property
     def cost(self) -> int:
         """How much code it is: 1, for a call the numbers that go in and come out."""
-        return 1 + len(self.operands) + len(self.results) if self.callee else 1
+        return 1 + len(self.operands) + len(self.results) if self.callee >= 0 else 1
 
 
 class Graph:
@@ -73,7 +66,7 @@ class Graph:
     value goes
     """
 
-    def __init__(self, function: ca.Function, name_of: Callable[[ca.Function], str]) -> None:
+    def __init__(self, function: ca.Function, number_of: Callable[[ca.Function], int]) -> None:
         self.leaves: dict[int, Input | Constant] = {}
         self.operations: list[Operation] = []
         self.outputs: list[list[Output]] = [[] for _ in range(function.n_out())]
@@ -81,9 +74,9 @@ class Graph:
         self._count = 0
         self._known: dict[tuple[int, ...], int] = {}  # inputs
         self._same: dict[tuple[object, ...], int] = {}  # operations that are done already
-        self._read(function, name_of)
+        self._read(function, number_of)
 
-    def _read(self, function: ca.Function, name_of: Callable[[ca.Function], str]) -> None:
+    def _read(self, function: ca.Function, number_of: Callable[[ca.Function], int]) -> None:
         register: dict[int, int] = {}
         calls: ca.SX | None = None
         identity, inputs = function.instruction_id, function.instruction_input
@@ -99,10 +92,10 @@ class Graph:
                 register[outputs(k)[0]] = self._new(Constant(function.instruction_constant(k)))
             elif op == ca.OP_CALL:
                 calls = function.instructions_sx() if calls is None else calls
-                self._call(name_of(calls[k].which_function()), inputs(k), outputs(k), register)
+                self._call(number_of(calls[k].which_function()), inputs(k), outputs(k), register)
             else:
                 operands = tuple([register[r] for r in inputs(k)])
-                register[outputs(k)[0]] = self._operation(PATTERNS[op], operands)
+                register[outputs(k)[0]] = self._operation(NAMES[op], operands)
 
     def _input(self, *place: int) -> int:
         value = self._known.get(place)
@@ -115,19 +108,19 @@ class Graph:
         self._count += 1
         return self._count - 1
 
-    def _operation(self, pattern: str, operands: tuple[int, ...]) -> int:
-        if pattern == SAME:
+    def _operation(self, name: str, operands: tuple[int, ...]) -> int:
+        if name == SAME:
             return operands[0]
-        key = (pattern, *operands)
+        key = (name, *operands)
         value = self._same.get(key)
         if value is None:
             value = self._same[key] = self._count
             self._count += 1
             self._maker[value] = len(self.operations)
-            self.operations.append(Operation(pattern, operands, (value,)))
+            self.operations.append(Operation(name, operands, (value,)))
         return value
 
-    def _call(self, callee: str, given: list[int], into: list[int], register: dict[int, int]) -> None:
+    def _call(self, callee: int, given: list[int], into: list[int], register: dict[int, int]) -> None:
         operands = tuple([register[r] for r in given])
         results = tuple(range(self._count, self._count + len(into)))
         self._count += len(into)

@@ -6,7 +6,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from cosim.engines.native import compiler, emit
+from cosim.engines.codegen import planner, print_c
+from cosim.engines.native import compiler
 from tests.helpers.printed import printed, same, symbols
 
 try:
@@ -67,7 +68,7 @@ def test_every_operation_gives_the_same_bits(tmp_path):
 
 
 def test_long_functions_are_cut_and_values_cross(tmp_path, monkeypatch):
-    monkeypatch.setattr(emit, "PIECE", 7)
+    monkeypatch.setattr(planner, "PIECE", 7)
     t, x, h, w, p = symbols(4, 2, 1, 3)
     values = [*ca.vertsplit(ca.vertcat(t, x, h, w, p))]
     rng = np.random.default_rng(1)
@@ -104,7 +105,7 @@ def test_functions_that_are_called_keep_their_own_code(tmp_path):
     "value", [0.0, -0.0, 1.0, 1e22, -5e-324, 0.1, math.inf, -math.inf, math.nan, 123456789.0]
 )
 def test_numbers_read_back_exactly(value):
-    text = emit.number(value).strip("()")
+    text = print_c.number(value).strip("()")
     known = {"NAN": math.nan, "INFINITY": math.inf, "-INFINITY": -math.inf}
     back = known[text] if text in known else float(text)
     assert same(np.array([back]), np.array([value]))

@@ -1,0 +1,199 @@
+"""Copies of one computation, found: a diagram of equal blocks compiles as fast as one of them.
+
+The operations of a function fall into *cones*: a value that somebody else reads, with all that serves nothing
+but this value; every output of a block ends one. Cones that are equal but for where they read and write are
+copies of one *shape*, which becomes a function with a table of places: a loop over the copies. Cones that
+have few copies may differ in the numbers written into them as well, which go to a table of their own. What
+has few copies even so stays as it is. The order of the operations changes, what each computes does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from cosim.engines.codegen.graph import Operation
+from cosim.engines.codegen.plan import OUT, SCRATCH
+
+COPIES = 6  # of a shape, to make a function of it
+MANY = 50  # of a shape with its numbers, to make a function of that
+FEW = 64  # operations of a function that is left as it is
+LONGEST = 400  # operations of a shape
+WORTH = 0.5  # share of the operations that must be copies
+
+KeyOperand = tuple[str, int | str]
+Key = tuple[tuple[Any, ...], ...]
+"""Operations of a shape, each its name and its operands, last the arrays the result goes to.
+
+An operand is a pair: (OWN, 3), the result of operation 3; ("x", 0), what column 0 of the table points to in
+x; (CONSTANT, "0x1.0p+0"), a number, exactly; or (NUMBER, 0), column 0 of the table of numbers.
+"""
+OWN, CONSTANT, NUMBER = "own", "constant", "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One copy of a shape: the values it reads, in the order of the table's columns, and the one it gives."""
+
+    operations: list[Operation]
+    reads: tuple[int, ...]
+    result: int
+    key: Key
+
+    @property
+    def numbers(self) -> list[float]:
+        """The constants of the operations, in the order of the columns of their table."""
+        return [
+            float.fromhex(v) for _, *operands in self.key[:-1] for kind, v in operands if kind == CONSTANT
+        ]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Copies of one shape that do not need each other."""
+
+    key: Key
+    copies: list[Copy]
+
+    @property
+    def numbered(self) -> bool:
+        """Are its constants in a table?"""
+        return any(kind == NUMBER for _, *operands in self.key[:-1] for kind, _ in operands)
+
+
+Part = list[Operation] | Group
+
+
+@dataclass(frozen=True)
+class Body:
+    """A function: its operations, what it puts out, and values that end a cone besides.
+
+    source : callable      of a value no operation of a cone makes: the number of a constant, else its array
+    """
+
+    operations: list[Operation]
+    outputs: Collection[int]
+    seams: Collection[int]
+    source: Callable[[int], str | float]
+
+
+class SharedShapes:
+    """The shapes that are worth a function in some bodies."""
+
+    def __init__(self, bodies: Iterable[Body]) -> None:
+        self._copies = {id(body): _copies(body) for body in bodies}
+        exact = Counter(c.key for copies in self._copies.values() for c in copies)
+        self._shape = {key: key for key, count in exact.items() if count >= MANY}
+        rare = {key: _any_number(key) for key in exact if key not in self._shape}
+        general: Counter[Key] = Counter()
+        for key, wider in rare.items():
+            general[wider] += exact[key]
+        self._shape |= {key: wider for key, wider in rare.items() if general[wider] >= COPIES}
+
+    def parts(self, body: Body) -> list[Part]:
+        """A body as stretches of plain code and groups of copies, each after what it needs."""
+        shared = {c.result: c for c in self._copies.get(id(body), ()) if c.key in self._shape}
+        saved = sum(len(c.operations) for c in shared.values())
+        if len(body.operations) <= FEW or saved < WORTH * len(body.operations):
+            return [body.operations] if body.operations else []
+        return _ordered(body.operations, shared, self._shape)
+
+
+def _cones(body: Body) -> dict[int, list[Operation]]:
+    """The operations of every cone in order, by the value it gives."""
+    root: dict[int, int] = {}
+    reader: dict[int, int | None] = {}  # value -> the cone that reads it, None for several
+    for o in reversed(body.operations):
+        value = o.results[0]
+        own = None if o.callee >= 0 or value in body.outputs or value in body.seams else reader.get(value)
+        own = value if own is None else own
+        root[value] = own
+        for v in o.operands:
+            if o.callee >= 0 or reader.setdefault(v, own) != own:
+                reader[v] = None
+    cones: dict[int, list[Operation]] = defaultdict(list)
+    for o in body.operations:
+        if o.callee < 0:
+            cones[root[o.results[0]]].append(o)
+    return cones
+
+
+def _copies(body: Body) -> list[Copy]:
+    """All cones of a body that are not too long."""
+    read = {v for o in body.operations for v in o.operands}
+    found = []
+    for value, cone in _cones(body).items():
+        if len(cone) <= LONGEST:
+            to = tuple(a for a, used in ((OUT, value in body.outputs), (SCRATCH, value in read)) if used)
+            key, reads = _canonical(value, cone, body.source)
+            found.append(Copy(cone, reads, value, (*key, to)))
+    return found
+
+
+def _any_number(key: Key) -> Key:
+    """The shape of a key with constants that a table gives."""
+    columns = itertools.count()
+    *operations, to = key
+    wide = [
+        (name, *[(NUMBER, next(columns)) if v[0] == CONSTANT else v for v in operands])
+        for name, *operands in operations
+    ]
+    return (*wide, to)
+
+
+def _canonical(
+    value: int, cone: list[Operation], source: Callable[[int], str | float]
+) -> tuple[Key, tuple[int, ...]]:
+    """The operations of a cone as they are found from its result, and the values it reads."""
+    members = {o.results[0]: o for o in cone}
+    names: dict[int, KeyOperand] = {}
+    reads: dict[int, int] = {}
+    key: list[tuple[Any, ...]] = []
+    todo = [value]
+    while todo:
+        v = todo[-1]
+        before = [u for u in members[v].operands if u in members and u not in names]
+        if before and v not in names:
+            todo.extend(reversed(before))
+            continue
+        todo.pop()
+        if v in names:
+            continue
+        for u in members[v].operands:
+            if u not in names:
+                found = source(u)
+                if isinstance(found, float):
+                    names[u] = (CONSTANT, found.hex())
+                else:
+                    names[u] = (found, reads.setdefault(u, len(reads)))
+        key.append((members[v].name, *[names[u] for u in members[v].operands]))
+        names[v] = (OWN, len(key) - 1)
+    return tuple(key), tuple(reads)
+
+
+def _ordered(operations: list[Operation], shared: dict[int, Copy], shape: dict[Key, Key]) -> list[Part]:
+    """Plain code and groups in turn, everything as early as what it needs allows."""
+    inside = {o.results[0] for c in shared.values() for o in c.operations} - set(shared)
+    when: dict[int, int] = {}  # turns of values: groups come in even ones, plain code in odd ones
+    plain: dict[int, list[Operation]] = defaultdict(list)
+    groups: dict[tuple[int, Key], list[Copy]] = defaultdict(list)
+    for o in operations:
+        value = o.results[0]
+        if value in inside:
+            continue
+        c = shared.get(value)
+        if c is not None:
+            last = max([when.get(v, -2) for v in c.reads], default=-2)
+            when[value] = turn = last + 2 - last % 2
+            groups[turn, shape[c.key]].append(c)
+        else:
+            last = max([when.get(v, 0) for v in o.operands], default=0)
+            turn = last + 1 - last % 2
+            plain[turn].append(o)
+            when.update(dict.fromkeys(o.results, turn))
+    found: list[tuple[int, Part]] = [*plain.items()]
+    found += [(turn, Group(key, copies)) for (turn, key), copies in groups.items()]
+    return [part for _, part in sorted(found, key=lambda item: item[0])]

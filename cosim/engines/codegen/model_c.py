@@ -1,0 +1,197 @@
+"""The C files of a system: its functions in pieces, what they call, and the table that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from cosim.engines.codegen import print_c
+from cosim.engines.codegen.callee_c import callee
+from cosim.engines.codegen.host_functions import host_functions
+from cosim.engines.codegen.plan import FunctionPlan, Plan
+from cosim.engines.codegen.planner import planned
+from cosim.engines.codegen.steps_c import step
+from cosim.engines.codegen.system_functions import whole
+from cosim.engines.methods.tableau import TABLEAUS
+from cosim.system import System
+
+SMALL = 3000  # operations; up to here a system is one file, so that the compiler can inline
+FILE = 6000  # lines per file beyond
+INLINE = 400  # operations of a derivative that is copied into every stage of a step
+BLOCKS = 50  # signals; a system of fewer has no copies of blocks, whatever repeats inside a plant
+LARGE = 8000  # operations; beyond, -O1, which loses nothing there and compiles twice as fast
+
+
+@dataclass(frozen=True)
+class Source:
+    """A C file and how much to optimise it."""
+
+    name: str
+    text: str
+    level: str
+
+
+@dataclass(frozen=True)
+class Generated:
+    """All C files of a system; `note` tells which piece computes which signals."""
+
+    sources: list[Source]
+    note: dict[str, Any]
+
+
+def generate(system: System) -> Generated:
+    """Print a system as C.
+
+    Raises
+    ------
+    PlantloopError      it calls a function that has no C code
+    """
+    names, function = whole(system)
+    host = host_functions([function] if system.calls else [])
+    plan, called = planned(function, names, host, share=len(system.signals) >= BLOCKS)
+    derivative = plan.functions["derivative"]
+    inlined = derivative.cost <= INLINE and not derivative.shapes
+    main = _main(system, plan, inlined)
+    names_inlined = [piece.name for piece in derivative.pieces] if inlined else []
+    signals = plan.functions["signals"].pieces
+    note = {
+        "needs": [sorted(p.needs) for p in signals],
+        "outputs": [sorted(p.outputs) for p in signals],
+        "operations": plan.cost,
+    }
+    return Generated(_files("model.c", main, plan, called, names_inlined), note)
+
+
+def generate_jacobian(system: System, function: ca.Function) -> list[Source]:
+    """Print the linearised derivative of a system, see stiff.py, as a library of its own.
+
+    Raises
+    ------
+    PlantloopError      it calls a function that has no C code
+    """
+    host = host_functions([whole(system)[1], function] if system.calls else [])
+    plan, called = planned(function, ["values"], host, share=len(system.signals) >= BLOCKS)
+    sizes = f"{len(system.x0)}, {len(system.p0)}, {plan.constants}, {plan.doubles}, {plan.integers}"
+    main = (
+        f"{_calls(plan.functions['values'], False)}\n{_calls(plan.prepare, False)}\n"
+        f"static const pl_jacobian jacobian = {{PL_ABI, {sizes}, prepare, values}};\n\n"
+        "PL_EXPORT const pl_jacobian *pl_get_jacobian(void);\n"
+        "const pl_jacobian *pl_get_jacobian(void) { return &jacobian; }\n"
+    )
+    return _files("jacobian.c", main, plan, called)
+
+
+# --- files ----------------------------------------------------------------------------------------------
+def _files(
+    name: str, main: str, plan: Plan, called: Sequence[ca.Function], inlined: Collection[str] = ()
+) -> list[Source]:
+    """The main file, those with the other pieces, and those of the functions that are called.
+
+    A small system is one file.
+    """
+    level = "-O1" if plan.cost > LARGE else "-O2"
+    printed = [c for c in plan.callees if c.host is None]
+    head = _head([print_c.callee_name(c) for c in printed])
+    callees = [_callee(print_c.callee_name(c), called[c.number]) for c in printed]
+    pieces = {p.name: print_c.piece(p, plan.callees) for f in plan.every for p in f.pieces}
+    shapes = {s.number: print_c.shape(s) for f in plan.every for s in f.shapes}
+    if plan.cost <= SMALL:
+        kinds = dict.fromkeys(inlined, "PL_INLINE ")
+        inside = [f"static {text}" for text in shapes.values()]
+        inside += [f"{kinds.get(name, 'static ')}{text}" for name, text in pieces.items()]
+        return [Source(name, "\n".join([head, *inside, main]), level), *callees]
+    declared = "".join(f"{_opening(text)};\n" for text in pieces.values())
+    shared = "".join(f"{_opening(text)};\n" for text in shapes.values())
+    found = [Source(name, head + declared + main, level)]
+    for k, group in enumerate(_groups([*shapes.values(), *pieces.values()])):
+        found.append(Source(f"part{k}.c", head + shared + "\n".join(group), level))
+    return found + callees
+
+
+def _head(callees: Sequence[str]) -> str:
+    declared = "".join(
+        f"int {name}(const double **arg, double **res, long long *iw, double *w, int mem);\n"
+        for name in callees
+    )
+    return f'#include "functions.h"\n\n{declared}\n'
+
+
+def _callee(name: str, function: ca.Function) -> Source:
+    text = callee(name, function)
+    return Source(f"{name}.c", text, "-O1" if text.count(";") > LARGE else "-O2")
+
+
+def _opening(text: str) -> str:
+    """What stands before the body of a function."""
+    return text[: text.index("{")].rstrip()
+
+
+def _groups(texts: list[str]) -> list[list[str]]:
+    """C functions file by file, of about equal length."""
+    groups: list[list[str]] = []
+    size = FILE + 1
+    for text in texts:
+        lines = text.count("\n")
+        if size + lines > FILE:
+            groups.append([])
+            size = 0
+        groups[-1].append(text)
+        size += lines
+    return groups
+
+
+# --- the main file --------------------------------------------------------------------------------------
+WITH_W = """/* The derivative with delayed signals and algebraic unknowns brought up to date. */
+static void derivative_with_w(const pl_args *a, double *restrict out)
+{
+    a->update_w(a->owner, a);
+    derivative(a, out);
+}
+#define derivative derivative_with_w
+"""
+
+
+def _main(system: System, plan: Plan, inlined: bool) -> str:
+    """Functions that call their pieces, the integration step, and the table of all of it."""
+    functions = [f for f in plan.every if f.name != "signals"]
+    lines = [_calls(f, f.name == "derivative" and inlined) for f in functions]
+    if len(system.w0):
+        lines.append(WITH_W)
+    segments = [f"segment{k}" for k in range(len(system.schedule))]
+    signals = [piece.name for piece in plan.functions["signals"].pieces]
+    lines.append(_table("segments", segments))
+    lines.append(_table("signals", signals))
+    sizes = [len(system.x0), len(system.h0), len(system.w0), len(system.p0), plan.constants]
+    sizes.append(sum(s.size for s in system.signals.values()))
+    lines.append(
+        f"enum {{ NX = {len(system.x0)}, NV = {plan.doubles} }};\n\n"
+        + "".join(step(method, len(system.x0)) for method in TABLEAUS.values())
+        + f"static const pl_step steps[] = {{{', '.join(f'step_{name}' for name in TABLEAUS)}}};\n\n"
+        "static const pl_model model = {\n"
+        f"    PL_ABI, {', '.join(map(str, sizes))}, NV + NX, {plan.integers},\n"
+        f"    prepare, derivative, steps, accepted, crossings, crossing_rates, resets,\n"
+        f"    invariants, correction, residual, starting, delayed, seconds, segments, {len(segments)},\n"
+        f"    signals, {len(signals)},\n"
+        "};\n\n"
+        "PL_EXPORT const pl_model *pl_get_model(void);\n"
+        "const pl_model *pl_get_model(void) { return &model; }\n"
+    )
+    return "\n".join(lines)
+
+
+def _calls(f: FunctionPlan, inlined: bool) -> str:
+    """A function that calls its pieces."""
+    kind = "PL_INLINE" if inlined else "static"
+    body = "".join(f"    {piece.name}(a, out);\n" for piece in f.pieces)
+    return (
+        f"{kind} void {f.name}(const pl_args *a, double *restrict out)\n"
+        f"{{\n    (void)a, (void)out;\n{body}}}\n"
+    )
+
+
+def _table(name: str, entries: list[str]) -> str:
+    inside = ",\n    ".join([*entries, "0"])
+    return f"static const pl_function {name}_table[] = {{\n    {inside},\n}};\n#define {name} {name}_table\n"

@@ -1,0 +1,54 @@
+"""Every function an engine calls of a system, as one function of many outputs: what code is made of."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from cosim.engines.reference.events import rate_along
+from cosim.system import Segment, System, pick
+
+
+def expressions(system: System) -> dict[str, ca.SX]:
+    """Every function by the name it has in code: a dense column."""
+    found = {"derivative": _stacked(system.derivative)}
+    found |= {f"segment{k}": _segment(system, s) for k, s in enumerate(system.schedule)}
+    crossings = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in system.events])
+    found["crossings"] = _stacked(crossings)
+    found["crossing_rates"] = _stacked(rate_along(crossings, system))
+    resets = [value for e in system.events for _, _, value in e.resets]
+    found["resets"] = _stacked(*resets)
+    found["accepted"] = _stacked(system.accepted[0])
+    jacobian = ca.jacobian(system.residual, system.w[: system.residual.numel()])
+    found["residual"] = _stacked(system.residual, ca.vec(ca.densify(jacobian)))
+    found["starting"] = _stacked(system.starting[0])
+    found["delayed"] = _stacked(*[d.signal for d in system.delays])
+    found["seconds"] = _stacked(*[d.seconds for d in system.delays])
+    found["invariants"] = _stacked(system.invariants)
+    found["correction"] = _stacked(*[system.correction] * bool(system.invariants.numel()))
+    found["signals"] = _stacked(*[s.expression for s in system.signals.values()])
+    return found
+
+
+def whole(system: System) -> tuple[list[str], ca.Function]:
+    """All of them as one function, and the names of its outputs; further outputs are values of blocks."""
+    found = expressions(system)
+    seams = [s.seams for s in system.schedule]
+    return [*found], system.function("native", lambda: [*found.values(), ca.vertcat(ca.SX(0, 1), *seams)])
+
+
+def _stacked(*parts: ca.SX) -> ca.SX:
+    """All results of a function as one dense column."""
+    return ca.densify(ca.vertcat(ca.SX(0, 1), *parts))
+
+
+def _segment(system: System, segment: Segment) -> ca.SX:
+    """What a segment computes.
+
+    For a loop at a tick its mismatch, and the Jacobian in what it writes and in the unknowns of w.
+    """
+    if segment.kind != "solve":
+        return _stacked(segment.expression)
+    own = pick(system.h, segment.writes)
+    unknowns = ca.vertcat(own, system.w[: system.residual.numel()])
+    mismatch = ca.vertcat(segment.expression - own, system.residual)
+    return _stacked(mismatch, ca.vec(ca.densify(ca.jacobian(mismatch, unknowns))))
