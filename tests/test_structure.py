@@ -19,18 +19,15 @@ KNOWN_CIRCLES = {
         "plant.elements.bodies", "plant.elements.draft", "plant.elements.element", "plant.elements.markers",
         "plant.elements.model", "plant.elements.subroutine", "plant.elements.world",
     },
-    "the reference engine": {
-        "cosim.engines.methods.jacobian", "cosim.engines.methods.solvers", "cosim.engines.reference.events",
-        "cosim.engines.reference.machine", "cosim.engines.reference.unknowns",
-    },
 }  # fmt: skip
 
 # one name, two rooms: what a deck's elements say, and the equations or checks made of exactly that
 PARALLEL = {
     "plant": {
         "controls": "elements: what a deck declares; equations: the equations of it",
+        "entry": "what one row of a table says: expression functions, forces",
         "references": "elements: ids between elements; expressions: ids inside expressions",
-        "wheels": "elements: what a deck declares; equations: the equations of it",
+        "wheels": "elements: what a deck declares; equations and forces: what becomes of it",
     },
     "cosim": {
         "linear": "analysis: linear models; deck: the command that asks for one",

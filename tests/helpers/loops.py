@@ -88,16 +88,16 @@ def largest_residual(plant: Plant, until: float, **options: Any) -> float:
     for name in plant.inputs:
         d.ground(f"plant.{name}")
     simulation = Simulation(d, engine="reference", **{"rtol": 1e-8, "atol": 1e-10, **options})
-    machine = simulation._engine.machine  # type: ignore[attr-defined]
-    system, project, worst = machine.system, machine._project, [0.0]
+    integrator = simulation._engine.parts.integrator  # type: ignore[attr-defined]
+    system, accept, worst = integrator.workspace.system, integrator._accept, [0.0]
     g = system.function("invariants", lambda: [system.invariants])
 
-    def watched(step: Any) -> None:
-        project(step)
-        c = machine.context
+    def looked_at(step: Any, *listeners: Any) -> Any:
+        c = integrator.context
         values = np.array(g(step.t1, step.x1, c.h, c.w, c.p))
         worst[0] = max(worst[0], float(np.abs(values).max()))
+        return accept(step, *listeners)
 
-    machine._project = watched
+    integrator._accept = looked_at
     simulation.advance(until)
     return worst[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from cosim.engines.reference.events import rate_along
+from cosim.engines.methods.crossing_rates import rate_along
 from cosim.system import Segment, System, pick
 
 

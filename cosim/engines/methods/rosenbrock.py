@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.engines.engine import Counters
-from cosim.engines.methods.steppers import AdaptiveMemory, Derivative, Step, Stepper, scaled
+from cosim.engines.methods.steppers import Control, Problem, Step, Stepper, scaled
 
 
 @dataclass(frozen=True)
@@ -61,82 +60,89 @@ RODAS = Rosenbrock(
 )
 
 
-class RosenbrockStepper(Stepper):
-    """RODAS with step size control by the embedded third-order solution.
+@dataclass(frozen=True)
+class Trial:
+    """A step that was tried: its end, its stages, its scaled error and the state with the largest share.
 
-    linearise : (t, x) -> (J, f_t), exact Jacobian (n, n) of f, dense or sparse, and its time derivative (n,)
+    bad : (t, x) where the derivative was not finite
     """
+
+    x1: np.ndarray
+    k: list[np.ndarray]
+    error: float
+    worst: int
+    bad: tuple[float, np.ndarray] | None = None
+
+
+class RosenbrockStepper(Stepper):
+    """RODAS with step size control by the embedded third-order solution."""
 
     SAFETY, SHRINK, GROW = 0.9, 0.2, 6.0
 
-    def __init__(
-        self,
-        f: Derivative,
-        linearise: Callable[[float, np.ndarray], tuple[Any, np.ndarray]],
-        counters: Counters,
-        rtol: float,
-        atol: np.ndarray,
-        max_step: float,
-        memory: AdaptiveMemory,
-        state_name: Callable[[int], str],
-    ) -> None:
-        super().__init__(f, counters)
-        self.linearise, self.rtol, self.atol, self.max_step = linearise, rtol, atol, max_step
-        self.memory, self.state_name = memory, state_name
-        self._bad: tuple[float, np.ndarray] | None = None  # (t, x) where the derivative was not finite
+    def __init__(self, problem: Problem, rtol: float, max_step: float) -> None:
+        super().__init__(problem)
+        self.rtol, self.max_step = rtol, max_step
 
-    def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
         """See `Stepper.integrate`."""
-        if self.memory.step <= 0.0:
-            self.memory.step = self._first_step(t, x, stop)
+        p = self.problem
+        limit = p.longest_step()
+        proposed = control.step
+        if proposed <= 0.0:
+            proposed = self._first_step(t, x, stop)
         while t < stop:
-            jacobian, slope = self.linearise(t, x)
-            f0 = self.f(t, x)
-            self.counters.evaluations += 1
+            jacobian, slope = p.linearise(t, x)
+            f0 = p.f(t, x)
+            p.counters.evaluations += 1
             if not np.isfinite(f0).all():
-                raise self.explain(t, x)
+                raise p.explain(t, x)
             while True:
-                wanted = min(self.memory.step, self.max_step, self.limit)
+                wanted = min(proposed, self.max_step, limit)
                 left = stop - t
                 lands = wanted >= left * (1 - 1e-12)
                 h = left if lands else left / 2 if 2 * wanted > left else wanted
-                x1, k, error, worst = self._try(t, x, h, f0, jacobian, slope)
-                if error <= 1.0:
+                tried = self._try(t, x, h, f0, jacobian, slope)
+                if tried.error <= 1.0:
                     break
-                self._reject(t, x, h, error, worst)
-            self._accept(h, wanted, error, worst)
-            step = Step(t, stop if lands else t + h, x, x1, self._inside(t, h, x, x1, k))
-            yield step
-            t, x = step.t1, step.x1
+                p.counters.rejected += 1
+                proposed = self._smaller(h, tried.error)
+                if proposed <= 1e-14 * max(abs(t), 1e-2):
+                    raise self._collapsed(t, x, tried, proposed)
+            proposed = self._accepted(h, wanted, tried)
+            t1 = stop if lands else t + h
+            x1 = p.on_invariants(t1, tried.x1)
+            inside = self._inside(t, h, x, tried.x1, tried.k)
+            yield Step(t, t1, x, x1, inside, Control(proposed, control.error))
+            limit = p.longest_step()
+            t, x = t1, x1
 
     @np.errstate(all="ignore")  # what is not finite is looked for
     def _try(
         self, t: float, x: np.ndarray, h: float, f0: np.ndarray, jacobian: Any, slope: np.ndarray
-    ) -> tuple[np.ndarray, list[np.ndarray], float, int]:
-        """End of a step, its stages, scaled error and the state with the largest share."""
-        self._bad = None
+    ) -> Trial:
+        p = self.problem
         solve = self._factor(jacobian, 1.0 / (RODAS.gamma * h))
         if solve is None:
-            return x, [], math.inf, 0
+            return Trial(x, [], math.inf, 0)
         k: list[np.ndarray] = []
         for i in range(6):
             if i == 0:
                 right = f0
             else:
                 trial = x + sum(w * kj for w, kj in zip(RODAS.a[i], k, strict=True))
-                right = self.f(t + RODAS.alpha[i] * h, trial)
+                right = p.f(t + RODAS.alpha[i] * h, trial)
                 if not np.isfinite(right).all():
-                    self._bad = (t + RODAS.alpha[i] * h, trial)
-                    return x, [], math.inf, int(np.argmax(np.abs(trial - x) / (np.abs(x) + self.atol)))
+                    worst = int(np.argmax(np.abs(trial - x) / (np.abs(x) + p.atol)))
+                    return Trial(x, [], math.inf, worst, (t + RODAS.alpha[i] * h, trial))
                 right = right + sum((w / h) * kj for w, kj in zip(RODAS.c[i], k, strict=True))
-                self.counters.evaluations += 1
+                p.counters.evaluations += 1
             k.append(solve(right + (h * RODAS.d[i]) * slope))
         x1 = trial + k[5]
-        scale = self.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1))
+        scale = p.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1))
         error, worst = scaled(k[5], scale)
-        if error > 1.0 and self.noise is not None:
-            error, worst = scaled(k[5], scale + self.noise(t, x))
-        return x1, k, error, worst
+        if error > 1.0 and p.noise is not None:
+            error, worst = scaled(k[5], scale + p.noise(t, x))
+        return Trial(x1, k, error, worst)
 
     @staticmethod
     def _factor(jacobian: Any, diagonal: float) -> Callable[[np.ndarray], np.ndarray] | None:
@@ -160,36 +166,35 @@ class RosenbrockStepper(Stepper):
             return None
         return factored.solve
 
-    def _accept(self, h: float, wanted: float, error: float, worst: int) -> None:
-        self.counters.steps += 1
-        self.counters.limited_by[worst] = self.counters.limited_by.get(worst, 0) + 1
-        proposed = h / max(1 / self.GROW, min(1 / self.SHRINK, error**0.25 / self.SAFETY))
-        self.memory.step = max(proposed, wanted) if h < wanted else proposed
+    def _accepted(self, h: float, wanted: float, tried: Trial) -> float:
+        """Proposed size of the next step [s]."""
+        counters = self.problem.counters
+        counters.steps += 1
+        counters.limited_by[tried.worst] = counters.limited_by.get(tried.worst, 0) + 1
+        proposed = h / max(1 / self.GROW, min(1 / self.SHRINK, tried.error**0.25 / self.SAFETY))
+        return max(proposed, wanted) if h < wanted else proposed
 
-    def _reject(self, t: float, x: np.ndarray, h: float, error: float, worst: int) -> None:
-        self.counters.rejected += 1
-        finite = math.isfinite(error)
-        self.memory.step = h / min(1 / self.SHRINK, error**0.25 / self.SAFETY) if finite else h * 0.1
-        if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
-            raise self._collapsed(t, x, finite, worst)
+    def _smaller(self, h: float, error: float) -> float:
+        """Size of the step after a rejected one of size h [s]."""
+        return h / min(1 / self.SHRINK, error**0.25 / self.SAFETY) if math.isfinite(error) else h * 0.1
 
     def gives_up(self, t: float, x: np.ndarray, h: float, step: float) -> SimulationError:
         """Error of a step of size h that was rejected elsewhere, where the next one, `step`, is too small."""
-        jacobian, slope = self.linearise(t, x)
-        *_, error, worst = self._try(t, x, h, self.f(t, x), jacobian, slope)
-        self.memory.step = step
-        return self._collapsed(t, x, math.isfinite(error), worst)
+        jacobian, slope = self.problem.linearise(t, x)
+        tried = self._try(t, x, h, self.problem.f(t, x), jacobian, slope)
+        return self._collapsed(t, x, tried, step)
 
-    def _collapsed(self, t: float, x: np.ndarray, finite: bool, worst: int) -> SimulationError:
+    def _collapsed(self, t: float, x: np.ndarray, tried: Trial, step: float) -> SimulationError:
         """A step that cannot get smaller."""
-        near = self._bad and np.all(np.abs(self._bad[1] - x) <= 1e-3 * (np.abs(x) + self.atol))
-        if self._bad and near:  # not a state that runs away
-            return self.explain(*self._bad)
+        p, bad = self.problem, tried.bad
+        if bad and np.all(np.abs(bad[1] - x) <= 1e-3 * (np.abs(x) + p.atol)):  # not a state that runs away
+            return p.explain(*bad)
+        finite = math.isfinite(tried.error)
         cause = "its error stays above the tolerance" if finite else "the equations are not finite"
         return SimulationError(
-            f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: {cause}; "
-            f"the state that limits it is '{self.state_name(worst)}'.",
-            path=self.state_name(worst),
+            f"step size collapsed to {step:.3g} s at t={t:.9g} s: {cause}; "
+            f"the state that limits it is '{p.state_name(tried.worst)}'.",
+            path=p.state_name(tried.worst),
             time=t,
             hint="Loosen rtol and atol, or look for a discontinuity there.",
         )
@@ -198,9 +203,9 @@ class RosenbrockStepper(Stepper):
         """A step over which the states change by a hundredth of their scale."""
         if not len(x):
             return stop - t
-        scale = self.atol + self.rtol * np.abs(x)
-        slope = float(np.sqrt(np.mean((self.f(t, x) / scale) ** 2)))
-        self.counters.evaluations += 1
+        scale = self.problem.atol + self.rtol * np.abs(x)
+        slope = float(np.sqrt(np.mean((self.problem.f(t, x) / scale) ** 2)))
+        self.problem.counters.evaluations += 1
         guess = (1.0 / slope) ** 0.5 if slope > 0 and math.isfinite(slope) else 1e-6
         return float(min(max(1e-9, min(guess, 1e-3)), stop - t, self.max_step))
 

@@ -8,85 +8,85 @@ Jacobian. RK45 and RK23 are here for comparison.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import integrate, sparse
 
 from blocks.errors import SimulationError
-from cosim.engines.engine import Counters
-from cosim.engines.methods.steppers import AdaptiveMemory, Derivative, Step, Stepper
+from cosim.engines.methods.steppers import Control, Derivative, Problem, Step, Stepper
 
 IMPLICIT = ("Radau", "BDF", "LSODA")
 
 
-class ScipyStepper(Stepper):
-    """One of SciPy's solver classes between stops.
+class _Watched:
+    """A derivative that remembers where it was last not finite, since the last call of `forget`."""
 
-    linearise : (t, x) -> (J, f_t), exact Jacobian (n, n) of f, dense or sparse, and its time derivative (n,)
-    """
+    def __init__(self, f: Derivative) -> None:
+        self.f = f
+        self.bad: tuple[float, np.ndarray] | None = None
 
-    def __init__(
-        self,
-        name: str,
-        f: Derivative,
-        linearise: Callable[[float, np.ndarray], tuple[Any, np.ndarray]],
-        counters: Counters,
-        rtol: float,
-        atol: np.ndarray,
-        max_step: float,
-        memory: AdaptiveMemory,
-    ) -> None:
-        super().__init__(self._watched, counters)
-        self._derivative = f
-        self._bad: tuple[float, np.ndarray] | None = None  # where the derivative was last not finite
-        self.name, self.linearise, self.memory = name, linearise, memory
-        self.rtol, self.atol, self.max_step = max(rtol, 100 * np.finfo(float).eps), atol, max_step
-
-    def _watched(self, t: float, x: np.ndarray) -> np.ndarray:
-        value = self._derivative(t, x)
+    def __call__(self, t: float, x: np.ndarray) -> np.ndarray:
+        value = self.f(t, x)
         if not np.isfinite(value).all():
-            self._bad = (t, x.copy())
+            self.bad = (t, x.copy())
         return value
 
-    def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
-        """See `Stepper.integrate`."""
-        if stop - t <= 16 * math.ulp(max(abs(t), abs(stop))):  # too short for SciPy, which would give up
-            yield self._hop(t, x, stop)
-            return
-        solver = self._solver(t, x, stop)
-        while t < stop:
-            wanted = self.memory.step
-            before, self._bad = solver.nfev, None
-            failure = self._advance(solver, t)
-            self.counters.evaluations += solver.nfev - before
-            if failure or not np.isfinite(solver.y).all():
-                raise self._failed(t, failure)
-            self.counters.steps += 1
-            step = Step(t, solver.t, x, solver.y.copy(), self._inside(solver))
-            proposed = float(getattr(solver, "h_abs", None) or abs(solver.step_size))
-            self.memory.step = max(proposed, wanted) if step.t1 >= stop else proposed
-            yield step
-            t, x = step.t1, step.x1
-            if t < stop and (step.corrected or self._longest() < solver.max_step):
-                solver = self._solver(t, x, stop)
+    def forget(self) -> None:
+        """Begin anew."""
+        self.bad = None
 
-    def _solver(self, t: float, x: np.ndarray, stop: float) -> Any:
-        options: dict[str, Any] = {"rtol": self.rtol, "atol": self.atol, "max_step": self._longest()}
-        if self.memory.step > 0.0:
-            options["first_step"] = min(self.memory.step, stop - t, options["max_step"])
+
+class ScipyStepper(Stepper):
+    """One of SciPy's solver classes between stops."""
+
+    def __init__(self, problem: Problem, name: str, rtol: float, max_step: float) -> None:
+        super().__init__(problem)
+        self.name, self.max_step = name, max_step
+        self.rtol = max(rtol, 100 * np.finfo(float).eps)
+
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
+        """See `Stepper.integrate`."""
+        p, f = self.problem, _Watched(self.problem.f)
+        longest = min(self.max_step, p.longest_step())
+        if stop - t <= 16 * math.ulp(max(abs(t), abs(stop))):  # too short for SciPy, which would give up
+            yield self._hop(t, x, stop, control)
+            return
+        proposed = control.step
+        solver = self._solver(f, t, x, stop, proposed, longest)
+        while t < stop:
+            wanted, before = proposed, solver.nfev
+            f.forget()
+            failure = self._advance(solver, t)
+            p.counters.evaluations += solver.nfev - before
+            if failure or not np.isfinite(solver.y).all():
+                raise self._failed(f, t, failure)
+            p.counters.steps += 1
+            t1, end = solver.t, solver.y.copy()
+            proposed = float(getattr(solver, "h_abs", None) or abs(solver.step_size))
+            proposed = max(proposed, wanted) if t1 >= stop else proposed
+            x1 = p.on_invariants(t1, end)
+            yield Step(t, t1, x, x1, self._inside(solver), Control(proposed, control.error))
+            longest = min(self.max_step, p.longest_step())
+            t, x = t1, x1
+            if t < stop and (x1 is not end or longest < solver.max_step):
+                solver = self._solver(f, t, x, stop, proposed, longest)
+
+    def _solver(
+        self, f: Derivative, t: float, x: np.ndarray, stop: float, proposed: float, longest: float
+    ) -> Any:
+        options: dict[str, Any] = {"rtol": self.rtol, "atol": self.problem.atol, "max_step": longest}
+        if proposed > 0.0:
+            options["first_step"] = min(proposed, stop - t, longest)
         if self.name in IMPLICIT:
             options["jac"] = self._jacobian
-        made = getattr(integrate, self.name)(self.f, t, x, stop, **options)
-        made.max_step = options["max_step"]  # LSODA keeps it to itself
+        made = getattr(integrate, self.name)(f, t, x, stop, **options)
+        made.max_step = longest  # LSODA keeps it to itself
         return made
 
-    def _longest(self) -> float:
-        return min(self.max_step, self.limit)
-
     def _jacobian(self, t: float, x: np.ndarray) -> Any:
-        found = self.linearise(t, x)[0]
+        found = self.problem.linearise(t, x)[0]
         return found.toarray() if self.name == "LSODA" and sparse.issparse(found) else found
 
     @staticmethod
@@ -99,21 +99,22 @@ class ScipyStepper(Stepper):
             return str(error)
         return str(message or "") if solver.status == "failed" else ""
 
-    def _failed(self, t: float, failure: str) -> SimulationError:
-        if self._bad is not None:
-            return self.explain(*self._bad)
+    def _failed(self, f: _Watched, t: float, failure: str) -> SimulationError:
+        if f.bad is not None:
+            return self.problem.explain(*f.bad)
         return SimulationError(
             f"solver '{self.name}' gave up at t={t:.9g} s: {failure.rstrip('.')}.",
             time=t,
             hint="Loosen rtol and atol, use another solver, or look for a discontinuity there.",
         )
 
-    def _hop(self, t: float, x: np.ndarray, stop: float) -> Step:
+    def _hop(self, t: float, x: np.ndarray, stop: float, control: Control) -> Step:
         """A step of a few units in the last place of t."""
-        x1 = x + (stop - t) * self.f(t, x)
-        self.counters.steps += 1
-        self.counters.evaluations += 1
-        return Step(t, stop, x, x1, lambda _: x1)
+        p = self.problem
+        x1 = x + (stop - t) * p.f(t, x)
+        p.counters.steps += 1
+        p.counters.evaluations += 1
+        return Step(t, stop, x, p.on_invariants(stop, x1), lambda _: x1, control)
 
     @staticmethod
     def _inside(solver: Any) -> Any:

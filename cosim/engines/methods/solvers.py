@@ -4,71 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cosim.engines.methods.solver_names import SCIPY, STIFF
-from cosim.engines.methods.steppers import AdaptiveStepper, FixedStepper, Stepper
+from cosim.engines.methods.steppers import AdaptiveStepper, FixedStepper, Problem, Stepper
 from cosim.engines.methods.tableau import TABLEAUS, Tableau
+from cosim.settings import RunSettings
+from cosim.system import System
 
-if TYPE_CHECKING:
-    from cosim.engines.reference.machine import Machine
 
-
-def _explicit(machine: Machine, method: Tableau) -> Stepper:
-    s = machine.settings
+def _explicit(problem: Problem, s: RunSettings, method: Tableau) -> Stepper:
     if not method.adaptive:
-        return FixedStepper(machine.derivative, machine.counters, method, s.step)
-    name, atol = machine.system.state_name, absolute_tolerances(machine)
-    return AdaptiveStepper(
-        machine.derivative, machine.counters, method, s.rtol, atol, s.max_step, machine.memory, name
-    )
+        return FixedStepper(problem, method, s.step)
+    return AdaptiveStepper(problem, method, s.rtol, s.max_step)
 
 
-def _rodas(machine: Machine) -> Stepper:
+def _rodas(problem: Problem, s: RunSettings) -> Stepper:
     from cosim.engines.methods.rosenbrock import RosenbrockStepper
 
-    s, name, atol = machine.settings, machine.system.state_name, absolute_tolerances(machine)
-    return RosenbrockStepper(
-        machine.derivative,
-        machine.linearise,
-        machine.counters,
-        s.rtol,
-        atol,
-        s.max_step,
-        machine.memory,
-        name,
-    )
+    return RosenbrockStepper(problem, s.rtol, s.max_step)
 
 
-def _scipy(machine: Machine, name: str) -> Stepper:
+def _scipy(problem: Problem, s: RunSettings, name: str) -> Stepper:
     from cosim.engines.methods.scipy_stepper import ScipyStepper
 
-    s, atol = machine.settings, absolute_tolerances(machine)
-    return ScipyStepper(
-        name,
-        machine.derivative,
-        machine.linearise,
-        machine.counters,
-        s.rtol,
-        atol,
-        s.max_step,
-        machine.memory,
-    )
+    return ScipyStepper(problem, name, s.rtol, s.max_step)
 
 
-def absolute_tolerances(machine: Machine) -> np.ndarray:
-    """atol of every state: the setting times its nominal size, (nx,)."""
-    states = machine.system.states.values()
-    nominal = [np.full(slot.size, slot.memory.nominal) for slot in states if slot.memory]
-    scaled: np.ndarray = machine.settings.atol * np.concatenate([np.zeros(0), *nominal])
+def absolute_tolerances(system: System, atol: float) -> np.ndarray:
+    """The setting times the nominal size of every state, (nx,)."""
+    nominal = [np.full(slot.size, slot.memory.nominal) for slot in system.states.values() if slot.memory]
+    scaled: np.ndarray = atol * np.concatenate([np.zeros(0), *nominal])
     return scaled
 
 
-STEPPERS: Mapping[str, Callable[[Machine], Stepper]] = {
+STEPPERS: Mapping[str, Callable[[Problem, RunSettings], Stepper]] = {
     **{method.name: partial(_explicit, method=method) for method in TABLEAUS.values()},
     STIFF: _rodas,
     **{name: partial(_scipy, name=name) for name in SCIPY},
 }
-"""What makes the integrator of each name for a machine."""
+"""What makes the integrator of each name for a problem."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,44 +18,67 @@ from cosim.engines.engine import Counters
 from cosim.engines.methods.tableau import Tableau
 
 Derivative = Callable[[float, np.ndarray], np.ndarray]
+Linearise = Callable[[float, np.ndarray], tuple[Any, np.ndarray]]
 Explain = Callable[[float, np.ndarray], SimulationError]  # (t, x) where the derivative is not finite
 Noise = Callable[[float, np.ndarray], np.ndarray]
 
 
-@dataclass
+@dataclass(frozen=True)
+class Problem:
+    """What integrators ask of a system, all with what is held between instants as it stands.
+
+    f           : (t, x) -> x' (nx,), a new array
+    linearise   : (t, x) -> exact Jacobian (nx, nx) of f, dense or sparse, and its derivative in time (nx,)
+    atol        : (nx,) absolute tolerance of every state
+    on_invariants : (t, x) -> x at which the invariants hold; x itself where they do
+    longest_step  : longest step the delays allow from the last accepted one [s]
+    noise       : (t, x) -> (nx,) what rounding of x means, which no step is asked to do better; None: nothing
+    explain     : error of a derivative that is not finite
+    """
+
+    f: Derivative
+    linearise: Linearise
+    atol: np.ndarray
+    counters: Counters
+    state_name: Callable[[int], str]
+    on_invariants: Callable[[float, np.ndarray], np.ndarray]
+    longest_step: Callable[[], float]
+    explain: Explain
+    noise: Noise | None = None
+
+
+@dataclass(frozen=True)
+class Control:
+    """What step size control remembers from step to step; part of the context.
+
+    step : proposed size of the next step [s], 0: choose one; error : scaled error of the last one
+    """
+
+    step: float = 0.0
+    error: float = 1e-4
+
+
+@dataclass(frozen=True)
 class Step:
-    """An accepted step: its ends, and the solution in between."""
+    """An accepted step: its ends, the solution in between, and how step size control goes on from it."""
 
     t0: float
     t1: float
     x0: np.ndarray
-    x1: np.ndarray
+    x1: np.ndarray  # on the invariants
     inside: Callable[[float], np.ndarray]  # t in [t0, t1] -> x
-    corrected: bool = False  # the consumer has moved x1
-
-
-def _unexplained(t: float, x: np.ndarray) -> SimulationError:
-    return SimulationError(f"non-finite derivative at t={t:.9g} s.", time=t, value=x)
+    control: Control = Control()
 
 
 class Stepper(abc.ABC):
-    """Integrates x' = f(t, x) between stops.
+    """Integrates a problem between stops; keeps nothing from one call to the next."""
 
-    noise : (t, x) -> (n,)    what rounding of x means: no step is asked to be more accurate; None: nothing
-    """
-
-    def __init__(self, f: Derivative, counters: Counters) -> None:
-        self.f, self.counters = f, counters
-        self.limit = math.inf  # longest step the delays allow [s]
-        self.explain: Explain = _unexplained
-        self.noise: Noise | None = None
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
 
     @abc.abstractmethod
-    def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
-        """Accepted steps from (t, x) to exactly `stop`; f does not jump on the way.
-
-        A consumer may correct ``step.x1`` in place (projection): integration goes on from there.
-        """
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
+        """Accepted steps from (t, x) to exactly `stop`; f does not jump on the way."""
 
     @np.errstate(all="ignore")
     def non_finite(
@@ -64,8 +87,8 @@ class Stepper(abc.ABC):
         """Error of a step that is not finite: explained at its first stage with a bad derivative."""
         for i, ki in enumerate(k):
             if not np.isfinite(ki).all():
-                return self.explain(t + method.c[i] * h, moved(x, method.a[i], k, h))
-        return self.explain(t + h, x1)
+                return self.problem.explain(t + method.c[i] * h, moved(x, method.a[i], k, h))
+        return self.problem.explain(t + h, x1)
 
 
 @np.errstate(all="ignore")
@@ -129,26 +152,29 @@ def pieces(begin: float, stop: float, longest: float) -> int:
 class FixedStepper(Stepper):
     """Explicit Runge-Kutta with equal steps between stops."""
 
-    def __init__(self, f: Derivative, counters: Counters, method: Tableau, step: float) -> None:
-        super().__init__(f, counters)
+    def __init__(self, problem: Problem, method: Tableau, step: float) -> None:
+        super().__init__(problem)
         self.method, self.step = method, step
 
-    def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
-        n = pieces(t, stop, min(self.step, self.limit))
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
+        """See `Stepper.integrate`."""
+        p = self.problem
+        n = pieces(t, stop, min(self.step, p.longest_step()))
         h = (stop - t) / n
         k: list[np.ndarray] = [x] * self.method.stages
         begin = t
         for i in range(n):
             t1 = stop if i == n - 1 else begin + (i + 1) * h
-            stages(self.method, self.f, t, x, h, k, 0)
-            x1 = moved(x, self.method.b, k, h)
-            if not np.isfinite(x1).all():
-                raise self.non_finite(self.method, t, x, h, k, x1)
-            self.counters.steps += 1
-            self.counters.evaluations += self.method.stages
-            step = Step(t, t1, x, x1, self._inside(t, t1, x, x1, k[0]))
+            stages(self.method, p.f, t, x, h, k, 0)
+            end = moved(x, self.method.b, k, h)
+            if not np.isfinite(end).all():
+                raise self.non_finite(self.method, t, x, h, k, end)
+            p.counters.steps += 1
+            p.counters.evaluations += self.method.stages
+            step = Step(t, t1, x, p.on_invariants(t1, end), self._inside(t, t1, x, end, k[0]), control)
             yield step
             t, x = t1, step.x1
+            p.longest_step()  # says so where a delay is no longer positive
 
     def _inside(self, t0: float, t1: float, x0: np.ndarray, x1: np.ndarray, f0: np.ndarray) -> Any:
         """Hermite interpolation; the derivative at the end is only evaluated when somebody looks."""
@@ -158,22 +184,14 @@ class FixedStepper(Stepper):
             if t == t0:
                 return x0
             if not made:
-                f1 = self.f(t1, x1)
+                f1 = self.problem.f(t1, x1)
                 if not np.isfinite(f1).all():
-                    raise self.explain(t1, x1)
+                    raise self.problem.explain(t1, x1)
                 made.append(hermite(t0, t1, x0, x1, f0, f1))
             value: np.ndarray = made[0](t)
             return value
 
         return inside
-
-
-@dataclass
-class AdaptiveMemory:
-    """What step size control remembers from step to step; part of the context."""
-
-    step: float = 0.0
-    error: float = 1e-4
 
 
 class AdaptiveStepper(Stepper):
@@ -185,98 +203,105 @@ class AdaptiveStepper(Stepper):
 
     SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 10.0, 0.04
 
-    def __init__(
-        self,
-        f: Derivative,
-        counters: Counters,
-        method: Tableau,
-        rtol: float,
-        atol: np.ndarray,
-        max_step: float,
-        memory: AdaptiveMemory,
-        state_name: Callable[[int], str],
-    ) -> None:
-        super().__init__(f, counters)
-        self.method, self.rtol, self.atol, self.max_step = method, rtol, atol, max_step
-        self.memory, self.state_name = memory, state_name
+    def __init__(self, problem: Problem, method: Tableau, rtol: float, max_step: float) -> None:
+        super().__init__(problem)
+        self.method, self.rtol, self.max_step = method, rtol, max_step
 
-    def integrate(self, t: float, x: np.ndarray, stop: float) -> Iterator[Step]:
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
+        """See `Stepper.integrate`."""
+        p = self.problem
+        limit = p.longest_step()
         k: list[np.ndarray] = [x] * self.method.stages
-        k[0] = self.f(t, x)
-        self.counters.evaluations += 1
+        k[0] = p.f(t, x)
+        p.counters.evaluations += 1
         if not np.isfinite(k[0]).all():
-            raise self.explain(t, x)
-        if self.memory.step <= 0.0:
-            self.memory.step = self._first_step(t, x, k[0], stop)
+            raise p.explain(t, x)
+        if control.step <= 0.0:
+            control = replace(control, step=self._first_step(t, x, k[0], stop))
         noise: np.ndarray | None = None  # looked at when a step fails
         while t < stop:
-            wanted = min(self.memory.step, self.max_step, self.limit)
+            wanted = min(control.step, self.max_step, limit)
             left = stop - t
             lands = wanted >= left * (1 - 1e-12)
             h = left if lands else left / 2 if 2 * wanted > left else wanted
             t1 = stop if lands else t + h
-            x1, e, error, worst = self._try(t, x, h, k)
-            if error > 1.0 and self.noise is not None:
-                noise = self.noise(t, x) if noise is None else noise
-                error, worst = scaled(e, self.scale(x, x1) + noise)
+            end, e, error, worst = self._try(t, x, h, k)
+            if error > 1.0 and p.noise is not None:
+                noise = p.noise(t, x) if noise is None else noise
+                error, worst = scaled(e, self.scale(x, end) + noise)
             if not error <= 1.0:
-                self._reject(h, error)
-                if self.memory.step <= 1e-14 * max(abs(t), 1e-2):
-                    raise self.gives_up(t, x, h, k, x1, error, worst)
+                control = self._rejected(control, h, error)
+                if control.step <= 1e-14 * max(abs(t), 1e-2):
+                    raise self.gives_up(t, x, h, k, end, error, worst, control.step)
                 continue
-            self._accept(h, wanted, error, worst)
-            step = Step(t, t1, x, x1, self._inside(t, h, x, x1, list(k)))
-            yield step
-            k[0] = self.f(t1, step.x1) if step.corrected else k[-1]
-            t, x, noise = t1, step.x1, None
+            control = self._accepted(control, h, wanted, error, worst)
+            x1 = p.on_invariants(t1, end)
+            yield Step(t, t1, x, x1, self._inside(t, h, x, end, list(k)), control)
+            limit = p.longest_step()
+            k[0] = k[-1] if x1 is end else p.f(t1, x1)
+            t, x, noise = t1, x1, None
 
     @np.errstate(all="ignore")
     def _try(
         self, t: float, x: np.ndarray, h: float, k: list[np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray, float, int]:
         """End of a step, its error, the same scaled, and the state with the largest share."""
-        stages(self.method, self.f, t, x, h, k, 1)
-        self.counters.evaluations += self.method.stages - 1
+        stages(self.method, self.problem.f, t, x, h, k, 1)
+        self.problem.counters.evaluations += self.method.stages - 1
         x1 = moved(x, self.method.b, k, h)
         e = h * weighted(self.method.error, k)
         return x1, e, *scaled(e, self.scale(x, x1))
 
     def scale(self, x: np.ndarray, x1: np.ndarray) -> np.ndarray:
         """Error of each state that counts as 1."""
-        return np.asarray(self.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1)))
+        return np.asarray(self.problem.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1)))
 
-    def _accept(self, h: float, wanted: float, error: float, worst: int) -> None:
-        self.counters.steps += 1
-        self.counters.limited_by[worst] = self.counters.limited_by.get(worst, 0) + 1
+    def _accepted(self, control: Control, h: float, wanted: float, error: float, worst: int) -> Control:
+        counters = self.problem.counters
+        counters.steps += 1
+        counters.limited_by[worst] = counters.limited_by.get(worst, 0) + 1
         power = 1.0 / self.method.order - 0.75 * self.BETA
-        factor = error**power / self.memory.error**self.BETA / self.SAFETY if error > 0 else 0.0
+        factor = error**power / control.error**self.BETA / self.SAFETY if error > 0 else 0.0
         proposed = h / max(1 / self.GROW, min(1 / self.SHRINK, factor))
-        self.memory.error = max(error, 1e-4)
-        self.memory.step = max(proposed, wanted) if h < wanted else proposed
+        return Control(max(proposed, wanted) if h < wanted else proposed, max(error, 1e-4))
 
-    def _reject(self, h: float, error: float) -> None:
-        self.counters.rejected += 1
+    def _rejected(self, control: Control, h: float, error: float) -> Control:
+        self.problem.counters.rejected += 1
         power = 1.0 / self.method.order - 0.75 * self.BETA
         finite = math.isfinite(error)
-        self.memory.step = h / min(1 / self.SHRINK, error**power / self.SAFETY) if finite else h * 0.1
+        step = h / min(1 / self.SHRINK, error**power / self.SAFETY) if finite else h * 0.1
+        return replace(control, step=step)
 
     @np.errstate(all="ignore")
     def gives_up(
-        self, t: float, x: np.ndarray, h: float, k: list[np.ndarray], x1: np.ndarray, error: float, worst: int
+        self,
+        t: float,
+        x: np.ndarray,
+        h: float,
+        k: list[np.ndarray],
+        x1: np.ndarray,
+        error: float,
+        worst: int,
+        step: float,
     ) -> SimulationError:
-        """Error of a step that cannot get smaller: a state runs away, or the equations end right ahead."""
+        """Error of a step that cannot get smaller: a state runs away, or the equations end right ahead.
+
+        The step had size h and led to x1; the next one would have size `step` [s].
+        """
         if math.isfinite(error):
-            return self.collapsed(t, worst)
-        moved = np.abs(h * k[0]) / (np.abs(x) + self.atol)
+            return self.collapsed(t, worst, step)
+        moved = np.abs(h * k[0]) / (np.abs(x) + self.problem.atol)
         if moved.max() > 1e-3:
-            return self.collapsed(t, int(np.argmax(moved)))
+            return self.collapsed(t, int(np.argmax(moved)), step)
         return self.non_finite(self.method, t, x, h, k, x1)
 
-    def collapsed(self, t: float, worst: int) -> SimulationError:
+    def collapsed(self, t: float, worst: int, step: float) -> SimulationError:
+        """Error of a step size that came down to `step` [s]."""
+        name = self.problem.state_name(worst)
         return SimulationError(
-            f"step size collapsed to {self.memory.step:.3g} s at t={t:.9g} s: its error stays above the "
-            f"tolerance; the state that limits it is '{self.state_name(worst)}'.",
-            path=self.state_name(worst),
+            f"step size collapsed to {step:.3g} s at t={t:.9g} s: its error stays above the "
+            f"tolerance; the state that limits it is '{name}'.",
+            path=name,
             time=t,
             hint="Loosen rtol and atol, use a stiff solver, or look for a discontinuity there.",
         )
@@ -285,12 +310,12 @@ class AdaptiveStepper(Stepper):
         """Starting step size (Hairer I, II.4: algorithm after eq. 4.14)."""
         if not len(x):
             return stop - t
-        scale = self.atol + self.rtol * np.abs(x)
+        scale = self.problem.atol + self.rtol * np.abs(x)
         d0, d1 = (float(np.sqrt(np.mean((v / scale) ** 2))) for v in (x, f0))
         h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
         h0 = min(h0, stop - t, self.max_step)
-        f1 = self.f(t + h0, x + h0 * f0)
-        self.counters.evaluations += 1
+        f1 = self.problem.f(t + h0, x + h0 * f0)
+        self.problem.counters.evaluations += 1
         d2 = float(np.sqrt(np.mean(((f1 - f0) / scale) ** 2))) / h0
         largest = max(d1, d2)
         h1 = max(1e-6, h0 * 1e-3) if not largest > 1e-15 else (0.01 / largest) ** (1.0 / self.method.order)

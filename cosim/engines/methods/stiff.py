@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass
 import casadi as ca
 import numpy as np
 
-from cosim.engines.methods.jacobian import SPARSE_FROM
 from cosim.system import System
+
+SPARSE_FROM = 40  # states; below, dense matrices are faster
 
 
 @dataclass(frozen=True)

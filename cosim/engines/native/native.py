@@ -17,6 +17,7 @@ import numpy as np
 
 from blocks.errors import SimulationError
 from cosim.engines.engine import Engine, Logged
+from cosim.engines.methods.crossing_rates import depend_on_time
 from cosim.engines.methods.rosenbrock import RODAS, RosenbrockStepper
 from cosim.engines.methods.solver_names import STIFF
 from cosim.engines.methods.steppers import AdaptiveStepper
@@ -25,8 +26,7 @@ from cosim.engines.native import bindings as b
 from cosim.engines.native.build import Compiled, compiled, compiled_jacobian
 from cosim.engines.native.event_log import EventLog
 from cosim.engines.native.host_calls import Outside, interrupted, interrupts
-from cosim.engines.reference.events import move_in_time
-from cosim.engines.reference.machine import Machine
+from cosim.engines.reference.interpreter import Interpreter, interpreter
 from cosim.result.record import Ticks
 from cosim.run.context import Context
 from cosim.settings import RunSettings
@@ -142,7 +142,7 @@ class NativeEngine(Engine):
         self._settings = b.Settings(method, settings.step, settings.rtol, settings.atol, settings.max_step)
         self._settings.longest_unwatched = self._longest_unwatched()
         self._settings.seed = settings.seed & (2**64 - 1)
-        self._settings.in_time = move_in_time(system)
+        self._settings.in_time = depend_on_time(system)
         self._state = b.State()
         self._histories = (b.Past * max(1, len(system.delays)))()
         self._state.histories = ctypes.cast(self._histories, ctypes.POINTER(b.Past))
@@ -170,7 +170,7 @@ class NativeEngine(Engine):
         most = max((s.expression.numel() for s in system.schedule), default=0)
         self._out = np.ctypeslib.as_array(run.out, (most,))
         self._budget = FIRST_BUDGET
-        self._machine: Machine | None = None
+        self._interpreter: Interpreter | None = None
         self._events = EventLog(system, self._log.events)
         self.start_log([], np.zeros(0))
 
@@ -245,10 +245,10 @@ class NativeEngine(Engine):
     def _call(self, index: int) -> None:
         """Call an opaque block."""
         segment, t = self.system.schedule[index], self._state.t
-        machine = self._machine or self._in_python()  # it needs no more of the context than its arrays
-        machine.put(t)
-        machine.time_of_last_good = self._run.last_good
-        machine.take(segment, self._returned(segment), t)
+        python = self._interpreter or self._in_python()  # it needs no more of the context than its arrays
+        python.workspace.put(t)
+        python.workspace.last_good = self._run.last_good
+        python.scheduler.take(segment, self._returned(segment), t)
 
     def _returned(self, segment: Segment) -> np.ndarray:
         found: np.ndarray = self._out[: segment.expression.numel()].copy()
@@ -258,9 +258,9 @@ class NativeEngine(Engine):
         """The error of a run that cannot go on, in the words of the reference engine."""
         if (ended := interrupted(self.system.calls)) is not None:
             return ended
-        run, machine, t = self._run, self._in_python(), self._state.t
-        machine.unknowns.end = run.horizon
-        stepper = machine.stepper
+        run, python, t = self._run, self._in_python(), self._state.t
+        python.unknowns.horizon = run.horizon
+        stepper = python.stepper
         if reason == b.CANCELLED:
             return KeyboardInterrupt()
         if reason == b.COLLAPSED and isinstance(stepper, RosenbrockStepper):
@@ -272,33 +272,32 @@ class NativeEngine(Engine):
             if reason == b.NOT_FINITE:
                 return stepper.non_finite(method, run.t0, x0, run.h, k, x1)
             assert isinstance(stepper, AdaptiveStepper)  # others never reject
-            stepper.memory.step = self._state.step
-            return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index)
+            return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index, self._state.step)
         if reason == b.NO_DELAY:
-            machine.unknowns.longest_step()  # says so
+            python.unknowns.longest_step()  # says so
         if reason == b.NO_SOLUTION:
-            return self._no_solution(machine)
+            return self._no_solution(python)
         if reason == b.NO_SIGN:
-            return machine.non_finite(t, self.system.events[run.index].place)
+            return python.workspace.non_finite(t, self.system.events[run.index].place)
         if reason == b.CHATTERING:
-            return machine.events.endless(t, run.fired[: run.n_fired])
+            return python.events.endless(t, run.fired[: run.n_fired])
         if reason == b.CONFLICT:
             first, second = (self.system.events[k].name for k in (run.index, run.other))
-            return machine.events.conflict(t, first, second)
+            return python.events.conflict(t, first, second)
         if run.index == b.IN_RESET:
-            return machine.non_finite(t, self.system.events[run.other].place)
+            return python.workspace.non_finite(t, self.system.events[run.other].place)
         if run.index >= 0:
             segment = self.system.schedule[run.index]
-            machine.take(segment, self._returned(segment), t)
-        return machine.non_finite(t)
+            python.scheduler.take(segment, self._returned(segment), t)
+        return python.workspace.non_finite(t)
 
-    def _no_solution(self, machine: Machine) -> SimulationError:
+    def _no_solution(self, python: Interpreter) -> SimulationError:
         """A loop without a solution: found again in Python, which explains it."""
         run, t = self._run, self._run.unsolved_time
-        machine.put(t, self._private(run.unprojected)[0])
-        machine.fresh()
+        python.workspace.put(t, self._private(run.unprojected)[0])
+        python.unknowns.refresh()
         if run.unsolved_segment >= 0:
-            machine.unknowns.solve_tick(run.unsolved_segment, self.system.schedule[run.unsolved_segment], t)
+            python.unknowns.solve_tick(run.unsolved_segment, self.system.schedule[run.unsolved_segment], t)
         return SimulationError(f"an algebraic loop has no solution found at t={t:.9g} s.", time=t)
 
     def _private(self, where: int, rows: int = 1) -> np.ndarray:
@@ -306,14 +305,14 @@ class NativeEngine(Engine):
         n = len(self.context.x)
         return np.array((ctypes.c_double * (rows * n)).from_address(where)).reshape(rows, n)
 
-    def _in_python(self) -> Machine:
-        """The reference engine's machine on the same context, at the same time."""
-        if self._machine is None:
-            self._machine = Machine(self.system, self.settings, self.context, self.counters)
+    def _in_python(self) -> Interpreter:
+        """The parts of the reference engine on the same context, at the same time."""
+        if self._interpreter is None:
+            self._interpreter = interpreter(self.system, self.settings, self.context, self.counters)
         self._leave()
-        self._machine.put(self._state.t)
-        self._machine.time_of_last_good = self._run.last_good
-        return self._machine
+        self._interpreter.workspace.put(self._state.t)
+        self._interpreter.workspace.last_good = self._run.last_good
+        return self._interpreter
 
     def _enter(self) -> None:
         """Give the runtime what the context holds as plain Python numbers."""

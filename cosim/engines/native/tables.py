@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from cosim.engines.methods.crossing_rates import thresholds
 from cosim.engines.native import bindings
 from cosim.engines.reference.draws import stream
-from cosim.engines.reference.events import thresholds
 from cosim.system import System
 
 KINDS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -14,12 +13,12 @@ from blocks.contract.rate import Rate, rational
 from blocks.errors import BlockError, PlantloopError, near_miss
 from cosim.engines.engine import Logged
 from cosim.engines.methods.steppers import Step
+from cosim.engines.reference.bound import Bound
+from cosim.engines.reference.invariants import Invariants
+from cosim.engines.reference.unknowns import Unknowns
+from cosim.engines.reference.workspace import Workspace
 from cosim.result.record import Event, Ticks
 from cosim.system import Signal, System
-
-if TYPE_CHECKING:
-    from cosim.engines.reference.bound import Bound
-    from cosim.engines.reference.machine import Machine
 
 DEFAULT_INTERVALS = 1000
 SNAP = 1e-12  # relative; a log time this close to a stop is that stop (0.15000000000000002 is 0.15)
@@ -103,12 +102,20 @@ class _Samples:
 class Log:
     """Collects rows while a run goes on."""
 
-    def __init__(self, machine: Machine, names: Sequence[str], times: np.ndarray | None) -> None:
-        system = machine.system
-        self.machine, self.names, self.times = machine, list(names), times
+    def __init__(
+        self,
+        workspace: Workspace,
+        unknowns: Unknowns,
+        invariants: Invariants,
+        names: Sequence[str],
+        times: np.ndarray | None,
+    ) -> None:
+        system = workspace.system
+        self.workspace, self.unknowns, self.invariants = workspace, unknowns, invariants
+        self.names, self.times = list(names), times
         self._signals = [system.signal(n) for n in self.names]
         key = "signals:" + "|".join(self.names)
-        self._row = machine.bind(
+        self._row = workspace.bind(
             key, lambda: [ca.vertcat(ca.SX(0, 1), *[s.expression for s in self._signals])]
         )
         self._position = 0
@@ -122,7 +129,7 @@ class Log:
         if not signals:
             return None
         key = f"ticks{k}:" + "|".join(s.name for s in signals)
-        bound = self.machine.bind(key, lambda: [ca.vertcat(*[s.expression for s in signals])])
+        bound = self.workspace.bind(key, lambda: [ca.vertcat(*[s.expression for s in signals])])
         return _Samples(signals, bound)
 
     def step(self, step: Step) -> None:
@@ -133,8 +140,8 @@ class Log:
         while self._position < len(self.times) and self.times[self._position] < edge:
             t = float(self.times[self._position])
             inside = max(t, step.t0)
-            self.machine.put(inside, self.machine.on_invariants(inside, step.inside(inside)))
-            self.machine.fresh()
+            self.workspace.put(inside, self.invariants.restored(inside, step.inside(inside)))
+            self.unknowns.refresh()
             self._add(t)
 
     def end_of_step(self, t: float) -> None:
@@ -159,8 +166,8 @@ class Log:
     def _add(self, t: float) -> None:
         row = self._row().copy()
         if not np.isfinite(row).all():
-            raise self.machine.non_finite(t)
-        self.machine.time_of_last_good = t
+            raise self.workspace.non_finite(t)
+        self.workspace.last_good = t
         self._time.append(t)
         self._rows.append(row)
         self._position += 1

@@ -1,4 +1,4 @@
-"""The reference engine: drives a `Machine` from stop to stop and keeps its log."""
+"""The reference engine: from stop to stop, with everything that happens there, and a log."""
 
 from __future__ import annotations
 
@@ -9,43 +9,47 @@ import numpy as np
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.methods.steppers import Step
 from cosim.engines.native.host_calls import interrupts
+from cosim.engines.reference.events import Repetition
+from cosim.engines.reference.interpreter import interpreter
 from cosim.engines.reference.log import Log
-from cosim.engines.reference.machine import Machine
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
 
 
 class ReferenceEngine(Engine):
-    """Drives a `Machine` from stop to stop and keeps its log."""
+    """Runs a system in Python; its parts are those of an `Interpreter`."""
 
     name = "reference"
 
     def __init__(self, system: System, settings: RunSettings, context: Context) -> None:
         super().__init__(system, settings, context)
-        self.machine = Machine(system, settings, context, self.counters)
-        self._log = Log(self.machine, [], np.zeros(0))
+        self.parts = interpreter(system, settings, context, self.counters)
+        self._log = self._new_log([], np.zeros(0))
+
+    def _new_log(self, names: Sequence[str], times: np.ndarray | None) -> Log:
+        return Log(self.parts.workspace, self.parts.unknowns, self.parts.invariants, names, times)
 
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`."""
+        repetition = Repetition()
         # trial steps may leave the numbers; what counts is checked
         with interrupts(self.system.calls), np.errstate(all="ignore"):
-            self.machine.events.be_patient()
-            self._start()
+            self._start(repetition)
             while self.context.t < until and not self.context.stopped:
-                self.machine.unknowns.foresee()
-                self._to(min(until, self.machine.next_stop()), progress)
+                self.parts.unknowns.stop_at_delayed_jumps()
+                self._to(min(until, self.next_stop()), repetition, progress)
 
-    def _start(self) -> None:
+    def _start(self, repetition: Repetition) -> None:
         c = self.context
         if not c.started:
             c.started = True
-            self.machine.begin()
-            self._instant(c.t)
+            self.parts.restart.first()
+            self._instant(c.t, repetition)
 
-    def _to(self, stop: float, progress: Callable[[float], None] | None) -> None:
+    def _to(self, stop: float, repetition: Repetition, progress: Callable[[float], None] | None) -> None:
         """One stretch without jumps, then everything that happens at its end."""
-        machine = self.machine
+        parts = self.parts
 
         def accepted(step: Step) -> None:
             if progress is not None:
@@ -54,34 +58,34 @@ class ReferenceEngine(Engine):
 
         def ended(t: float) -> None:
             if t < stop:
-                machine.fresh()
+                parts.unknowns.refresh()
                 self._log.end_of_step(t)
 
         started = self.context.t
-        event = machine.integrate(stop, accepted, ended)
+        event = parts.integrator.integrate(stop, accepted, ended)
         t = self.context.t
         if event is not None:
             if stop - t <= 1e-12 * (stop - started):
-                machine.put(stop)
-            machine.events.settle(self.context.t, self._log.events, event)
-        self._instant(self.context.t)
+                parts.workspace.put(stop)
+            parts.events.iterate(self.context.t, self._log.events, repetition, event)
+        self._instant(self.context.t, repetition)
 
-    def _instant(self, t: float) -> None:
+    def _instant(self, t: float, repetition: Repetition) -> None:
         """Ticks and instants at t, then the events they cause; then log."""
-        machine = self.machine
-        due = machine.settle(t)
-        if machine.events:
-            machine.events.settle(t, self._log.events)
-        machine.fresh()
+        parts = self.parts
+        due = parts.scheduler.execute(t)
+        if self.system.events:
+            parts.events.iterate(t, self._log.events, repetition)
+        parts.unknowns.refresh()
         self._log.instant(t, due)
 
     def next_stop(self) -> float:
         """See `Engine.next_stop`."""
-        return self.machine.next_stop()
+        return self.parts.scheduler.next_stop()
 
     def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
         """See `Engine.start_log`."""
-        self._log = Log(self.machine, names, times)
+        self._log = self._new_log(names, times)
 
     def logged(self) -> Logged:
         """See `Engine.logged`."""
@@ -89,10 +93,10 @@ class ReferenceEngine(Engine):
 
     def value(self, name: str) -> np.ndarray:
         """See `Engine.value`."""
-        expression = self.system.signal(name).expression
+        expression, workspace = self.system.signal(name).expression, self.parts.workspace
         with interrupts(self.system.calls):
-            self.machine.put(self.context.t)
-            self.machine.fresh()
-            found = self.machine.bind(f"signal:{name}", lambda: [expression])().copy()
-            self.machine.look_for_interrupt()
+            workspace.put(self.context.t)
+            self.parts.unknowns.refresh()
+            found = workspace.bind(f"signal:{name}", lambda: [expression])().copy()
+            workspace.look_for_interrupt()
         return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import bisect
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import casadi as ca
 import numpy as np
@@ -12,46 +13,56 @@ from blocks.errors import SimulationError
 from cosim.engines.methods.newton import newton
 from cosim.engines.methods.steppers import Step
 from cosim.engines.reference.bound import Bound
+from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
 from cosim.system import Delay, Segment, pick
-
-if TYPE_CHECKING:
-    from cosim.engines.reference.machine import Machine
 
 
 class Unknowns:
     """Brings w up to date; loops start from the accepted solution, so rejected steps leave no trace."""
 
-    def __init__(self, machine: Machine, inner: list[np.ndarray], outer: list[np.ndarray]) -> None:
-        self.machine, self.context = machine, machine.context
-        self.count = machine.system.residual.numel()
-        self._inner, self._outer = self._bind_residual(inner), self._bind_residual(outer)
-        self.delays = [(d, *self._bind_delay(d)) for d in machine.system.delays]
-        self._at_trial = [self._bind_trial(d, inner) for d in machine.system.delays]
-        self._loops = self._bind_loops()
-        self.end = np.inf  # of the stretch under way [s]: delayed jumps there belong to the next one
-
-    def _bind_residual(self, arguments: list[np.ndarray]) -> Bound:
-        s = self.machine.system
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace, self.context = workspace, workspace.context
+        s = workspace.system
+        self.count = s.residual.numel()
         z = s.w[: self.count]
-        return Bound(s.function("residual", lambda: [s.residual, ca.jacobian(s.residual, z)]), arguments)
+        residual = lambda: [s.residual, ca.jacobian(s.residual, z)]
+        self._inner = workspace.bind_trial("residual", residual)
+        self._outer = workspace.bind("residual", residual)
+        self.delays = [(d, *self._bind_delay(d)) for d in s.delays]
+        self._at_trial = [
+            workspace.bind_trial(f"delay {d.name}", lambda d=d: [d.seconds])  # type: ignore[misc]
+            for d in s.delays
+        ]
+        self._loops = self._bind_loops()
+        self.horizon = np.inf  # end of the stretch under way [s]: delayed jumps there belong to the next one
+
+    @contextmanager
+    def up_to(self, stop: float) -> Iterator[None]:
+        """A stretch without jumps: delayed signals are looked at from the left at its end [s]."""
+        self.horizon = stop
+        try:
+            yield
+        finally:
+            self.horizon = np.inf
 
     def _bind_delay(self, delay: Delay) -> tuple[Bound, Bound]:
-        signal = self.machine.bind(f"delayed signal {delay.name}", lambda: [delay.signal])
-        return signal, self.machine.bind(f"delay {delay.name}", lambda: [delay.seconds])
-
-    def _bind_trial(self, delay: Delay, inner: list[np.ndarray]) -> Bound:
-        return Bound(self.machine.system.function(f"delay {delay.name}", lambda: [delay.seconds]), inner)
+        signal = self.workspace.bind(f"delayed signal {delay.name}", lambda: [delay.signal])
+        return signal, self.workspace.bind(f"delay {delay.name}", lambda: [delay.seconds])
 
     def _bind_loops(self) -> dict[int, Bound]:
         """For each loop at a tick: mismatch and Jacobian, by its places in h and the unknowns of w."""
-        s, found = self.machine.system, {}
+        s, found = self.workspace.system, {}
         for k, segment in enumerate(s.schedule):
             if segment.kind == "solve":
                 u = ca.vertcat(pick(s.h, segment.writes), s.w[: self.count])
                 r = ca.vertcat(segment.expression - pick(s.h, segment.writes), s.residual)
-                found[k] = self.machine.bind(f"loop{k}", lambda r=r, u=u: [r, ca.jacobian(r, u)])  # type: ignore[misc]
+                found[k] = self.workspace.bind(f"loop{k}", lambda r=r, u=u: [r, ca.jacobian(r, u)])  # type: ignore[misc]
         return found
+
+    def refresh(self) -> None:
+        """Bring w up to date with the time and the states of the context."""
+        self.find(float(self.workspace.time[0]), at_trial=False)
 
     def find(self, t: float, at_trial: bool) -> None:
         """Delayed signals from their history, then the algebraic unknowns.
@@ -61,7 +72,7 @@ class Unknowns:
         c = self.context
         if not len(c.w):
             return
-        left = t >= self.end - 1e-12 * max(1.0, abs(t))
+        left = t >= self.horizon - 1e-12 * max(1.0, abs(t))
         for (delay, _, outer), inner in zip(self.delays, self._at_trial, strict=True):
             past = float((inner if at_trial else outer)()[0])
             c.w[delay.places] = c.histories[delay.name].at(t - past, left)
@@ -73,7 +84,7 @@ class Unknowns:
                 value = solve().copy()
                 return value, solve.outputs[1].reshape(n, n).T
 
-            newton(residual, c.w, np.arange(n), self.machine.system.loops, t)
+            newton(residual, c.w, np.arange(n), self.workspace.system.loops, t)
 
     def accept(self) -> None:
         """The present solution is one to start from."""
@@ -90,16 +101,16 @@ class Unknowns:
             value = loop().copy()
             return value, loop.outputs[1].reshape(len(unknowns), len(unknowns)).T
 
-        names = [*segment.names, *self.machine.system.loops]
+        names = [*segment.names, *self.workspace.system.loops]
         newton(residual, unknowns, np.arange(len(unknowns)), names, t)
         residual()
 
-    def foresee(self) -> None:
+    def stop_at_delayed_jumps(self) -> None:
         """Where a delayed signal has just jumped, or begins, a delay later is a stop."""
         c = self.context
         if self.delays:
-            self.machine.put(c.t)
-            self.machine.fresh()
+            self.workspace.put(c.t)
+            self.refresh()
         for delay, signal, seconds in self.delays:
             history, now = c.histories[delay.name], signal()
             jump = np.abs(now - history.newest).max()
@@ -108,10 +119,10 @@ class Unknowns:
                 if stop not in c.stops:
                     bisect.insort(c.stops, stop)
 
-    def remember(self, step: Step) -> None:
+    def extend_histories(self, step: Step) -> None:
         """Keep the course of delayed signals over a step."""
         for delay, signal, seconds in self.delays:
-            self.machine.put(step.t1, step.x1)
+            self.workspace.put(step.t1, step.x1)
             past = float(seconds()[0])
             self._keep(step, step.t0, step.t1, delay, signal)
             self.context.histories[delay.name].forget(step.t1 - 2 * past)
@@ -122,13 +133,13 @@ class Unknowns:
         def value(s: float) -> np.ndarray:
             t = t0 + s * (t1 - t0) if 0.0 < s < 1.0 else (t0, t1)[int(s)]
             ends = {step.t0: step.x0, step.t1: step.x1}
-            self.machine.put(t, ends[t] if t in ends else step.inside(t))
-            self.machine.fresh()
+            self.workspace.put(t, ends[t] if t in ends else step.inside(t))
+            self.refresh()
             return signal().copy()
 
         c = self.context
         history, values = c.histories[delay.name], np.array([value(s) for s in NODES])
-        settings = self.machine.settings
+        settings = self.workspace.settings
         scale = settings.atol + settings.rtol * np.abs(values).max(axis=0)
         misses = [np.abs(interpolate(values, s) - value(s)) / scale for s in CHECKS]
         if depth < 8 and max(m.max(initial=0.0) for m in misses) > 1.0:
@@ -142,7 +153,7 @@ class Unknowns:
         """The shortest delay [s]: no step is longer, so that the past it reads is known."""
         if not self.delays:
             return np.inf
-        self.machine.fresh()
+        self.refresh()
         shortest = min(float(seconds()[0]) for _, _, seconds in self.delays)
         if not shortest > 0.0:
             names = ", ".join(repr(d.name) for d, _, _ in self.delays)

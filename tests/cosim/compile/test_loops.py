@@ -204,12 +204,12 @@ def test_newton_starts_from_accepted_solutions_only():
     assert r["it.z"] == pytest.approx(-np.sqrt(1 + r["it.x"] ** 2), abs=1e-10)
     sim = Simulation(alone(equations), engine="reference")
     sim.advance(0.37)
-    machine = sim._engine.machine
-    state, before = sim.snapshot(), machine.derivative(0.37, machine.context.x).tobytes()
+    rhs, context = sim._engine.parts.right_hand_side, sim._engine.context
+    state, before = sim.snapshot(), rhs.derivative(0.37, context.x).tobytes()
     for scale in (1e3, -1e3, 3.0):  # trial values a step would reject
-        machine.derivative(0.37, scale + machine.context.x)
-    assert machine.context.solution.tobytes() == state.solution.tobytes()
-    assert machine.derivative(0.37, machine.context.x).tobytes() == before
+        rhs.derivative(0.37, scale + context.x)
+    assert context.solution.tobytes() == state.solution.tobytes()
+    assert rhs.derivative(0.37, context.x).tobytes() == before
 
 
 def test_no_solution_is_an_error_that_names_the_loop():

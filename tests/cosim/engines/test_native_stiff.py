@@ -16,7 +16,7 @@ from cosim import Diagram, Simulation, simulate, simulate_many
 from cosim.engines.methods.stiff import linearised, plan
 from cosim.engines.native import build
 from cosim.engines.native.native import NativeEngine, obstacles
-from cosim.engines.reference.machine import Machine
+from cosim.engines.reference.interpreter import interpreter
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from plant import Plant
@@ -130,12 +130,12 @@ def test_engines_agree(name):
 @pytest.mark.parametrize("name", ["in time", "rod", "loop", "chain"])
 def test_jacobian_is_that_of_the_reference_engine(name):
     system = CASES[name][0]().system(name == "loop")
-    machine = Machine(system, RunSettings(solver="rodas4"), Context.initial(system))
+    parts = interpreter(system, RunSettings(solver="rodas4"), Context.initial(system))
     x = np.random.default_rng(1).normal(size=len(system.x0))
-    expected, slope = machine.linearise(0.3, x)
+    expected, slope = parts.right_hand_side.linearise(0.3, x)
     expected = expected if isinstance(expected, np.ndarray) else expected.toarray()
     function, where = linearised(system)
-    n, w, groups = len(x), machine.context.w, len(where.colour_start) - 1
+    n, w, groups = len(x), parts.workspace.context.w, len(where.colour_start) - 1
     found, rows = np.zeros((n, n)), np.array(where.rows, int)
     columns = np.repeat(np.arange(n), np.diff(where.column_start))
 

@@ -96,7 +96,7 @@ def test_the_jacobian_is_exact_and_sparse_where_that_pays(n):
 
     sim = Simulation(alone(equations), solver="Radau", engine="reference")
     x = np.linspace(0, 1, n)
-    found = sim._engine.machine.linearise(0.0, x)[0]
+    found = sim._engine.parts.right_hand_side.linearise(0.0, x)[0]
     assert hasattr(found, "toarray") == (n == 60)
     dense = found.toarray() if n == 60 else found
     exact = np.diag(-2 - 3 * x**2) + np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1)

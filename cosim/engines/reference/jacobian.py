@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from cosim.engines.reference.bound import Bound
-
-if TYPE_CHECKING:
-    from cosim.engines.reference.machine import Machine
-
-SPARSE_FROM = 40  # states; below, dense matrices are faster
+from cosim.engines.methods.stiff import SPARSE_FROM
+from cosim.engines.reference.workspace import Workspace
 
 
 class Jacobian:
@@ -21,8 +17,8 @@ class Jacobian:
     Sparse for many states without unknowns, dense otherwise. Delayed signals count as given.
     """
 
-    def __init__(self, machine: Machine, arguments: list[np.ndarray]) -> None:
-        s, n = machine.system, len(machine.context.x)
+    def __init__(self, workspace: Workspace) -> None:
+        s, n = workspace.system, len(workspace.context.x)
         self.n, self.unknowns = n, s.residual.numel()
         f_x = ca.jacobian(s.derivative, s.x)
         self.sparse = n >= SPARSE_FROM and not self.unknowns
@@ -33,10 +29,10 @@ class Jacobian:
         rest = [ca.jacobian(e, v) for e, v in ((s.derivative, z), (s.residual, z), (s.residual, s.x))]
         rest.append(ca.jacobian(s.residual, s.t))
         parts = [nonzeros, f_t, *(rest if self.unknowns else [])]
-        self._values = Bound(s.function("stiff jacobian", lambda: parts), arguments)
+        self._values = workspace.bind_trial("stiff jacobian", lambda: parts)
 
     def __call__(self) -> tuple[Any, np.ndarray]:
-        """J and f_t at the point the arguments stand at."""
+        """J and f_t at the states a step tries."""
         self._values()
         n, m, out = self.n, self.unknowns, self._values.outputs
         f_t = out[1].copy()

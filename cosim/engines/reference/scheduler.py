@@ -1,0 +1,160 @@
+"""What happens at an instant: listed instants, ticks, draws and segments.
+
+The rules are those of ARCHITECTURE.md, "What happens at a tick"; the numbers in the comments of
+`Scheduler.tick` are its steps.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+
+import numpy as np
+
+from blocks.errors import PlantloopError, SimulationError
+from cosim.engines.reference.draws import draw, stream
+from cosim.engines.reference.unknowns import Unknowns
+from cosim.engines.reference.workspace import Workspace
+from cosim.system import Place, Segment, System
+
+
+class Scheduler:
+    """Says when the next instant is, and executes instants."""
+
+    def __init__(self, workspace: Workspace, unknowns: Unknowns) -> None:
+        self.workspace, self.context, self.unknowns = workspace, workspace.context, unknowns
+        self.system = system = workspace.system
+        self._segments = [
+            (s, workspace.bind(f"segment{k}", lambda s=s: [s.expression]))  # type: ignore[misc]
+            for k, s in enumerate(system.schedule)
+        ]
+        self._branches = any(s.rate < 0 for s in system.schedule)
+        self._grid = grid = system.grid
+        self._first = [int(r.offset * grid) for r in system.rates]
+        self._period = [int(r.period * grid) for r in system.rates]
+        self._discrete = _discrete_places(system)
+        self._instants = sorted(
+            (float(t), name, int(slot.index[0]))
+            for name, slot in system.held.items()
+            if slot.kind == "instants"
+            for t in slot.times
+        )
+        self._substreams = {d.name: stream(d.name) for d in system.draws}
+
+    def next_stop(self) -> float:
+        """Time of the next tick or listed instant [s]; inf if there is none."""
+        position = min(self._tick_positions(), default=None)
+        stop = math.inf if position is None else position / self._grid
+        done = sum(self.context.instants.values())
+        if done < len(self._instants):
+            stop = min(stop, self._instants[done][0])
+        stops = self.context.stops
+        while stops and stops[0] <= self.context.t:
+            stops.pop(0)
+        return min(stop, stops[0]) if stops else stop
+
+    def _tick_positions(self) -> list[int]:
+        return [
+            first + k * period
+            for first, k, period in zip(self._first, self.context.ticks, self._period, strict=True)
+        ]
+
+    def execute(self, t: float) -> list[int]:
+        """Everything that happens at instant t itself; returns the rates that ticked."""
+        self.workspace.put(t)
+        self._pass_instants(t)
+        self.unknowns.refresh()
+        due = [k for k, n in enumerate(self._tick_positions()) if n / self._grid <= t]
+        if due or self._branches:
+            self.tick(t, due)
+        return due
+
+    def _pass_instants(self, t: float) -> None:
+        done = sum(self.context.instants.values())
+        while done < len(self._instants) and self._instants[done][0] <= t:
+            _, name, place = self._instants[done]
+            self.context.h[place] += 1
+            self.context.instants[name] += 1
+            done += 1
+
+    def tick(self, t: float, due: list[int]) -> None:
+        """One instant at which the rates `due` hit."""
+        c = self.context
+        for k in due:  # 2. next becomes current
+            time_place, count_place, fresh_place = self.system.tick_slots[k]
+            c.ticks[k] += 1
+            c.h[time_place] = t
+            c.h[count_place] = c.ticks[k]
+            c.h[fresh_place] += 1
+            c.h[self._discrete[k]] = c.next[self._discrete[k]]
+        self._draw(due)
+        hits = set(due)
+        for k, (segment, function) in enumerate(self._segments):  # 3. output phase, then 4. update phase
+            if segment.rate in hits or segment.rate < 0:
+                self.unknowns.refresh()
+                if segment.kind == "solve":
+                    self.unknowns.solve_tick(k, segment, t)
+                else:
+                    self.take(segment, function(), t)
+
+    def _draw(self, due: list[int]) -> None:
+        c = self.context
+        for d in self.system.draws:
+            if d.rate in due:
+                substream, seed = self._substreams[d.name], self.workspace.settings.seed
+                c.h[d.places] = draw(d.distribution, len(d.places), seed, substream, c.ticks[d.rate])
+
+    def take(self, segment: Segment, value: np.ndarray, t: float) -> None:
+        """Store what a segment's function returned, after calling the opaque block if it has one."""
+        target = self.context.next if segment.kind == "update" else self.context.h
+        if segment.external is not None:
+            if not np.isfinite(value).all():
+                raise self.workspace.non_finite(t, Place(f"{segment.path}.argument", segment.path))
+            value = self._call(segment, value.copy(), t)
+        finite = np.isfinite(value)
+        if not finite.all():  # those before it are good, and what the signals behind it see
+            bad = np.flatnonzero(~finite)
+            target[segment.writes[: bad[0]]] = value[: bad[0]]
+            raise self.workspace.non_finite(t, segment.place_of(int(bad[0]), self.system), value[bad[0]])
+        target[segment.writes] = value
+
+    def _call(self, segment: Segment, argument: np.ndarray, t: float) -> np.ndarray:
+        """Call an opaque block; what goes wrong inside is told with its path."""
+        assert segment.external is not None  # checked by the caller
+        path, began = segment.path, time.perf_counter()
+        try:
+            given = segment.external.function(t, argument)
+            value = np.zeros(0) if given is None else np.asarray(given, dtype=float).reshape(-1)
+        except PlantloopError:
+            raise
+        except Exception as error:  # a user's function may raise anything
+            raise SimulationError(
+                f"the function of block '{path}' raised {type(error).__name__} at t={t:.9g} s: {error}.",
+                path=path,
+                time=t,
+            ) from error
+        finally:
+            spent = self.workspace.counters.python
+            spent[path] = spent.get(path, 0.0) + time.perf_counter() - began
+        if value.size != len(segment.writes):
+            raise SimulationError(
+                f"the function of block '{path}' returned "
+                f"{'None' if given is None else f'{value.size} values'} at t={t:.9g} s, expected "
+                f"{len(segment.writes)}.",
+                path=path,
+                time=t,
+                value=value,
+                hint="Return as many numbers as the block's size says.",
+            )
+        return value
+
+
+def _discrete_places(system: System) -> list[np.ndarray]:
+    """Places in h of the discrete states of each rate."""
+    places: dict[int, list[np.ndarray]] = defaultdict(list)
+    for slot in system.held.values():
+        if slot.kind == "discrete" and slot.rate is not None:
+            places[slot.rate].append(slot.index)
+    empty = np.zeros(0, dtype=int)
+    return [np.concatenate([empty, *places[k]]) for k in range(len(system.rates))]
