@@ -1,4 +1,4 @@
-"""Functions NumPy mode lacks, or does differently from NumPy; they take symbols and plain numbers alike.
+"""Functions of signals that NumPy lacks; they take symbols and plain numbers alike.
 
 Everything else is NumPy's own: ``np.sin``, ``np.where``, ``np.minimum``, ``@``...
 """
@@ -19,8 +19,8 @@ SMALL_TABLE = 32  # rows up to which a tree of comparisons is cheaper than a cal
 def clip(x: Array, low: Any = None, high: Any = None) -> Array:
     """`x` within [low, high], elementwise; None leaves a side open.
 
-    Unlike ``np.clip`` on symbols (C's fmin and fmax, which drop a nan) a nan passes through, so a run that
-    has gone wrong stops instead of sitting at a limit. Derivative 1 inside and on the limits, 0 outside.
+    Like ``np.clip`` it lets a nan pass, so a run that has gone wrong stops instead of sitting at a limit; a
+    limit may be None or a signal. Derivative 1 inside and on the limits, 0 outside.
     """
     if high is not None:
         x = np.where(x > high, high, x)
@@ -28,15 +28,12 @@ def clip(x: Array, low: Any = None, high: Any = None) -> Array:
 
 
 def polyval(p: Any, x: Array) -> Array:
-    """p[0] x^n + ... + p[n] by Horner's rule, as ``np.polyval``; p : (n+1,) numbers or symbols."""
-    value: Array = p[0]
-    for coefficient in p[1:]:
-        value = value * x + coefficient
-    return value if len(p) > 1 else value + 0.0 * x
+    """p[0] x^n + ... + p[n] by Horner's rule: ``np.polyval``; p : (n+1,) numbers or symbols."""
+    return np.polyval(p, x)
 
 
 def interp(x: Array, xp: Any, fp: Any) -> Array:
-    """Straight lines through (xp, fp), ends held, as ``np.interp``; exact at the knots, nan passes through.
+    """Straight lines through (xp, fp), ends held: ``np.interp``, knots checked; nan passes through.
 
     Parameters
     ----------
@@ -49,11 +46,7 @@ def interp(x: Array, xp: Any, fp: Any) -> Array:
     knots = np.asarray(xp, dtype=float)
     if knots.ndim != 1 or knots.size != len(fp) or not np.all(np.diff(knots) > 0):
         raise ValueError(f"interp: {knots.size} knots for {len(fp)} values; knots must increase.")
-    value: Array = np.where(x < knots[0], fp[0], x)
-    for k in range(len(knots) - 1):
-        slope = (fp[k + 1] - fp[k]) / (knots[k + 1] - knots[k])
-        value = np.where(x >= knots[k], fp[k] + slope * (x - knots[k]), value)
-    return np.where(x >= knots[-1], fp[-1], value)
+    return np.interp(x, knots, fp)
 
 
 def pick(table: Any, index: Array) -> Array:
@@ -103,8 +96,5 @@ def signed_sqrt(x: Array) -> Array:
 
 
 def round_half_even(x: Array) -> Array:
-    """Nearest whole number, halves to the even one; ``np.round`` does so on numbers, not on symbols."""
-    below = np.floor(x)
-    rest = x - below
-    up = np.where(rest == 0.5, below - 2.0 * np.floor(below / 2.0), rest > 0.5)
-    return below + up
+    """Nearest whole number, halves to the even one: ``np.rint``."""
+    return np.rint(x)

@@ -35,7 +35,7 @@ from blocks.contract.callback import PythonCall
 from blocks.contract.declared import External, Input, Output, Parameter, PortHold, SampleHistory, Term
 from blocks.contract.declaring import Record
 from blocks.contract.rate import Rate, Ticks, instant
-from blocks.contract.symbols import Array, as_array, as_scalar, column, hash_of
+from blocks.contract.symbols import Array, as_array, as_matrix, as_scalar, column, hash_of
 from blocks.errors import BlockError, near_miss
 
 STATIC = ("solve", "hold", "zero")
@@ -138,7 +138,7 @@ class Equations(Record):
         matrix = ca.SX(*array.shape)
         for k, (i, j) in enumerate(np.argwhere(mask)):
             matrix[int(i), int(j)] = symbol[k]
-        return ca.array(matrix)
+        return as_matrix(matrix)
 
     # --- states and memories ----------------------------------------------------------------------
     def continuous(

@@ -1,168 +1,222 @@
-"""Equations as plain NumPy over CasADi symbols, with the silent traps made loud.
+"""What stands around the tracing of equations: symbols as arrays, arrays as columns, and what Python borrows.
 
-CasADi's NumPy mode lets ``np.sin(x)`` act on symbols, but it is process-global and converts a symbol to
-``nan`` when Python asks for a float (``math.sin(x)``, ``z[0] = x``). `tracing` switches the mode on around
-a block's ``define`` only, and makes such a conversion an error that names the line and the NumPy spelling.
+A signal is a `SignalArray`; NumPy's functions take it as one of their own. Some functions ask nobody:
+those of ``math`` want a float, ``np.array`` makes an object array of a list of signals. `tracing` lets them
+take signals for as long as a block's ``define`` runs.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import re
+import math
 import threading
-import traceback
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from blocks.contract import array_functions
+from blocks.contract.elements import Elements, has_symbols
+from blocks.contract.elementwise import CONDITIONS, NUMBERS
+from blocks.contract.refusals import line_now, no_number, no_symbols, no_truth
+from blocks.contract.signals import SignalArray
 from blocks.errors import BlockError
 
-Array = Any  # np.ndarray or CasADi's array of symbols: both take the same NumPy calls
+Array = Any  # np.ndarray or SignalArray: both take the same NumPy calls
 
-_lock = threading.RLock()  # the mode and the patched conversions are process-global
-_array_type: Any = type(ca.array(ca.SX.sym("x")))
+_lock = threading.RLock()  # what is replaced is process-global
 
 
-# What to write instead of a NumPy function that takes no symbols.
-CURES = {
-    "argmax argmin argsort searchsorted digitize": "Compare with np.where, or take a row with "
-    "blocks.functions.pick.",
-    "around rint round": "Use blocks.functions.round_half_even.",
-    "einsum": "Use @, or np.sum of products.",
-    "max min median percentile ptp quantile sort partition": "Compare with np.minimum and np.maximum.",
-    "piecewise choose select": "Use np.where(condition, a, b).",
-    "polyval": "Use blocks.functions.polyval.",
-    "unwrap": "Keep the turns in a memory: b.accepted(name, lambda old: ..., initial).",
+# --- functions that ask nobody ----------------------------------------------------------------------------
+def _hypot(*values: Any) -> Any:
+    return np.sqrt(sum(v * v for v in values))
+
+
+_MATH: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in NUMBERS if hasattr(math, name) and hasattr(np, name)},
+    **{name: getattr(np, name) for name in CONDITIONS if hasattr(math, name)},
+    **{name: getattr(np, f"arc{name[1:]}") for name in ("asin", "acos", "atan", "atan2")},
+    **{name: getattr(np, f"arc{name[1:]}") for name in ("asinh", "acosh", "atanh")},
+    "pow": np.power,
+    "hypot": _hypot,
+    "dist": lambda p, q: np.linalg.norm(np.subtract(p, q)),
+    "log": lambda x, base=math.e: np.log(x) / (1.0 if base == math.e else np.log(base)),
+    "remainder": lambda x, y: x - y * np.rint(x / y),
+    "erf": lambda x: SignalArray(ca.erf(x.column()), x.shape),
+    "fsum": lambda values: sum(values),
+    "sumprod": lambda p, q: sum(a * b for a, b in zip(p, q, strict=True)),
+    "prod": lambda values, start=1.0: start * np.prod(values),
+    "isclose": lambda a, b, rel_tol=1e-9, abs_tol=0.0: (
+        abs(a - b) <= np.maximum(rel_tol * np.maximum(abs(a), abs(b)), abs_tol)
+    ),
 }
-_ELSE = "Write it with np.where, np.sum, @ or blocks.functions"
-ARRAYS = (
-    "Build arrays with np.stack([a, b]) or np.concatenate; b.output and b.derivative also take a plain list "
-    "[a, b]. Row u of a table is blocks.functions.pick(table, u)."
-)
-
-_LIBRARIES = tuple(f"{Path(str(module.__file__)).parent}{os.sep}" for module in (np, ca))
-_ROOT = Path(__file__).parents[2]
-_OURS = tuple(f"{_ROOT / package}{os.sep}" for package in ("blocks", "plant", "cosim"))
 
 
-def user_line(frames: Sequence[traceback.FrameSummary]) -> str:
-    """``file:line: source`` of the innermost frame outside CasADi, NumPy and plantloop.
+def of_numbers_and_signals(name: str) -> Callable[..., Any]:
+    """A function of ``math`` that takes signals of one component as well."""
+    plain, symbolic = getattr(math, name), _MATH.get(name)
+    many = name in ("dist", "fsum", "sumprod", "prod")
 
-    Where there is none, as in a block of the library, it is the innermost one outside CasADi and NumPy.
-    """
-    around = [f for f in frames if not f.filename.startswith(_LIBRARIES)]
-    own = [f for f in around if not f.filename.startswith(_OURS)]
-    for frame in reversed(own or around):
-        return f"{frame.filename}:{frame.lineno}: {(frame.line or '').strip()}"
-    return "an unknown line"
+    def function(*arguments: Any, **named: Any) -> Any:
+        if not has_symbols(arguments):
+            return plain(*arguments, **named)
+        if symbolic is None:
+            raise no_symbols(f"math.{name}")
+        if not many and any(isinstance(a, Elements) and a.size != 1 for a in arguments):
+            raise no_symbols(f"math.{name}", "of more than one component, but np has it")
+        scalars = [a if many else _np.reshape(SignalArray.operand(a), ()) for a in arguments]
+        return symbolic(*scalars, **named)
 
-
-def _user_line() -> str:
-    """Line of the equations that are being traced now."""
-    stack = traceback.extract_stack()[:-2]  # not this module
-    starts = (k for k, f in enumerate(stack) if f.filename == str(_ROOT / "blocks" / "contract" / "trace.py"))
-    return user_line(stack[max(starts, default=-1) + 1 :])
-
-
-def explained(error: Exception) -> tuple[str, str]:
-    """What an error of NumPy, CasADi or Python means for equations, and the cure.
-
-    The cure is empty where the message says all there is.
-    """
-    text = str(error).strip().splitlines()[-1] if str(error).strip() else ""
-    if found := re.search(r"no implementation found for 'numpy\.(?:\w+\.)*(\w+)'", text):
-        function = found[1]
-        cure = next((cure for names, cure in CURES.items() if function in names.split()), f"{_ELSE}.")
-        last = "; what cannot be written so goes into a PythonFunction"
-        return f"np.{function} takes no symbols", cure.removesuffix(".") + last + "."
-    if "cannot convert symbolic" in text or "Implicit conversion of symbolic" in text:
-        return "a signal was used where NumPy needs numbers, as in np.array([u[0], u[1]])", ARRAYS
-    if "cannot be interpreted as an integer" in text and "ArrayInterface" in text:
-        cure = "Loop over range(u.size), and take row u of a table with blocks.functions.pick(table, u)."
-        return "a signal was used where Python needs a whole number, as in range(u) or table[u]", cure
-    if isinstance(error, (ValueError, TypeError)) and text:
-        return text, ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__, ""
+    return function
 
 
+def _arrays(name: str) -> Callable[..., Any]:
+    """``np.array`` and its like, of lists of signals as well."""
+    plain = getattr(np, name)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if not args or not has_symbols(args[0]):
+            return plain(*args, **kwargs)
+        made = SignalArray.operand(args[0])
+        if name == "full":
+            raise no_symbols("np.full", "as the shape")
+        dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+        if dtype is not None and dtype is not object:
+            made = made.astype(dtype)
+        while made.ndim < kwargs.get("ndmin", 0):
+            made = made[None]
+        copied = made is args[0] and name == "array" and kwargs.get("copy", True) is not False
+        return made.copy() if copied else made
+
+    return function
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **more: Any) -> Any:
+    if not has_symbols(fill_value):
+        return _plain_full(shape, fill_value, dtype, order, **more)
+    return _np.broadcast_to(SignalArray.operand(fill_value), shape).copy()
+
+
+_np: Any = np  # its functions take our arrays by protocol, which its stubs cannot know
+_plain_full: Any = np.full
+
+
+class _Joined:
+    """``np.r_`` and ``np.c_`` of signals as well."""
+
+    def __init__(self, plain: Any) -> None:
+        self._plain = plain
+
+    def __getitem__(self, key: Any) -> Any:
+        return array_functions.from_objects(SignalArray, self._plain[key])
+
+
+_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
+_REPLACED: dict[tuple[Any, str], Any] = {
+    **{(np, name): _arrays(name) for name in _ARRAYS},
+    (np, "full"): _full,
+    (np, "r_"): _Joined(np.r_),
+    (np, "c_"): _Joined(np.c_),
+    **{
+        (math, name): of_numbers_and_signals(name)
+        for name, value in vars(math).items()
+        if callable(value) and not name.startswith("_")
+    },
+}
+_BY_IDENTITY = {id(getattr(owner, name)): new for (owner, name), new in _REPLACED.items()}
+
+
+# --- symbols of CasADi as they are ------------------------------------------------------------------------
 def _refuse_float(symbol: Any) -> float:
-    value = symbol if isinstance(symbol, ca.SX) else ca.SX(symbol)
-    if value.is_constant() and value.numel() == 1:
-        return float(ca.DM(value))
-    raise BlockError(
-        "a signal was used where Python needs a number; equations are traced with symbols. "
-        f"At {_user_line()}.",
-        hint="Use NumPy's function (np.sin, not math.sin), build arrays with np.stack or np.concatenate "
-        "instead of z[0] = ..., and np.where instead of if.",
-    )
+    if symbol.is_constant() and symbol.numel() == 1:
+        return float(ca.DM(symbol))
+    raise no_number()
 
 
 def _refuse_bool(symbol: Any) -> bool:
-    value = symbol if isinstance(symbol, ca.SX) else ca.SX(symbol)
-    if value.is_constant() and value.numel() == 1:
-        return bool(float(ca.DM(value)))
-    raise BlockError(
-        f"a condition on a signal was used as True or False; its value is known only at run time. "
-        f"At {_user_line()}.",
-        hint="Use np.where(condition, a, b), np.logical_and / np.logical_or, np.minimum / np.maximum.",
-    )
+    if symbol.is_constant() and symbol.numel() == 1:
+        return bool(float(ca.DM(symbol)))
+    raise no_truth()
 
 
+_OF_SX: dict[tuple[Any, str], Any] = {
+    (ca.SX, "__float__"): _refuse_float,
+    (ca.SX, "__int__"): _refuse_float,
+    (ca.SX, "__bool__"): _refuse_bool,
+    (ca.SX, "__array_ufunc__"): SignalArray.__array_ufunc__,
+    (ca.SX, "__array_function__"): SignalArray.__array_function__,
+}
 _ABSENT = object()
 
 
 @contextlib.contextmanager
-def tracing() -> Iterator[None]:
-    """Switch CasADi's NumPy mode on, and conversions of symbols to numbers into errors, for this block.
+def tracing(names: MutableMapping[str, Any] | None = None) -> Iterator[None]:
+    """Let ``math`` and ``np.array`` take signals, and CasADi's symbols be refused as numbers, for this block.
 
-    Arrays of symbols are hashed by identity meanwhile, so that they can be keys: ``b.when(g, {v: -e * v})``.
+    names : global variables of the equations' module; those that are such functions (``from math import
+            sin``) are replaced as well meanwhile
     """
-    refused = {"__float__": _refuse_float, "__int__": _refuse_float, "__bool__": _refuse_bool}
-    replaced: dict[tuple[type, str], Any] = {(_array_type, "__hash__"): object.__hash__}
-    replaced |= {(owner, name): f for owner in (ca.SX, _array_type) for name, f in refused.items()}
+    replaced = _REPLACED | _OF_SX
     with _lock:
-        mode = ca.GlobalOptions.getNumpyMode()
-        before = {(owner, name): owner.__dict__.get(name, _ABSENT) for owner, name in replaced}
-        ca.GlobalOptions.setNumpyMode(1)
-        for (owner, name), function in replaced.items():
-            setattr(owner, name, function)
+        before = {key: vars(key[0]).get(key[1], _ABSENT) for key in replaced}
+        own = _borrowed(names)
+        for (owner, name), new in replaced.items():
+            setattr(owner, name, new)
         try:
             yield
         finally:
-            ca.GlobalOptions.setNumpyMode(mode)
             for (owner, name), original in before.items():
                 if original is _ABSENT:
                     delattr(owner, name)
                 else:
                     setattr(owner, name, original)
+            if names is not None:
+                names.update(own)
 
 
+def _borrowed(names: MutableMapping[str, Any] | None) -> Mapping[str, Any]:
+    """Replace what a module has imported by name; what was there before."""
+    if names is None:
+        return {}
+    own = {name: value for name, value in names.items() if id(value) in _BY_IDENTITY}
+    for name, value in own.items():
+        names[name] = _BY_IDENTITY[id(value)]
+    return own
+
+
+# --- to arrays and back -----------------------------------------------------------------------------------
 def as_array(symbol: ca.SX) -> Array:
-    """CasADi column of n symbols as a 1-D NumPy-like array of shape (n,)."""
-    return ca.array(symbol).reshape(symbol.numel())
+    """CasADi column of n symbols as a 1-D NumPy-like array (n,), which cannot be changed in place."""
+    return SignalArray(ca.densify(symbol), (int(symbol.numel()),), writeable=False)
 
 
 def as_scalar(symbol: ca.SX) -> Array:
     """One CasADi symbol as a NumPy-like scalar of shape ()."""
-    return ca.array(symbol).reshape(())  # type: ignore[arg-type]
+    return SignalArray(ca.densify(symbol), ())
+
+
+def as_matrix(symbols: ca.SX) -> Array:
+    """CasADi matrix as a 2-D array of the same shape, which cannot be changed in place."""
+    return SignalArray(
+        ca.densify(ca.vec(symbols.T)), (int(symbols.shape[0]), int(symbols.shape[1])), writeable=False
+    )
 
 
 def column(expression: Any, what: str = "an expression") -> ca.SX:
     """What a block's author wrote (array, number, list of scalars) as one dense SX column, row-major.
 
-    Call it inside `tracing`; `what` is its name in complaints.
+    `what` is its name in complaints.
     """
-    if isinstance(expression, ca.SX):
+    if isinstance(expression, Elements):
+        flat = expression.column()
+    elif isinstance(expression, ca.SX):
         flat = expression if expression.is_column() else ca.vec(expression.T)
     elif isinstance(expression, (list, tuple)):
         parts = [column(part, what) for part in expression]
         flat = ca.vertcat(*parts) if parts else ca.SX(0, 1)
-    elif isinstance(expression, _array_type):
-        flat = ca.SX(np.ravel(expression))
+    elif isinstance(expression, np.ndarray) and expression.dtype == object and has_symbols(expression):
+        flat = SignalArray.operand(expression).column()
     else:
         flat = ca.SX(ca.DM(_numbers(expression, what)))
     return ca.densify(flat)
@@ -177,7 +231,7 @@ def _numbers(value: Any, what: str) -> np.ndarray:
         pass
     hint = "Does a function lack its return?" if value is None else "Give signals, numbers or a list of them."
     raise BlockError(
-        f"{what} is {value!r}, expected signals or numbers. At {_user_line()}.", value=value, hint=hint
+        f"{what} is {value!r}, expected signals or numbers. At {line_now()}.", value=value, hint=hint
     )
 
 

@@ -21,8 +21,9 @@ import numpy as np
 from blocks.contract.block import Block, Equations
 from blocks.contract.declared import Declared, Memory, Parameter
 from blocks.contract.rate import instant
+from blocks.contract.refusals import explained, user_line
 from blocks.contract.shape import says_all, shape
-from blocks.contract.symbols import explained, tracing, user_line
+from blocks.contract.symbols import tracing
 from blocks.errors import BlockError, PlantloopError
 
 
@@ -197,7 +198,7 @@ def trace(block: Block, sizes: dict[str, int], guess: int | None = None) -> Trac
             fields[f.name] = fresh
         object.__setattr__(copy, f.name, value if fresh is None else fresh)
     equations = Equations(sizes, fields, guess)
-    with tracing():
+    with tracing(getattr(type(block).define, "__globals__", None)):
         try:
             copy.define(equations)
             return Traced(equations.declared(), equations.guessed, equations.lenient)

@@ -24,11 +24,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.contract.signals import SignalArray
 from blocks.errors import BlockError, ModelError, near_miss
 from plant.elements import Model, UserSubroutine
 from plant.routines.access import SHAPES, SPLINES, Access
 
-_SYMBOLS = (ca.SX, type(ca.array(ca.SX.sym("x"))))
+_SYMBOLS = (ca.SX, SignalArray)
 
 
 class Stateful(Exception):

@@ -59,16 +59,13 @@ def labelled() -> Diagram:
 
 # --- equations ------------------------------------------------------------------------------------------
 EQUATIONS = {
-    "array": (lambda u: np.array([u[0], u[1]]), r"np\.array\(\[u\[0\], u\[1\]\]\).*np\.stack.*plain list"),
     "sort": (lambda u: np.sort(u), r"np\.sort takes no symbols.*np\.minimum"),
     "argmax": (lambda u: np.argmax(u), r"np\.argmax takes no symbols.*blocks\.functions\.pick"),
     "piecewise": (lambda u: np.piecewise(u, [u > 0], [1.0, 2.0]), r"np\.piecewise takes.*np\.where"),
     "einsum": (lambda u: np.einsum("i,i", u, u), r"np\.einsum takes no symbols.*Use @"),
-    "polyval": (lambda u: np.polyval([1.0, 2.0], u), r"np\.polyval takes.*blocks\.functions\.polyval"),
     "unwrap": (lambda u: np.unwrap(u), r"np\.unwrap takes no symbols.*b\.accepted"),
     "kron": (lambda u: np.histogram(u), r"np\.histogram takes no symbols.*PythonFunction"),
     "range": (lambda u: [0.0 for _ in range(u[0])], r"whole number, as in range\(u\).*range\(u\.size\)"),
-    "vectorize": (lambda u: np.vectorize(abs)(u), r"where NumPy needs numbers"),
     "key": (lambda u: {}["foo"], r"KeyError: 'foo'"),
     "item": (lambda u: np.zeros(2).__setitem__(0, u[0]), r"a signal was used where Python needs a number"),
 }

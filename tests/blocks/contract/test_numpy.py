@@ -1,0 +1,524 @@
+"""Equations in NumPy are NumPy: every function of its namespace equals its values or is refused by name."""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from blocks import Function
+from blocks.contract.symbols import SignalArray, column, tracing
+from blocks.contract.trace import trace
+from blocks.errors import BlockError
+
+U = np.array([-2.5, -0.5, 0.0, 0.5, 1.5, 0.3])
+V = np.array([0.7, -1.5, 2.5, -0.5, 3.0, 1.2])
+UNIT = np.array([0.1, -0.9, 0.5, 0.0, 1.0, -0.3])
+A = np.array([[2.0, -0.5, 1.5], [0.5, 3.5, -1.0], [0.0, 0.25, -2.5]])
+B = np.array([[0.5, 1.0, -1.5], [2.0, -0.5, 0.0], [1.0, 3.0, 0.75]])
+W = np.array([[0.5, -1.5, 2.5, 3.0], [1.0, 0.0, -0.5, 7.0]])
+
+
+def symbols_of(numbers: np.ndarray) -> tuple[ca.SX, SignalArray]:
+    symbol = ca.SX.sym("x", numbers.size)
+    return symbol, SignalArray(symbol, numbers.shape)
+
+
+def on_symbols(function: Callable[..., Any], *numbers: np.ndarray) -> Any:
+    """What the function gives of symbols, evaluated at these numbers."""
+    pairs = [symbols_of(np.asarray(n, dtype=float)) for n in numbers]
+    with tracing(getattr(function, "__globals__", None)):
+        found = function(*[signal for _, signal in pairs])
+
+    def value(part: Any) -> Any:
+        if isinstance(part, (list, tuple)):
+            return [value(p) for p in part]
+        if (
+            part is None
+            or isinstance(part, np.dtype)
+            or (not isinstance(part, (SignalArray, ca.SX)) and np.asarray(part).dtype != object)
+        ):
+            return part
+        with tracing():
+            array = SignalArray.operand(part)
+            f = ca.Function("f", [s for s, _ in pairs], [column(array)])
+        out = f.call([ca.DM(np.ravel(n).astype(float)) for n in numbers])[0]
+        return np.array(out).reshape(array.shape).astype(array.dtype)
+
+    return value(found)
+
+
+def same(found: Any, expected: Any, half: bool = False) -> None:
+    """half : NumPy's sine of a bool has half precision, and so has what is made of it"""
+    if isinstance(expected, (list, tuple)):
+        assert len(found) == len(expected)
+        for f, e in zip(found, expected, strict=True):
+            same(f, e, half)
+        return
+    if expected is None or isinstance(expected, (str, np.dtype, type)):
+        assert found == expected
+        return
+    assert np.shape(found) == np.shape(expected)
+    assert (np.asarray(found).dtype == bool) == (np.asarray(expected).dtype == bool)
+    half |= np.asarray(expected).dtype.itemsize < 8
+    tolerance = 1e-3 if half else 1e-12
+    actual, desired = np.asarray(found, float), np.asarray(expected, float)
+    np.testing.assert_allclose(actual, desired, rtol=tolerance, atol=tolerance)
+
+
+def check(function: Callable[..., Any], *numbers: np.ndarray) -> None:
+    with np.errstate(all="ignore"):
+        same(on_symbols(function, *numbers), function(*[n.copy() for n in numbers]))
+
+
+# --- the whole namespace ----------------------------------------------------------------------------------
+# They write files, print, or ask about NumPy itself.
+_NOT_EQUATIONS = (
+    "save savetxt savez savez_compressed test info show_config show_runtime get_include fromfile "
+    "genfromtxt loadtxt load fromregex setbufsize seterr seterrcall set_printoptions printoptions "
+    "getbufsize geterr geterrcall get_printoptions typename mintypecode bmat asmatrix frombuffer "
+    "fromstring from_dlpack datetime_as_string datetime_data empty_like busday_count busday_offset "
+    "is_busday isscalar iterable may_share_memory shares_memory array2string array_repr array_str "
+    "format_float_positional format_float_scientific binary_repr base_repr isfortran isdtype "
+    "issubdtype promote_types can_cast min_scalar_type nested_iters "
+)
+NOT_EQUATIONS = set(_NOT_EQUATIONS.split())
+
+
+def namespace() -> dict[str, Callable[..., Any]]:
+    found = {}
+    for prefix, module in (("np.", np), ("np.linalg.", np.linalg), ("np.fft.", np.fft)):
+        for name in dir(module):
+            function = getattr(module, name)
+            if name.startswith("_") or isinstance(function, type) or not callable(function):
+                continue
+            if name not in NOT_EQUATIONS:
+                found[prefix + name] = function
+    return found
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "f(u)": lambda f: lambda u, v, a, b: f(u),
+    "f(unit)": lambda f: lambda u, v, a, b: f(0.25 * u),
+    "f(a)": lambda f: lambda u, v, a, b: f(a),
+    "f(u, v)": lambda f: lambda u, v, a, b: f(u, v),
+    "f(a, b)": lambda f: lambda u, v, a, b: f(a, b),
+    "f(a, u)": lambda f: lambda u, v, a, b: f(a, u[:3]),
+    "f(u, 2)": lambda f: lambda u, v, a, b: f(u, 2),
+    "f(u, -0.7)": lambda f: lambda u, v, a, b: f(u, -0.7),
+    "f(2.5, u)": lambda f: lambda u, v, a, b: f(2.5, u),
+    "f(a, 1)": lambda f: lambda u, v, a, b: f(a, 1),
+    "f(a, axis=0)": lambda f: lambda u, v, a, b: f(a, axis=0),
+    "f(a, axis=1)": lambda f: lambda u, v, a, b: f(a, axis=1),
+    "f(a, axis=-1, keepdims)": lambda f: lambda u, v, a, b: f(a, axis=-1, keepdims=True),
+    "f(a, (1, 0))": lambda f: lambda u, v, a, b: f(a, (1, 0)),
+    "f(a, 0, 1)": lambda f: lambda u, v, a, b: f(a, 0, 1),
+    "f(u, 1, 9.0)": lambda f: lambda u, v, a, b: f(u, 1, 9.0),
+    "f(u, v, u)": lambda f: lambda u, v, a, b: f(u, v, u),
+    "f([u, v])": lambda f: lambda u, v, a, b: f([u, v]),
+    "f([a, b])": lambda f: lambda u, v, a, b: f([a, b]),
+    "f([a, b], 1)": lambda f: lambda u, v, a, b: f([a, b], 1),
+    "f([u, 1.0])": lambda f: lambda u, v, a, b: f([u[0], 1.0]),
+    "f(u > 0)": lambda f: lambda u, v, a, b: f(u > 0),
+    "f(u > 0, v > 0)": lambda f: lambda u, v, a, b: f(u > 0, v > 0),
+    "f(u > 0, u, v)": lambda f: lambda u, v, a, b: f(u > 0, u, v),
+    "f(mask, u)": lambda f: lambda u, v, a, b: f(np.array([True, False, True, False, True, True]), u),
+    "f(u, mask)": lambda f: lambda u, v, a, b: f(u, [0, 2, 1]),
+    "f(u[0])": lambda f: lambda u, v, a, b: f(u[4]),
+    "f(u, numbers)": lambda f: lambda u, v, a, b: f(u, np.array([3.0, 1.0, -2.0, 0.5, 2.0, -0.5])),
+    "f(numbers, u)": lambda f: lambda u, v, a, b: f(np.array([3.0, 1.0, -2.0, 0.5, 2.0, -0.5]), u),
+}
+
+
+def outcome(function: Callable[..., Any], *numbers: np.ndarray) -> Any:
+    """What NumPy gives of numbers; None where it refuses them itself or answers in other types."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = function(*[n.copy() for n in numbers])
+        flat = (
+            np.concatenate([np.ravel(part) for part in found]) if isinstance(found, (tuple, list)) else found
+        )
+        return None if np.asarray(flat).dtype.kind not in "fbiu" else found
+    except Exception:
+        return None
+
+
+@pytest.mark.parametrize("name", namespace())
+def test_a_function_of_numpy_equals_numpy_or_is_refused_by_name(name):
+    function = namespace()[name]
+    for call, write in CALLS.items():
+        if getattr(function, "signature", None) and call == "f(u, v, u)":
+            continue  # NumPy itself reads u while it writes into it
+        written = write(function)
+        expected = outcome(written, U, V, A, B)
+        if expected is None:
+            continue
+        try:
+            found = on_symbols(written, U, V, A, B)
+        except BlockError as error:
+            # np.full_like of numbers, filled with a signal, is a copy into them for NumPy.
+            named = "np.copyto" in str(error) or function.__name__ in str(error) or "was used" in str(error)
+            assert named or call.startswith("f(["), (call, str(error))
+            continue
+        except (AttributeError, NotImplementedError, TypeError, ValueError):
+            # A list of signals, which NumPy turns into an object array: the tracer names the user's line.
+            assert call.startswith("f(["), call
+            continue
+        try:
+            same(found, expected, "> 0" in call or "mask" in call)
+        except AssertionError as error:
+            raise AssertionError(f"{name}, {call}: {error}") from None
+
+
+# --- what engineers write ---------------------------------------------------------------------------------
+MASK = np.array([True, False, True, True, False, True])
+
+
+def filled(u: Any) -> Any:
+    z = np.zeros_like(u)
+    view = z[1:4]
+    view[0], z[-1], z[2:4] = u[0], 7.0, u[:2]
+    z[MASK] += 1.0
+    return z
+
+
+def put(u: Any) -> Any:
+    z = u.copy()
+    np.put(z, [0, 3], [u[1], 5.0])
+    np.putmask(z, MASK, u[::-1])
+    np.copyto(z, 9.0, where=~MASK)
+    m = np.outer(u, u)
+    np.fill_diagonal(m, u[2])
+    return z, m
+
+
+def swapped(a: Any) -> Any:
+    b = a.T
+    c = b.copy()
+    c[0] *= 2.0
+    c[1, 2] = a[0, 0]
+    return b, c, c.flat[3], c[:, ::2]
+
+
+WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
+    "array": (lambda u, v: np.array([u[0], v[1], 2.0]) > 1, (U, V)),
+    "array of arrays": (lambda u, v: np.array([u, v]).T, (U, V)),
+    "nested array": (lambda u: np.array([[u[0], 1.0], [0.0, u[1]]]) @ u[:2], U),
+    "array as float": (lambda u: np.array([u[0], u[1]], dtype=float, ndmin=2), U),
+    "array as int": (lambda u: np.array(u).astype(int) + u.astype(bool), U),
+    "asarray": (lambda u: np.asarray(u)[::-1] + np.asanyarray([u[0]]), U),
+    "full": (lambda u: np.full((2, 3), u[1]), U),
+    "r_": (lambda u: np.r_[u, 1.0, u[:2]] < 1, U),
+    "c_": (lambda u, v: np.c_[u, v], (U, V)),
+    "stack": (lambda u, v: np.stack([u, v], axis=1), (U, V)),
+    "tile": (lambda u: np.tile(u[:2], 2), U),
+    "tile of numbers": (lambda u: np.tile([1.0, 2.0], 3) * u, U),
+    "tile 2-D": (lambda a: np.tile(a, (2, 1)), A),
+    "pad": (lambda u: np.pad(u, 1), U),
+    "pad values": (lambda u: np.pad(u, (2, 1), constant_values=(u[0], 3.0)), U),
+    "pad reflect": (lambda a: np.pad(a, ((1, 1), (0, 2)), mode="reflect"), A),
+    "mask": (lambda u: u[MASK], U),
+    "mask 2-D": (lambda a: a[A > 0], A),
+    "list": (lambda u: u[[2, 0, -1]], U),
+    "newaxis": (lambda u: u[:, None] + u[None, :], U),
+    "ellipsis": (lambda a: a[..., 1] - a[-1, ...], A),
+    "step": (lambda u: u[::-2], U),
+    "grid": (lambda a: a[np.ix_([0, 2], [1, 2])], A),
+    "column": (lambda a: a[:, [0, 2]] + a[1:2, 0], A),
+    "filled": (filled, U),
+    "put": (put, U),
+    "views": (swapped, A),
+    "loop": (lambda u: [v * k for k, v in enumerate(u)], U),
+    "unpack": (lambda a: [x + y * z for x, y, z in a], A),
+    "round": (lambda u: [np.round(u), np.rint(u), u.round(), np.round(u * 1.37, 2), np.round(40 * u, -1)], U),
+    "round builtin": (lambda u: [round(u[0]), round(u[4]), abs(u[0]), u[0] // 0.2, u[0] % -0.2], U),
+    "floor division": (lambda u, v: [u // v, u % v, *divmod(u, v), np.fmod(u, v), 1.0 // (0.2 * v)], (U, V)),
+    "tenths": (lambda v: [v // 0.1, v % 0.1, np.floor_divide(v, -0.1)], np.array([1.0, 0.3, -0.7, 0.0])),
+    "sums": (lambda a: [a.sum(), a.sum(0), a.mean(axis=1), a.max(1), a.min(), a.prod(0), a.std(ddof=1)], A),
+    "logical": (lambda u, v: (u > 0) & (v > 0) | ~(u < -1) ^ (v == 2.5), (U, V)),
+    "bools add": (lambda u, v: [(u > 0) + (v > 0), (u > 0) * (v > 0), np.sum(u > 0), (u > 0) * 2.0], (U, V)),
+    "any all": (lambda u: [(u > 0).any(), np.all(u > -3), u.any(), np.any(u[2:3])], U),
+    "heaviside": (lambda u: np.heaviside(u, 0.5), U),
+    "sign": (lambda u: [np.sign(u), np.copysign(2.0, u), np.signbit(u)], U),
+    "select": (lambda u: np.select([u > 1, u > 0], [u, 2 * u], default=-1.0), U),
+    "where": (lambda u: np.where(u > 0, np.sqrt(np.abs(u)), [1, 2, 3, 4, 5, 6]), U),
+    "clip": (lambda u: [np.clip(u, -1, 1), u.clip(max=0.2), np.clip(u, u[1], None)], U),
+    "interp": (lambda u: np.interp(u, [-1, 0, 2], [5, 6, 2]), U),
+    "interp sides": (lambda u: np.interp(u, [-1, 0, 1], [5, 6, 2], left=0, right=u[0]), U),
+    "interp period": (lambda u: np.interp(u, [0.2, 1.5, 0.9], [5, 6, 2], period=2.0), U),
+    "interp of values": (lambda u: np.interp(0.3, [-1.0, 0.0, 1.0], u[:3]), U),
+    "polyval": (
+        lambda u, v: [np.polyval([1.0, -2.0, 3.0], u), np.polyval(v, u), np.poly1d([1, 2])(u)],
+        (U, V),
+    ),
+    "polynomial": (lambda u: np.polynomial.polynomial.polyval(u, [1.0, -2.0, 3.0]), U),
+    "norm": (
+        lambda u, a: [
+            np.linalg.norm(u),
+            np.linalg.norm(a),
+            np.linalg.norm(u, 1),
+            np.linalg.norm(a, axis=0),
+            np.linalg.norm(u, np.inf),
+            np.linalg.norm(a, 1),
+            np.linalg.norm(u, 3),
+        ],
+        (U, A),
+    ),
+    "inverse": (lambda a, b: [np.linalg.inv(a), np.linalg.solve(a, b), np.linalg.solve(a, b[0])], (A, B)),
+    "inverse of numbers": (lambda u: np.linalg.inv(A) @ np.linalg.solve(A, u[:3]), U),
+    "det": (
+        lambda a, b: [np.linalg.det(a), np.linalg.det(a[:2, :2]), np.linalg.det(np.kron(a, b[:2, :2]))],
+        (A, B),
+    ),
+    "cholesky": (lambda a: np.linalg.cholesky(a @ a.T + np.eye(3)), A),
+    "products": (
+        lambda a, b, u: [
+            a @ b,
+            a @ u[:3],
+            u[:3] @ a,
+            np.dot(u, u),
+            np.outer(u, u),
+            np.cross(a, b),
+            np.kron(a, u),
+            a.dot(b),
+            np.vdot(a, b),
+            np.trace(a),
+        ],
+        (A, B, U),
+    ),
+    "stacks": (lambda w: [np.stack([w, 2 * w]) @ w.T, w @ np.stack([w.T, w.T])], W),
+    "two axes": (
+        lambda w: [w.shape, w.size, w.ndim, len(w), w.T, w.reshape(4, 2), w.reshape(-1), w.ravel("F")],
+        W,
+    ),
+    "diff": (lambda u: [np.diff(u), np.ediff1d(u), np.gradient(u, 0.5), np.trapezoid(u), np.cumsum(u)], U),
+    "convolve": (
+        lambda u, v: [np.convolve(u, [1.0, 2.0]), np.convolve(u, v, "same"), np.vander(u, 3)],
+        (U, V),
+    ),
+    "reduce": (
+        lambda w: [
+            np.add.reduce(w, axis=1),
+            np.multiply.accumulate(w, axis=1),
+            np.maximum.reduce(w, 1),
+            np.subtract.outer(w[0], w[1]),
+            np.logical_and.reduce(w, 1),
+        ],
+        W,
+    ),
+    "maximum": (lambda u, v: [np.maximum(u, v), np.minimum(u, 0.3), np.fmax(1.0, u)], (U, V)),
+    "constants": (lambda u: [u / 0.0, 0.0 * u, u**2, 2.0**u, u**-1.0, u**0.0], U),
+    "trigonometry": (
+        lambda u: [np.hypot(u, 1.0), np.arctan2(u, -1.0), np.sinc(u), np.degrees(u), np.exp2(u)],
+        U,
+    ),
+    "logaddexp": (
+        lambda u, v: [np.logaddexp(u, v), np.logaddexp2(u, v), np.cbrt(u), np.log1p(u * u)],
+        (U, V),
+    ),
+    "close": (lambda u, v: [np.isclose(u, u + 1e-9), np.allclose(u, v), np.array_equal(u, u)], (U, V)),
+    "numbers first": (
+        lambda u: [np.float64(2.0) * u, np.arange(6) - u, [1, 2, 3, 4, 5, 6] / (u + 9), np.eye(6) @ u],
+        U,
+    ),
+    "python": (lambda u: [sum(u), abs(u), -u, +u, u is not None, list(u[:2]), u.tolist()[1], u.item(3)], U),
+    "math floor": (lambda u: [math.floor(u[0]), math.ceil(u[0]), math.trunc(u[0])], U),
+    "attributes": (
+        lambda w: [w.flatten(), w.T.mT, w.real, w.imag, w.dtype, w.squeeze(), w.take([1, 2]), w.cumsum(1)],
+        W,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_engineers_write_equals_numpy(name):
+    function, numbers = WRITTEN[name]
+    with np.errstate(all="ignore"):
+        check(function, *(numbers if isinstance(numbers, tuple) else (numbers,)))
+
+
+ONE_ARGUMENT = (
+    "sin cos tan asin acos atan sinh cosh tanh asinh atanh exp expm1 exp2 log2 log10 log1p sqrt cbrt fabs "
+    "erf degrees radians"
+)
+
+
+@pytest.mark.parametrize("name", [n for n in ONE_ARGUMENT.split() if hasattr(math, n)])
+def test_pythons_math_takes_signals(name):
+    function = getattr(math, name)
+
+    def equations(u):
+        return getattr(math, name)(u[0])
+
+    found = on_symbols(equations, np.array([0.37]))
+    np.testing.assert_allclose(found, function(0.37), rtol=1e-14)
+    assert getattr(math, name) is function, "math is as it was"
+
+
+def test_pythons_math_of_two_numbers():
+    def equations(u):
+        x, y = u
+        return [
+            math.atan2(x, y),
+            math.pow(y, 3),
+            math.hypot(x, y, 2.0),
+            math.fmod(x, y),
+            math.copysign(x, y),
+            math.log(y, 2),
+            math.log(y),
+            math.remainder(x, y),
+            math.dist([x, y], [1.0, 2.0]),
+            math.fsum([x, y]),
+            math.isfinite(x),
+            math.ldexp(x, 3),
+            math.prod([x, y]),
+        ]
+
+    found, expected = on_symbols(equations, np.array([-2.7, 0.8])), equations([-2.7, 0.8])
+    for f, e in zip(found, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(f, float), e, rtol=1e-14)
+
+
+def test_names_imported_from_math_take_signals_as_well():
+    space: dict[str, Any] = {}
+    exec(
+        "from math import sin as sine\nfrom numpy import array\ndef f(u): return array([sine(u[0]), 2.0])",
+        space,
+    )
+    np.testing.assert_allclose(on_symbols(space["f"], U), [math.sin(U[0]), 2.0], rtol=1e-15)
+    assert space["sine"] is math.sin and space["array"] is np.array
+
+
+def test_a_scalar_stays_a_value_and_a_signal_is_not_changed_in_place():
+    def counted(u):
+        total = u[0]
+        total += u[1]
+        return total, u
+
+    check(counted, U)
+
+    def changed(u):
+        u += 1.0
+        return u
+
+    with pytest.raises(BlockError, match=r"changed in place.*u = u \+"):
+        trace(Function(changed), {"u": 2})
+
+
+REFUSED = {
+    "mask": (
+        lambda u: u[u > 0],
+        r"np\.extract takes no symbols, as in u\[condition\].*np\.where\(condition, a, b\)",
+    ),
+    "index": (lambda u: np.arange(3.0)[u[0]], r"whole number.*blocks\.functions\.pick"),
+    "index of a signal": (lambda u: u[u[0]], r"whole number.*blocks\.functions\.pick"),
+    "chain": (lambda u: 1.0 * (0 < u[0] < 1), r"True or False.*0 < u < 1 as \(0 < u\) & \(u < 1\)"),
+    "and": (lambda u: 1.0 * (u[0] > 0 and u[1] > 0), r"True or False.*np\.logical_and"),
+    "if": (lambda u: u if u[0] > 0 else -u, r"True or False.*np\.where"),
+    "max": (lambda u: max(u), r"True or False.*np\.maximum"),
+    "bitwise": (lambda u: u & u, r"np\.bitwise_and takes no symbols.*conditions only"),
+    "minus": (lambda u: -(u > 0), r"np\.negative takes no symbols that are conditions.*~"),
+    "math of a vector": (lambda u: math.sin(u), r"math\.sin takes no symbols of more than one component"),
+    "math gamma": (lambda u: math.gamma(u[0]), r"math\.gamma takes no symbols.*interp"),
+    "apply_along_axis": (lambda u: np.apply_along_axis(np.sum, 0, u), r"np\.apply_along_axis takes no.*Loop"),
+    "eig": (lambda u: np.linalg.eig(np.outer(u, u)), r"np\.linalg\.eig takes no symbols"),
+    "fft": (lambda u: np.fft.fft(u), r"np\.fft\.fft takes no symbols"),
+    "into numbers": (
+        lambda u: np.add(u, 1.0, out=np.zeros(2)),
+        r"np\.add takes no symbols into an array of numbers",
+    ),
+    "in place": (lambda u: np.zeros(2).__iadd__(u), r"np\.add takes no symbols into an array of numbers"),
+    "where": (
+        lambda u: np.add(u, 1.0, where=np.array([True, False])),
+        r"np\.add takes no symbols with where=",
+    ),
+    "dtype": (lambda u: np.add(u, 1.0, dtype=int), r"np\.add takes no symbols with a dtype"),
+    "at": (lambda u: np.add.at(u, [0], 1.0), r"np\.add\.at takes no symbols.*Write the sum out"),
+    "method": (lambda u: u.sort(), r"np\.sort takes no symbols.*np\.minimum"),
+    "pad": (lambda u: np.pad(u, 1, mode="mean"), r"np\.pad takes no symbols with mode='mean'"),
+    "knots": (lambda u: np.interp(1.0, u, [1.0, 2.0]), r"np\.interp takes no symbols as knots"),
+    "repeat": (lambda u: np.repeat(u, u), r"np\.repeat takes no symbols as repeats"),
+    "complex": (lambda u: u * 1j, r"complex|unsupported operand"),
+    "shape": (lambda u: u + np.ones(3), r"shape"),
+    "product": (lambda u: np.ones((2, 3)) @ u, r"matmul: shapes \(2, 3\) and \(2,\) do not fit"),
+    "ragged": (lambda u: np.array([u, u[0]]), r"shapes \(2,\), \(\) make no array"),
+    "beyond": (lambda u: u[2], r"index 2 is out of bounds for axis 0 with size 2"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_numpy_is_refused_by_name_with_the_line(name):
+    function, text = REFUSED[name]
+    with pytest.raises(BlockError, match=rf"(?s){text}") as caught:
+        trace(Function(function), {"u": 2})
+    assert "test_numpy.py" in str(caught.value)
+
+
+METHODS = [n for n in dir(np.ndarray) if not n.startswith("_") and callable(getattr(np.ndarray, n))]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_of_arrays_equals_numpys_or_is_refused_by_name(name):
+    tried = 0
+    for arguments in [(), (1,), ([1, 0],), (0, 1), (-1, 1), ((2, 4),), (8,), (float,)]:
+        expected = outcome(lambda w, a=arguments: getattr(w, name)(*a), W)
+        if expected is None:
+            continue
+        tried += 1
+        try:
+            found = on_symbols(lambda w, a=arguments: getattr(w, name)(*a), W)
+        except BlockError as error:
+            assert name in str(error)
+            continue
+        same(found, expected)
+    if name not in (
+        "byteswap",
+        "ctypes",
+        "dump",
+        "dumps",
+        "getfield",
+        "setfield",
+        "setflags",
+        "tofile",
+        "tobytes",
+        "tolist",
+        "to_device",
+        "view",
+        "fill",
+        "put",
+        "resize",
+        "sort",
+        "partition",
+        "nonzero",
+        "dot",
+        "compress",
+        "choose",
+        "searchsorted",
+    ):
+        assert tried or name.startswith("_"), f"no arguments for {name} were tried"
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 3), (1, 4), (3, 1)])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_numbers_through_every_elementwise_function(shape, seed):
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.normal(0.0, 3.0, shape) * 2.0) / 2.0  # halves, zeros, signs
+    y = rng.normal(0.0, 2.0, shape)
+    for name in dir(np):
+        function = getattr(np, name)
+        if not isinstance(function, np.ufunc) or function.signature:
+            continue
+        numbers = (x, y)[: function.nin]
+        for given in (numbers, numbers[::-1]):
+            if outcome(function, *given) is None:
+                continue
+            try:
+                found = on_symbols(function, *given)
+            except BlockError as error:
+                assert function.__name__ in str(error)
+                continue
+            same(found, outcome(function, *given))
