@@ -73,6 +73,7 @@ class Diagram:
         self._version = 0
         self._flat: dict[tuple[Any, ...], System] = {}
         self._kept: dict[str, Any] = {}
+        self._prefix = ""  # what names in its system may leave out
 
     def add(self, name: str, block: Block | Diagram) -> Node:
         """Put a block, or a diagram as a subsystem, into this one; returns its handle.
@@ -148,6 +149,11 @@ class Diagram:
         """Inputs left open on purpose, as (node, port)."""
         return frozenset(self._grounded)
 
+    @property
+    def prefix(self) -> str:
+        """What names in the flat system may leave out: "plant." around a block that is looked at alone."""
+        return self._prefix
+
     def netlist(self) -> Netlist:
         """What is drawn here and in the diagrams inside, as data."""
         nodes = self._graph.nodes(data="block")
@@ -168,7 +174,7 @@ class Diagram:
         key = (solve_loops, perturb, self._versions())
         if key not in self._flat:
             self._flat = {k: s for k, s in self._flat.items() if k[-1] == key[-1]}
-            self._flat[key] = flatten(self.netlist(), solve_loops, perturb)
+            self._flat[key] = replace(flatten(self.netlist(), solve_loops, perturb), prefix=self._prefix)
         return self._flat[key]
 
     def kept(self, what: str) -> dict[Any, Any]:
@@ -234,8 +240,12 @@ class Diagram:
 
 
 def around(block: Block, name: str = "block") -> Diagram:
-    """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram."""
+    """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram.
+
+    Names in its system may leave out "plant.".
+    """
     d = Diagram(name)
+    d._prefix = f"{ALONE}."
     node = d.add(ALONE, block)
     probe = trace(block, {}, guess=1).declared
     for i in probe.inputs:
@@ -248,4 +258,4 @@ def around(block: Block, name: str = "block") -> Diagram:
 
 def system_alone(block: Block, solve_loops: bool = False, name: str = "block") -> System:
     """Flat system of one block: its inputs are those of the system, and names may leave out "plant."."""
-    return replace(around(block, name).system(solve_loops), prefix=f"{ALONE}.")
+    return around(block, name).system(solve_loops)

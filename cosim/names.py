@@ -1,15 +1,125 @@
-"""Names a user gives: one or a list of them, and components of signals by number or label."""
+"""Names a user gives: one or a list of them, and what they mean.
+
+`Names` finds signals, states, parameters, inputs and outputs alike: by their full names, by other names they
+have, by components, with or without the name of a block that is looked at alone.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, near_miss
 
 UNIT = re.compile(r"\s*\[[^\]]*\]$")  # at the end of a label: "theta [rad]"
+COMPONENT = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What of one kind can be named somewhere, and which of it a name means.
+
+    kind, where : for messages: "signal", "'pendulum'"
+    known : full name -> what it is
+    aliases : other names -> full names
+    prefix : what a name may leave out ("plant." of a block that is looked at alone), or have in excess
+    parts : can components be named? then what is known has `size` and `labels`, or `labels` gives them
+    error : what is raised about a name
+
+    An exact name wins over an alias, that over ``signal[i]``, and that over ``signal.label``; a label may
+    leave out the unit in brackets at its end.
+    """
+
+    kind: str
+    where: str
+    known: Mapping[str, Any]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = ""
+    parts: bool = True
+    size: Callable[[str], int] | None = None  # of what is known by its full name, where it has no `size`
+    labels: Callable[[str], Sequence[str]] | None = None
+    error: type[PlantloopError] = PlantloopError
+
+    def locate(self, name: str) -> tuple[str, int | None]:
+        """The full name of what is meant and the number of the component, None where all are.
+
+        Raises
+        ------
+        PlantloopError      no text, no such thing (with a near miss) or component, or a label several have
+        """
+        found = self.find(name)
+        if found is None:
+            raise self.unknown(name)
+        return found
+
+    def whole(self, name: str) -> str:
+        """The full name of what is meant; a component means its whole."""
+        return self.locate(name)[0]
+
+    def find(self, name: str) -> tuple[str, int | None] | None:
+        """As `locate`, None where there is no such thing."""
+        if text(name, self.kind) in self.known:
+            return name, None
+        tried = [name]
+        if self.prefix:
+            shorter = name.removeprefix(self.prefix)
+            tried.append(self.prefix + name if shorter == name else shorter)
+        for candidate in tried:
+            if (found := self._whole(candidate)) is not None:
+                return found, None
+        for candidate in tried if self.parts else ():
+            if (component := self._component(candidate)) is not None:
+                return component
+        return None
+
+    def unknown(self, name: str) -> PlantloopError:
+        """The error about a name that means nothing."""
+        known = [*self.known, *(alias for alias, full in self.aliases.items() if full in self.known)]
+        if self.parts:
+            every = ((full, label) for full in self.known for label in self._labels(full))
+            known += [f"{full}.{UNIT.sub('', label)}" for full, label in every if label]
+        return self.error(
+            f"{self.where} has no {self.kind} '{name}'; {near_miss(name, known)}", path=name, value=name
+        )
+
+    def _size(self, full: str) -> int:
+        return self.size(full) if self.size is not None else int(self.known[full].size)
+
+    def _labels(self, full: str) -> Sequence[str]:
+        return self.labels(full) if self.labels is not None else tuple(self.known[full].labels)
+
+    def _whole(self, name: str) -> str | None:
+        full = name if name in self.known else self.aliases.get(name)
+        return full if full in self.known else None
+
+    def _component(self, name: str) -> tuple[str, int] | None:
+        indexed = COMPONENT.fullmatch(name)
+        if indexed and (full := self._whole(indexed[1])) is not None:
+            i, size = int(indexed[2]), self._size(full)
+            if i < size:
+                return full, i
+            raise self.error(
+                f"no component {i} in '{full}': it has {size}, counted from 0.", path=full, value=i
+            )
+        for dot in (i for i, c in enumerate(name) if c == "."):
+            if (full := self._whole(name[:dot])) is not None:
+                found = self._labelled(full, name[dot + 1 :], name)
+                if found is not None:
+                    return full, found
+        return None
+
+    def _labelled(self, full: str, label: str, name: str) -> int | None:
+        """The component of a label."""
+        labels = self._labels(full)
+        found = [i for i, text in enumerate(labels) if text == label]
+        found = found or [i for i, text in enumerate(labels) if text and UNIT.sub("", text) == label]
+        if len(found) > 1:
+            choices = ", ".join(f"'{full}[{i}]'" for i in found)
+            raise self.error(f"'{name}' is ambiguous.", path=full, hint=f"Use one of {choices}.")
+        return found[0] if found else None
 
 
 def listed(names: Any, what: str) -> list[str]:
@@ -86,50 +196,3 @@ def file_path(path: Any, what: str) -> Path:
         raise PlantloopError(
             f"{what} is {path!r}, expected the path of a file.", value=path, hint="Write 'run.nc'."
         ) from None
-
-
-def component_of(
-    name: str,
-    known: Mapping[str, Any],
-    size_of: Callable[[str], int],
-    labels_of: Callable[[str], Sequence[str]],
-    aliases: Mapping[str, str],
-    error: type[PlantloopError] = PlantloopError,
-) -> tuple[str, int | None] | None:
-    """The signal a name means and the number of its component, None where all are meant.
-
-    An exact name wins over an alias, that over ``signal[i]``, and that over ``signal.label``; a label may
-    leave out the unit in brackets at its end.
-
-    Returns
-    -------
-    found : (signal, component), or None where there is no such name
-
-    Raises
-    ------
-    error               no such component, or a label that several have
-    """
-
-    def whole(text: str) -> str | None:
-        return text if text in known else aliases[text] if aliases.get(text) in known else None
-
-    if (signal := whole(name)) is not None:
-        return signal, None
-    indexed = re.fullmatch(r"(.+)\[(\d+)\]", name, re.DOTALL)
-    if indexed and (signal := whole(indexed[1])) is not None:
-        i, size = int(indexed[2]), size_of(signal)
-        if i < size:
-            return signal, i
-        raise error(f"no component {i} in '{signal}': it has {size}, counted from 0.", path=signal, value=i)
-    for dot in (i for i, c in enumerate(name) if c == "."):
-        if (signal := whole(name[:dot])) is None:
-            continue
-        labels, label = labels_of(signal), name[dot + 1 :]
-        found = [i for i, text in enumerate(labels) if text == label]
-        found = found or [i for i, text in enumerate(labels) if text and UNIT.sub("", text) == label]
-        if len(found) == 1:
-            return signal, found[0]
-        if found:
-            choices = ", ".join(f"'{signal}[{i}]'" for i in found)
-            raise error(f"'{name}' is ambiguous.", path=signal, hint=f"Use one of {choices}.")
-    return None

@@ -14,20 +14,20 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
-from blocks.errors import PlantloopError, SimulationError, near_miss
-from cosim.compile.flatten import structural_error
+from blocks.errors import PlantloopError, SimulationError
 from cosim.diagram import Diagram, system_alone
 from cosim.engines.choose import choose
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.reference.log import given_times, log_times
-from cosim.names import mapped, no_block, text
+from cosim.names import mapped, no_block
 from cosim.result.record import Setting
 from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
 from cosim.run.context import Context
+from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.walltime import WallTime
 from cosim.settings import Keywords, RunSettings, is_number, takes_settings, with_texts
-from cosim.system import Slot, System
+from cosim.system import System
 from cosim.version import __version__
 
 
@@ -320,88 +320,6 @@ def system_of(diagram: Diagram | Block | System, solve_loops: bool) -> System:
     if isinstance(diagram, System):
         return diagram
     raise no_block(diagram, "a Diagram or a Block to simulate")
-
-
-def _sized(value: Any, slot: Slot, name: str) -> np.ndarray:
-    try:
-        array = np.ravel(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
-        raise PlantloopError(f"'{name}' is {value!r}, expected numbers.", path=name, value=value) from None
-    if array.size not in (1, slot.size):
-        raise PlantloopError(
-            f"'{name}' got {array.size} numbers, expected {slot.size}.", path=name, value=value
-        )
-    if not np.isfinite(array).all():
-        raise PlantloopError(f"'{name}' is not finite: {value!r}.", path=name, value=value)
-    return np.broadcast_to(array, slot.size)
-
-
-def set_input(system: System, context: Context, name: str, value: Any) -> None:
-    name = name if text(name, "input") in system.inputs else name.removeprefix(system.prefix)
-    if name not in system.inputs:
-        raise PlantloopError(
-            f"'{system.name}' has no input '{name}'; {near_miss(name, system.inputs)}", path=name
-        )
-    slot = system.inputs[name]
-    context.h[slot.index] = _sized(value, slot, name)
-
-
-def set_parameter(system: System, context: Context, name: str, value: Any) -> None:
-    names = (text(name, "parameter"), system.prefix + name)
-    full = next((f for n in names if (f := system.aliases.get(n, n)) in system.parameters), None)
-    if full is None:
-        if (owner := system.full(name, system.fields)) in system.fields:
-            raise structural_error(system, owner)
-        every = [*system.parameters, *system.aliases]
-        raise PlantloopError(
-            f"'{system.name}' has no parameter '{name}'; {near_miss(name, every)}", path=name
-        )
-    slot = system.parameters[full]
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise PlantloopError(f"parameter '{name}' is {value!r}, expected numbers.", path=name) from None
-    if array.size != math.prod(slot.shape):
-        shape = slot.shape or "a number"
-        raise PlantloopError(
-            f"parameter '{name}' got {array.size} numbers, expected {shape}.", path=name, value=value
-        )
-    if np.isnan(array).any():
-        raise PlantloopError(f"parameter '{name}' is not a number.", path=name, value=value)
-    array = array.reshape(slot.shape)
-    assert slot.mask is not None  # every parameter slot has one
-    if array[~slot.mask].any():
-        raise structural_error(system, name)
-    context.p[slot.index] = array[slot.mask]
-
-
-def set_initial(system: System, context: Context, name: str, value: Any) -> None:
-    slots = system.initial_slots()
-    name = system.full(name, slots)
-    base, component = _component(name)
-    base = system.full(base, slots)
-    found = slots.get(name) or slots.get(base)
-    if found is None:
-        raise PlantloopError(f"'{system.name}' has no state '{name}'; {near_miss(name, slots)}", path=name)
-    vector, slot = found
-    index = slot.index
-    if name not in slots and component is not None:
-        if component >= slot.size:
-            raise PlantloopError(
-                f"state '{base}' has {slot.size} components, not {component + 1}.", path=name
-            )
-        index = index[component : component + 1]
-    piece = Slot(name, slot.kind, index, slot.initial)
-    target = context.x if vector == "x" else context.h
-    target[index] = _sized(value, piece, name)
-    if slot.kind == "discrete":
-        context.next[index] = target[index]
-
-
-def _component(name: str) -> tuple[str, int | None]:
-    base, bracket, rest = name.partition("[")
-    digits = rest.removesuffix("]")
-    return (base, int(digits)) if bracket and digits.isdigit() else (name, None)
 
 
 __all__ = ["Simulation", "SimulationError", "simulate"]

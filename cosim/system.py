@@ -29,8 +29,8 @@ import numpy as np
 from blocks.contract.callback import PythonCall
 from blocks.contract.declared import External, Memory
 from blocks.contract.rate import Ticks
-from blocks.errors import PlantloopError, near_miss
-from cosim.names import UNIT, component_of, listed, text
+from blocks.errors import PlantloopError
+from cosim.names import Names, listed
 
 ROUNDING = 1e-13  # relative; two times this close are one
 
@@ -255,36 +255,38 @@ class System:
     def locate(self, name: str) -> tuple[str, int | None]:
         """The signal a name means and the number of its component, None where all are meant.
 
-        Outputs of the diagram and of subsystems are other names of signals; components are found as in
-        `Result.locate`.
-
         Raises
         ------
         PlantloopError      no such signal or component, with a near miss
         """
-        if text(name, "signal") in self.signals:
-            return name, None
-        labels_of = lambda signal: self.signals[signal].labels
-        for full in (name, self.prefix + name):
-            found = component_of(full, self.signals, lambda s: self.signals[s].size, labels_of, self.shown)
-            if found is not None:
-                return found
-        known = [*self.signals, *self.shown]
-        known += [
-            f"{s.name}.{UNIT.sub('', label)}" for s in self.signals.values() for label in s.labels if label
-        ]
-        raise PlantloopError(f"no signal '{name}' in '{self.name}'; {near_miss(name, known)}", path=name)
+        return self.names("signal").locate(name)
+
+    def names(self, kind: str) -> Names:
+        """What can be named in this system, of one kind.
+
+        kind : "signal" (outputs of the diagram and of subsystems are other names of signals), "output" (of
+            the diagram), "state" (all that ``initial=`` may set), "parameter", "input", or "field" of a block
+        """
+        where = f"'{self.name}'"
+        match kind:
+            case "signal":
+                return Names(kind, where, self.signals, self.shown, self.prefix)
+            case "state":
+                return Names(kind, where, self._initial_slots(), {}, self.prefix)
+            case "parameter":
+                return Names(kind, where, self.parameters, self.aliases, self.prefix, parts=False)
+            case "input":
+                return Names(kind, where, self.inputs, {}, self.prefix)
+            case "output":
+                return Names(kind, where, self.outports, {}, self.prefix, parts=False)
+            case _:
+                return Names(kind, where, self.fields, {}, self.prefix, parts=False)
 
     def chosen(self, names: Sequence[str] | str | None) -> list[str]:
         """The signals some names mean, whole and each once; all for None."""
         if names is None:
             return list(self.signals)
         return list(dict.fromkeys(self.locate(name)[0] for name in listed(names, "signals")))
-
-    def full(self, name: str, known: Mapping[str, Any]) -> str:
-        """`name`, with the prefix of a block that is looked at alone where it was left out."""
-        longer = self.prefix + name
-        return longer if name not in known and longer in known else name
 
     @cached_property
     def hash(self) -> str:
@@ -341,13 +343,12 @@ class System:
         """All listed instants [s], in order."""
         return np.sort([float(m) for slot in self.held.values() for m in slot.times])
 
-    def initial_slots(self) -> dict[str, tuple[str, Slot]]:
-        """What ``initial=`` may set: (vector, slot) of continuous and discrete states and modes by name."""
-        found = {name: ("x", slot) for name, slot in self.states.items()}
+    def _initial_slots(self) -> dict[str, Slot]:
+        """What ``initial=`` may set: continuous states (in x); discrete states, modes and samples (in h)."""
         inputs = {slot.name for slot in self.inputs.values()}
         kinds = ("discrete", "mode", "sampled")
-        found |= {n: ("h", s) for n, s in self.held.items() if s.kind in kinds and n not in inputs}
-        return found
+        held = {n: s for n, s in self.held.items() if s.kind in kinds and n not in inputs}
+        return {**held, **self.states}
 
     def state_name(self, index: int) -> str:
         """Name of a component of x."""

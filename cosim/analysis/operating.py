@@ -11,14 +11,14 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block
-from blocks.errors import PlantloopError, near_miss
+from blocks.errors import PlantloopError
 from cosim.analysis.discretise import refuse_delays
-from cosim.diagram import ALONE, Diagram, around
+from cosim.diagram import Diagram, around
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
-from cosim.names import listed, mapped, no_block
+from cosim.names import Names, listed, mapped, no_block
 from cosim.run.context import Context
-from cosim.simulation import set_initial, set_input, set_parameter
+from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.system import Slot, pick
 
 
@@ -75,7 +75,7 @@ def model_of(
     )
     made = diagram.kept("models")
     if key not in made:
-        made[key] = Model(diagram, isinstance(system, Block), *key)
+        made[key] = Model(diagram, *key)
     model: Model = made[key]
     model.place(at, parameters)
     return model
@@ -87,19 +87,18 @@ class Model:
     def __init__(
         self,
         diagram: Diagram,
-        alone: bool,
         inputs: tuple[str, ...] | None,
         outputs: tuple[str, ...] | None,
     ) -> None:
-        self.prefix = f"{ALONE}." if alone else ""
-        wanted = list(diagram.inports) if inputs is None else list(inputs)
-        short = [n.removeprefix(self.prefix) for n in wanted]
-        wanted = [s if s in diagram.inports else n for s, n in zip(short, wanted, strict=True)]
+        inports = Names("input", f"'{diagram.name}'", diagram.inports, prefix=diagram.prefix, parts=False)
+        wanted = [found[0] if (found := inports.find(n)) else n for n in inputs or ()]
+        wanted = list(diagram.inports) if inputs is None else wanted
         for name in wanted:
-            if self.prefix and "." not in name:
-                known_name(name, diagram.inports, "input")
+            if name not in diagram.inports and "." not in name:
+                raise inports.unknown(name)
         perturbed = tuple(n for n in wanted if n not in diagram.inports)
         self.system = s = diagram.system(perturb=perturbed)
+        self.prefix = s.prefix
         self._start = Context.initial(s)
         self.context = self._start.copy()
         self._moved = False
@@ -107,7 +106,7 @@ class Model:
         self.input_index = np.concatenate([np.zeros(0, int), *[slot.index for slot in slots]])
         self.input_names = _components(wanted, slots)
         shown = list(s.outports) if outputs is None else list(dict.fromkeys(outputs))
-        signals = [s.signal(self._full(s.outports.get(name, name), s.signals)) for name in shown]
+        signals = [s.signal(name) for name in shown]
         self.output = ca.vertcat(ca.SX(0, 1), *[g.expression for g in signals])
         self.output_names = [
             n if g.size == 1 else f"{n}[{k}]"
@@ -121,11 +120,6 @@ class Model:
         self.labels: dict[Any, Any] = {}  # what `linearize` keeps for a next time
         self.state_names = self._names(s.states, len(s.x0))
         self.held_names = self._names(s.held, len(s.h0))
-
-    def _full(self, name: str, *known: Mapping[str, Any]) -> str:
-        """Name with the block's prefix, where that is what was meant."""
-        longer = self.prefix + name
-        return longer if self.prefix and any(longer in k for k in known) else name
 
     def _names(self, slots: Mapping[str, Slot], size: int) -> list[str]:
         found = [""] * size
@@ -145,8 +139,7 @@ class Model:
             self.context.assign(self._start)
         self._moved = at is not None or bool(parameters) or bool(self.system.residual.numel())
         for name, value in mapped(parameters, "parameters").items():
-            s = self.system
-            set_parameter(s, self.context, self._full(name, s.parameters, s.aliases), value)
+            set_parameter(self.system, self.context, name, value)
         if at is not None:
             self._place(at)
 
@@ -166,12 +159,10 @@ class Model:
             at = dict(states) | {n: v for n, v in at.inputs.items() if n in s.inputs}
         if not isinstance(at or {}, Mapping):
             raise PlantloopError(f"at is {at!r}, expected an OperatingPoint, a snapshot or values by name.")
-        slots = s.initial_slots()
+        inputs = s.names("input")
         for name, value in (at or {}).items():
-            if name in s.inputs:
-                set_input(s, c, name, value)
-            else:
-                set_initial(s, c, self._full(name, slots, [name.partition("[")[0]]), value)  # type: ignore[arg-type]
+            place = set_input if inputs.find(name) else set_initial
+            place(s, c, name, value)
 
     def arguments(self) -> list[ca.DM]:
         """t, x, h, w, p at the operating point."""
@@ -218,12 +209,6 @@ def _components(names: Sequence[str], slots: Sequence[Slot]) -> list[str]:
     return [
         n if s.size == 1 else f"{n}[{k}]" for n, s in zip(names, slots, strict=True) for k in range(s.size)
     ]
-
-
-def known_name(name: str, known: Mapping[str, Any], what: str) -> None:
-    """Refuse a name that is none of those known, with a near miss."""
-    if name not in known:
-        raise PlantloopError(f"no {what} '{name}'; {near_miss(name, known)}", path=name)
 
 
 def static_of(slot: Slot) -> str:

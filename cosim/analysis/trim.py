@@ -10,10 +10,10 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError
-from cosim.analysis.operating import Model, OperatingPoint, known_name, model_of, static_of
+from cosim.analysis.operating import Model, OperatingPoint, model_of, static_of
 from cosim.diagram import Diagram
-from cosim.names import listed, mapped
-from cosim.simulation import set_input
+from cosim.names import Names, listed, mapped
+from cosim.run.given import set_input
 from cosim.system import Slot, pick
 
 
@@ -87,17 +87,15 @@ class _Trim:
         fixed: Sequence[str],
         bounds: dict[str, tuple[float, float]],
     ) -> None:
-        self.model, self.bounds = model, bounds
+        self.model = model
         s, c = model.system, model.context
-        names = {n.removeprefix(model.prefix): slot for n, slot in s.states.items()}
-        for name in (*u, *free):
-            known_name(name, s.inputs, "input")
-        for name in y:
-            known_name(name, s.outports, "output")
-        for name in fixed:
-            known_name(name, names, "state")
-        for name in bounds:
-            known_name(name, {**names, **s.inputs}, "state or input")
+        where, inputs, outputs = f"'{s.name}'", s.names("input"), s.names("output")
+        states = Names("state", where, s.states, {}, s.prefix, parts=False)
+        either = Names("state or input", where, {**s.states, **s.inputs}, {}, s.prefix, parts=False)
+        u, free = {inputs.whole(n): v for n, v in u.items()}, [inputs.whole(n) for n in free]
+        y, fixed = {outputs.whole(n): v for n, v in y.items()}, [states.whole(n) for n in fixed]
+        self.bounds = {either.whole(n): limits for n, limits in bounds.items()}
+        names = s.states
         for name, value in u.items():
             set_input(s, c, name, value)
         moving = [slot for n, slot in names.items() if static_of(slot) == "solve" and n not in fixed]
@@ -111,9 +109,9 @@ class _Trim:
         resting = np.flatnonzero(
             np.array([static_of(slot) != "hold" for slot in names.values() for _ in slot.index])
         )
-        outputs = [s.signal(s.outports[n]).expression for n in y]
+        wanted = [s.signal(s.outports[n]).expression for n in y]
         delays = [pick(s.w, d.places) - d.signal for d in s.delays]  # at rest the past is the present
-        equations = ca.vertcat(pick(s.derivative, resting), *outputs, s.invariants, s.residual, *delays)
+        equations = ca.vertcat(pick(s.derivative, resting), *wanted, s.invariants, s.residual, *delays)
         self.equation_names = [f"the derivative of state '{model.state_names[k]}'" for k in resting]
         self.equation_names += [f"output '{n}' minus its value" for n in y for _ in self._target(n, y[n])]
         self.goal_at = slice(len(resting), len(resting) + len(self.goal))
@@ -139,7 +137,7 @@ class _Trim:
         for name, (low, high) in self.bounds.items():
             if not low < high:
                 raise PlantloopError(
-                    f"bounds of '{name}' are ({low}, {high}), expected low < high.",
+                    f"bounds of '{name.removeprefix(s.prefix)}' are ({low}, {high}), expected low < high.",
                     path=name,
                     hint="To keep one value, list a state in fixed= or leave an input out of free=.",
                 )

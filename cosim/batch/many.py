@@ -25,10 +25,11 @@ from cosim.engines.engine import Engine
 from cosim.engines.native import bindings as b
 from cosim.engines.native.native import NativeEngine
 from cosim.engines.reference.log import log_times
-from cosim.names import component_of, text
+from cosim.names import Names
 from cosim.run.context import Context
+from cosim.run.given import set_initial, set_parameter
 from cosim.settings import Keywords, RunSettings, takes_settings
-from cosim.simulation import Simulation, set_initial, set_parameter
+from cosim.simulation import Simulation
 from cosim.system import System
 
 BLOCK = 16  # runs a thread takes at a time
@@ -61,16 +62,15 @@ class Runs:
         return len(self.table)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        size = lambda signal: self.columns[signal].stop - self.columns[signal].start
-        labels = lambda signal: self.labels.get(signal, ())
-        found = component_of(text(name, "signal"), self.columns, size, labels, self.aliases)
-        if found is None:
-            known = [*self.columns, *self.aliases]
-            known += [f"{s}.{label}" for s, labels in self.labels.items() for label in labels if label]
-            raise PlantloopError(f"no signal '{name}' was logged; {near_miss(name, known)}", path=name)
-        signal, component = found
+        signal, component = self._names.locate(name)
         values = self.table[:, :, self.columns[signal]]
         return values if component is None else values[:, :, component]
+
+    @property
+    def _names(self) -> Names:
+        size = lambda n: self.columns[n].stop - self.columns[n].start
+        labels = lambda n: self.labels.get(n, ())
+        return Names("signal", "the log", self.columns, self.aliases, size=size, labels=labels)
 
     def keys(self) -> list[str]:
         """Names of the logged signals."""

@@ -22,7 +22,8 @@ from cosim.deck.outcome import DeckStep, LinearModel
 from cosim.deck.stage import moved_context, system_of, unsampled
 from cosim.diagram import ALONE
 from cosim.run.context import Context
-from cosim.simulation import Simulation, set_input
+from cosim.run.given import set_input
+from cosim.simulation import Simulation
 from plant import Plant
 from plant.elements import Element, Param_Linear, Reference_PlantState, Simulate
 from plant.elements.element import attributes_of

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import PlantloopError, near_miss
 from cosim.diagram import ALONE, system_alone
+from cosim.names import Names
 from cosim.run.context import Context
+from cosim.run.given import set_input
 from cosim.settings import RunSettings
-from cosim.simulation import Simulation, set_input
+from cosim.simulation import Simulation
 from cosim.system import System
 from plant import Plant
 from plant.assembly.carry import carried, motions_of, moved_bodies
@@ -109,11 +110,9 @@ class Stage:
         return replace(base, inputs=MappingProxyType(given), outputs=MappingProxyType(outputs), jumpy=jumpy)
 
     def _check_inputs(self) -> None:
+        known = Names("plant input", "the deck", self.base.inputs, parts=False)
         for name in self.options.inputs:
-            if name not in self.base.inputs:
-                raise PlantloopError(
-                    f"the deck has no plant input '{name}'; {near_miss(name, self.base.inputs)}", port=name
-                )
+            known.whole(name)
 
     def _stand(self, plant: Plant) -> None:
         self.plant = plant

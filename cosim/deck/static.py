@@ -18,7 +18,8 @@ from cosim.deck.transient import end_of, times_of
 from cosim.diagram import ALONE
 from cosim.result.result import Result
 from cosim.run.context import Context
-from cosim.simulation import Simulation, set_input
+from cosim.run.given import set_input
+from cosim.simulation import Simulation
 from plant.assembly.rest import TIME, kinetic_energy
 from plant.elements import Model as Elements
 from plant.elements import Param_Static, Reference_Marker, Simulate

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
-from cosim.names import component_of
+from cosim.names import Names
 from cosim.result.record import Event, FloatArray, Setting, Ticks
 
 if TYPE_CHECKING:
@@ -181,18 +181,14 @@ class Result:
         brackets at its end. ``among`` are the signals to look in: all logged ones, or `ticks_of`.
         """
         known = self.signals if among is None else among
+        names = Names(
+            "sampled signal" if among is self.ticks_of else "signal", f"result '{self.name}'",
+            known, self.aliases,
+            size=self._size, labels=lambda signal: self.labels.get(signal, ()), error=UnknownSignalError,
+        )  # fmt: skip
         if not isinstance(name, str):
-            raise UnknownSignalError(f"{name!r} is no signal name in result '{self.name}'.", value=name)
-        labels_of = lambda signal: self.labels.get(signal, ())
-        found = component_of(name, known, self._size, labels_of, self.aliases, UnknownSignalError)
-        if found is not None:
-            return found
-        kind = "sampled signal" if known is self.ticks_of else "signal"
-        raise UnknownSignalError(
-            f"no {kind} '{name}' in result '{self.name}';",
-            value=name,
-            hint=near_miss(name, self._all_names(known)),
-        )
+            raise UnknownSignalError(f"{name!r} is no signal name in {names.where}.", value=name)
+        return names.locate(name)
 
     def _size(self, signal: str) -> int:
         values = self.signals[signal] if signal in self.signals else self.ticks_of[signal].values
@@ -209,10 +205,6 @@ class Result:
         none = ("",) * self._size(signal)
         units, labels = (texts.get(signal, none)[chosen] for texts in (self.units, self.labels))
         return Course(name, time, values.reshape(len(time), len(units)), sampled, labels, units)
-
-    def _all_names(self, known: Mapping[str, Any]) -> list[str]:
-        with_labels = (f"{s}.{text}" for s in known for text in self.labels.get(s, ()) if text)
-        return [*known, *(alias for alias, s in self.aliases.items() if s in known), *with_labels]
 
     # -- other shapes of the same data
 

@@ -89,7 +89,7 @@ def test_initial_values_of_all_kinds_of_states():
     ("name", "value", "text"),
     [
         ("x.y", 1.0, "'d' has no state 'x.y'; did you mean 'x.x'?"),
-        ("x.x[3]", 1.0, "state 'x.x' has 1 components, not 4"),
+        ("x.x[3]", 1.0, r"no component 3 in 'x.x': it has 1, counted from 0"),
         ("x.x", [1.0, 2.0], "'x.x' got 2 numbers, expected 1"),
         ("x.x", np.inf, "'x.x' is not finite"),
         ("x.x", None, "'x.x' is not finite|'x.x' is None, expected numbers"),
@@ -145,7 +145,7 @@ def test_a_block_alone_runs_with_its_inputs_as_inputs():
         ({"log_at": [0.5, np.nan]}, "log_at must be finite"),
         ({"log_at": [0.5, 1.5]}, "log_at goes from 0.5 to 1.5 s, outside the run from 0 to 1 s"),
         ({"log_at": [-0.5, 0.5]}, "outside the run from 0 to 1 s"),
-        ({"signals": ["x.z"]}, "no signal 'x.z' in 'd'; did you mean 'x.y'?"),
+        ({"signals": ["x.z"]}, "'d' has no signal 'x.z'; did you mean 'x.y'?"),
     ],
 )
 def test_a_wrong_setting_is_refused_before_anything_runs(options, text):

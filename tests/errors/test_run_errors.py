@@ -37,7 +37,7 @@ def lag():
 START = {
     "signal": (
         lambda: simulate(lag(), 1.0, signals=["plant.x"]),
-        "no signal 'plant.x' in 'lag'; did you mean 'plant.y'?",
+        "'lag' has no signal 'plant.x'; did you mean 'plant.y'?",
     ),
     "parameter": (
         lambda: simulate(lag(), 1.0, parameters={"plant.a": 1.0}),
@@ -62,7 +62,7 @@ START = {
     ),
     "state component": (
         lambda: simulate(lag(), 1.0, initial={"plant.x[1]": 2.0}),
-        "state 'plant.x' has 1 components, not 2.",
+        "no component 1 in 'plant.x': it has 1, counted from 0.",
     ),
     "input": (lambda: simulate(lag(), 1.0, inputs={"v": 1.0}), "'lag' has no input 'v'; there is 'u'."),
     "input value": (lambda: simulate(lag(), 1.0, inputs={"u": np.nan}), "'u' is not finite: nan."),

@@ -190,7 +190,7 @@ MISTAKES = {
     ),
     "an unknown signal": (
         ('["lag.y"]', '["lag.yy"]'),
-        "loop.toml:40: [outputs] signals[0]: no signal 'lag.yy' in 'loop'; did you mean 'lag.y'?",
+        "loop.toml:40: [outputs] signals[0]: 'loop' has no signal 'lag.yy'; did you mean 'lag.y'?",
     ),
     "an unknown component": (
         ('["control.u"]', '["control.u[1]"]'),

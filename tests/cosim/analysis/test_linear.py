@@ -336,7 +336,7 @@ def test_a_sampled_source_is_an_input_like_any_other():
         (Pendulum(), {"inputs": ["v"]}, "no input 'v'; there is 'u'"),
         (Pendulum(), {"outputs": ["angel"]}, "no signal 'angel'"),
         (closed_loop(), {"inputs": ["push.u"]}, "no port 'push.u' to perturb; did you mean 'push.y'"),
-        (closed_loop(), {"outputs": ["p.z"]}, "no signal 'p.z' in 'd'; did you mean 'p.y'?"),
+        (closed_loop(), {"outputs": ["p.z"]}, "'d' has no signal 'p.z'; did you mean 'p.y'?"),
         (Pendulum(), {"at": {"p": 1.0}}, "has no state 'p'"),
         (Pendulum(), {"at": {"q": [1.0, 2.0]}}, "got 2 numbers, expected 1"),
         (Pendulum(), {"at": 3.0}, "at is 3.0, expected an OperatingPoint, a snapshot or values by name"),

@@ -43,7 +43,7 @@ def test_an_exact_name_wins_over_a_component():
     [
         (
             "plant.pendulm",
-            "no signal 'plant.pendulm' in result 'inverted_pendulum'; did you mean 'plant.pendulum'?",
+            "result 'inverted_pendulum' has no signal 'plant.pendulm'; did you mean 'plant.pendulum'?",
         ),
         ("plant.pendulum.thetta", "did you mean 'plant.pendulum.theta'?"),
         ("plant.pendulum[2]", "no component 2 in 'plant.pendulum': it has 2, counted from 0."),

@@ -1,0 +1,73 @@
+"""Numbers a user gives by name, put into a context: inputs, parameters, initial values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import PlantloopError
+from cosim.compile.flatten import structural_error
+from cosim.names import text
+from cosim.run.context import Context
+from cosim.system import Slot, System
+
+
+def set_input(system: System, context: Context, name: str, value: Any) -> None:
+    """Set an input of the whole system, or one component of it."""
+    full, component = system.names("input").locate(name)
+    slot = system.inputs[full]
+    places = slot.index if component is None else slot.index[component : component + 1]
+    context.h[places] = numbers(value, len(places), full)
+
+
+def set_initial(system: System, context: Context, name: str, value: Any) -> None:
+    """Set a continuous or discrete state, a mode or a sampled memory, or one component of it."""
+    states = system.names("state")
+    full, component = states.locate(name)
+    slot: Slot = states.known[full]
+    places = slot.index if component is None else slot.index[component : component + 1]
+    target = context.x if full in system.states else context.h
+    target[places] = numbers(value, len(places), name)
+    if slot.kind == "discrete":
+        context.next[places] = target[places]
+
+
+def set_parameter(system: System, context: Context, name: str, value: Any) -> None:
+    """Set a parameter, whole; what of it is structural must stay as it is."""
+    found = system.names("parameter").find(text(name, "parameter"))
+    if found is None:
+        if (field := system.names("field").find(name)) is not None:
+            raise structural_error(system, field[0])
+        raise system.names("parameter").unknown(name)
+    slot = system.parameters[found[0]]
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise PlantloopError(f"parameter '{name}' is {value!r}, expected numbers.", path=name) from None
+    if array.size != math.prod(slot.shape):
+        shape = slot.shape or "a number"
+        raise PlantloopError(
+            f"parameter '{name}' got {array.size} numbers, expected {shape}.", path=name, value=value
+        )
+    if np.isnan(array).any():
+        raise PlantloopError(f"parameter '{name}' is not a number.", path=name, value=value)
+    array = array.reshape(slot.shape)
+    assert slot.mask is not None  # every parameter slot has one
+    if array[~slot.mask].any():
+        raise structural_error(system, name)
+    context.p[slot.index] = array[slot.mask]
+
+
+def numbers(value: Any, size: int, name: str) -> np.ndarray:
+    """Finite numbers, (size,); one alone stands for all."""
+    try:
+        array = np.ravel(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        raise PlantloopError(f"'{name}' is {value!r}, expected numbers.", path=name, value=value) from None
+    if array.size not in (1, size):
+        raise PlantloopError(f"'{name}' got {array.size} numbers, expected {size}.", path=name, value=value)
+    if not np.isfinite(array).all():
+        raise PlantloopError(f"'{name}' is not finite: {value!r}.", path=name, value=value)
+    return np.broadcast_to(array, size)
