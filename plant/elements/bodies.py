@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plant.elements.draft import Draft
-from plant.elements.element import Element
+from plant.elements.element import Element, Others
 from plant.elements.kinds import Boolean, MarkerId, Positive, Real
+from plant.elements.markers import Reference_Marker
 
 __all__ = ["Body_Point", "Body_Rigid"]
 
@@ -116,10 +116,10 @@ class Body_Rigid(Element):
                 f"sum of the others, {small + middle:.6g}; check inertia_xx, inertia_yy, inertia_zz"
             )
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
         for name, id in (("cg_id", self.cg_id), ("im_id", self.im_id), ("lprf_id", self.lprf_id)):
-            yield from _on_another_body(self, draft, name, id)
+            yield from _on_another_body(self, others, name, id)
 
     def _principal_moments(self) -> list[float]:
         """Principal moments [mass length^2], ascending."""
@@ -154,16 +154,16 @@ class Body_Point(Element):
             None if self.v_ic_z_flag is False else self.v_ic_z,
         )
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
         for name, id in (("cg_id", self.cg_id), ("lprf_id", self.lprf_id)):
-            yield from _on_another_body(self, draft, name, id)
+            yield from _on_another_body(self, others, name, id)
 
 
-def _on_another_body(body: Element, draft: Draft, name: str, id: int | None) -> Iterator[str]:
+def _on_another_body(body: Element, others: Others, name: str, id: int | None) -> Iterator[str]:
     """Fault of a marker that should be fixed to ``body`` and is not."""
-    marker = draft.marker(id)
-    if marker is None or draft.missing((marker.body[0],), marker.body_id):
+    marker = others.get(Reference_Marker, id)
+    if marker is None or others.missing((marker.body[0],), marker.body_id):
         return  # a fault told elsewhere
     if marker.body != (body.tag, body.id):
         yield (

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from plant.elements import constraints, forces
-from plant.elements.draft import Draft
-from plant.elements.element import Element, place
+from plant.elements.element import Element, Others, place
 from plant.elements.kinds import (
     ArrayId,
     Boolean,
@@ -248,9 +247,9 @@ class Switch(Element):
         own = tuple(tag for tag in SWITCHED if tag.upper() == self.element_type)
         return SWITCHES.get(self.element_type, own)
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        found = [tag for tag in self.tags if self.element_id in draft.elements.get(tag, {})]
-        if not found and (missing := draft.missing(self.tags, self.element_id)):
+    def faults_in(self, others: Others) -> Iterator[str]:
+        found = [tag for tag in self.tags if self.element_id in others.ids(tag)]
+        if not found and (missing := others.missing(self.tags, self.element_id)):
             yield f"element_id={self.element_id} {missing}"
         if len(found) > 1:
             yield (
@@ -327,8 +326,8 @@ class Modification(Element):
     def where(self) -> str:
         return place(self.source, self.element, self.id, self.label)
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        if missing := draft.missing((self.element,), self.id):
+    def faults_in(self, others: Others) -> Iterator[str]:
+        if missing := others.missing((self.element,), self.id):
             yield f"id={self.id} {missing}"
 
     def apply(self, model: Model) -> Element:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
 
-from plant.elements.draft import Draft
-from plant.elements.element import Element
+from plant.elements.element import Element, Others
 from plant.elements.kinds import Boolean, JointId, MarkerId, Positive, Real, Reals, Whole, keyword
 from plant.elements.pairs import pair_faults
 from plant.elements.subroutine import ExpressionOrSubroutine, UserSubroutine
@@ -74,9 +73,9 @@ class Constraint_Joint(Element):
         if self.type == "RACK_PINION" and self.pitch_diameter is None:
             yield "pitch_diameter is missing; give the pitch diameter of the pinion"
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
-        yield from pair_faults(draft, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        yield from pair_faults(others, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
 
     def remarks(self) -> Iterator[str]:
         if self.is_virtual:
@@ -122,10 +121,10 @@ class Constraint_Coupler(UserSubroutine):
                 "write one coefficient per joint"
             )
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
         for number, (id, freedom) in enumerate(self.coordinates, start=1):
-            joint = draft.get(Constraint_Joint, id)
+            joint = others.get(Constraint_Joint, id)
             if joint is not None:
                 yield from _freedom_faults(joint, f"joint{number}_id", f"freedom_{number}", freedom)
 
@@ -158,9 +157,9 @@ class Motion_Joint(ExpressionOrSubroutine):
     routine = "MOTSUB"
     readers = ("MOTION",)
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
-        joint = draft.get(Constraint_Joint, self.joint_id)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        joint = others.get(Constraint_Joint, self.joint_id)
         if joint is not None:
             yield from _freedom_faults(joint, "joint_id", "joint_type", self.joint_type)
 
@@ -182,9 +181,9 @@ class Motion_Marker(ExpressionOrSubroutine):
     routine = "MOTSUB"
     readers = ("MOTION",)
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
-        yield from pair_faults(draft, self.i_marker_id, self.j_marker_id)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        yield from pair_faults(others, self.i_marker_id, self.j_marker_id)
 
 
 def _freedom_faults(joint: Constraint_Joint, id_name: str, name: str, freedom: str | None) -> Iterator[str]:

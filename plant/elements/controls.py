@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
 
-from plant.elements.draft import Draft
-from plant.elements.element import Element
+from plant.elements.element import Element, Others
 from plant.elements.kinds import (
     ArrayId,
     Boolean,
@@ -56,9 +55,9 @@ class Control_PlantInput(UserSubroutine):
         yield from super().faults()
         yield from list_faults(self.num_element, self.variable_id_list)
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
-        first = draft.first_to_list(Control_PlantInput, "variable_id_list")
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        first = others.first_to_list(Control_PlantInput, "variable_id_list")
         for variable_id in self.variable_id_list:
             if first[variable_id] != self.id:
                 yield (

@@ -1,21 +1,18 @@
 """A model being put together: it collects elements and everything that is wrong with them.
 
-The reader and ``Model.build`` fill a draft; when there are no problems it becomes a ``Model``. Elements use
-it to look at one another (``Element.faults_in``).
+The reader and ``Model.build`` fill a draft; when there are no problems it becomes a ``Model``. It is what
+elements ask about one another (`Others`, in ``Element.faults_in``).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar, cast
+from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar, cast
 
+from plant.elements.bodies import Body_Rigid
 from plant.elements.element import Element, Source, line, place
 from plant.reporting import ModelProblems, PlantWarning
-
-if TYPE_CHECKING:
-    from plant.elements.bodies import Body_Rigid
-    from plant.elements.markers import Reference_Marker
 
 E = TypeVar("E", bound=Element)
 
@@ -69,9 +66,9 @@ class Draft:
         found = self.elements.get(kind.tag, {}).get(id or 0)
         return cast(E, found) if found is not None else None
 
-    def marker(self, id: int | None) -> Reference_Marker | None:
-        """Marker ``id``, if there is one without problems of its own."""
-        return cast("Reference_Marker | None", self.elements.get("Reference_Marker", {}).get(id or 0))
+    def ids(self, tag: str) -> Collection[int]:
+        """Ids of the elements of a type."""
+        return self.elements.get(tag, {}).keys()
 
     def first_to_list(self, kind: type[Element], attribute: str) -> Mapping[int, int]:
         """Which element of a type lists an id first in this attribute: listed id to element id."""

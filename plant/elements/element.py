@@ -9,16 +9,15 @@ other elements (``faults_in``).
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 from plant.elements.kinds import Boolean, Id, Kind, String
 from plant.reporting import ModelProblems
 
-if TYPE_CHECKING:
-    from plant.elements.draft import Draft
+E = TypeVar("E", bound="Element")
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,22 @@ def place(source: Source | None, tag: str, id: object = None, label: str | None 
 def line(where: str, fault: str) -> str:
     """One line of a report: ``place: problem; cure.``"""
     return f"{where}: {fault}" if fault.endswith((".", "?")) else f"{where}: {fault}."
+
+
+class Others(Protocol):
+    """What an element may ask about the other elements of its model while it is checked."""
+
+    def get(self, kind: type[E], id: int | None) -> E | None:
+        """The element of this type and id, if there is one without problems of its own."""
+
+    def ids(self, tag: str) -> Collection[int]:
+        """Ids of the elements of a type."""
+
+    def missing(self, tags: tuple[str, ...], id: int) -> str | None:
+        """What is wrong with the id of an element of one of these types; None when it is there."""
+
+    def first_to_list(self, kind: type[Element], attribute: str) -> Mapping[int, int]:
+        """Which element of a type lists an id first in this attribute: listed id to element id."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,12 +115,12 @@ class Element:
         """What is wrong with this element on its own: ``problem; cure`` for each fault."""
         yield from ()
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
+    def faults_in(self, others: Others) -> Iterator[str]:
         """What is wrong between this element and the others; by itself, ids that name nothing."""
         for name, attribute in references_of(type(self)).items():
             value = getattr(self, name)
             for id in value if isinstance(value, tuple) else (value,):
-                if id and (missing := draft.missing(attribute.kind.tags, id)):
+                if id and (missing := others.missing(attribute.kind.tags, id)):
                     yield f"{name}={id} {missing}"
 
     def remarks(self) -> Iterator[str]:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from plant.elements.draft import Draft
-from plant.elements.element import Element
+from plant.elements.element import Element, Others
 from plant.elements.kinds import (
     Boolean,
     Formula,
@@ -65,10 +64,10 @@ class Force_Vector_TwoBody(UserSubroutine):
     def subroutine(self) -> str:
         return self.usrsub_fnc_name or VECTOR_ROUTINES[self.type]
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
         ids = (self.i_marker_id, self.j_floating_marker_id, self.body1_id, self.body2_id)
-        yield from pair_faults(draft, *ids)
+        yield from pair_faults(others, *ids)
 
     def remarks(self) -> Iterator[str]:
         yield from _vector_remarks(self)
@@ -137,10 +136,10 @@ class Force_Scalar_TwoBody(UserSubroutine):
         elif len(given) > 1:
             yield f"has its value more than once, in {' and '.join(given)}; keep one"
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
         if not self.is_action_only:
-            yield from pair_faults(draft, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
+            yield from pair_faults(others, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,9 +172,9 @@ class Force_SpringDamper(Element):
                 "length any length above 0 with preload = -stiffness*length"
             )
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
-        yield from pair_faults(draft, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        yield from pair_faults(others, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,9 +211,9 @@ class Force_Bushing(Element):
 
     readers = ("BUSH",)
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
-        yield from pair_faults(draft, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        yield from pair_faults(others, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,9 +273,9 @@ class Force_Field(UserSubroutine):
         if not self.has_subroutine and not self.attributes:
             yield "has neither a subroutine nor a k_matrix; give one of them"
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
-        yield from pair_faults(draft, self.i_marker_id, self.j_marker_id)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        yield from pair_faults(others, self.i_marker_id, self.j_marker_id)
 
 
 def _vector_remarks(force: Force_Vector_TwoBody | Force_Vector_OneBody) -> Iterator[str]:

@@ -7,17 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plant.elements.draft import Draft
+from plant.elements.element import Others
 from plant.elements.kinds import Id, MarkerId, Real, keyword
 from plant.elements.subroutine import UserSubroutine
-
-if TYPE_CHECKING:
-    from plant.elements.model import Model
 
 __all__ = ["Reference_Marker"]
 
@@ -101,14 +98,6 @@ class Reference_Marker(UserSubroutine):
         A.setflags(write=False)
         return A
 
-    def frame(self, model: Model) -> Frame:
-        """Origin r (3,) [length] and axes A (3,3) in the global frame of the design configuration.
-
-        Follows ``rm_id`` through ``model``; the arrays are read-only. A circle of ``rm_id`` is found
-        when the model is built.
-        """
-        return model.frames[self.id]
-
     def faults(self) -> Iterator[str]:
         yield from super().faults()
         if self.has_subroutine and (self.script_name is None or self.interpreter == "MATLAB"):
@@ -123,17 +112,17 @@ class Reference_Marker(UserSubroutine):
         elif not absent:
             yield from _cosine_faults(cosines[0:3], cosines[3:6], cosines[6:9])
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
         tag, other = self.body[0], next(tag for tag in BODY_TAGS.values() if tag != self.body[0])
-        missing = draft.missing((tag,), self.body_id)
-        if missing and not draft.missing((other,), self.body_id):
+        missing = others.missing((tag,), self.body_id)
+        if missing and not others.missing((other,), self.body_id):
             word = next(word for word, body_tag in BODY_TAGS.items() if body_tag == other)
             missing = f'is a {other}, not a {tag}; write body_type="{word}"'
         if missing:
             yield f"body_id={self.body_id} {missing}"
         if self.rm_id is not None:
-            yield from self._circle(draft)
+            yield from self._circle(others)
 
     def remarks(self) -> Iterator[str]:
         for name in ("psi", "theta", "phi"):
@@ -144,13 +133,13 @@ class Reference_Marker(UserSubroutine):
                     f"it is in degrees, write {name}={math.radians(angle):.6g}"
                 )
 
-    def _circle(self, draft: Draft) -> Iterator[str]:
+    def _circle(self, others: Others) -> Iterator[str]:
         """Fault of a circle of ``rm_id``, told once by the marker with the smallest id on it."""
         chain = {self.id: None}  # a dict, to keep the order and still be quick to search
-        marker = draft.marker(self.rm_id)
+        marker = others.get(Reference_Marker, self.rm_id)
         while marker is not None and marker.id not in chain:
             chain[marker.id] = None
-            marker = draft.marker(marker.rm_id)
+            marker = others.get(Reference_Marker, marker.rm_id)
         if marker is not None and marker.id == self.id == min(chain):
             circle = " -> ".join(str(id) for id in [*chain, self.id])
             yield f"rm_id goes in a circle, {circle}; give one of them a global position (no rm_id)"

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from plant.elements.draft import Draft
+from plant.elements.element import Others
+from plant.elements.markers import Reference_Marker
 
 
 def pair_faults(
-    draft: Draft, i_marker_id: int, j_marker_id: int, body1_id: int | None = None, body2_id: int | None = None
+    others: Others,
+    i_marker_id: int,
+    j_marker_id: int,
+    body1_id: int | None = None,
+    body2_id: int | None = None,
 ) -> Iterator[str]:
     """Faults of markers I and J: both on one body, or not on the bodies the old body1_id, body2_id repeat."""
-    i, j = draft.marker(i_marker_id), draft.marker(j_marker_id)
+    i, j = others.get(Reference_Marker, i_marker_id), others.get(Reference_Marker, j_marker_id)
     if i is not None and j is not None and i.body == j.body:
         yield (
             f"markers {i.id} and {j.id} are both on {i.body[0]} {i.body[1]}, so nothing can move between "

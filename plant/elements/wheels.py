@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plant.elements.draft import Draft
-from plant.elements.element import Element
+from plant.elements.element import Element, Others
 from plant.elements.kinds import Formula, MarkerId, Positive, Real
+from plant.elements.markers import Reference_Marker
 
 __all__ = ["Inertia_Wheel"]
 
@@ -28,9 +28,9 @@ class Inertia_Wheel(Element):
     torque_expression: Formula | None = None
     w_ic: Real = 0.0
 
-    def faults_in(self, draft: Draft) -> Iterator[str]:
-        yield from super().faults_in(draft)
-        marker = draft.marker(self.marker_id)
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        marker = others.get(Reference_Marker, self.marker_id)
         if marker is not None and marker.body[0] == "Body_Point":
             yield (
                 f"marker_id={self.marker_id} is on Body_Point {marker.body_id}, which cannot turn; "

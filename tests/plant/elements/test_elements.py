@@ -239,7 +239,7 @@ def test_frames_follow_rm_id_whatever_the_order() -> None:
         step = np.eye(4)
         step[:3, :3], step[:3, 3] = marker.rotation, marker.position
         T = T @ step
-        r, A = marker.frame(model)
+        r, A = model.frames[marker.id]
         np.testing.assert_allclose(r, T[:3, 3], atol=1e-15)
         np.testing.assert_allclose(A, T[:3, :3], atol=1e-15)
         assert not r.flags.writeable and not A.flags.writeable

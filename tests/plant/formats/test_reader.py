@@ -90,7 +90,7 @@ def test_inverted_pendulum() -> None:
     assert slider.source == Source("inverted_pendulum.xml", 25)
     np.testing.assert_array_equal(slider.inertia, 0.01 * np.eye(3))
     assert [joint.type for joint in model.all(Constraint_Joint)] == ["TRANSLATIONAL", "REVOLUTE"]
-    r, A = model.find(Reference_Marker, 1021).frame(model)
+    r, A = model.frames[1021]
     np.testing.assert_array_equal(r, [0, 0, 0])
     np.testing.assert_array_equal(A[:, 2], [0, 1, 0])  # the hinge is along global y
     np.testing.assert_array_equal(model.frames[1001][0], [0, 0, 0.5])
