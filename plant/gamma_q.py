@@ -33,35 +33,18 @@ import numpy as np
 from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import as_array, column, tracing
 from blocks.errors import BlockError, near_miss
-from plant.mechanics.joints import Joint
+from plant.mechanics.joints import ANGLE, JOINT_TYPES, Joint
 from plant.mechanics.mechanism import GROUND, Mechanism
-from plant.mechanics.spatial import Matrix, Transform, constant, mcI, rx, ry, rz
+from plant.mechanics.spatial import Transform, constant, mcI, rx, ry, rz
 from plant.mechanics.tree import Tree
 
 GammaQ = Callable[["TreeModel", Any, Any], tuple[Any, Any, Any, Any]]
 """gamma_q(model, qo, qdo) -> q, qd, G, gs."""
 
 
-def _turn(rotation: Callable[[Matrix], Matrix], axis: int) -> Callable[[Matrix], tuple[Transform, Matrix]]:
-    S = constant(np.eye(6)[:, [axis]])
-    return lambda q: (Transform(rotation(q[0]), constant(np.zeros(3))), S)
-
-
-def _slide(axis: int) -> Callable[[Matrix], tuple[Transform, Matrix]]:
-    S, e = constant(np.eye(6)[:, [3 + axis]]), constant(np.eye(3)[:, axis])
-    return lambda q: (Transform(constant(np.eye(3)), e * q[0]), S)
-
-
-_TURNS = {"Rx": _turn(rx, 0), "Ry": _turn(ry, 1), "Rz": _turn(rz, 2)}
-_SLIDES = {"Px": _slide(0), "Py": _slide(1), "Pz": _slide(2)}
-_JCALC = {**_TURNS, **_SLIDES, "R": _TURNS["Rz"], "P": _SLIDES["Pz"], "r": _TURNS["Rz"]}
-_JCALC |= {"px": _SLIDES["Px"], "py": _SLIDES["Py"]}
-JTYPES = tuple(_JCALC)
+_TYPES = {code: entry for entry in JOINT_TYPES.values() for code in entry.jtypes if not entry.numbers}
+JTYPES = tuple(_TYPES)
 """Joint types: R, Rx, Ry, Rz turn, P, Px, Py, Pz slide; r, px, py are the planar ones."""
-
-
-def _unplaced(r: np.ndarray, A: np.ndarray) -> Any:
-    raise NotImplementedError("joints of a TreeModel are placed by their coordinates")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +71,7 @@ class TreeModel:
                 f"TreeModel: parent, jtype, Xtree and I have {sorted(counts)} entries, expected as many each."
             )
         for i, (parent, jtype) in enumerate(zip(self.parent, self.jtype, strict=True), start=1):
-            if jtype not in _JCALC:
+            if jtype not in _TYPES:
                 raise BlockError(f"TreeModel: jtype '{jtype}' of body {i}; {near_miss(jtype, JTYPES)}")
             if not 0 <= parent < i:
                 raise BlockError(f"TreeModel: parent of body {i} is {parent}, expected 0 to {i - 1}.")
@@ -103,7 +86,7 @@ class TreeModel:
     def links(self) -> tuple[_Link, ...]:
         """Bodies with their joints."""
         return tuple(
-            _Link(p - 1 if p else GROUND, _joint(t), X)
+            _Link(p - 1 if p else GROUND, _TYPES[t].made({}), X)
             for p, t, X in zip(self.parent, self.jtype, self.Xtree, strict=True)
         )
 
@@ -126,11 +109,6 @@ class _Link:
     parent: int
     joint: Joint
     Xtree: Transform
-
-
-def _joint(jtype: str) -> Joint:
-    unit = "rad" if jtype.upper().startswith("R") else "m"
-    return Joint(jtype, 1, 1, _JCALC[jtype], _unplaced, (("q", unit),), ("qd",))
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +265,7 @@ class RobotPlant(Block):
             b.derivative(qd, G @ ca.ldl_solve(right, *ca.ldl(M)) + gs)
             b.output("residual", qn - here)
             d = dynamics(self.model, here, rate)
-        units = [link.joint.coordinates[0][1] for link in self.model.links]
+        units = ["rad" if link.joint.coordinates[0][1] == ANGLE else "m" for link in self.model.links]
         b.output("q", q, labels=[f"q{k} [{unit}]" for k, unit in enumerate(units, start=1)])
         b.output("qd", qd, labels=[f"qd{k} [{unit}/s]" for k, unit in enumerate(units, start=1)])
         b.output("KE", d.KE, labels=["KE [J]"])

@@ -1,8 +1,7 @@
 """What every constraint element demands, as scalar conditions between markers.
 
-Each joint type has one entry in `JOINT_CONDITIONS`: the equations of the joint as functions of the poses of
-its markers I and J. Joints that carry coordinates (see `mechanics.joints`) need them only where they close a
-loop, or in absolute coordinates.
+What a joint demands is in its entry of `mechanics.joints`; joints that carry coordinates need it only where
+they close a loop, or in absolute coordinates.
 
 Source: MotionSolve reference guide, Constraint_Joint, Constraint_Coupler, Constraint_General, Motion_Joint,
 Motion_Marker; Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 9.4.
@@ -32,11 +31,12 @@ from plant.elements import (
     UserSubroutine,
 )
 from plant.expressions.functions.corners import arc_sine, direction_angle
-from plant.expressions.scope import MarkerState, Refusal
+from plant.expressions.scope import Refusal
+from plant.mechanics.joints import Setting
 from plant.mechanics.mechanism import in_frame
 
 POSITION, VELOCITY, ACCELERATION = 0, 1, 2
-PARALLEL = 1e-6  # sine of the angle between axes that count as parallel
+AXES = "xyz"
 
 CONSTRAINTS: tuple[type[Element], ...] = (
     Constraint_Joint,
@@ -72,134 +72,6 @@ class Condition:
     start_rate: float | None = None
 
 
-# --- joints ----------------------------------------------------------------------------------------------
-Pair = tuple[MarkerState, MarkerState]
-Parts = list[tuple[str, ca.SX]]
-AXES = "xyz"
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """What a joint's equations may use: poses of I and J, the angle AZ(I,J), the relative design pose.
-
-    ``turned`` counts the full turns of an angle of the joint's own.
-    """
-
-    I: MarkerState
-    J: MarkerState
-    AZ: Callable[[], ca.SX]
-    turned: Callable[[ca.SX], ca.SX]
-    r0: np.ndarray
-    A0: np.ndarray
-    element: Constraint_Joint
-
-    @property
-    def d(self) -> ca.SX:
-        """(3, 1) from the origin of J to that of I."""
-        return self.I.r - self.J.r
-
-    @property
-    def DZ(self) -> ca.SX:
-        """Displacement along z_J."""
-        return ca.dot(self.d, self.J.A[:, 2])
-
-    def product(self, i: int, j: int) -> ca.SX:
-        """Cosine between axis i of I and axis j of J."""
-        return ca.dot(self.I.A[:, i], self.J.A[:, j])
-
-
-def _coincident(s: Setting) -> Parts:
-    return [(f"displacement along global {AXES[k]}", s.d[k]) for k in range(3)]
-
-
-def _on_line(s: Setting) -> Parts:
-    return [(f"displacement along {AXES[k]} of J", ca.dot(s.d, s.J.A[:, k])) for k in (0, 1)]
-
-
-def _in_plane(s: Setting) -> Parts:
-    return [("displacement along z of J", s.DZ)]
-
-
-def _parallel_z(s: Setting) -> Parts:
-    return [("rotation about y of J", s.product(2, 0)), ("rotation about x of J", s.product(2, 1))]
-
-
-def _aligned(s: Setting) -> Parts:
-    return _kept(s, np.eye(3))
-
-
-def _aligned_as_designed(s: Setting) -> Parts:
-    """All axes as in the design, where z_I and z_J are parallel."""
-    angle = math.atan2(s.A0[1, 0], s.A0[0, 0])
-    c, sn = math.cos(angle), math.sin(angle)
-    return _kept(s, np.array([[c, -sn, 0.0], [sn, c, 0.0], [0.0, 0.0, 1.0]]))
-
-
-def _kept(s: Setting, A0: np.ndarray) -> Parts:
-    """A_J^T A_I = A0: three off-diagonal cosines, one on each side."""
-    turned = s.I.A @ ca.SX(ca.sparsify(ca.DM(np.where(np.abs(A0) < 1e-15, 0.0, A0))).T)
-    return [
-        (f"rotation about {AXES[3 - i - j]} of J", ca.dot(turned[:, i], s.J.A[:, j]))
-        for i, j in ((0, 1), (1, 2), (2, 0))
-    ]
-
-
-def _constant_velocity(s: Setting) -> Parts:
-    return [("rotation about the axes", s.product(0, 1) - s.product(1, 0))]
-
-
-def _screw(s: Setting) -> Parts:
-    pitch = float(s.element.pitch or 0.0)
-    angle0 = math.atan2(s.A0[1, 0], s.A0[0, 0])
-    return [("travel per turn", s.DZ - float(s.r0[2]) - (s.AZ() - angle0) * (pitch / (2 * math.pi)))]
-
-
-def _rack_and_pinion(s: Setting) -> Parts:
-    """The rack J travels along z_J by the radius times the turn of the pinion I about z_I, since the design.
-
-    The turn is read from where z_J points in the pinion's plane: it goes round the other way.
-    """
-    radius = float(s.element.pitch_diameter or 0.0) / 2
-    x0, y0 = float(s.A0[2, 0]), float(s.A0[2, 1])
-    if math.hypot(x0, y0) < PARALLEL:
-        raise ModelError(
-            f"{s.element.where}: the z-axes of its markers are parallel; the pinion I turns about its "
-            "z-axis, and the rack J travels along its own.",
-            path=s.element.where,
-            hint="Turn one of the markers: the axes are at right angles in an ordinary rack and pinion.",
-        )
-    x, y = s.product(0, 2), s.product(1, 2)
-    turn = s.turned(-direction_angle(y * x0 - x * y0, x * x0 + y * y0))
-    return [("travel per turn", -(s.DZ - float(s.r0[2])) - radius * turn)]
-
-
-def _together(*parts: Callable[[Setting], Parts]) -> Callable[[Setting], Parts]:
-    return lambda s: [part for make in parts for part in make(s)]
-
-
-JOINT_CONDITIONS: Mapping[str, Callable[[Setting], Parts]] = {
-    "FREE": lambda s: [],
-    "FIXED": _together(_coincident, _aligned),
-    "REVOLUTE": _together(_coincident, _parallel_z),
-    "TRANSLATIONAL": _together(_on_line, _aligned_as_designed),
-    "CYLINDRICAL": _together(_on_line, _parallel_z),
-    "SPHERICAL": _coincident,
-    "PLANAR": _together(_in_plane, _parallel_z),
-    "UNIVERSAL": _together(_coincident, lambda s: [("angle between the cross bars", s.product(2, 2))]),
-    "HOOKE": _together(_coincident, lambda s: [("angle between the cross bars", s.product(0, 1))]),
-    "CONSTANT_VELOCITY": _together(_coincident, _constant_velocity),
-    "INLINE": _on_line,
-    "INPLANE": _in_plane,
-    "ORIENTATION": _aligned,
-    "PARALLEL_AXES": _parallel_z,
-    "PERPENDICULAR": lambda s: [("angle between the z-axes", s.product(2, 2))],
-    "SCREW": _screw,
-    "RACK_PINION": _rack_and_pinion,
-}
-"""Equations of each joint type. Add a joint type: add an entry here (and in `mechanics.joints` if it has
-coordinates)."""
-
-
 # --- elements --------------------------------------------------------------------------------------------
 class Values:
     """What the elements' conditions are made from."""
@@ -233,13 +105,13 @@ class Values:
 
     def coordinate(self, joint: Constraint_Joint, freedom: str | None) -> ca.SX:
         """AZ ("R") or DZ ("T") of a joint."""
-        turns = freedom == "R" or (freedom is None and joint.type == "REVOLUTE")
+        turns = (freedom or joint.kind.freedoms[0]) == "R"
         return (self.angle_z if turns else self.distance_z)(joint.i_marker_id, joint.j_marker_id)
 
     def coordinate_at_design(self, joint: Constraint_Joint, freedom: str | None) -> float:
         """The same in the design configuration."""
         r, A = self.design(joint.i_marker_id, joint.j_marker_id)
-        turns = freedom == "R" or (freedom is None and joint.type == "REVOLUTE")
+        turns = (freedom or joint.kind.freedoms[0]) == "R"
         return math.atan2(A[1, 0], A[0, 0]) if turns else float(r[2])
 
     def design(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
@@ -250,16 +122,18 @@ class Values:
 def _joint(values: Values, joint: Constraint_Joint) -> Iterator[Condition]:
     i, j = joint.i_marker_id, joint.j_marker_id
     r0, A0 = values.design(i, j)
+    local = values.local
     setting = Setting(
-        values.local.marker(i),
-        values.local.marker(j),
+        local.marker(i),
+        local.marker(j),
         lambda: values.angle_z(i, j),
-        lambda principal: values.local.angle("pinion", i, j, principal),
+        lambda y, x: local.angle("pinion", i, j, -direction_angle(y, x)),
         r0,
         A0,
-        joint,
+        joint.numbers,
+        joint.where,
     )
-    for text, value in JOINT_CONDITIONS[joint.type](setting):
+    for text, value in joint.kind.equations(setting):
         yield Condition(joint, text, value)
 
 

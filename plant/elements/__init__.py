@@ -26,7 +26,6 @@ from plant.elements.commands import *  # noqa: F403
 from plant.elements.commands import Modification as Modification
 from plant.elements.commands import UnknownCommand as UnknownCommand
 from plant.elements.constraints import *  # noqa: F403
-from plant.elements.constraints import JOINT_TYPES as JOINT_TYPES
 from plant.elements.controls import *  # noqa: F403
 from plant.elements.draft import Draft as Draft
 from plant.elements.element import Element as Element

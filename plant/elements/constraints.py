@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
@@ -11,6 +11,7 @@ from plant.elements.element import Element, Others
 from plant.elements.kinds import Boolean, JointId, MarkerId, Positive, Real, Reals, Whole, keyword
 from plant.elements.pairs import pair_faults
 from plant.elements.subroutine import ExpressionOrSubroutine, UserSubroutine
+from plant.mechanics.joints import JOINT_TYPES, JointType
 
 __all__ = [
     "Constraint_Coupler",
@@ -20,30 +21,8 @@ __all__ = [
     "Motion_Marker",
 ]
 
-JOINT_TYPES: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {  # type: equations on translations, on rotations (a coupling of both counts as one translation)
-        "FREE": (0, 0),
-        "FIXED": (3, 3),
-        "REVOLUTE": (3, 2),
-        "TRANSLATIONAL": (2, 3),
-        "CYLINDRICAL": (2, 2),
-        "SPHERICAL": (3, 0),
-        "PLANAR": (1, 2),
-        "UNIVERSAL": (3, 1),
-        "HOOKE": (3, 1),
-        "CONSTANT_VELOCITY": (3, 1),
-        "INLINE": (2, 0),
-        "INPLANE": (1, 0),
-        "ORIENTATION": (0, 3),
-        "PARALLEL_AXES": (0, 2),
-        "PERPENDICULAR": (0, 1),
-        "SCREW": (1, 0),
-        "RACK_PINION": (1, 0),
-    }
-)
-
-COUPLED_TYPES = ("REVOLUTE", "TRANSLATIONAL", "CYLINDRICAL")
-"""Joints with a coordinate about or along z_J, which couplers and motions can use."""
+_DECK = {name: entry for name, entry in JOINT_TYPES.items() if entry.in_decks}
+_SYNONYMS = {other: name for name, entry in _DECK.items() for other in entry.synonyms}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +33,7 @@ class Constraint_Joint(Element):
     joint types ignore them. ATPOINT is another name of SPHERICAL.
     """
 
-    type: Annotated[str, keyword(*JOINT_TYPES, ATPOINT="SPHERICAL")]
+    type: Annotated[str, keyword(*_DECK, **_SYNONYMS)]
     i_marker_id: MarkerId
     j_marker_id: MarkerId
     pitch: Real | None = None
@@ -67,11 +46,20 @@ class Constraint_Joint(Element):
 
     synonyms = MappingProxyType({"joint_type": "type"})
 
+    @property
+    def kind(self) -> JointType:
+        """What is known about its type."""
+        return JOINT_TYPES[self.type]
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Numbers its type needs, by name."""
+        return {name: float(getattr(self, name)) for name in self.kind.numbers}
+
     def faults(self) -> Iterator[str]:
-        if self.type == "SCREW" and self.pitch is None:
-            yield "pitch is missing; give the travel per revolution of the SCREW"
-        if self.type == "RACK_PINION" and self.pitch_diameter is None:
-            yield "pitch_diameter is missing; give the pitch diameter of the pinion"
+        for name, cure in self.kind.numbers.items():
+            if getattr(self, name) is None:
+                yield f"{name} is missing; {cure}"
 
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)
@@ -188,13 +176,14 @@ class Motion_Marker(ExpressionOrSubroutine):
 
 def _freedom_faults(joint: Constraint_Joint, id_name: str, name: str, freedom: str | None) -> Iterator[str]:
     """Faults of using coordinate ``freedom`` ("T", "R" or None) of a joint."""
-    if joint.type not in COUPLED_TYPES:
+    own = joint.kind.freedoms
+    if not own:
+        coupled = [name for name, entry in _DECK.items() if entry.freedoms]
         yield (
             f"{id_name}={joint.id} is a {joint.type} joint, which has no coordinate of its own; "
-            f"name a joint of type {', '.join(COUPLED_TYPES)}"
+            f"name a joint of type {', '.join(coupled)}"
         )
-    elif joint.type == "CYLINDRICAL" and freedom is None:
+    elif freedom is None and len(own) > 1:
         yield f'{name} is missing, and joint {joint.id} both slides and turns; write {name}="T" or {name}="R"'
-    elif (joint.type, freedom) in (("REVOLUTE", "T"), ("TRANSLATIONAL", "R")):
-        right = "R" if freedom == "T" else "T"
-        yield f'{name}="{freedom}" does not fit {joint.type} joint {joint.id}; write {name}="{right}"'
+    elif freedom is not None and freedom not in own:
+        yield (f'{name}="{freedom}" does not fit {joint.type} joint {joint.id}; write {name}="{own[0]}"')

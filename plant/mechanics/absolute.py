@@ -43,18 +43,12 @@ class Bodies:
             w, v = self._twist(i, qd[i])
             self.v.append(ca.vertcat(w, A.T @ v))
 
-    def _plane(self, i: int) -> Matrix:
-        """Axes of the plane a body moves in, its normal last."""
-        return self.mechanism.links[i].Xtree.E.T
-
     def _twist(self, i: int, rates: Matrix) -> tuple[Matrix, Matrix]:
         """Angular velocity along the body's axes and velocity along global axes; or accelerations."""
-        name = self.mechanism.links[i].joint.name
-        if name == "FREE":
-            return rates[:3], rates[3:]
-        if name == "PLANAR":
-            return ca.vertcat(ca.SX(2, 1), rates[2]), self._plane(i)[:, :2] @ rates[:2]
-        return ca.SX(3, 1), rates
+        link = self.mechanism.links[i]
+        assert link.joint.twist is not None  # bodies on their own have such joints
+        w, v = link.joint.twist(rates)
+        return w, link.Xtree.E.T @ v
 
     # --- kinematics -----------------------------------------------------------------------------------
     def pose(self, i: int) -> tuple[Matrix, Matrix]:
@@ -67,14 +61,8 @@ class Bodies:
 
     def columns(self, i: int) -> tuple[Matrix, Matrix]:
         """(3, nv) angular velocity and velocity of the origin per unit rate, in the ground frame."""
-        name = self.mechanism.links[i].joint.name
-        A, _ = self._poses[i]
-        if name == "FREE":
-            return ca.horzcat(A, ca.SX(3, 3)), ca.horzcat(ca.SX(3, 3), ca.SX.eye(3))
-        if name == "PLANAR":
-            P = ca.SX(self._plane(i))
-            return ca.horzcat(ca.SX(3, 2), P[:, 2]), ca.horzcat(P[:, :2], ca.SX(3, 1))
-        return ca.SX(3, 3), ca.SX.eye(3)
+        W, V = self._dual(i)
+        return self._poses[i][0] @ W, V
 
     # --- dynamics -------------------------------------------------------------------------------------
     def spatial(self, qdd: Sequence[Matrix] | None, gravity: Matrix) -> list[Matrix]:
@@ -127,12 +115,8 @@ class Bodies:
         return ca.horzcat(*[w for w, _ in parts]), ca.horzcat(*[v for _, v in parts])
 
     def _mass(self, i: int) -> Matrix:
-        name, I = self.mechanism.links[i].joint.name, self.inertia[i]
-        if name == "FREE":
-            return ca.diagcat(I[:3, :3], I[3, 3], I[3, 3], I[3, 3])
-        if name == "PLANAR":
-            return ca.diagcat(I[3, 3], I[3, 3], I[2, 2])
-        return ca.diagcat(I[3, 3], I[3, 3], I[3, 3])
+        I, (W, V) = self.inertia[i], self._dual(i)
+        return ca.sparsify(W.T @ I[:3, :3] @ W + I[3, 3] * (V.T @ V))
 
     def mass_matrix(self) -> Matrix:
         """(n, n) block-diagonal mass matrix."""

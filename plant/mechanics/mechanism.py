@@ -22,7 +22,7 @@ import networkx as nx
 import numpy as np
 
 from plant.elements import Body_Point, Body_Rigid, Constraint_Joint, Frame, Model, Reference_Marker
-from plant.mechanics.joints import JOINTS, Closeness, Joint, pose, reverse
+from plant.mechanics.joints import FREE, FREE_POINT, PLANAR, Closeness, Joint, Planarity, pose, reverse
 from plant.mechanics.spatial import Transform, snapped
 from plant.names import unique_names
 from plant.reporting import PlantWarning
@@ -110,7 +110,7 @@ class Mechanism:
     @property
     def planar(self) -> bool:
         """Are the bodies' coordinates absolute and planar?"""
-        return self.absolute and any(link.joint.name == "PLANAR" for link in self.links)
+        return self.absolute and self.flat
 
     @cached_property
     def flat(self) -> bool:
@@ -189,7 +189,7 @@ def mechanism_of(model: Model, absolute: bool = False) -> Mechanism:
             )
         numbers[edge.child] = len(links) - 1
     used = {edge.element.id for edge in edges if edge.element is not None}
-    cut = [j for j in model.all(Constraint_Joint) if j.id not in used and j.type != "FREE"]
+    cut = [j for j in model.all(Constraint_Joint) if j.id not in used and j.kind.holds]
     return Mechanism(model, tuple(links), tuple(cut), absolute)
 
 
@@ -206,17 +206,16 @@ def plane_normal(model: Model) -> np.ndarray | None:
     graph.add_node(_key(model.ground_body))
     for joint in model.all(Constraint_Joint):
         axis = model.frames[joint.j_marker_id][1][:, 2]
-        if joint.type in ("REVOLUTE", "PLANAR"):
+        if joint.kind.planarity is Planarity.ACROSS:
             if normal is None:
                 normal = axis
             if np.linalg.norm(np.cross(normal, axis)) > PARALLEL:
                 return None
     for joint in model.all(Constraint_Joint):
         axis = model.frames[joint.j_marker_id][1][:, 2]
-        plane = joint.type in ("REVOLUTE", "PLANAR", "FIXED") or (
-            joint.type == "TRANSLATIONAL" and normal is not None and abs(axis @ normal) <= PARALLEL
-        )
-        if plane:
+        planarity = joint.kind.planarity
+        across = normal is not None and abs(axis @ normal) <= PARALLEL
+        if planarity in (Planarity.ACROSS, Planarity.ANY) or (planarity is Planarity.ALONG and across):
             graph.add_edge(*(_body(model, id) for id in (joint.i_marker_id, joint.j_marker_id)))
     if normal is None or not nx.is_connected(graph) or model.all(Body_Point):
         return None
@@ -243,7 +242,7 @@ def _graph(model: Model, bodies: dict[Key, Body]) -> nx.MultiGraph:
     for joint in model.all(Constraint_Joint):
         one, other = (_body(model, id) for id in (joint.i_marker_id, joint.j_marker_id))
         points = "Body_Point" in (one[0], other[0])  # has no orientation a joint could hold on to
-        if joint.type in JOINTS and joint.type != "FREE" and not points:
+        if joint.kind.joint is not None and joint.kind.holds and not points:
             graph.add_edge(one, other, key=joint.id, joint=joint)
     return graph
 
@@ -286,7 +285,7 @@ def _tree_joints(graph: nx.MultiGraph, ground: Key) -> set[int]:
             nonlocal count
             for _, other, key, joint in graph.edges(body, keys=True, data="joint"):
                 if other not in depth:
-                    entry = (JOINTS[joint.type].nv, depth[body] + 1, count, key, other)
+                    entry = (joint.kind.joint.nv, depth[body] + 1, count, key, other)
                     heapq.heappush(heap, entry)  # noqa: B023
                     count += 1
 
@@ -317,7 +316,7 @@ def _link(
     outer_link: Link | None,
 ) -> Link:
     parent_frame, parent_seat = (outer_link.frame, outer_link.seat) if outer_link else (_GLOBAL, _GLOBAL)
-    joint = JOINTS[element.type]
+    joint = element.kind.made(element.numbers)
     frame_i, frame_j = model.frames[element.i_marker_id], model.frames[element.j_marker_id]
     q0, misfit = joint.initial(*in_frame(frame_j, frame_i))
     fits = misfit.distance <= DISTANCE_TOLERANCE and misfit.angle <= ANGLE_TOLERANCE
@@ -348,7 +347,7 @@ def _implied(model: Model, body: Body, name: str, parent: int, normal: np.ndarra
     r, A = model.frames[body.cg_id] if body.cg_id is not None else _GLOBAL
     if normal is not None:
         return _in_plane(body, name, parent, (r, A), normal)
-    joint = JOINTS["FREE" if body.tag == "Body_Rigid" else "FREE_POINT"]
+    joint = (FREE if body.tag == "Body_Rigid" else FREE_POINT).made({})
     frame = (r, snapped(A) if joint.rotates else np.eye(3))
     q0, _ = joint.initial(*frame)
     return Link(body, name, parent, joint, None, Transform.of_frame(*_GLOBAL), frame, q0, frame)
@@ -361,7 +360,7 @@ def _in_plane(body: Body, name: str, parent: int, cg: Frame, normal: np.ndarray)
     height = normal * (r @ normal)
     along = abs(A[:, 2] @ normal) > 1 - PARALLEL and A[:, 2] @ normal > 0
     frame = (r, snapped(A) if along else plane)
-    joint = JOINTS["PLANAR"]
+    joint = PLANAR.made({})
     outer = (np.where(np.abs(height) < ROUNDING * np.abs(r).max(initial=1.0), 0.0, height), plane)
     q0, _ = joint.initial(*in_frame(outer, frame))
     return Link(body, name, parent, joint, None, Transform.of_frame(*outer), frame, q0, frame)

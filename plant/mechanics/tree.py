@@ -38,7 +38,7 @@ def _outward(
     XJ, S = joint.jcalc(q)
     X = XJ @ Transform(E, r)
     vJ = S @ qd
-    cJ = ca.SX(6, 1) if joint.cJ is None else joint.cJ(q, qd)
+    cJ = joint.cJ(q, qd)
     if v is None:  # on the ground: v x vJ = vJ x vJ = 0
         return [X.E, X.r, S, vJ, cJ]
     carried = X.motion(v)
@@ -145,7 +145,7 @@ class Tree:
         self._c: list[Matrix] = []
         for link, position, rate in zip(mechanism.links, q, qd, strict=True):
             carried = [] if link.parent == GROUND else [self.v[link.parent]]
-            key = ("outward", link.joint.name, link.joint.reversed, len(carried))
+            key = ("outward", *link.joint.kind, len(carried))
             outward = partial(_outward, link.joint)
             E, r, S, v, c = self._evaluate(key, outward, position, rate, link.Xtree.E, link.Xtree.r, *carried)
             self.X.append(Transform(E, r))

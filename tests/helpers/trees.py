@@ -6,9 +6,15 @@ import numpy as np
 
 from plant.elements import Body_Rigid, Constraint_Joint, Element, Model, Reference_Marker
 from plant.elements.markers import COSINES
-from plant.mechanics.joints import JOINTS, pose
+from plant.mechanics.joints import JOINT_TYPES, Joint, pose
 
-TYPES = [name for name in JOINTS if name not in ("FREE", "FREE_POINT")]
+NUMBERS = {"pitch": 0.3, "pitch_diameter": 0.4}
+"""What joint types need besides their frames."""
+
+JOINTS: dict[str, Joint] = {n: entry.made(NUMBERS) for n, entry in JOINT_TYPES.items() if entry.joint}
+"""Joint types with coordinates, by name."""
+
+TYPES = [name for name in JOINTS if JOINT_TYPES[name].in_decks and JOINT_TYPES[name].holds]
 
 
 def random_rotation(rng: np.random.Generator) -> np.ndarray:

@@ -9,9 +9,9 @@ import dataclasses
 import inspect
 from collections.abc import Iterator
 
-from plant.elements import ELEMENTS, JOINT_TYPES
+from plant.elements import ELEMENTS
 from plant.expressions.functions import FUNCTIONS
-from plant.mechanics.joints import JOINTS
+from plant.mechanics.joints import JOINT_TYPES
 
 INHERITED = {"id", "label", "source", "is_active"}
 STATUS = {
@@ -62,9 +62,10 @@ def _joints() -> Iterator[str]:
     yield ""
     yield "| type | conditions | in the tree |"
     yield "| --- | --- | --- |"
-    for name, (translations, rotations) in sorted(JOINT_TYPES.items()):
-        role = "coordinates" if name in JOINTS else "constraint"
-        yield f"| {name} | {translations} + {rotations} | {role} |"
+    for name, entry in sorted(JOINT_TYPES.items()):
+        if entry.in_decks:
+            role = "constraint" if entry.joint is None else "coordinates"
+            yield f"| {name} | {entry.fixes[0]} + {entry.fixes[1]} | {role} |"
     yield ""
 
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import dataclass, replace
+
 import casadi as ca
 import numpy as np
 import pytest
 
-from plant.elements import JOINT_TYPES
-from plant.mechanics.joints import JOINTS, UNIT, Joint, pose, reverse
+from plant.elements import Constraint_Joint
+from plant.mechanics.joints import JOINT_TYPES, UNIT, Joint, Setting, pose, reverse, table
 from plant.mechanics.spatial import crm
-from tests.helpers.trees import random_coordinates
+from plant.reporting import ModelProblems
+from tests.helpers.trees import JOINTS, NUMBERS, random_coordinates, random_rotation
 
 EVERY = [*JOINTS.values(), *(reverse(joint) for joint in JOINTS.values())]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Origin and axes of a frame, as symbols."""
+
+    r: ca.SX
+    A: ca.SX
 
 
 @pytest.fixture(params=EVERY, ids=lambda j: j.name + (" reversed" if j.reversed else ""))
@@ -53,7 +65,7 @@ def test_subspace_rate(joint, rng):
     frozen = ca.SX.sym("frozen", joint.nv)
     rate = ca.jtimes(ca.densify(S @ frozen), q, ca.SX(joint.qdot(q, qd))) if joint.nq else ca.SX(6, 1)
     rate = ca.substitute(rate, frozen, qd)
-    cJ = ca.SX(6, 1) if joint.cJ is None else joint.cJ(q, qd)
+    cJ = joint.cJ(q, qd)
     at = random_coordinates(joint.name, rng), rng.normal(size=joint.nv)
     assert evaluated(cJ, q, qd, *at) == pytest.approx(evaluated(rate, q, qd, *at), abs=1e-13)
 
@@ -63,8 +75,7 @@ def test_sizes_and_names(joint):
     XJ, S = joint.jcalc(q)
     assert XJ.E.shape == (3, 3) and XJ.r.shape == (3, 1) and S.shape == (6, joint.nv)
     assert len(joint.coordinates) == joint.nq and len(joint.rates) == joint.nv
-    if joint.name in JOINT_TYPES:
-        assert joint.nv == 6 - sum(JOINT_TYPES[joint.name])
+    assert joint.nv == 6 - sum(JOINT_TYPES[joint.name].fixes)
     if joint.turn is not None:
         assert joint.coordinates[joint.turn][1] == "rad"
     assert joint.rotates == any(not e.is_zero() for e in ca.SX(ca.densify(S[:3, :])).elements())
@@ -124,3 +135,67 @@ def test_translational_keeps_a_constant_turn_about_its_axis():
     turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     q, misfit = JOINTS["TRANSLATIONAL"].initial(np.array([0.0, 0.0, 0.4]), turned)
     assert q == pytest.approx([0.4]) and misfit.distance == 0.0 and misfit.angle == 0.0
+
+
+def test_pickled_joints_are_the_same(joint, rng):
+    again = pickle.loads(pickle.dumps(joint))
+    q = ca.DM(random_coordinates(joint.name, rng))
+    assert again.kind == joint.kind
+    assert numbers(again.jcalc(q)[0].matrix) == pytest.approx(numbers(joint.jcalc(q)[0].matrix), abs=0)
+    assert numbers(again.jcalc(q)[1]) == pytest.approx(numbers(joint.jcalc(q)[1]), abs=0)
+
+
+@pytest.mark.parametrize("name", JOINTS)
+def test_conditions_hold_and_repeat_nothing_where_the_coordinates_allow_it(name, rng):
+    """The conditions are zero on every pose of the joint, and their gradients span what it does not allow."""
+    entry, joint = JOINT_TYPES[name], JOINTS[name]
+    r0, A0 = pose(joint, random_coordinates(name, rng))
+    q = random_coordinates(name, rng)
+    if name == "TRANSLATIONAL":  # it keeps the design's turn
+        A0 = np.eye(3)
+    r, A = pose(joint, q)
+    turned = ca.SX.sym("turned", 3)
+    moved = ca.SX.sym("moved", 3)
+    outer = rng.normal(size=3), random_rotation(rng)
+    J = Frame(ca.SX(outer[0]), ca.SX(outer[1]))
+    I = Frame(
+        ca.SX(outer[0] + outer[1] @ r) + moved,
+        (ca.SX.eye(3) + ca.skew(turned)) @ ca.SX(outer[1] @ A),
+    )
+    angle = ca.atan2(ca.dot(I.A[:, 0], J.A[:, 1]), ca.dot(I.A[:, 0], J.A[:, 0]))
+    setting = Setting(I, J, lambda: angle, None, r0, A0, NUMBERS, "joint")
+    parts = entry.equations(setting)
+    assert len(parts) == sum(entry.fixes) == 6 - joint.nv
+    if not parts:
+        return
+    value = ca.vertcat(*[part for _, part in parts])
+    f = ca.Function("f", [turned, moved], [value, ca.jacobian(value, ca.vertcat(turned, moved))])
+    Phi, gradient = (np.array(e) for e in f(np.zeros(3), np.zeros(3)))
+    assert Phi.ravel() == pytest.approx(np.zeros(6 - joint.nv), abs=1e-12)
+    assert np.linalg.matrix_rank(gradient) == 6 - joint.nv
+    S = numbers(joint.jcalc(ca.DM(q))[1]).reshape(6, joint.nv)
+    world = np.vstack([outer[1] @ A @ S[:3], outer[1] @ A @ S[3:]])
+    assert gradient @ world == pytest.approx(np.zeros((6 - joint.nv, joint.nv)), abs=1e-12)
+
+
+def test_a_helical_joint_counts_its_turns():
+    """Ten turns of a thread of 0.3 length/rad: the angle is found from the travel; the conditions agree."""
+    entry = JOINT_TYPES["HELICAL"]
+    joint = entry.made({"pitch": 0.3})
+    r, A = pose(joint, np.array([20 * np.pi + 0.4]))
+    assert r[2] == pytest.approx(0.3 * (20 * np.pi + 0.4))
+    q, misfit = joint.initial(r, A)
+    assert q == pytest.approx([20 * np.pi + 0.4]) and misfit.distance < 1e-13
+    assert joint.initial(r + np.array([0.0, 0.0, 0.01]), A)[1].distance == pytest.approx(0.01)
+
+
+def test_two_types_of_one_name_are_refused():
+    with pytest.raises(TypeError, match="two joint types are called FREE"):
+        table([*JOINT_TYPES.values(), replace(JOINT_TYPES["FREE"])])
+
+
+def test_the_numbers_a_type_needs_are_asked_for_by_name():
+    for name, entry in JOINT_TYPES.items():
+        for number in entry.numbers if entry.in_decks else ():
+            with pytest.raises(ModelProblems, match=f"{number} is missing"):
+                Constraint_Joint(id=1, type=name, i_marker_id=1, j_marker_id=2)
