@@ -13,14 +13,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("blocks", "plant", "cosim")
 
-# circles that are still to be broken, each by the piece of work named; nothing is added here
-KNOWN_CIRCLES = {
-    "the elements know the model that is made of them": {
-        "plant.elements.bodies", "plant.elements.draft", "plant.elements.element", "plant.elements.markers",
-        "plant.elements.model", "plant.elements.subroutine", "plant.elements.world",
-    },
-}  # fmt: skip
-
 # one name, two rooms: what a deck's elements say, and the equations or checks made of exactly that
 PARALLEL = {
     "plant": {
@@ -81,14 +73,7 @@ def circles():
 
 
 def test_no_file_imports_itself_through_others():
-    new = [sorted(found) for found in circles() if not any(found <= old for old in KNOWN_CIRCLES.values())]
-    assert not new
-
-
-@pytest.mark.parametrize("name", KNOWN_CIRCLES)
-def test_a_known_circle_is_still_there(name):
-    """A circle that was broken leaves the list."""
-    assert any(found <= KNOWN_CIRCLES[name] for found in circles())
+    assert not [sorted(found) for found in circles()]
 
 
 def test_blocks_import_nothing_of_ours_and_plants_only_blocks():

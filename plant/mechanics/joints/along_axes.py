@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from plant.mechanics.joints.conditions import AXES, aligned, coincident
 from plant.mechanics.joints.joint import Closeness, Joint, JointType, Parts, Planarity, Setting
+from plant.mechanics.joints.joint_conditions import AXES, aligned, coincident
 from plant.mechanics.joints.poses import ALIGNED, NOWHERE, TRAVEL, TURN, about, angle_of, aside, axes
 from plant.mechanics.spatial import Matrix, Transform, constant, rx, ry
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from plant.mechanics.joints.conditions import (
+from plant.mechanics.joints.joint import ANGLE, LENGTH, Closeness, Joint, JointType, Planarity
+from plant.mechanics.joints.joint_conditions import (
     aligned,
     aligned_as_designed,
     coincident,
@@ -13,7 +14,6 @@ from plant.mechanics.joints.conditions import (
     on_line,
     parallel_z,
 )
-from plant.mechanics.joints.joint import ANGLE, LENGTH, Closeness, Joint, JointType, Planarity
 from plant.mechanics.joints.poses import (
     ALIGNED,
     NOWHERE,

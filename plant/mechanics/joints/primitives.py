@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plant.mechanics.joints.conditions import aligned, in_plane, on_line, parallel_z, perpendicular_z
 from plant.mechanics.joints.joint import JointType
+from plant.mechanics.joints.joint_conditions import aligned, in_plane, on_line, parallel_z, perpendicular_z
 
 JOINT_TYPES = (
     JointType("INLINE", (on_line,), fixes=(2, 0)),

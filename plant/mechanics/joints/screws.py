@@ -8,8 +8,8 @@ from types import MappingProxyType
 import numpy as np
 
 from blocks.errors import ModelError
-from plant.mechanics.joints.conditions import on_line, parallel_z
 from plant.mechanics.joints.joint import Closeness, Joint, JointType, Parts, Setting
+from plant.mechanics.joints.joint_conditions import on_line, parallel_z
 from plant.mechanics.joints.poses import TURN, about, aside
 from plant.mechanics.spatial import Matrix, Transform, constant, rz, vector
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from plant.mechanics.joints.conditions import coincident
 from plant.mechanics.joints.joint import ANGLE, Closeness, Joint, JointType, Parts, Setting
+from plant.mechanics.joints.joint_conditions import coincident
 from plant.mechanics.joints.poses import NOWHERE
 from plant.mechanics.spatial import Matrix, Transform, constant, matrix, rx, ry, rz, vector
 
