@@ -34,7 +34,7 @@ import numpy as np
 from blocks.contract.callback import PythonCall
 from blocks.contract.declared import External, Input, Output, Parameter, PortHold, SampleHistory, Term
 from blocks.contract.declaring import Record
-from blocks.contract.rate import Rate, Ticks, instant
+from blocks.contract.rate import Rate, Ticks, instants
 from blocks.contract.symbols import Array, as_array, as_matrix, as_scalar, column, hash_of
 from blocks.errors import BlockError, near_miss
 
@@ -280,8 +280,7 @@ class Equations(Record):
 
     def instants(self, times: Any, name: str | None = None) -> Array:
         """How many of the listed instants [s] have passed, shape (1,); a step ends on each of them."""
-        listed = np.atleast_1d(np.asarray(times, dtype=object))
-        exact = tuple(sorted(instant(v) for v in listed.ravel()))
+        exact = instants(tuple(np.atleast_1d(np.asarray(times, dtype=object)).ravel().tolist()))
         owner = self._field_of(times if not isinstance(times, (list, tuple)) or len(times) != 1 else times[0])
         if owner is None:
             owner = self._field_of(times)

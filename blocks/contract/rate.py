@@ -5,24 +5,33 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
 
 from blocks.errors import BlockError
 
 Rate = int | float | str | Fraction
 """How a user writes a period, an offset or an instant: 1, 0.01, "0.01", "1/60" or Fraction(1, 60), in s."""
 
-FLOAT_TOLERANCE = Fraction(1, 10**14)  # s; how far the fraction may be from the float it stands for
+TOLERANCE_BELOW = 10**14  # 1 / s; a fraction may be 1e-14 s from the float it stands for
 LARGEST_DENOMINATOR = 10**6
 
 
-def simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Fraction of smallest denominator in [low, high], 0 <= low <= high (walk down the Stern-Brocot tree)."""
-    whole = math.floor(low)
-    if low == whole:
-        return Fraction(whole)
-    if whole + 1 <= high:
-        return Fraction(whole + 1)
-    return whole + 1 / simplest_between(1 / (high - whole), 1 / (low - whole))
+def simplest_between(low: tuple[int, int], high: tuple[int, int]) -> Fraction:
+    """Fraction of smallest denominator in [low, high], where 0 <= low <= high are (above, below) in integers.
+
+    Walks down the Stern-Brocot tree: what the continued fractions of both have in common, as convergents p/q.
+    """
+    (a, b), (c, d) = low, high
+    p, q, p_next, q_next = 0, 1, 1, 0
+    while True:
+        whole, rest = divmod(a, b)
+        last = whole if rest == 0 else whole + 1
+        if last * d <= c:
+            return Fraction(last * p_next + p, last * q_next + q)
+        p, q, p_next, q_next = p_next, q_next, whole * p_next + p, whole * q_next + q
+        a, b, c, d = d, c - whole * d, b, rest
 
 
 def rational(value: Rate, what: str = "rate") -> Fraction:
@@ -52,8 +61,9 @@ def rational(value: Rate, what: str = "rate") -> Fraction:
     number = float(value)
     if not math.isfinite(number):
         raise BlockError(f"{what} is {number}, expected a finite number of seconds.", value=value)
-    exact = Fraction(abs(number))
-    simple = simplest_between(max(exact - FLOAT_TOLERANCE, Fraction(0)), exact + FLOAT_TOLERANCE)
+    above, below = abs(number).as_integer_ratio()
+    near, whole = above * TOLERANCE_BELOW, below * TOLERANCE_BELOW  # above/below -+ 1/TOLERANCE_BELOW
+    simple = simplest_between((max(near - below, 0), whole), (near + below, whole))
     if simple.denominator > LARGEST_DENOMINATOR:
         raise BlockError(
             f"{what} {number!r} s is no fraction with a denominator up to 1e6, so its ticks cannot be exact.",
@@ -71,6 +81,21 @@ def instant(value: Rate, what: str = "instant") -> Fraction:
         if isinstance(value, str) or not math.isfinite(float(value)):
             raise
         return Fraction(float(value))
+
+
+@lru_cache(maxsize=8)  # a table's times are looked at when it is made and when it is traced
+def instants(times: tuple[Rate, ...]) -> tuple[Fraction, ...]:
+    """Exact rationals of listed instants [s], in ascending order.
+
+    Raises
+    ------
+    BlockError, TypeError, ValueError    one of them is no finite number
+    """
+    exact = tuple(map(instant, times))
+    rounded = np.array(exact, dtype=float)
+    if bool(np.all(rounded[1:] > rounded[:-1])):  # rounding keeps the order; comparing fractions takes long
+        return exact
+    return tuple(sorted(exact))
 
 
 @dataclass(frozen=True, order=True)

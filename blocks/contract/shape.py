@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from blocks.contract.block import Block
 
+LONG = 1000  # numbers; equations with longer tables in them are not kept for diagrams to come
 PLAIN = (bool, int, float, complex, str, bytes, Fraction, np.generic, enum.Enum)
 
 
@@ -47,6 +48,8 @@ def frozen(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
         return (value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, (list, tuple)):
+        if _floats(value):  # tables are long
+            return (type(value).__name__, "floats", np.array(value).tobytes())
         return (type(value).__name__, *(frozen(v) for v in value))
     if isinstance(value, dict):
         return ("dict", *((k, frozen(v)) for k, v in value.items()))
@@ -70,11 +73,16 @@ def says_all(block: Block) -> bool:
 
 
 def _plain(value: object) -> bool:
-    """Only numbers, texts and collections of them."""
+    """Only texts and numbers, and collections of them that are no long tables."""
     if isinstance(value, np.ndarray):
-        return not value.dtype.hasobject
+        return not value.dtype.hasobject and value.size <= LONG
     if isinstance(value, (list, tuple)):
-        return all(_plain(v) for v in value)
+        return len(value) <= LONG and (_floats(value) or all(_plain(v) for v in value))
     if isinstance(value, dict):
         return all(_plain(k) and _plain(v) for k, v in value.items())
     return value is None or isinstance(value, PLAIN)
+
+
+def _floats(values: Sequence[object]) -> bool:
+    """Only floats."""
+    return set(map(type, values)) == {float}

@@ -20,7 +20,7 @@ import numpy as np
 
 from blocks.contract.block import Block, Equations
 from blocks.contract.declared import Declared, Memory, Parameter
-from blocks.contract.rate import instant
+from blocks.contract.rate import instants
 from blocks.contract.refusals import explained, user_line
 from blocks.contract.shape import says_all, shape
 from blocks.contract.symbols import tracing
@@ -168,7 +168,7 @@ class Traced:
     def _times(m: Memory, block: Block) -> tuple[Fraction, ...]:
         if m.times_field is None:
             return m.times
-        return tuple(sorted(instant(v) for v in np.ravel(np.asarray(getattr(block, m.times_field), object))))
+        return instants(tuple(np.ravel(np.asarray(getattr(block, m.times_field), object)).tolist()))
 
 
 def trace(block: Block, sizes: dict[str, int], guess: int | None = None) -> Traced:

@@ -142,17 +142,35 @@ def _spline(knots: np.ndarray, table: np.ndarray) -> list[np.ndarray]:
     The unknowns are the second derivatives M at the knots: continuity of the first derivative inside,
     continuity of the third at the second and the last but one knot.
     """
-    n, h = knots.size, np.diff(knots)
+    h = np.diff(knots)
     slope = np.diff(table, axis=0) / h[:, None]
-    A, rhs = np.zeros((n, n)), np.zeros((n, table.shape[1]))
-    for k in range(1, n - 1):
-        A[k, k - 1 : k + 2] = h[k - 1], 2 * (h[k - 1] + h[k]), h[k]
-        rhs[k] = 6 * (slope[k] - slope[k - 1])
-    A[0, :3] = h[1], -(h[0] + h[1]), h[0]
-    A[-1, -3:] = h[-1], -(h[-2] + h[-1]), h[-2]
-    M = np.linalg.solve(A, rhs)
+    rhs = np.zeros((knots.size, table.shape[1]))
+    rhs[1:-1] = 6 * np.diff(slope, axis=0)
+    M = _solved_in_bands(h, rhs) if knots.size > SMALL_TABLE else np.linalg.solve(_conditions(h), rhs)
     first = slope - h[:, None] * (2 * M[:-1] + M[1:]) / 6
     return [first, M[:-1] / 2, np.diff(M, axis=0) / (6 * h[:, None])]
+
+
+def _conditions(h: np.ndarray) -> np.ndarray:
+    """(n, n) matrix of the conditions on M for pieces of lengths h (n-1,)."""
+    inside = np.arange(1, h.size)
+    A = np.zeros((h.size + 1, h.size + 1))
+    A[inside, inside - 1], A[inside, inside], A[inside, inside + 1] = h[:-1], 2 * (h[:-1] + h[1:]), h[1:]
+    A[0, :3] = h[1], -(h[0] + h[1]), h[0]
+    A[-1, -3:] = h[-1], -(h[-2] + h[-1]), h[-2]
+    return A
+
+
+def _solved_in_bands(h: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """M (n, k) by the five bands of the same matrix: a long table must not ask for n^2 numbers."""
+    from scipy.linalg import solve_banded  # slow to import, and small tables do without
+
+    n = h.size + 1
+    bands = np.zeros((5, n))  # row 2 + i - j holds entry (i, j)
+    bands[1, 2:], bands[2, 1:-1], bands[3, :-2] = h[1:], 2 * (h[:-1] + h[1:]), h[:-1]
+    bands[2, 0], bands[1, 1], bands[0, 2] = h[1], -(h[0] + h[1]), h[0]
+    bands[4, n - 3], bands[3, n - 2], bands[2, n - 1] = h[-1], -(h[-2] + h[-1]), h[-2]
+    return np.asarray(solve_banded((2, 2), bands, rhs))
 
 
 def _pieces(x: Array, knots: np.ndarray, rows: list[Any], last: Array, held: bool, small: bool) -> Array:

@@ -77,3 +77,11 @@ def test_wrong_fields(make, text):
     with pytest.raises(BlockError) as caught:
         make()
     assert text in str(caught.value)
+
+
+def test_a_long_spline_costs_no_more_than_its_points():
+    """A dense matrix of 20 000 points would take 3 GB."""
+    points = np.cumsum(np.random.default_rng(5).uniform(0.5, 1.5, 20_000))
+    block = LookupTable1D(points, np.sin(points), "cubic")
+    x = np.array([points[0] + 0.1, 7000.3, 12345.6, points[-1] - 0.1])
+    assert values(block, x) == pytest.approx(CubicSpline(points, np.sin(points))(x), rel=1e-9, abs=1e-11)
