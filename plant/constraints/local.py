@@ -196,7 +196,7 @@ class Local:
             values += [ca.densify(ca.SX(value)) for _, value in pairs]
         for symbol, value in self._branches:
             symbols.append(symbol)
-            values.append(ca.SX(value))
+            values.append(ca.densify(ca.SX(value)))
         if not symbols:
             return [ca.SX(e) for e in expressions]
         return [ca.sparsify(e) for e in ca.substitute([ca.SX(e) for e in expressions], symbols, values)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plant.elements.element import Element, Others
+from plant.elements.element import Element, Idle, Others, attributes_of
 from plant.elements.kinds import Boolean, MarkerId, Positive, Real
 from plant.elements.markers import Reference_Marker
 
@@ -19,6 +19,9 @@ PRODUCT_OF_INERTIA_SIGN = -1.0
 
 -1: inertia_xy is the integral of x y dm. The format's pages do not say; the opposite is as common.
 """
+
+GROUND = ("id", "label", "is_active", "isground", "cg_id", "im_id", "lprf_id")
+"""Attributes the ground has as well: those that name markers on it are often written."""
 
 TRIANGLE_TOLERANCE = 1e-6
 """Relative excess over Ixx + Iyy >= Izz that is taken as rounding of the numbers in a file."""
@@ -106,6 +109,19 @@ class Body_Rigid(Element):
                 f"{self._principal_moments()[0]:.6g}; correct inertia_xy, inertia_yz or inertia_xz"
             )
 
+    def idle(self) -> Iterator[Idle]:
+        if self.isground:
+            names = [name for name in attributes_of(type(self)) if name not in GROUND]
+            yield from self.unused(names, "the ground does not move and weighs nothing", "delete it")
+            return
+        yield from _design_frame(self)
+        if self.inertia is None:
+            names = ["im_id", "inertia_xy", "inertia_yz", "inertia_xz"]
+            cure = "write inertia_xx, inertia_yy and inertia_zz, or delete it"
+            yield from self.unused(names, "the body has no moments of inertia", cure)
+        yield from _velocities(self, "v_ic", "vm_id")
+        yield from _velocities(self, "w_ic", "wm_id")
+
     def remarks(self) -> Iterator[str]:
         if self.isground or self.inertia is None:
             return
@@ -154,10 +170,33 @@ class Body_Point(Element):
             None if self.v_ic_z_flag is False else self.v_ic_z,
         )
 
+    def idle(self) -> Iterator[Idle]:
+        yield from _design_frame(self)
+        yield from _velocities(self, "v_ic")
+
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)
         for name, id in (("cg_id", self.cg_id), ("lprf_id", self.lprf_id)):
             yield from _on_another_body(self, others, name, id)
+
+
+def _design_frame(body: Body_Rigid | Body_Point) -> Iterator[Idle]:
+    """The part frame, which other programs read."""
+    why = "markers are written in the global frame of the design configuration"
+    yield from body.unused(["lprf_id"], why, "delete it, or leave it for other programs")
+
+
+def _velocities(body: Body_Rigid | Body_Point, name: str, axes: str = "") -> Iterator[Idle]:
+    """Initial velocities `name` that their flags take away, flags without them, and `axes` for none."""
+    components = [f"{name}_{axis}" for axis in "xyz"]
+    for component in components:
+        flag = f"{component}_flag"
+        if getattr(body, component) is None:
+            yield from body.unused([flag], f"{component} is not given", f"write {component}, or delete it")
+        elif getattr(body, flag) is False:
+            yield from body.unused([component], f"{flag} is FALSE", f'write {flag}="TRUE", or delete both')
+    if axes and all(getattr(body, component) is None for component in components):
+        yield from body.unused([axes], f"no {name}_x, _y or _z is given", "write one, or delete it")
 
 
 def _on_another_body(body: Element, others: Others, name: str, id: int | None) -> Iterator[str]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from plant.elements import constraints, forces
-from plant.elements.element import Element, Others, place
+from plant.elements.element import Element, Idle, Others, attributes_of, place
 from plant.elements.kinds import (
     ArrayId,
     Boolean,
@@ -111,6 +111,11 @@ class Param_Transient(Element):
 
     block = "either"
 
+    def idle(self) -> Iterator[Idle]:
+        read = ("id", "label", "is_active", "integrator_type", "integr_tol", "h_max")
+        names = [name for name in attributes_of(type(self)) if name not in read]
+        yield from self.unused(names, "our solvers have no such setting", "set integr_tol and h_max instead")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Param_Static(Element):
@@ -132,6 +137,10 @@ class Param_Static(Element):
     compliance_delta: Positive | None = None
 
     block = "either"
+
+    def idle(self) -> Iterator[Idle]:
+        names = ("max_dq_tol", "max_imbalance", "max_error", "stability", "compliance_delta")
+        yield from self.unused(names, "equilibria are found to rounding", "delete it")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +170,14 @@ class Param_Linear(Element):
 
     block = "either"
 
+    def idle(self) -> Iterator[Idle]:
+        settings = ("eigen_analysis", "balancing", "gyroscopic", "anim_scale")
+        why = "eigenvalues are always computed, of the full model as it is"
+        yield from self.unused(settings, why, "delete it")
+        files = ("write_simulinkmdl", "write_oml", "write_energy_dist", "write_energy_html")
+        cure = "use write_matlabfiles and write_eig_info, or the result in Python"
+        yield from self.unused(files, "files of other programs are not written", cure)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Param_Simulation(Element):
@@ -173,6 +190,10 @@ class Param_Simulation(Element):
 
     block = "either"
     open_ended = True
+
+    def idle(self) -> Iterator[Idle]:
+        why = "constraints are kept and equations solved to rounding"
+        yield from self.unused(["constr_tol", "implicit_diff_tol"], why, "delete it")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +216,10 @@ class Load_Model(Element):
     anima_file: String | None = None
 
     block = "command"
+
+    def idle(self) -> Iterator[Idle]:
+        why = "results go to the output folder of the run"
+        yield from self.unused(["result_file", "anima_file"], why, "delete it")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
 
-from plant.elements.element import Element, Others
+from plant.elements.element import Element, Idle, Others
 from plant.elements.kinds import Boolean, JointId, MarkerId, Positive, Real, Reals, Whole, keyword
 from plant.elements.pairs import pair_faults
 from plant.elements.subroutine import ExpressionOrSubroutine, UserSubroutine
@@ -65,9 +65,14 @@ class Constraint_Joint(Element):
         yield from super().faults_in(others)
         yield from pair_faults(others, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
 
-    def remarks(self) -> Iterator[str]:
-        if self.is_virtual:
-            yield "is_virtual is not supported and the joint is an ordinary, rigid one; leave is_virtual out"
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        yield from virtual(self)
+        if self.type != "SCREW":
+            yield from self.unused(["pitch"], f"type is {self.type}", 'it belongs to type="SCREW"; delete it')
+        if self.type != "RACK_PINION":
+            cure = 'it belongs to type="RACK_PINION"; delete it'
+            yield from self.unused(["pitch_diameter"], f"type is {self.type}", cure)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +94,12 @@ class Constraint_Coupler(UserSubroutine):
 
     routine = "COUSUB"
     readers = ("COUPLER",)
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        yield from virtual(self)
+        if self.joint3_id is None:
+            yield from self.unused(["freedom_3"], "there is no third joint", "write joint3_id, or delete it")
 
     @property
     def coordinates(self) -> tuple[tuple[int, str | None], ...]:
@@ -126,6 +137,10 @@ class Constraint_General(ExpressionOrSubroutine):
     routine = "GCOSUB"
     readers = ("GCON",)
 
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        yield from virtual(self)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Motion_Joint(ExpressionOrSubroutine):
@@ -144,6 +159,10 @@ class Motion_Joint(ExpressionOrSubroutine):
     synonyms = MappingProxyType({"motion_type": "joint_type"})
     routine = "MOTSUB"
     readers = ("MOTION",)
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        yield from integration_constants(self)
 
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)
@@ -169,9 +188,29 @@ class Motion_Marker(ExpressionOrSubroutine):
     routine = "MOTSUB"
     readers = ("MOTION",)
 
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        yield from integration_constants(self)
+
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)
         yield from pair_faults(others, self.i_marker_id, self.j_marker_id)
+
+
+def virtual(element: Constraint_Joint | Constraint_Coupler | Constraint_General) -> Iterator[Idle]:
+    """A constraint that asks to be relaxed."""
+    why = "relaxed constraints are not supported and this one is an ordinary, rigid one"
+    yield from element.unused(["is_virtual"], why, "delete it")
+
+
+def integration_constants(motion: Motion_Joint | Motion_Marker) -> Iterator[Idle]:
+    """Start values of a motion that integrates less often than they need."""
+    if motion.val_type == "D":
+        cure = 'they belong to val_type="V" and "A"; delete them'
+        yield from motion.unused(["ic_disp", "ic_vel"], "val_type is D, so nothing is integrated", cure)
+    elif motion.val_type == "V":
+        cure = 'it belongs to val_type="A"; delete it'
+        yield from motion.unused(["ic_vel"], "val_type is V, which gives the velocity itself", cure)
 
 
 def _freedom_faults(joint: Constraint_Joint, id_name: str, name: str, freedom: str | None) -> Iterator[str]:

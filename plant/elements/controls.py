@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
 
-from plant.elements.element import Element, Others
+from plant.elements.element import Element, Idle, Others
 from plant.elements.kinds import (
     ArrayId,
     Boolean,
@@ -20,7 +20,7 @@ from plant.elements.kinds import (
     Whole,
     keyword,
 )
-from plant.elements.references import list_faults
+from plant.elements.references import Reference_Array, list_faults
 from plant.elements.subroutine import ExpressionOrSubroutine, UserSubroutine
 
 __all__ = [
@@ -98,6 +98,10 @@ class Control_SISO(Element):
     num_denominator_coef: Count | None = None
     denominator_coef: Reals
 
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        yield from array_faults(self, others)
+
     def faults(self) -> Iterator[str]:
         for count_name, name in (
             ("num_numerator_coef", "numerator_coef"),
@@ -136,6 +140,17 @@ class Control_StateEqn(UserSubroutine):
     routine = "GSESUB"
     open_ended = True
 
+    @property
+    def calls_subroutine(self) -> bool:
+        return self.type == "USERSUB"
+
+    def _without_routine(self) -> tuple[str, str]:
+        return "type is LINEAR", 'write type="USERSUB" to call a routine, or delete it'
+
+    def faults_in(self, others: Others) -> Iterator[str]:
+        yield from super().faults_in(others)
+        yield from array_faults(self, others)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Control_Diff(ExpressionOrSubroutine):
@@ -147,3 +162,26 @@ class Control_Diff(ExpressionOrSubroutine):
     is_static_hold: Boolean = False
 
     routine = "DIFSUB"
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        if not self.is_implicit:
+            why = "is_implicit is FALSE, so the equation gives the rate"
+            yield from self.unused(["ic_dot"], why, "delete it")
+
+
+ARRAY_TYPES = {
+    "x_array_id": ("X",),
+    "y_array_id": ("Y",),
+    "u_array_id": ("U", "X", "Y"),  # outputs of one element may be the inputs of another
+    "ic_array_id": ("IC",),
+}
+
+
+def array_faults(element: Control_SISO | Control_StateEqn, others: Others) -> Iterator[str]:
+    """Faults of arrays of another type than their use has."""
+    for name, types in ARRAY_TYPES.items():
+        array = others.get(Reference_Array, getattr(element, name) or 0)
+        if array is not None and array.type not in types:
+            cure = f'name one of type="{types[0]}"'
+            yield f"{name}={array.id} is a Reference_Array of type {array.type}; {cure}"

@@ -7,7 +7,7 @@ elements ask about one another (`Others`, in ``Element.faults_in``).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeVar, cast
 
 from plant.elements.bodies import Body_Rigid
@@ -106,6 +106,12 @@ class Draft:
         for element in (*active, *self.commands):
             self.problems.extend(line(element.where, fault) for fault in element.faults_in(self))
             self.remarks.extend(line(element.where, remark) for remark in element.remarks())
+        self.remarks.extend(_idle((*active, *self.commands)))
+        for same_type in self.elements.values():
+            for element in same_type.values():
+                if not element.is_active and not element.switchable:
+                    why = 'what refers to it finds it all the same; delete it, or write is_active="TRUE"'
+                    self.remarks.append(line(element.where, f"is_active changes nothing: {why}"))
 
     def report(self) -> None:
         """Warn of what is doubtful, raise what is wrong; called by what the user called.
@@ -134,6 +140,17 @@ class Draft:
                 f'{body.where}: isground="TRUE", but {ground[0].where} is the ground already; '
                 "keep one ground body and move the markers of the other to it."
             )
+
+
+def _idle(elements: Iterable[Element]) -> Iterator[str]:
+    """What is written without effect, once per kind: of the first element, with the number of the others."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for element in elements:
+        for idle in element.idle():
+            found.setdefault((element.tag, str(idle)), []).append(element.where)
+    for (_, text), places in found.items():
+        more = f" (and of {len(places) - 1} more)" if len(places) > 1 else ""
+        yield line(places[0] + more, text)
 
 
 def no_such(tags: tuple[str, ...], id: int, ids: Iterable[int]) -> str:

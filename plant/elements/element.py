@@ -9,7 +9,7 @@ other elements (``faults_in``).
 from __future__ import annotations
 
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
@@ -58,15 +58,29 @@ class Others(Protocol):
         """Which element of a type lists an id first in this attribute: listed id to element id."""
 
 
+@dataclass(frozen=True)
+class Idle:
+    """Attributes of an element that change nothing: why, and what to write instead."""
+
+    names: tuple[str, ...]
+    why: str
+    cure: str
+
+    def __str__(self) -> str:
+        change = "changes" if len(self.names) == 1 else "change"
+        return f"{', '.join(self.names)} {change} nothing: {self.why}; {self.cure}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Element:
     """Base of all elements; an interface, nobody instantiates it.
 
     Subclasses may set ``synonyms`` (other spellings of attribute names), ``block`` (where the element may
-    stand: "model", "command" or "either") and ``open_ended`` (keep attributes without a field of their own
-    in ``attributes``), and ``readers`` (functions of the expression language that read the force the element
-    exerts, ``NAME(id, jflag, comp [, RM])``, the most general one first). ``is_active=False`` elements are
-    kept, but ``Model.all`` leaves them out.
+    stand: "model", "command" or "either"), ``open_ended`` (keep attributes without a field of their own
+    in ``attributes``), ``switchable`` (False where others find an inactive element all the same) and
+    ``readers`` (functions of the expression language that read the force the element exerts,
+    ``NAME(id, jflag, comp [, RM])``, the most general one first). ``is_active=False`` elements are kept, but
+    ``Model.all`` leaves them out.
     """
 
     id: Id
@@ -78,6 +92,7 @@ class Element:
     block: ClassVar[str] = "model"
     open_ended: ClassVar[bool] = False
     readers: ClassVar[tuple[str, ...]] = ()
+    switchable: ClassVar[bool] = True
     synonyms: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -126,6 +141,17 @@ class Element:
     def remarks(self) -> Iterator[str]:
         """What is usable but probably not meant; becomes a PlantWarning."""
         yield from ()
+
+    def idle(self) -> Iterator[Idle]:
+        """Attributes that are written and change nothing here; becomes a PlantWarning."""
+        yield from ()
+
+    def unused(self, names: Iterable[str], why: str, cure: str) -> Iterator[Idle]:
+        """Those of some attributes that differ from their default, as idle for one reason."""
+        attributes = attributes_of(type(self))
+        written = [name for name in names if getattr(self, name) != attributes[name].default]
+        if written:
+            yield Idle(tuple(written), why, cure)
 
     @classmethod
     def read_text(cls, text: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from plant.elements.element import Element, Others
+from plant.elements.element import Element, Idle, Others
 from plant.elements.kinds import (
     Boolean,
     Formula,
@@ -231,6 +231,12 @@ class Force_Penalty(ExpressionOrSubroutine):
 
     routine = "PFOSUB"
 
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        if not self.unilateral:
+            cure = 'write unilateral="TRUE", or delete it'
+            yield from self.unused(["smoothing_factor"], "unilateral is FALSE, so no force is switched", cure)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Force_Field(UserSubroutine):
@@ -272,6 +278,13 @@ class Force_Field(UserSubroutine):
                 yield str(fault)
         if not self.has_subroutine and not self.attributes:
             yield "has neither a subroutine nor a k_matrix; give one of them"
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        known = ("USERSUB",) if self.has_subroutine else ("LINEAR", "EXPRESSION")
+        if (self.type or known[0]).upper() not in known:
+            why = f"the field is given by {'its subroutine' if self.has_subroutine else 'its matrices'}"
+            yield from self.unused(["type"], why, f'write type="{known[0]}", or delete it')
 
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)

@@ -68,6 +68,7 @@ class Reference_Marker(UserSubroutine):
     phi: Real | None = None
 
     routine = "MARKER_READ"
+    switchable = False
 
     @property
     def body(self) -> tuple[str, int]:

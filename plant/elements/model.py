@@ -63,8 +63,8 @@ class Model:
         return cls(
             name=draft.name,
             file=file,
-            units=draft.get(Param_Unit, 0) or Param_Unit(),
-            gravity=draft.get(Force_Gravity, 0) or Force_Gravity(),
+            units=_active(draft.get(Param_Unit, 0)) or Param_Unit(),
+            gravity=_active(draft.get(Force_Gravity, 0)) or Force_Gravity(),
             elements=_frozen(draft.elements),
             commands=tuple(draft.commands),
         )
@@ -139,6 +139,10 @@ class Model:
         # Read-only mappings cannot be pickled or deep-copied; plain ones can, and are wrapped again.
         plain = {tag: dict(same_type) for tag, same_type in self.elements.items()}
         return _rebuild, (self.name, self.file, self.units, self.gravity, plain, self.commands)
+
+
+def _active(element: E | None) -> E | None:
+    return element if element is not None and element.is_active else None
 
 
 def _rebuild(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
 
+from plant.elements.element import Idle
 from plant.elements.kinds import (
     Boolean,
     Formula,
@@ -23,6 +24,15 @@ from plant.elements.kinds import (
 from plant.elements.subroutine import ExpressionOrSubroutine, UserSubroutine
 
 __all__ = ["Post_Request", "Sensor_Evaluate", "Sensor_Event"]
+
+
+CHANNELS = {
+    tuple(f"expr{k}" for k in range(1, 9)): ("EXPRESSION",),
+    ("i_marker_id", "j_marker_id"): ("MARKER_",),
+    ("ref_marker_id",): ("MARKER_", "ELEMENTAL_FORCE"),
+    ("elem_type", "elem_id", "jflag"): ("ELEMENTAL_FORCE",),
+}
+"""Which attributes of a request fill its channels, by the beginnings of its types."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +86,24 @@ class Post_Request(UserSubroutine):
         """The eight expressions, None for an empty channel."""
         return tuple(getattr(self, f"expr{k}") for k in range(1, 9))
 
+    @property
+    def calls_subroutine(self) -> bool:
+        return self.has_subroutine and self.type in (None, "USERSUB")
+
+    def _without_routine(self) -> tuple[str, str]:
+        if self.type in (None, "USERSUB"):
+            return super()._without_routine()
+        return f"type is {self.type}", 'write type="USERSUB" to call a routine, or delete it'
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        kind = self.type or ("USERSUB" if self.has_subroutine and not any(self.expressions) else "EXPRESSION")
+        for names, kinds in CHANNELS.items():
+            if not any(kind.startswith(k) for k in kinds):
+                yield from self.unused(
+                    names, f"type is {kind}", f"it belongs to {' and '.join(kinds)}; delete it"
+                )
+
     def faults(self) -> Iterator[str]:
         yield from super().faults()
         kind = self.type or ""
@@ -115,6 +143,11 @@ class Sensor_Event(ExpressionOrSubroutine):
 
     synonyms = MappingProxyType({"return": "return_"})
     routine = "SENSUB"
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        why = "an event is located where the value is passed, to rounding"
+        yield from self.unused(["error_tol", "zero_crossing"], why, "delete it")
 
 
 @dataclass(frozen=True, kw_only=True)

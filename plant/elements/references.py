@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from plant.elements.element import Element
+from plant.elements.element import Element, Idle
 from plant.elements.kinds import (
     Boolean,
     Count,
@@ -63,6 +64,28 @@ class Reference_Variable(ExpressionOrSubroutine):
         if self.is_implicit and self.autobalance == "PENALTY" and self.penalty is None:
             yield "penalty is missing, and autobalance is PENALTY; write the penalty factor, above 0"
 
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        if not self.is_implicit and self.autobalance != "CONDITIONAL":  # another word for the default
+            cure = 'write is_implicit="TRUE" to make a constraint of it, or delete it'
+            yield from self.unused(["autobalance"], "is_implicit is FALSE, so nothing is balanced", cure)
+        if self.is_implicit and self._reads_itself() and self.autobalance != "CONDITIONAL":
+            why = "the expression contains the variable itself, so it is an equation and no constraint"
+            yield from self.unused(["autobalance", "penalty", "penalty1"], why, "delete it")
+        elif not self.is_implicit or self.autobalance != "PENALTY":
+            cure = 'write is_implicit="TRUE" autobalance="PENALTY" to use them, or delete them'
+            yield from self.unused(["penalty", "penalty1"], "there is no penalty force here", cure)
+        if not self.dot_form:
+            # an equation for the variable itself starts its solution from ic
+            starts = self.calls_subroutine or self._reads_itself()
+            names = ["static_hold"] if starts else ["ic", "static_hold"]
+            cure = 'write dot_form="TRUE" to integrate it, or delete it'
+            yield from self.unused(names, "it is not integrated (dot_form is FALSE)", cure)
+
+    def _reads_itself(self) -> bool:
+        """Is the expression an equation for the variable, with VARVAL(id) of its own in it?"""
+        return re.search(rf"\bVARVAL\s*\(\s*{self.id}\s*\)", self.expr or "", re.IGNORECASE) is not None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reference_Array(UserSubroutine):
@@ -79,7 +102,27 @@ class Reference_Array(UserSubroutine):
 
     synonyms = MappingProxyType({"num_variable": "num_element", "variable_id_list": "variable_id"})
     routine = "ARYSUB"
+    switchable = False
     block = "either"
+
+    @property
+    def calls_subroutine(self) -> bool:
+        return self.has_subroutine and self.type == "U" and not self.variable_id
+
+    def _without_routine(self) -> tuple[str, str]:
+        if self.type == "U":
+            listed = ("the inputs are listed in variable_id", "keep one of them")
+            return listed if self.variable_id else super()._without_routine()
+        return f"arrays of type {self.type} are not filled by a routine", "delete it"
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        if self.type != "U":
+            cure = 'it belongs to type="U"; delete it'
+            yield from self.unused(["variable_id"], f"type is {self.type}", cure)
+        if self.type in ("U", "X", "Y"):
+            cure = 'they belong to types "IC", "RESTART" and "PRINT"; delete them'
+            yield from self.unused(["values"], f"type is {self.type}", cure)
 
     @classmethod
     def read_text(cls, text: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,10 +165,18 @@ class Reference_Matrix(UserSubroutine):
         }
     )
     routine = "MATRIX_READ"
+    switchable = False
 
     @classmethod
     def read_text(cls, text: str, given: Mapping[str, Any]) -> dict[str, Any]:
         return {"values": Numbers().read(text)}
+
+    @property
+    def calls_subroutine(self) -> bool:
+        return self.has_subroutine and not self.values
+
+    def _without_routine(self) -> tuple[str, str]:
+        return "the numbers are written", "delete it"
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()
@@ -157,6 +208,7 @@ class Reference_Spline(UserSubroutine):
     block_name: String | None = None
 
     routine = "SPLINE_READ"
+    switchable = False
 
     @classmethod
     def read_text(cls, text: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,6 +221,19 @@ class Reference_Spline(UserSubroutine):
                 "(surfaces are not supported)"
             )
         return {"x": values[0::2], "y": values[1::2]}
+
+    @property
+    def calls_subroutine(self) -> bool:
+        return self.has_subroutine and not self.x
+
+    def _without_routine(self) -> tuple[str, str]:
+        return ("the points are written", "delete it") if self.x else super()._without_routine()
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        if not self.calls_subroutine:
+            cure = "write script_name of a SPLINE_READ that reads the file, or delete it"
+            yield from self.unused(["file_name", "block_name"], "the points are not read from a file", cure)
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()
@@ -194,6 +259,18 @@ class Reference_String(UserSubroutine):
     string: String = ""
 
     routine = "STRING_READ"
+    switchable = False
+
+    @property
+    def calls_subroutine(self) -> bool:
+        return False
+
+    def _without_routine(self) -> tuple[str, str]:
+        return "strings are not filled by a routine", "delete it"
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        yield from self.unused(["string"], "no routine can ask for it", "give the text to the script itself")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +281,7 @@ class Reference_PlantState(Element):
     variable_id_list: VariableIds
 
     synonyms = MappingProxyType({"num_variable": "num_element"})
+    switchable = False
 
     def faults(self) -> Iterator[str]:
         yield from list_faults(self.num_element, self.variable_id_list)

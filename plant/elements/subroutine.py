@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from plant.elements.element import Element, shown
+from plant.elements.element import Element, Idle, shown
 from plant.elements.kinds import Formula, String, keyword, number
 
 
@@ -32,6 +32,11 @@ class UserSubroutine(Element):
         return self.script_name is not None or self.usrsub_dll_name is not None
 
     @property
+    def calls_subroutine(self) -> bool:
+        """Does the element's value come from its routine?"""
+        return self.has_subroutine
+
+    @property
     def subroutine(self) -> str:
         """Name of the function to call: ``usrsub_fnc_name``, or the element's documented default."""
         return self.usrsub_fnc_name or self.routine
@@ -48,6 +53,25 @@ class UserSubroutine(Element):
                 user_parameters(self.usrsub_param_string)
             except ValueError as fault:
                 yield f"usrsub_param_string={shown(self.usrsub_param_string)} {fault}"
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        if not self.calls_subroutine:
+            why, cure = self._without_routine()
+            yield from self.unused(ROUTINE, why, cure)
+        elif self.script_name is not None:
+            why = "the script is run, not the library"
+            yield from self.unused(["usrsub_dll_name"], why, "delete it, or script_name to run the library")
+        else:
+            why = "it is the language of a script, and the routine is in a library"
+            yield from self.unused(["interpreter"], why, "delete it, or name the file in script_name")
+
+    def _without_routine(self) -> tuple[str, str]:
+        """Why no routine is called, and what would call one."""
+        return "no file with the routine is named", "write script_name or usrsub_dll_name, or delete it"
+
+
+ROUTINE = ("usrsub_dll_name", "usrsub_fnc_name", "usrsub_param_string", "script_name", "interpreter")
 
 
 def user_parameters(text: str) -> tuple[float, ...]:
@@ -70,6 +94,19 @@ class ExpressionOrSubroutine(UserSubroutine):
 
     type: Annotated[str, keyword("EXPRESSION", "USERSUB")] = "EXPRESSION"
     expr: Formula | None = None
+
+    @property
+    def calls_subroutine(self) -> bool:
+        return self.type == "USERSUB"
+
+    def _without_routine(self) -> tuple[str, str]:
+        return "type is EXPRESSION", 'write type="USERSUB" to call a routine, or delete it'
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        if self.calls_subroutine:
+            cure = 'write type="EXPRESSION" to use it, or delete it'
+            yield from self.unused(["expr"], "type is USERSUB", cure)
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()

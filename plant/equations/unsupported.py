@@ -91,7 +91,8 @@ def mention_ignored(model: Model) -> None:
     for port in (*model.all(Control_PlantInput), *model.all(Control_PlantOutput)):
         if port.has_subroutine:
             warnings.warn(
-                f"{port.where}: its subroutine {port.subroutine} is not called; connect the port instead.",
+                f"{port.where}: its subroutine {port.subroutine} is not called, so script_name and "
+                "usrsub_dll_name change nothing; connect the port instead.",
                 PlantWarning,
                 stacklevel=2,
             )

@@ -415,7 +415,7 @@ def test_reference_to_an_unsupported_element_is_an_error() -> None:
         (' ref_marker_id="0"', "", "id=4: ref_marker_id is missing and global axes are assumed"),
         ('VARVAL(12)"', 'VARVAL(12)" tz_expression="1"', "tz_expression is ignored because type is"),
         (' time_unit="SECOND"', "", "time_unit not given, so SI is assumed"),
-        ('label="rail"', 'is_virtual="TRUE"', "is_virtual is not supported"),
+        ('label="rail"', 'is_virtual="TRUE"', "is_virtual changes nothing"),
     ],
 )  # fmt: skip
 def test_doubtful_but_usable(old: str, new: str, said: str) -> None:
