@@ -23,7 +23,7 @@ from blocks.errors import ExpressionError, near_miss
 from plant.expressions.functions import FUNCTIONS, Function
 from plant.expressions.functions.corners import power
 from plant.expressions.functions.entry import LITERALS, MARKERS, Line, Reference
-from plant.expressions.grammar import fault, postorder, read
+from plant.expressions.grammar import check_size, fault, one_line, postorder, read
 from plant.expressions.scope import MarkerState, Refusal, Scope
 from plant.expressions.splines import SplineData
 from plant.reporting import PlantWarning
@@ -201,7 +201,8 @@ def parse(text: str, where: str = "") -> Expression:
     -----
     PlantWarning        for a call that is accepted but probably not meant
     """
-    plain = "".join(" " if character.isspace() else character for character in text)
+    check_size(text, where)
+    plain = one_line(text)
     reader = _Reader(plain, where)
     for tree in postorder(read(plain, where)):
         reader.take(tree)

@@ -46,6 +46,8 @@ COLON: ":"
 """
 
 WIDTH = 100  # longest text shown whole in a message
+LONGEST = 200_000  # characters; they take a second and a half to read
+DEEPEST = 2500  # brackets within brackets
 
 _COMPARISON = "There are no comparisons; use IF(a-b: less, equal, greater), STEP, MAX or MIN."
 _CURES = {
@@ -85,6 +87,30 @@ def fault(
     error = ExpressionError(message, path=where or None, value=value)
     error.hint = hint or None  # already in the message, above the caret
     return error
+
+
+def check_size(text: str, where: str = "") -> None:
+    """Refuse what is too long or too deep to be read in a moment; takes time for its characters only.
+
+    Raises
+    ------
+    ExpressionError     more than `LONGEST` characters, or more than `DEEPEST` brackets open at once
+    """
+    hint = "Give parts of it to Reference_Variables and name these with VARVAL."
+    if len(text) > LONGEST:
+        problem = f"the expression has {len(text)} characters, and at most {LONGEST} are read"
+        raise fault(one_line(text[: LONGEST + 1]), LONGEST, problem, where, hint, len(text))
+    depth = 0
+    for bracket in re.finditer(r"[()]", text):
+        depth += 1 if bracket[0] == "(" else -1
+        if depth > DEEPEST:
+            problem = f"more than {DEEPEST} brackets within brackets"
+            raise fault(one_line(text), bracket.start(), problem, where, hint)
+
+
+def one_line(text: str) -> str:
+    """The text with a blank for every line break and tab; positions stay."""
+    return "".join(" " if character.isspace() else character for character in text)
 
 
 def read(text: str, where: str = "") -> lark.Tree[Any]:

@@ -209,7 +209,8 @@ def spline_of(model: Model, id: int) -> SplineData:
 
 def _ids(ipar: Any) -> str:
     """Ids as an expression's arguments; floats that are whole numbers are ids."""
-    listed = np.ravel(ipar).tolist()
+    plain = isinstance(ipar, (list, tuple)) and all(isinstance(id, (int, float)) for id in ipar)
+    listed = ipar if plain else np.ravel(ipar).tolist()
     return ",".join(str(int(id)) for id in listed)
 
 

@@ -4,16 +4,14 @@ A script is run once per element and way of use, in a namespace of its own that 
 (``py_sysfnc`` ...). For symbols its ``math`` is one that takes symbols; ``max``, ``min`` and ``float`` do so
 too. Other modules, NumPy among them, are the real ones.
 
-What a routine keeps from call to call is the data in its script's global variables and the attributes of its
-functions. An opaque routine's trial calls are undone: it finds everything as the last accepted step left it.
+What a routine keeps from call to call (`kept.py`) is undone after an opaque routine's trial calls: it finds
+everything as the last accepted step left it.
 """
 
 from __future__ import annotations
 
 import builtins
 import contextlib
-import copy
-import dis
 import math
 import sys
 import types
@@ -28,6 +26,7 @@ from blocks.contract.signals import SignalArray
 from blocks.errors import BlockError, ModelError, near_miss
 from plant.elements import Model, UserSubroutine
 from plant.routines.access import SHAPES, SPLINES, Access
+from plant.routines.kept import Kept, copy_of, written_globals
 
 _SYMBOLS = (ca.SX, SignalArray)
 
@@ -61,7 +60,8 @@ class Script:
             raise self._fault(
                 f"the script {self.path} is not Python, line {error.lineno}: {error.msg}"
             ) from None
-        self._namespace: dict[str, Any] = {}
+        self._writes = written_globals(self._code)
+        self._kept = Kept({}, self._writes)
 
     def _fault(self, text: str) -> ModelError:
         return ModelError(f"{self._element.where}: {text.rstrip('.')}.", path=self._element.where)
@@ -86,7 +86,6 @@ class Script:
             "__file__": str(self.path),
             **host.functions(),
         }
-        given = set(namespace)
         sys.path.insert(0, str(self.path.parent))
         try:
             exec(self._code, namespace)  # trusted by whoever read the model with trust=True
@@ -103,20 +102,17 @@ class Script:
             raise self._fault(
                 f"the script {self.path} defines no function '{name}'; {near_miss(name, defined)}"
             )
-        self._namespace = namespace
-        return PythonRoutine(function, namespace, given, host)
+        self._kept = Kept(namespace, self._writes)
+        return PythonRoutine(function, self._kept, host)
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
         """While the routine runs on symbols: it may not keep anything."""
-        before = kept(self._namespace)
-        writes = written_globals(self._namespace)
-        if writes:
-            raise Stateful(f"it keeps {', '.join(sorted(writes))} from call to call")
+        if self._writes:
+            raise Stateful(f"it keeps {', '.join(sorted(self._writes))} from call to call")
+        before = self._kept.copied()
         yield
-        changed = [
-            name for name, value in kept(self._namespace).items() if not _same(value, before.get(name))
-        ]
+        changed = self._kept.changed_since(before)
         if changed:
             raise Stateful(f"it keeps {', '.join(sorted(changed))} from call to call")
 
@@ -161,12 +157,10 @@ def _error_message(errflg: Any, message: str, id: Any = 0, action: str = "") -> 
 class PythonRoutine:
     """A function of a script, to be called with an access; knows what it keeps."""
 
-    def __init__(
-        self, function: Callable[..., Any], namespace: dict[str, Any], given: set[str], host: _Host
-    ) -> None:
-        self._function, self._namespace, self._host = function, namespace, host
-        self.keeps = bool(written_globals(namespace) or kept(namespace))
-        self._first = kept(namespace)
+    def __init__(self, function: Callable[..., Any], kept: Kept, host: _Host) -> None:
+        self._function, self._kept, self._host = function, kept, host
+        self._first = kept.copied()
+        self.keeps = bool(kept.writes or self._first)
 
     def __call__(self, arguments: Sequence[Any], access: Access) -> Any:
         """Call the function; `access` answers its questions."""
@@ -178,59 +172,15 @@ class PythonRoutine:
 
     def forget(self) -> None:
         """Everything as when the script was loaded."""
-        self.restore(self._first)
+        self._kept.put_back({name: copy_of(value) for name, value in self._first.items()})
 
     def state(self) -> dict[str, Any]:
         """A copy of all that is kept."""
-        return kept(self._namespace)
+        return self._kept.copied()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Put back what `state` gave."""
-        for name, value in copy.deepcopy(state).items():
-            owner, _, attribute = name.partition(".")
-            if attribute:
-                setattr(self._namespace[owner], attribute, value)
-            else:
-                self._namespace[owner] = value
-
-
-_FIXED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
-
-
-def kept(namespace: dict[str, Any]) -> dict[str, Any]:
-    """Copies of a namespace's data: global variables, and attributes of functions as ``function.name``.
-
-    Plain numbers and texts count where some function assigns them.
-    """
-    writes = written_globals(namespace)
-    found: dict[str, Any] = {}
-    for name, value in namespace.items():
-        if name.startswith("__"):
-            continue
-        if isinstance(value, types.FunctionType):
-            found |= {f"{name}.{a}": copy.deepcopy(v) for a, v in vars(value).items()}
-        elif isinstance(value, _FIXED):
-            continue
-        elif name in writes or not isinstance(value, (int, float, str, tuple, bytes, complex, type(None))):
-            with contextlib.suppress(TypeError):  # open files and the like cannot be copied
-                found[name] = copy.deepcopy(value)
-    return found
-
-
-def written_globals(namespace: dict[str, Any]) -> set[str]:
-    """Global variables that some function of the script assigns."""
-    found: set[str] = set()
-    for value in namespace.values():
-        if isinstance(value, types.FunctionType) and value.__globals__ is namespace:
-            found |= {i.argval for i in dis.get_instructions(value) if i.opname == "STORE_GLOBAL"}
-    return found
-
-
-def _same(a: Any, b: Any) -> bool:
-    try:
-        return bool(np.all(a == b))
-    except Exception:
-        return False
+        """Put back what `state` gave; these values are the script's from now on."""
+        self._kept.put_back(state)
 
 
 # --- math on symbols ------------------------------------------------------------------------------------

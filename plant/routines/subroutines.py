@@ -246,25 +246,29 @@ class Call:
         self.values, self.element, self.form, self.given, self.order = values, element, form, given, order
         self.counts = [int(vector.numel()) for vector in given]
         self.name = f"{element.where}, {element.subroutine}"
+        self._parameters = [float(p) for p in element.parameters]  # read once, not at every call
+        self._known: dict[str, Any] = {
+            "id": element.id,
+            "npar": len(self._parameters),
+            "size": form.size,
+            "outputs": getattr(element, "num_output", 0),
+            **{f"count{k}": count for k, count in enumerate(self.counts)},
+        }
 
     def arguments(
         self, time: Any, given: Sequence[Any], dflag: bool, iflag: bool, order: int | None = None
     ) -> list[Any]:
         """Arguments in the routine's order."""
-        par = [float(p) for p in self.element.parameters]
-        known: dict[str, Any] = {
-            "id": self.element.id,
+        known = {
+            **self._known,
             "time": time,
-            "par": par,
-            "npar": len(par),
+            "par": self._parameters[:],  # a routine may write into it
             "dflag": dflag,
             "iflag": iflag,
             "order": self.order if order is None else order,
-            "size": self.form.size,
-            "outputs": getattr(self.element, "num_output", 0),
         }
-        known |= {f"given{k}": vector for k, vector in enumerate(given)}
-        known |= {f"count{k}": count for k, count in enumerate(self.counts)}
+        for k, vector in enumerate(given):
+            known[f"given{k}"] = vector
         return [known[name] for name in self.form.arguments]
 
     def symbolic(self, script: Script) -> ca.SX:
@@ -276,13 +280,13 @@ class Call:
         with script.watched():
             routine(self.arguments(time, given, False, True), access)
             found = routine(self.arguments(time, given, False, False), access)
-        value = ca.SX(self._column(found))
+        value = ca.SX(ca.vertcat(*self._scalars(found)))
         if self.scope is self.values:
             self.values.watch(self.name, value)
         return value
 
-    def _column(self, found: Any) -> Any:
-        """The numbers of the outcome; FIESUB and GSESUB give several lists."""
+    def _scalars(self, found: Any) -> list[Any]:
+        """The numbers, or symbols, of the outcome; FIESUB and GSESUB give several lists."""
         if self.form.name == "FIESUB" and len(found) == 3:
             found = found[0]
         parts = _flat(found)
@@ -292,7 +296,7 @@ class Call:
                 path=self.element.where,
                 value=len(parts),
             )
-        return ca.vertcat(*parts[: self.form.size])
+        return parts[: self.form.size]
 
     def opaque(self, routine: Routine, reason: str, b: Equations) -> ca.SX:
         """The routine as a function of time, what it asks for and what it is given."""
@@ -323,7 +327,7 @@ class Call:
                 given.append([float(v) for v in numbers[start : start + count]])
                 start += count
             found = routine(self.arguments(float(numbers[0]), given, dflag, False), access)
-            return np.array(ca.DM(self._column(found)), dtype=float).ravel()
+            return np.array([float(part) for part in self._scalars(found)])
 
         return called
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blocks.contract.symbols import tracing
+from plant.expressions import expression
 from plant.expressions.expression import (
     ExpressionError,
     MarkerState,
@@ -151,6 +152,28 @@ def test_line_breaks_keep_columns():
     expression = parse("1 +\n\tSQRT(\r\nVARVAL(1))")
     assert expression.text == "1 + " + " SQRT(  VARVAL(1))"
     assert [column for _, column, _ in expression.terms(Symbols())] == [13, 6, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "column"),
+    [
+        ("(" * 1_000_000 + "1" + ")" * 1_000_000, "2000001 characters, and at most 200000 are read", 200_001),
+        ("1+" * 100_000 + "1", "200001 characters, and at most 200000 are read", 200_001),
+        ("1 +\n" + "(" * 90_000 + "1" + ")" * 90_000, "more than 2500 brackets within brackets", 2505),
+        ("ABS(" * 2501 + "1" + ")" * 2501, "more than 2500 brackets within brackets", 4 * 2501),
+    ],
+)
+def test_too_long_and_too_deep_texts_are_refused_unread(monkeypatch, text, problem, column):
+    monkeypatch.setattr(expression, "read", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(ExpressionError) as caught:
+        parse(text, "model.xml:3: Reference_Variable id=7, expr")
+    message = str(caught.value)
+    assert problem in message and f"in model.xml:3: Reference_Variable id=7, expr, column {column}" in message
+    assert "VARVAL" in message and len(message) < 600 and "\n    ..." in message
+
+
+def test_brackets_side_by_side_are_not_deep():
+    assert len(parse("+".join(["(1)"] * 3000)).steps) == 5999
 
 
 def test_long_text_needs_no_recursion():
