@@ -23,7 +23,7 @@ from plant.constraints.closure import Closure
 from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import Unknowns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
-from plant.elements import Element, Model, Post_Request, Reference_Variable
+from plant.elements import Element, Inertia_Wheel, Model, Post_Request, Reference_Variable
 from plant.equations import ledger
 from plant.equations.controls import check_controls, control_states
 from plant.equations.filters import declare_inputs, filter_states
@@ -41,6 +41,7 @@ from plant.equations.unsupported import (
 from plant.equations.wheels import WheelState, wheel_states
 from plant.expressions.formulas import Formulas, formulas_of
 from plant.forces.loads import loads
+from plant.formats.motionsolve.described import description_of
 from plant.mechanics.mechanism import GROUND, Mechanism, mechanism_of
 from plant.names import unique_names
 from plant.ports import Ports, found_port, ports_of
@@ -149,7 +150,7 @@ class Plant(Block):
             warnings.simplefilter("always", UserWarning)
             model = filled(model)
             mention_ignored(model)
-            mechanism = mechanism_of(model, absolute=coordinates == "absolute")
+            mechanism = mechanism_of(description_of(model), absolute=coordinates == "absolute")
             refuse_massless(mechanism)
             mention_massless(mechanism)
             formulas = formulas_of(model)
@@ -272,7 +273,7 @@ class Plant(Block):
 
     @cached_property
     def _wheels(self) -> tuple[WheelState, ...]:
-        return wheel_states(self.mechanism, self.start, self.rates)
+        return wheel_states(self.model.all(Inertia_Wheel), self.mechanism, self.start, self.rates)
 
     @cached_property
     def integrals(self) -> dict[str, Reference_Variable]:
@@ -376,6 +377,7 @@ class Plant(Block):
         """States of the plant, and the first stage of its equations."""
         return declare_states(
             b,
+            self.model,
             self.mechanism,
             self.formulas,
             declare_inputs(b, self.inputs.values(), self.formulas),

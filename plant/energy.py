@@ -172,7 +172,7 @@ def states_of(result: Any, plant: Any, path: str = "plant") -> BodyStates:
     A = table[..., 9:].reshape(*table.shape[:2], 3, 3)
     local = []
     for link in links:
-        body = link.body
+        body = link.body.source
         I = tensor(body, factor)
         im = getattr(body, "im_id", None)
         if im is not None:
@@ -181,7 +181,7 @@ def states_of(result: Any, plant: Any, path: str = "plant") -> BodyStates:
             I = I - factor * (body.mass or 0.0) * (c @ c * np.eye(3) - np.outer(c, c))
         local.append(I)
     I = np.einsum("tnij,njk,tnlk->tnil", A, np.array(local), A)
-    m = factor * np.array([link.body.mass or 0.0 for link in links])
+    m = factor * np.array([link.body.source.mass or 0.0 for link in links])
     wheels = plant.model.all(Inertia_Wheel)
     h: Any = np.asarray(result[f"{path}.audit_wheels"]).reshape(len(table), -1, 3) if wheels else ()
     Iw = factor * np.array([wheel.inertia for wheel in wheels])

@@ -154,7 +154,7 @@ def _modes(stage: Stage, settings: Param_Linear, model: control.StateSpace) -> M
         undamped += [e for e in map(_undamped, same.values()) if e is not None]
     base = replace(stage.plant, inputs=MappingProxyType({}), outputs=MappingProxyType({}), jumpy=())
     changed = stage.model.changed(*undamped)
-    plant = replace(base, model=changed, mechanism=replace(base.mechanism, model=changed))
+    plant = replace(base, model=changed)
     return modes_of(linearize(plant, at=_context(stage, plant)))
 
 

@@ -182,7 +182,7 @@ class Stage:
     @cached_property
     def statics(self) -> Plant:
         """The plant with TIME standing still."""
-        from plant.assembly.rest import resting
+        from plant.equations.rest import resting
 
         return resting(self.plant)
 

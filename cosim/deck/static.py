@@ -20,9 +20,9 @@ from cosim.result.result import Result
 from cosim.run.context import Context
 from cosim.run.given import set_input
 from cosim.simulation import Simulation
-from plant.assembly.rest import TIME, kinetic_energy
 from plant.elements import Model as Elements
 from plant.elements import Param_Static, Reference_Marker, Simulate
+from plant.equations.rest import TIME, kinetic_energy
 from plant.forces.table import FORCES
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _placed(stage: Stage, command: Simulate, time: float, error: StaticsError) -
     links = [link for link in stage.plant.mechanism.links if link.name == owner]
     who = ""
     if links:
-        body = links[0].body
+        body = links[0].body.source
         acting = ", ".join(_forces_on(stage.model, (body.tag, body.id))) or "no force element"
         who = f" It moves {body.where} through {links[0].where}; on that body acts {acting}."
     hint = "" if error.hint is None else f" {error.hint}"

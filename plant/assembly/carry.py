@@ -13,7 +13,7 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 4.6; Feat
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from plant.assembly.closing import Assembler, Assembly, moves
 from plant.assembly.initial_rates import Start, Wish, jacobian
-from plant.elements import Frame
+from plant.description import Frame
 from plant.mechanics.inertia import plain_inertia
 from plant.mechanics.joints import ANGLE, UNIT
 from plant.mechanics.mechanism import GROUND, Link, Mechanism, in_frame
@@ -34,7 +34,7 @@ SAME = 1e-12  # rad or length: coordinates this close to those before are the sa
 TELLING = 1e-7  # length or rad: bodies that moved less are where they were
 MASSLESS = 1e-12  # of the largest inertia of a body: what directions without inertia weigh
 
-Key = tuple[str, int]  # element type and id of a body
+Key = Hashable  # of a body
 Parts = Sequence[np.ndarray]
 
 
@@ -66,7 +66,7 @@ def motions_of(plant: Plant, q: Parts, qd: Parts) -> dict[Key, Motion]:
     rates = np.concatenate([np.zeros(0), *qd])
     at = Start(mechanism, list(q), mechanism.frames_at(q))
     return {
-        _key(link): Motion(link.frame, at.frames[i], jacobian(at, i, at.frames[i][0], starts) @ rates)
+        link.body.key: Motion(link.frame, at.frames[i], jacobian(at, i, at.frames[i][0], starts) @ rates)
         for i, link in enumerate(mechanism.links)
     }
 
@@ -116,19 +116,15 @@ def moved_bodies(plant: Plant, before: Mapping[Key, Motion], now: Mapping[Key, M
     """How far bodies are from where they were, those that are: "rod" [length], "rod (turned)" [rad]."""
     found = {}
     for link in plant.mechanism.links:
-        old, new = before[_key(link)], now[_key(link)]
-        frame = link.frame if link.body.cg_id is None else plant.model.frames[link.body.cg_id]
+        old, new = before[link.body.key], now[link.body.key]
+        frame = link.frame if link.body.centre is None else link.body.centre
         ((r0, A0), _), ((r1, A1), _) = old.at(frame), new.at(frame)
-        name = link.body.label or f"{link.body.tag} {link.body.id}"
+        name = link.body.label
         turn = math.acos(min(1.0, max(-1.0, (float(np.trace(A0.T @ A1)) - 1) / 2)))
         for what, by in ((name, float(np.linalg.norm(r1 - r0))), (f"{name} (turned)", turn)):
             if by > TELLING:
                 found[what] = by
     return found
-
-
-def _key(link: Link) -> Key:
-    return link.body.tag, link.body.id
 
 
 def _split(mechanism: Mechanism, rates: np.ndarray) -> list[np.ndarray]:
@@ -138,7 +134,7 @@ def _split(mechanism: Mechanism, rates: np.ndarray) -> list[np.ndarray]:
 
 def _coordinates(mechanism: Mechanism, bodies: Mapping[Key, Motion]) -> list[np.ndarray]:
     """Coordinates (nq,) of every link nearest to where its body is."""
-    now = [bodies[_key(link)].at(link.frame)[0] for link in mechanism.links]
+    now = [bodies[link.body.key].at(link.frame)[0] for link in mechanism.links]
     found = []
     for link, inner in zip(mechanism.links, now, strict=True):
         r, A = (np.zeros(3), np.eye(3)) if link.parent == GROUND else now[link.parent]
@@ -177,9 +173,9 @@ def _nearest(link: Link, q: np.ndarray, before: Plant, old: Parts) -> np.ndarray
 
 
 def _is_same_joint(link: Link, other: Link) -> bool:
-    if link.element is None or other.element is None:
-        return link.element is other.element and _key(link) == _key(other)
-    return link.element.id == other.element.id and link.joint.name == other.joint.name
+    if link.connection is None or other.connection is None:
+        return link.connection is other.connection and link.body.key == other.body.key
+    return link.connection.key == other.connection.key and link.joint.name == other.joint.name
 
 
 def _wishes(mechanism: Mechanism, bodies: Mapping[Key, Motion], q: Parts) -> list[Wish]:
@@ -188,7 +184,7 @@ def _wishes(mechanism: Mechanism, bodies: Mapping[Key, Motion], q: Parts) -> lis
     at = Start(mechanism, list(q), mechanism.frames_at(q))
     wishes = []
     for i, link in enumerate(mechanism.links):
-        (_, before), twist = bodies[_key(link)].at(link.frame)
+        (_, before), twist = bodies[link.body.key].at(link.frame)
         origin, now = at.frames[i]
         root = _root(plain_inertia(mechanism, i))  # in link coordinates, in which the velocities carry over
         J = root @ np.kron(np.eye(2), now.T) @ jacobian(at, i, origin, starts)

@@ -24,7 +24,6 @@ from blocks.contract.block import Equations
 from blocks.errors import ModelError
 from plant.assembly.initial_rates import Wish
 from plant.constraints.closure import Closing, Closure
-from plant.elements import Motion_Joint, Motion_Marker
 from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.mechanics.rank import MassRoot, Triangle
 from plant.reporting import PlantWarning
@@ -122,8 +121,7 @@ class Assembler:
         self._kept = np.arange(closure.size)
 
     def _size(self) -> float:
-        model = self.mechanism.model
-        used = [model.frames[id][0] for id in self.closure.wrenches]
+        used = [self.mechanism.description.frame(id)[0] for id in self.closure.wrenches]
         return float(max((np.abs(r).max() for r in used), default=1.0)) or 1.0
 
     # --- which conditions count -----------------------------------------------------------------------
@@ -306,7 +304,7 @@ class Assembler:
                 f"({', '.join(conditions[k].text for k in sorted(own))}) repeat what "
                 f"{', '.join(names) or 'the other joints'} fix already; motion unaffected, but how these "
                 "joints share the reactions is not determined (the smallest are taken)."
-                + (NOT_FOLLOWED if isinstance(element, (Motion_Joint, Motion_Marker)) else "")
+                + (NOT_FOLLOWED if any(conditions[k].driven for k in own) else "")
             )
         return lines
 
@@ -318,8 +316,8 @@ class Assembler:
         ends = [mechanism.place(id).link for id in (element.i_marker_id, element.j_marker_id)]
         paths = [set(mechanism.path(link)) if link != GROUND else set() for link in ends]
         between = sorted(paths[0] ^ paths[1])
-        joints = [mechanism.links[k].element for k in between]
-        return [f"{j.tag} {j.id}" for j in joints if j is not None]
+        joints = [mechanism.links[k].connection for k in between]
+        return [joint.label for joint in joints if joint is not None]
 
 
 def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list[Wish]]) -> Assembly:

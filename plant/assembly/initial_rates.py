@@ -1,20 +1,20 @@
 """Initial joint rates from the velocities that bodies are given at the start.
 
-v_ic is the velocity of a body's CG along global axes (or those of vm_id), w_ic its angular velocity along
-global axes (or those of wm_id). The rates meet them as well as the joints allow (least squares); of all
-rates that do, those with the least kinetic energy are taken, so that what is not given stays at rest.
+`Body.v` is the velocity of a body's centre of mass, `Body.w` its angular velocity. The rates meet them as
+well as the joints allow (least squares); of all rates that do, those with the least kinetic energy are taken,
+so that what is not given stays at rest.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
-from plant.elements import Body_Rigid, Frame
+from plant.description import Frame, Velocity
 from plant.mechanics.inertia import plain_inertia
 from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.reporting import PlantWarning
@@ -91,30 +91,34 @@ def _least_energy(H: np.ndarray, A: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _wishes(at: Start, i: int, starts: np.ndarray) -> list[Wish]:
-    mechanism = at.mechanism
-    body = mechanism.links[i].body
-    v_ic = body.v_ic
-    w_ic = body.w_ic if isinstance(body, Body_Rigid) else (None, None, None)
-    if all(value is None for value in (*v_ic, *w_ic)) or body.cg_id is None:
+    body = at.mechanism.links[i].body
+    if all(value is None for value in (*body.v.values, *body.w.values)) or body.centre is None:
         return []
-    J = jacobian(at, i, _marker(at, body.cg_id)[0], starts)
-    axes_v = _marker(at, getattr(body, "vm_id", None) or 0)[1]
-    axes_w = _marker(at, getattr(body, "wm_id", None) or 0)[1]
+    J = jacobian(at, i, _moved(at, body.key, body.centre)[0], starts)
     wishes = []
-    for rows, axes, name, values in ((J[:3], axes_w, "w", w_ic), (J[3:], axes_v, "v", v_ic)):
-        for k, value in enumerate(values):
+    for rows, given in ((J[:3], body.w), (J[3:], body.v)):
+        axes = _axes(at, given)
+        for k, value in enumerate(given.values):
             if value is not None:
                 along = axes[:, k] @ rows
                 if np.linalg.norm(along) <= NOTHING * np.linalg.norm(rows):
                     along = np.zeros_like(along)  # rounding: the joints do not move that way
-                wishes.append(Wish(along, value, f"{body.where}: {name}_ic_{'xyz'[k]}"))
+                wishes.append(Wish(along, value, f"{body.where}: {given.name}_{'xyz'[k]}"))
     return wishes
 
 
-def _marker(at: Start, id: int) -> Frame:
-    place = at.mechanism.place(id)
+def _axes(at: Start, given: Velocity) -> np.ndarray:
+    """(3, 3) axes along which a velocity is given."""
+    if given.along is None:
+        return np.eye(3)
+    return _moved(at, *at.mechanism.description.point(given.along))[1]
+
+
+def _moved(at: Start, body: Hashable, design: Frame) -> Frame:
+    """Where a frame on a body is."""
+    place = at.mechanism.on(body, design)
     if place.link == GROUND or at.mechanism.links[place.link].frame is at.frames[place.link]:
-        return at.mechanism.model.frames[id] if id else (np.zeros(3), np.eye(3))
+        return design
     r, A = at.frames[place.link]
     return r + A @ place.s, A @ place.A
 

@@ -59,6 +59,7 @@ class Condition:
     moving : bool             the value is itself a velocity (rolling without slip)
     reacts : bool             its multiplier acts on the bodies along the gradient
     start : (1, 1) or None    value at the start, where level leaves it open; `start_rate` of its rate
+    driven : bool             it prescribes a motion in time
     """
 
     element: Element
@@ -70,6 +71,7 @@ class Condition:
     reacts: bool = True
     start: float | None = None
     start_rate: float | None = None
+    driven: bool = False
 
 
 # --- elements --------------------------------------------------------------------------------------------
@@ -172,6 +174,7 @@ def _driven(
         drive,
         start=motion.ic_disp if level >= VELOCITY else None,
         start_rate=motion.ic_vel if level == ACCELERATION else None,
+        driven=True,
     )
 
 

@@ -38,7 +38,7 @@ def declare_invariants(
                 b.correction(q[k], _unit(link.joint, tree.q[k]) - tree.q[k])
     if closure is None:
         return
-    frames = tree.mechanism.model.frames.values()
+    frames = [at for _, at in tree.mechanism.description.points.values()]
     size = max(1.0, *(float(np.abs(r).max()) for r, _ in frames))
     if closure.positions:
         b.invariant(closure.value[closure.positions], POSITION_TOLERANCE * size)

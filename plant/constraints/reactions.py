@@ -104,7 +104,9 @@ class Reactions:
 
     def _link_of(self, element: Element) -> int | None:
         links = self._kinematics.mechanism.links
-        return next((i for i, link in enumerate(links) if link.element is element), None)
+        return next(
+            (i for i, link in enumerate(links) if link.connection and link.connection.source is element), None
+        )
 
     def _by_multipliers(self, element: Element) -> dict[int, Pair]:
         closure = self._closure
@@ -126,9 +128,11 @@ class Reactions:
             self._through[i] = ca.SX(kinematics.tree.reaction(i, self._solution.a, self._loads()))
         f, A = self._through[i], kinematics.tree.pose(i)[0]
         F, T = A @ f[3:], A @ f[:3]
-        assert isinstance(link.element, Constraint_Joint)  # a joint of the tree
-        ends = (link.element.i_marker_id, link.element.j_marker_id)
-        child, parent = ends[::-1] if link.joint.reversed else ends
+        assert link.connection is not None  # a joint of the tree
+        ends = link.connection.source
+        child, parent = ends.i_marker_id, ends.j_marker_id
+        if link.joint.reversed:
+            child, parent = parent, child
         arm = kinematics.marker(child).r - kinematics.marker(parent).r
         return {child: (F, T), parent: (-F, -(T + cross(arm, F)))}
 

@@ -12,7 +12,6 @@ from typing import Any
 import casadi as ca
 
 from blocks.contract.block import Equations
-from plant.elements import Model
 from plant.expressions.scope import MarkerState
 from plant.mechanics.absolute import Bodies
 from plant.mechanics.mechanism import GROUND, Mechanism
@@ -37,7 +36,6 @@ class Kinematics:
         self._b, self._shift = b, shift
         self.tree = tree
         self.mechanism: Mechanism = tree.mechanism
-        self.model: Model = tree.mechanism.model
         self.time = ca.SX(b.time)
         self._markers: dict[int, MarkerState] = {}
         self._angles: dict[tuple[str, int, int], ca.SX] = {}

@@ -149,7 +149,7 @@ class _Book:
         """r, v, w of the centre of mass and axes of the inertia marker, of every link."""
         found = []
         for link in self._tree.mechanism.links:
-            body = link.body
+            body = link.body.source
             if body.cg_id is None:
                 raise ModelError(
                     f"{body.where}: an energy audit needs the centre of mass.",

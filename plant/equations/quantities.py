@@ -24,6 +24,7 @@ from plant.elements import (
     Control_PlantOutput,
     Element,
     Inertia_Wheel,
+    Model,
     Reference_Array,
     Reference_Spline,
     Reference_Variable,
@@ -63,6 +64,7 @@ class Declared:
     """States, parameters and memories of a plant that all stages of its equations share.
 
     b : Equations             where instants, memories and terms are declared
+    model : Model             the elements
     formulas : mapping        (element type, id, attribute) -> parsed expression
     inputs : Inputs           symbols of the variables that plant inputs set
     integrals : mapping       Reference_Variable id -> state, of those in dot_form
@@ -75,6 +77,7 @@ class Declared:
     """
 
     b: Equations
+    model: Model
     formulas: Formulas
     inputs: Inputs
     integrals: Mapping[int, ca.SX]
@@ -107,7 +110,7 @@ class Quantities:
         qdd: list[ca.SX] | None = None,
     ) -> None:
         self._declared, self._b, self.kinematics = declared, declared.b, kinematics
-        self.model = kinematics.model
+        self.model = declared.model
         self.inputs, self.trust = declared.inputs, declared.trust
         self._markers: dict[int, MarkerState] = {}
         self._variables: dict[int, ca.SX] = {}

@@ -10,7 +10,8 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Equations
-from plant.elements import Reference_Variable
+from plant.description import Body, Share
+from plant.elements import Model, Reference_Variable
 from plant.equations.controls import Controls
 from plant.equations.filters import Inputs
 from plant.equations.instants import Instants
@@ -53,6 +54,7 @@ class States:
 
 def declare_states(
     b: Equations,
+    model: Model,
     mechanism: Mechanism,
     formulas: Formulas,
     inputs: Inputs,
@@ -95,15 +97,20 @@ def declare_states(
     positions, speeds = (
         [ca.SX(0, 1) if part is None else ca.SX(part) for part in parts] for parts in (q, qd)
     )
+
+    def number(body: Body, share: Share) -> Any:
+        return numbers(body.source, share.name)
+
     kind = Bodies if mechanism.absolute else Tree
-    tree = kind(mechanism, positions, speeds, tree_inertias(mechanism, numbers))
+    tree = kind(mechanism, positions, speeds, tree_inertias(mechanism, number))
     declared = Declared(
         b,
+        model,
         formulas,
         inputs,
         {v.id: ca.SX(z) for z, v in sums},
         numbers,
-        Controls(b, mechanism.model, formulas, control_states),
+        Controls(b, model, formulas, control_states),
         Wheels(b, wheel_states),
         Instants(b),
         VariableUnknowns(b),

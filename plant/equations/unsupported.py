@@ -31,7 +31,7 @@ from plant.reporting import ModelProblems, PlantWarning
 
 def constraints_of(model: Model, mechanism: Mechanism, formulas: Formulas) -> list[Element]:
     """Elements that constrain the coordinates of a mechanism, in the order of their conditions."""
-    found: list[Element] = [*mechanism.cut]
+    found: list[Element] = [joint.source for joint in mechanism.cut]
     for kind in CONDITIONS:
         if kind not in (Constraint_Joint, Reference_Variable):
             found += model.all(kind)
@@ -105,7 +105,7 @@ def mention_massless(mechanism: Mechanism) -> None:
     inertia is a point mass, which is an ordinary thing to write.
     """
     for i, link in enumerate(mechanism.links):
-        body = link.body
+        body = link.body.source
         if not isinstance(body, Body_Rigid) or body.mass is not None:
             continue
         if any(mechanism.links[k].joint.nv for k in mechanism.path(i)):
@@ -120,10 +120,10 @@ def mention_massless(mechanism: Mechanism) -> None:
 
 def _shifted_too_far(mechanism: Mechanism, i: int) -> str:
     """What is wrong where moments about ``im_id`` leave less than nothing at the centre of mass; else ""."""
-    body = mechanism.links[i].body
+    body = mechanism.links[i].body.source
     if not isinstance(body, Body_Rigid) or body.im_id is None or body.cg_id is None or body.inertia is None:
         return ""
-    (r0, _), (r1, A1) = mechanism.model.frames[body.cg_id], mechanism.model.frames[body.im_id]
+    (r0, _), (r1, A1) = (mechanism.description.frame(id) for id in (body.cg_id, body.im_id))
     c = A1.T @ (r0 - r1)
     left = body.inertia - (body.mass or 0.0) * (c @ c * np.eye(3) - np.outer(c, c))
     smallest = float(np.linalg.eigvalsh(left)[0])
@@ -155,4 +155,4 @@ def refuse_massless(mechanism: Mechanism) -> None:
             X = np.array(ca.DM((XJ @ link.Xtree).matrix))
             moved[link.parent] = moved[link.parent] + X.T @ moved[i] @ X
     if problems:
-        raise ModelProblems(list(reversed(problems)), about=mechanism.model.file or mechanism.model.name)
+        raise ModelProblems(list(reversed(problems)), about=mechanism.description.name)

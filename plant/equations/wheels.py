@@ -41,10 +41,9 @@ class WheelState:
 
 
 def wheel_states(
-    mechanism: Mechanism, q: Sequence[np.ndarray], qd: Sequence[np.ndarray]
+    wheels: Sequence[Inertia_Wheel], mechanism: Mechanism, q: Sequence[np.ndarray], qd: Sequence[np.ndarray]
 ) -> tuple[WheelState, ...]:
     """States of all wheels; their bodies start at coordinates q (nq,) and rates qd (nv,) per link."""
-    wheels = mechanism.model.all(Inertia_Wheel)
     names = unique_names([(w.label, "wheel", w.id) for w in wheels])
     if not wheels:
         return ()

@@ -31,11 +31,11 @@ def turns_between(mechanism: Mechanism, function: str, i: int, j: int) -> Turns 
     -------
     None where some joint between them turns about another axis, or the markers' axes are not parallel
     """
-    A = in_frame(mechanism.frame(mechanism.place(j).link), mechanism.model.frames[i])[1]
+    A = in_frame(mechanism.frame(mechanism.place(j).link), mechanism.description.frame(i))[1]
     R = in_frame(mechanism.seated(j), mechanism.seated(i))[1]
     place_i, place_j = mechanism.place(i), mechanism.place(j)
     if function == "pinion":
-        x0, y0 = in_frame(mechanism.model.frames[j], mechanism.model.frames[i])[1][2, :2]
+        x0, y0 = in_frame(mechanism.description.frame(j), mechanism.description.frame(i))[1][2, :2]
         x, y = R[2, :2]
         angle = -math.atan2(y * x0 - x * y0, x * x0 + y * y0)
         signs = _signs(mechanism, A[:, 2], place_i.A[:, 2], i, j)

@@ -20,6 +20,7 @@ from plant.elements import (
     Body_Rigid,
     Control_Diff,
     Element,
+    Inertia_Wheel,
     Model,
     Reference_Array,
     Reference_Marker,
@@ -104,7 +105,7 @@ def _states(plant: Plant, values: Mapping[str, np.ndarray]) -> Iterator[Element]
 
 def _wheels(plant: Plant, q: Parts, qd: Parts, values: Mapping[str, np.ndarray]) -> Iterator[Element]:
     """Inertia wheels with the rates they have relative to their bodies."""
-    for state in wheel_states(plant.mechanism, q, qd):
+    for state in wheel_states(plant.model.all(Inertia_Wheel), plant.mechanism, q, qd):
         carried = state.start - state.wheel.w_ic
         yield replace(state.wheel, w_ic=float(values[state.name][0]) - carried)
 

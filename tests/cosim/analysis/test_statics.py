@@ -10,7 +10,7 @@ from cosim.analysis.operating import model_of
 from cosim.analysis.statics import StaticsError, settle
 from cosim.deck import run_deck
 from plant import Plant
-from plant.assembly.rest import resting
+from plant.equations.rest import resting
 from tests.helpers.decks import ALONG_Y, body, deck, joint, marker, pendulum, simulate, slider
 from tests.helpers.plants import deck as shipped
 from tests.helpers.plants import reference

@@ -64,7 +64,7 @@ class Scene:
         change = alone.derivative(0.0, alone.x0)
         found = {}
         for link in alone.plant.mechanism.links:
-            b = link.body
+            b = link.body.source
             A = self.frames[10 * b.id][1]
             spin = A.T @ self.motion[b.id][0]
             rate = change[alone.slice(f"body_{b.id}.qd")]

@@ -105,7 +105,7 @@ def test_forces_and_torques_on_both_bodies():
     d = place[21][0] - place[31][0]
     F = -7.0 * (np.linalg.norm(d) - 1) * d / np.linalg.norm(d)
     for link, sign in zip(alone.plant.mechanism.links, (1, -1), strict=True):
-        b = link.body
+        b = link.body.source
         r, A = place[10 * b.id]
         at = place[10 * b.id + 1][0]
         rate = change[alone.slice(f"{link.name}.qd")]

@@ -9,6 +9,7 @@ import pytest
 from blocks.contract.trace import trace
 from plant import Plant
 from plant.elements import Body_Point, Body_Rigid, Constraint_Joint, Model, Param_Unit, Reference_Marker
+from plant.formats.motionsolve.described import description_of
 from plant.mechanics.inertia import link_inertia, plain_inertia, tree_inertias
 from plant.mechanics.mechanism import GROUND, mechanism_of
 from plant.mechanics.tree import Tree
@@ -30,7 +31,9 @@ class Symbols:
     def __init__(self, seed: int, write_out: bool | None = True) -> None:
         rng = np.random.default_rng(seed)
         self.rng = rng
-        self.mechanism = mechanism_of(random_tree(list(rng.permutation(TYPES)), rng, free_base=seed % 2 == 1))
+        self.mechanism = mechanism_of(
+            description_of(random_tree(list(rng.permutation(TYPES)), rng, free_base=seed % 2 == 1))
+        )
         links = self.mechanism.links
         self.q = [ca.SX.sym(f"q{i}", link.joint.nq) for i, link in enumerate(links)]
         self.qd = [ca.SX.sym(f"qd{i}", link.joint.nv) for i, link in enumerate(links)]
@@ -283,7 +286,7 @@ def test_bodies_without_joints_are_free():
 
 def test_parents_come_first_and_chains_are_short():
     rng = np.random.default_rng(8)
-    mechanism = mechanism_of(random_tree(["REVOLUTE"] * 12, rng))
+    mechanism = mechanism_of(description_of(random_tree(["REVOLUTE"] * 12, rng)))
     assert all(link.parent < i for i, link in enumerate(mechanism.links))
     depths = [len(mechanism.path(i)) for i in range(len(mechanism.links))]
     assert depths == sorted(depths)
@@ -293,7 +296,7 @@ def test_marker_places_do_not_depend_on_the_joint_side():
     """A marker is found again at its design place from the initial coordinates, whichever side holds I."""
     rng = np.random.default_rng(4)
     model = random_tree(TYPES, rng)
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(description_of(model))
     links = mechanism.links
     tree = Tree(
         mechanism,
@@ -327,7 +330,7 @@ def test_inertia_about_another_marker_is_shifted():
             ),
         ]
     )
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(description_of(model))
     expected = 1e-3 * np.block([[Ic, np.zeros((3, 3))], [np.zeros((3, 3)), mass * np.eye(3)]])
     assert plain_inertia(mechanism, 0) == pytest.approx(expected, abs=1e-15)
     assert numbers(link_inertia(mechanism, 0)) == pytest.approx(expected, abs=1e-15)
@@ -335,7 +338,7 @@ def test_inertia_about_another_marker_is_shifted():
 
 def test_ground_is_no_link():
     model = Model.build([Body_Rigid(id=1, isground=True), Reference_Marker(id=5, body_id=1, pos_x=2.0)])
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(description_of(model))
     assert mechanism.links == () and mechanism.place(5).link == GROUND and mechanism.place(0).link == GROUND
 
 
@@ -354,7 +357,7 @@ def test_fixed_joints_make_one_body():
             Constraint_Joint(id=2, type="FIXED", i_marker_id=31, j_marker_id=20),
         ]
     )
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(description_of(model))
     q, qd = [ca.SX.sym("q"), ca.SX(0, 1)], [ca.SX.sym("qd"), ca.SX(0, 1)]
     H = Tree(mechanism, q, qd, tree_inertias(mechanism)).mass_matrix()
     assert mechanism.dof == 1 and float(H) == 3.0
@@ -373,7 +376,7 @@ def planar_chain(n: int) -> Model:
 
 @pytest.mark.parametrize(("model", "calls"), [(n_four_bar(15), False), (planar_chain(25), True)])
 def test_flat_mechanisms_with_short_paths_are_written_out(model, calls):
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(description_of(model))
     assert mechanism.flat and len(mechanism.links) > 20
     q, qd = ([ca.SX.sym(name, link.joint.nv) for link in mechanism.links] for name in ("q", "qd"))
     tree = Tree(mechanism, q, qd, tree_inertias(mechanism))

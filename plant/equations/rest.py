@@ -44,7 +44,6 @@ def resting(plant: Plant) -> Plant:
     return replace(
         plant,
         model=model,
-        mechanism=replace(plant.mechanism, model=model),
         formulas=_frozen(plant.formulas, model, clock),
         inputs=MappingProxyType({**plant.inputs, TIME: port}),
         stabilisation=Projection(),
@@ -93,8 +92,7 @@ def kinetic_energy(mechanism: Mechanism) -> ca.Function:
     links = mechanism.links
     q = [ca.SX.sym(f"q{k}", link.joint.nq) for k, link in enumerate(links)]
     qd = [ca.SX.sym(f"qd{k}", link.joint.nv) for k, link in enumerate(links)]
-    factor = mechanism.model.units.factor
-    inertia = [ca.SX(ca.sparsify(factor * ca.DM(plain_inertia(mechanism, k)))) for k in range(len(links))]
+    inertia = [ca.SX(ca.sparsify(ca.DM(plain_inertia(mechanism, k)))) for k in range(len(links))]
     kind = Bodies if mechanism.absolute else Tree
     tree = kind(mechanism, q, qd, inertia)
     energy = sum((ca.dot(v, I @ v) / 2 for v, I in zip(tree.v, inertia, strict=True)), ca.SX(0))

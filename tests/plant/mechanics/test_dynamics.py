@@ -1,0 +1,201 @@
+"""Mechanisms from the neutral description alone, against closed forms."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from blocks.errors import ModelError
+from plant.description import Body, Connection, Description, Share, frame, rigid_body
+from plant.mechanics.dynamics import Dynamics
+from plant.reporting import ModelProblems
+
+G = 9.81
+both = pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+
+
+def turn(angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def double_pendulum(q1: float, q2: float) -> Description:
+    """Two rods (2 kg, 1 m) and (1 kg, 0.8 m) in a vertical plane; angles from x, the second absolute."""
+    tip = np.array([np.cos(q1), np.sin(q1), 0.0])
+    rods = [
+        rigid_body("upper", 2.0, 0.5 * tip, np.diag([1e-3, 2 / 12, 2 / 12]), turn(q1)),
+        rigid_body(
+            "lower",
+            1.0,
+            tip + 0.4 * np.array([np.cos(q2), np.sin(q2), 0.0]),
+            np.diag([1e-3, 0.64 / 12, 0.64 / 12]),
+            turn(q2),
+        ),
+    ]
+    joints = [
+        Connection(
+            "REVOLUTE", ("ground", frame((0, 0, 0))), ("upper", frame((0, 0, 0), turn(q1))), key="hip"
+        ),
+        Connection("REVOLUTE", ("upper", frame(tip, turn(q1))), ("lower", frame(tip, turn(q2))), key="knee"),
+    ]
+    end = tip + 0.8 * np.array([np.cos(q2), np.sin(q2), 0.0])
+    return Description.build(rods, joints, {"toe": ("lower", frame(end))}, (0.0, -G, 0.0), "double pendulum")
+
+
+def double_pendulum_accelerations(q1, q2, w1, w2, push=(0.0, 0.0)):
+    """Absolute angles' accelerations (Lagrange): M [a1, a2] = right."""
+    m1, m2, l1, l2 = 2.0, 1.0, 1.0, 0.8
+    c, s = np.cos(q1 - q2), np.sin(q1 - q2)
+    h = m2 * l1 * l2 / 2
+    M = np.array([[m1 * l1**2 / 3 + m2 * l1**2, h * c], [h * c, m2 * l2**2 / 3]])
+    right = np.array(
+        [
+            -h * s * w2**2 - (m1 / 2 + m2) * G * l1 * np.cos(q1),
+            h * s * w1**2 - m2 * G * l2 / 2 * np.cos(q2),
+        ]
+    )
+    fx, fy = push
+    right += [l1 * (-fx * np.sin(q1) + fy * np.cos(q1)), l2 * (-fx * np.sin(q2) + fy * np.cos(q2))]
+    return np.linalg.solve(M, right)
+
+
+@both
+def test_a_double_pendulum_in_python(coordinates):
+    q1, q2, w1, w2 = 0.4, -1.1, 1.3, -0.7
+    dynamics = Dynamics(double_pendulum(q1, q2), coordinates)
+    push = {"toe": ((3.0, -2.0, 0.0), (0.0, 0.0, 0.0))}
+    a1, a2 = double_pendulum_accelerations(q1, q2, w1, w2, (3.0, -2.0))
+    if coordinates == "joint":
+        assert dynamics.start == pytest.approx([q1, q2 - q1])
+        found = dynamics.at(qd=[w1, w2 - w1], forces=push)
+        assert found.qdd == pytest.approx([a1, a2 - a1], abs=1e-12)
+        assert dynamics.columns == ("hip: angle rate", "knee: angle rate") and dynamics.rows == ()
+        return
+    tip, middle = np.array([-np.sin(q1), np.cos(q1)]), np.array([-np.sin(q2), np.cos(q2)])
+    v1, v2 = 0.5 * w1 * tip, w1 * tip + 0.4 * w2 * middle
+    found = dynamics.at(qd=[*v1, w1, *v2, w2], forces=push)
+    assert found.rate == pytest.approx(np.zeros(len(found.rate)), abs=1e-14)
+    assert found.Phi == pytest.approx(np.zeros(len(found.Phi)), abs=1e-14)
+    assert found.qdd[[2, 5]] == pytest.approx([a1, a2], abs=1e-11)
+    assert found.J.shape == (len(dynamics.rows), len(dynamics.columns))
+
+
+def four_bar(crank: float) -> tuple[Description, np.ndarray]:
+    """A parallelogram of massless-inertia rods: crank and rocker 1 m, coupler and ground 2 m."""
+    along = np.array([np.cos(crank), np.sin(crank), 0.0])
+    A, B = along, along + np.array([2.0, 0.0, 0.0])
+    rods = [
+        rigid_body("crank", 1.0, along / 2, np.diag([1e-3, 1 / 12, 1 / 12]), turn(crank)),
+        rigid_body("coupler", 3.0, (A + B) / 2, np.diag([1e-3, 1.0, 1.0])),
+        rigid_body(
+            "rocker", 1.0, np.array([2.0, 0, 0]) + along / 2, np.diag([1e-3, 1 / 12, 1 / 12]), turn(crank)
+        ),
+    ]
+    joints = [
+        Connection(
+            "REVOLUTE", ("ground", frame((0, 0, 0))), ("crank", frame((0, 0, 0), turn(crank))), key="a"
+        ),
+        Connection("REVOLUTE", ("crank", frame(A)), ("coupler", frame(A)), key="b"),
+        Connection("REVOLUTE", ("rocker", frame(B)), ("coupler", frame(B)), key="c"),
+        Connection(
+            "REVOLUTE", ("ground", frame((2, 0, 0))), ("rocker", frame((2, 0, 0), turn(crank))), key="d"
+        ),
+    ]
+    return Description.build(rods, joints, gravity=(0.0, -G, 0.0)), along
+
+
+@both
+def test_a_closed_four_bar_in_python(coordinates):
+    """Crank angle x: (2/3 + 3) x'' = -(1 + 3) g cos x, since the coupler only translates."""
+    crank, rate = 0.7, 2.0
+    description, along = four_bar(crank)
+    dynamics = Dynamics(description, coordinates)
+    expected = -4 * G * np.cos(crank) / (2 / 3 + 3)
+    names = [link.name for link in dynamics.mechanism.links]
+    speed = rate * np.array([-along[1], along[0]])
+    if coordinates == "joint":
+        own = {"a": rate, "b": -rate, "c": -rate, "d": rate}
+        found = dynamics.at(qd=[own[name] for name in names])
+        assert found.qdd[names.index("a")] == pytest.approx(expected, abs=1e-11)
+    else:
+        own = {"crank": [*speed / 2, rate], "coupler": [*speed, 0.0], "rocker": [*speed / 2, rate]}
+        found = dynamics.at(qd=np.concatenate([own[name] for name in names]))
+        assert found.qdd[3 * names.index("crank") + 2] == pytest.approx(expected, abs=1e-11)
+    assert found.rate == pytest.approx(np.zeros(len(found.rate)), abs=1e-14)
+    assert any("joint" in row for row in dynamics.rows)
+
+
+@both
+def test_a_nut_on_a_spindle(coordinates):
+    """A helical joint along gravity: (Iz + m h^2) q'' = -m h g, and it holds a loop as it holds a tree."""
+    h, Iz, m = 0.2, 0.05, 3.0
+    nut = rigid_body("nut", m, (0.0, 0.0, 0.4), np.diag([0.1, 0.1, Iz]))
+    thread = Connection(
+        "HELICAL", ("ground", frame((0, 0, 0))), ("nut", frame((0, 0, 0))), {"pitch": h}, key="thread"
+    )
+    dynamics = Dynamics(Description.build([nut], [thread], gravity=(0.0, 0.0, -G)), coordinates)
+    alpha = -m * h * G / (Iz + m * h**2)
+    found = dynamics.at()
+    if coordinates == "joint":
+        assert found.qdd == pytest.approx([alpha])
+    else:
+        assert found.qdd == pytest.approx([0, 0, alpha, 0, 0, h * alpha], abs=1e-12)
+        assert len(found.lam) == 5
+
+
+@pytest.mark.parametrize("type", ["Rx", "Ry", "Px", "Py"])
+def test_joints_of_spatial_v2_give_one_motion_in_both_coordinates(type):
+    """Tilted frames, a body off the joint: the accelerations of its centre agree."""
+    rng = np.random.default_rng(3)
+    A, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    A = A * np.sign(np.linalg.det(A))
+    at = frame(rng.normal(size=3), A)
+    body = rigid_body("body", 1.3, rng.normal(size=3), np.diag([0.2, 0.3, 0.4]), A)
+    tie = Connection(type, ("ground", at), ("body", at))
+    description = Description.build([body], [tie], {"centre": ("body", body.centre)}, (1.0, 2.0, -9.0))
+    one, other = Dynamics(description), Dynamics(description, "absolute")
+    reach = np.array(one._jacobian("centre")(one.start))
+    assert other.at().qdd[3:] == pytest.approx((reach @ one.at().qdd)[:3], abs=1e-12)
+
+
+def test_a_description_can_be_pickled():
+    description = pickle.loads(pickle.dumps(double_pendulum(0.1, 0.2)))
+    assert Dynamics(description).at().qdd == pytest.approx(
+        Dynamics(double_pendulum(0.1, 0.2)).at().qdd, abs=0
+    )
+
+
+def test_everything_wrong_with_a_description_is_told_at_once():
+    crooked = frame((0, 0, 0), np.diag([1.0, 2.0, 1.0]))
+    with pytest.raises(ModelProblems) as caught:
+        Description.build(
+            [
+                rigid_body("arm", -1.0, (0, 0, 0)),
+                Body("arm", (Share("I", 1.0, np.array([[1.0, 2.0, 0], [0, 1, 0], [0, 0, 1]])),)),
+            ],
+            [
+                Connection("REVOLUT", ("ground", frame((0, 0, 0))), ("arm", frame((0, 0, 0)))),
+                Connection("HELICAL", ("ground", crooked), ("ram", frame((0, 0, 0)))),
+                Connection("FIXED", ("arm", frame((0, 0, np.nan))), ("arm", frame((0, 0, 0)))),
+            ],
+            gravity=(0.0, 1.0),
+        )
+    text = str(caught.value)
+    for part in (
+        "the key is used twice", "mass=-1 is negative", "I is not symmetric", "did you mean 'REVOLUTE'",
+        "pitch is missing", "not orthonormal (off by 3)", "no body 'ram'", "not finite",
+        "two different bodies", "gravity is (0.0, 1.0)",
+    ):  # fmt: skip
+        assert part in text
+
+
+def test_wrong_shapes_and_names_are_refused():
+    dynamics = Dynamics(double_pendulum(0.1, 0.2))
+    with pytest.raises(ModelError, match=r"q has shape \(3,\), expected \(2,\)"):
+        dynamics.at(q=[0.0, 0.0, 0.0])
+    with pytest.raises(ModelError, match="there is no frame 'tow'; did you mean 'toe'"):
+        dynamics.at(forces={"tow": ((0, 0, 0), (0, 0, 0))})
+    with pytest.raises(ModelError, match="coordinates='joints'"):
+        Dynamics(double_pendulum(0.1, 0.2), "joints")
