@@ -29,6 +29,7 @@ from plant.equations.controls import check_controls, control_states
 from plant.equations.filters import declare_inputs, filter_states
 from plant.equations.outcome import Awaited, Solved, Withheld
 from plant.equations.quantities import Quantities
+from plant.equations.role import Role
 from plant.equations.setting import Setting
 from plant.equations.states import States, declare_states
 from plant.equations.unsupported import (
@@ -38,6 +39,7 @@ from plant.equations.unsupported import (
     mention_massless,
     refuse_massless,
 )
+from plant.equations.variables import mention_unused_penalties, roles_of
 from plant.equations.wheels import WheelState, wheel_states
 from plant.expressions.formulas import Formulas, formulas_of
 from plant.forces.loads import loads
@@ -170,6 +172,7 @@ class Plant(Block):
                 tunable=tuple(tunable),
                 trust=trust,
             )
+            mention_unused_penalties(model, plant._roles)
             plant = plant._assembled()
             for text in plant.jumpy:
                 warnings.warn(text, PlantWarning, stacklevel=2)
@@ -201,7 +204,7 @@ class Plant(Block):
         b = Equations({})
         with tracing():
             states = free._states(b)
-            setting = Quantities(states.declared, states.kinematics, lambda _: Withheld(elements))
+            setting = Quantities(states.declared, states.kinematics, lambda _: Withheld())
             return b, Closure(setting, elements)
 
     def __repr__(self) -> str:
@@ -276,6 +279,11 @@ class Plant(Block):
         return wheel_states(self.model.all(Inertia_Wheel), self.mechanism, self.start, self.rates)
 
     @cached_property
+    def _roles(self) -> Mapping[int, Role]:
+        driven = {id for port in self.inputs.values() for id in port.variables}
+        return roles_of(self.model, self.formulas, driven)
+
+    @cached_property
     def integrals(self) -> dict[str, Reference_Variable]:
         """Variables in dot_form, by the name of their state."""
         variables = [v for v in self.model.all(Reference_Variable) if v.dot_form]
@@ -348,7 +356,7 @@ class Plant(Block):
         states = self._states(b)
         declared, kinematics, closure = states.declared, states.kinematics, None
         constraints = [] if self.assembly is None else self._constraints()
-        free = Quantities(declared, kinematics, lambda _: Withheld(constraints))
+        free = Quantities(declared, kinematics, lambda _: Withheld())
         if self.assembly is not None:
             closure = Closure(free, constraints, self.assembly.closing)
         unknowns = Unknowns()
@@ -371,7 +379,7 @@ class Plant(Block):
 
     def _constraints(self) -> list[Element]:
         """Elements that constrain the coordinates."""
-        return constraints_of(self.model, self.mechanism, self.formulas)
+        return constraints_of(self.model, self.mechanism, self._roles)
 
     def _states(self, b: Equations) -> States:
         """States of the plant, and the first stage of its equations."""
@@ -387,6 +395,7 @@ class Plant(Block):
             self.integrals,
             self.control_states,
             self._wheels,
+            self._roles,
             self.trust,
         )
 

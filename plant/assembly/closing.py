@@ -21,10 +21,12 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Equations
+from blocks.contract.symbols import hash_of
 from blocks.errors import ModelError
 from plant.assembly.initial_rates import Wish
 from plant.constraints.closure import Closing, Closure
 from plant.mechanics.mechanism import GROUND, Mechanism
+from plant.mechanics.motion import Roots
 from plant.mechanics.rank import MassRoot, Triangle
 from plant.reporting import PlantWarning
 
@@ -36,6 +38,7 @@ CLOSED = 1e-12  # of the size of the mechanism: how well positions are closed
 IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free, below which it is none
 GAP = 1e-7  # of the size of the mechanism: beyond it a loop counts as open
 WORTH_TELLING = 1e-6  # length or rad: moves beyond it are told
+ROOT = 1e-14  # relative: how well unknowns of implicit variables are solved for
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
 NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
@@ -61,25 +64,34 @@ class Assembly:
 
 
 class _Numbers:
-    """Functions of (q, qd) at a time, with every other symbol of the equations at its initial value."""
+    """Functions of (q, qd) at a time, with every other symbol of the equations at its initial value.
 
-    def __init__(self, b: Equations, q: ca.SX, qd: ca.SX, time: float) -> None:
-        self._b, self._q, self._qd, self._at = b, q, qd, time
+    roots : unknowns in the equations, which are solved for at each place
+    """
+
+    def __init__(self, b: Equations, q: ca.SX, qd: ca.SX, time: float, roots: Roots) -> None:
+        self._b, self._q, self._qd, self._at, self._roots = b, q, qd, time, roots
         self._time = ca.SX(b.time)
+        self._newest = {
+            hash_of(v): value for s, many in b.known() for v, value in zip(s.nonzeros(), many, strict=True)
+        }
 
     def __call__(self, *columns: Any, matrices: Sequence[Any] = ()) -> Callable[..., list[Any]]:
         """Function that gives columns as (n,) arrays, then matrices as sparse ones."""
         from scipy.sparse import csc_array, csr_array  # slow to import, and only closed mechanisms need it
 
-        others = self._b.known([self._q, self._qd])
+        v = self._roots.v
+        others = self._b.known([self._q, self._qd, v])
         symbols = ca.vertcat(ca.SX(0, 1), *[s for s, _ in others])
         values = np.concatenate([np.zeros(0), *[v for _, v in others]])
         outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e) for e in matrices]]
-        f = ca.Function("sample", [self._q, self._qd, self._time, symbols], outputs)
+        f = ca.Function("sample", [self._q, self._qd, self._time, symbols, v], outputs)
+        solve = self._solver(symbols)
 
         def evaluate(q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
             rates = np.zeros(self._qd.numel()) if qd is None else qd
-            found = f.call([ca.DM(q), ca.DM(rates), ca.DM(self._at), ca.DM(values)])
+            known = [ca.DM(q), ca.DM(rates), ca.DM(self._at), ca.DM(values)]
+            found = f.call([*known, solve(known)])
             numbers = [np.array(e.nonzeros()) for e in found]
             shapes = [e.sparsity() for e in found[len(columns) :]]
             sparse = [
@@ -89,6 +101,40 @@ class _Numbers:
             return [*numbers[: len(columns)], *sparse]
 
         return evaluate
+
+    def _solver(self, symbols: ca.SX) -> Callable[[list[Any]], Any]:
+        """Function from all other numbers to those of the unknowns, by Newton's method from the last ones."""
+        v, R = self._roots.v, self._roots.R
+        start = np.array([self._newest[hash_of(e)] for e in v.nonzeros()])
+        if not v.numel():
+            return lambda known: ca.DM(start)
+        inputs = [self._q, self._qd, self._time, symbols, v]
+        f = ca.Function("equations", inputs, [ca.densify(R), ca.densify(ca.jacobian(R, v))])
+
+        def solved(known: list[Any]) -> Any:
+            nonlocal start
+            x = start
+            for _ in range(ROUNDS):
+                r, J = (np.array(part) for part in f.call([*known, ca.DM(x)]))
+                step = (
+                    np.linalg.lstsq(J, -r.ravel())[0]
+                    if np.isfinite(r).all() and np.isfinite(J).all()
+                    else None
+                )
+                if step is None:
+                    break
+                x = x + step
+                if np.abs(step).max() <= ROOT * max(1.0, float(np.abs(x).max())):
+                    start = x
+                    return ca.DM(x)
+            raise ModelError(
+                f"implicit variables in the constraints have no solution near {start.tolist()} at the start: "
+                "Newton's method does not converge.",
+                value=start,
+                hint="Give each of them a start with ic.",
+            )
+
+        return solved
 
 
 class Assembler:
@@ -105,7 +151,7 @@ class Assembler:
         self.closure, self.mechanism = closure, closure.mechanics.mechanism
         mechanics, links = closure.mechanics, self.mechanism.links
         q, qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
-        numbers = _Numbers(b, q, qd, time)
+        numbers = _Numbers(b, q, qd, time, closure.roots)
         rates = [link.joint.qdot(*pair) for link, *pair in zip(links, mechanics.q, mechanics.qd, strict=True)]
         self._qdot = numbers(ca.vertcat(ca.SX(0, 1), *rates))
         self._system = numbers(closure.value, closure.rate, matrices=(closure.J, mechanics.mass_matrix()))
@@ -136,7 +182,11 @@ class Assembler:
         compliance = np.zeros(self.closure.size)
         for _ in range(3):
             q = self._moved(q0, 0.4 * np.asarray(rng.standard_normal(n)))
-            _, _, J, H = self._system(q)
+            try:
+                _, _, J, H = self._system(q)
+            except ModelError:  # implicit variables may have a solution near the start only
+                q = q0
+                _, _, J, H = self._system(q)
             natural = np.maximum(self._natural(q)[0], 1e-300)
             entries = entries + (abs(J).multiply(1 / natural[:, None]) > NOTHING_LEFT)
             C = MassRoot(H).rows(J)

@@ -20,6 +20,7 @@ from plant.constraints.local import Local
 from plant.elements import Element, UserSubroutine
 from plant.equations.setting import Setting
 from plant.expressions.scope import MarkerState
+from plant.mechanics.motion import Roots
 from plant.mechanics.spatial import Matrix, cross
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ class Closure:
         self._moving: dict[int, tuple[Matrix, Matrix]] = {}  # columns of the links' own joints
         self._at_rest = self.mechanics.spatial(None, ca.SX(3, 1))
         self.local = Local(setting, self._state, setting.inputs.drifts)
-        self.local.expressions = setting.explicit
         parts = Values(setting.model, self.local, setting.formula, self._scripted)
         self.elements = list(elements)
         every = conditions(parts, self.elements)
@@ -105,6 +105,8 @@ class Closure:
         self.gamma: Matrix = -rest
         pairs = list(zip(parts[0::2], parts[1::2], strict=True))
         self.wrenches: dict[int, tuple[Matrix, Matrix]] = dict(zip(wrenches, pairs, strict=True))
+        roots = local.roots
+        self.roots = Roots(roots.v, local.actual(roots.R))  # unknowns in the conditions
         self.J = self._jacobian()
 
     def _jacobian(self) -> Matrix:

@@ -155,6 +155,7 @@ def _coupler(values: Values, coupler: Constraint_Coupler) -> Iterator[Condition]
 
 def _general(values: Values, constraint: Constraint_General) -> Iterator[Condition]:
     g = values.expression(constraint, "expr")
+    _refuse_integrals(values, constraint, g)
     moving = values.local.moves(g)
     yield Condition(constraint, "expr", g, VELOCITY if moving else POSITION, moving=moving)
 
@@ -206,7 +207,19 @@ def _hard_variable(values: Values, variable: Reference_Variable) -> Iterator[Con
             path=variable.where,
             hint="Write it as a Constraint_General, or use autobalance PENALTY.",
         )
+    _refuse_integrals(values, variable, g)
     yield Condition(variable, "expr", g, reacts=variable.autobalance != "DISABLED")
+
+
+def _refuse_integrals(values: Values, element: Element, g: ca.SX) -> None:
+    """A constraint is defined for displacements, velocities and time; no force can move a state at once."""
+    if values.local.integrates(g):
+        raise ModelError(
+            f"{element.where}: depends on a variable in dot_form or on DIF, whose value no force can change "
+            "at once, but a constraint may depend on displacements and TIME only.",
+            path=element.where,
+            hint="Constrain what is integrated, as a Constraint_General.",
+        )
 
 
 CONDITIONS: Mapping[type[Element], Callable[[Values, Any], Iterator[Condition]]] = {

@@ -6,7 +6,7 @@ together with the accelerations; outputs get the values themselves (`Solved`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Protocol
 
 import casadi as ca
@@ -14,7 +14,7 @@ import casadi as ca
 from plant.constraints.closure import Closure
 from plant.constraints.reactions import Reactions
 from plant.constraints.solution import Solution, Unknowns
-from plant.elements import Element, Reference_Variable
+from plant.elements import Reference_Variable
 from plant.equations.setting import Setting
 from plant.expressions.scope import Refusal
 
@@ -33,8 +33,8 @@ class Outcome(Protocol):
         """Value of a function that reads reactions."""
         ...
 
-    def multiplier(self, id: int) -> ca.SX | None:
-        """Of a Reference_Variable that is a hard constraint; None for all others."""
+    def multiplier(self, id: int) -> ca.SX:
+        """Of a Reference_Variable that is a hard constraint."""
         ...
 
     def waits(self, value: ca.SX) -> bool:
@@ -43,13 +43,7 @@ class Outcome(Protocol):
 
 
 class Withheld:
-    """Nothing: what constraints are made from.
-
-    constraints : all constraint elements; variables among them have a multiplier as their value
-    """
-
-    def __init__(self, constraints: Iterable[Element]) -> None:
-        self._hard = frozenset(e.id for e in constraints if isinstance(e, Reference_Variable))
+    """Nothing: what constraints are made from."""
 
     def accelerations(self, id: int) -> tuple[None, None]:
         """None."""
@@ -59,14 +53,12 @@ class Withheld:
         """Refused."""
         raise Refusal("a constraint cannot depend on forces; write it in displacements and TIME")
 
-    def multiplier(self, id: int) -> ca.SX | None:
-        """Refused for hard constraints."""
-        if id in self._hard:
-            raise Refusal(
-                f"Reference_Variable {id} is a hard constraint, so its value is a multiplier, on which a "
-                "constraint cannot depend"
-            )
-        return None
+    def multiplier(self, id: int) -> ca.SX:
+        """Refused."""
+        raise Refusal(
+            f"Reference_Variable {id} is a hard constraint, so its value is a multiplier, on which a "
+            "constraint cannot depend"
+        )
 
     def waits(self, value: ca.SX) -> bool:
         """Never."""
@@ -102,9 +94,9 @@ class Awaited:
 
         return self._unknowns.new((function, ids), 1, f"{function}({','.join(map(str, ids))})", actual)
 
-    def multiplier(self, id: int) -> ca.SX | None:
+    def multiplier(self, id: int) -> ca.SX:
         """See `Outcome.multiplier`."""
-        return self._multipliers.get(id)
+        return self._multipliers[id]
 
     def waits(self, value: ca.SX) -> bool:
         """See `Outcome.waits`."""
@@ -127,9 +119,9 @@ class Solved:
         """See `Outcome.reaction`."""
         return self._reactions.component(function, ids)
 
-    def multiplier(self, id: int) -> ca.SX | None:
+    def multiplier(self, id: int) -> ca.SX:
         """See `Outcome.multiplier`."""
-        return self._multipliers.get(id)
+        return self._multipliers[id]
 
     def waits(self, value: ca.SX) -> bool:
         """Never."""

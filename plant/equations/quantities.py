@@ -16,7 +16,6 @@ from typing import Any
 import casadi as ca
 
 from blocks.contract.block import Equations
-from blocks.errors import ModelError
 from plant.constraints.reactions import CONSTRAINT_FUNCTIONS, SUMS
 from plant.elements import (
     Control_Diff,
@@ -35,7 +34,9 @@ from plant.equations.controls import Controls
 from plant.equations.filters import Inputs
 from plant.equations.instants import Instants
 from plant.equations.kinematics import Kinematics
+from plant.equations.lookup import asked, listed
 from plant.equations.outcome import Outcome
+from plant.equations.role import Role
 from plant.equations.setting import Setting
 from plant.equations.variable_unknowns import VariableUnknowns
 from plant.equations.wheels import Wheels
@@ -48,7 +49,7 @@ from plant.expressions.splines import SplineData
 from plant.forces.table import FORCES
 from plant.forces.wrench import Applied, Spin
 from plant.mechanics.mechanism import GROUND
-from plant.mechanics.motion import Motion
+from plant.mechanics.motion import Motion, Roots
 from plant.mechanics.spatial import cross
 from plant.reporting import PlantWarning
 from plant.routines.access import spline_of
@@ -73,6 +74,7 @@ class Declared:
     wheels : Wheels           states of inertia wheels
     instants : Instants       where functions of TIME jump
     unknowns : VariableUnknowns   of variables that solve an equation
+    roles : mapping           Reference_Variable id -> its role
     trust : bool              user subroutines may run
     """
 
@@ -86,6 +88,7 @@ class Declared:
     wheels: Wheels
     instants: Instants
     unknowns: VariableUnknowns
+    roles: Mapping[int, Role]
     trust: bool = False
 
 
@@ -117,7 +120,7 @@ class Quantities:
         self._kept: dict[tuple[Any, ...], ca.SX] = {}
         self._wrenches: dict[tuple[str, int], Applied] = {}
         self._under_way: list[str] = []  # elements whose values are being found, to see recursion
-        self.motion = Motion(kinematics.tree, kinematics.time, self._states(), qdd)
+        self.motion = Motion(kinematics.tree, kinematics.time, self._states(), qdd, self._roots)
         if earlier is not None:
             self._take_over(earlier)
         self._outcome = outcome(self)
@@ -126,7 +129,7 @@ class Quantities:
         """Further states that change in time, with their rates."""
         declared = self._declared
         sums = [
-            (z, lambda id=id: self.given(self._asked(Reference_Variable, id)))
+            (z, lambda id=id: self.given(asked(self.model, Reference_Variable, id)))
             for id, z in declared.integrals.items()
         ]
         drifts = [(y, lambda rate=rate: rate) for y, rate in self.inputs.drifts]
@@ -172,7 +175,7 @@ class Quantities:
         return self.once(key, lambda: outcome(self, self._b, element, given, order))
 
     def constraint(self, element: UserSubroutine, scope: Scope, *given: ca.SX) -> ca.SX:
-        """Value (1, 1) of a constraint's user subroutine, in terms of the symbols of `scope`."""
+        """Value (n, 1) of an element's user subroutine in terms of the symbols of `scope`."""
         return constraint_value(self, self._b, element, scope, given)
 
     def once(self, key: tuple[Any, ...], make: Callable[[], ca.SX]) -> ca.SX:
@@ -209,12 +212,22 @@ class Quantities:
         """The expression of an attribute, where it is given."""
         return self._declared.formulas.get((element.tag, element.id, attribute))
 
-    def explicit(self, id: int) -> Expression | None:
-        """The expression a variable is equal to, None for variables of other kinds."""
-        variable = self._asked(Reference_Variable, id)
-        if self._known(id) is not None or (variable.is_implicit and variable.autobalance != "PENALTY"):
-            return None
-        return self.formula(variable, "expr")
+    def role(self, id: int) -> Role:
+        """How the value of a Reference_Variable comes about."""
+        return self._declared.roles.get(asked(self.model, Reference_Variable, id).id, Role.EXPLICIT)
+
+    def equation(self, variable: Reference_Variable) -> ca.SX:
+        """What has to be zero for a variable that solves an equation."""
+        return self.once(("equation", variable.id), lambda: self._declared.unknowns.equation(self, variable))
+
+    def _roots(self, g: ca.SX) -> Roots:
+        """Unknowns an expression depends on."""
+        roots = self._declared.unknowns.among(self, g)
+        if self._outcome.waits(roots.R):
+            raise Refusal(
+                "it depends on an implicit variable whose equation contains accelerations or forces"
+            )
+        return roots
 
     # --- what expressions ask -------------------------------------------------------------------------
     @property
@@ -236,35 +249,30 @@ class Quantities:
 
     def variable(self, id: int) -> ca.SX:
         """VARVAL: a plant input, an integral, a multiplier, an unknown, or the expression of the variable."""
-        known = self._known(id)
-        if known is not None:
-            return known
         if id in self._variables:
             return self._variables[id]
-        variable = self._asked(Reference_Variable, id)
-        unknowns = self._declared.unknowns
-        if variable.is_implicit and variable.autobalance != "PENALTY":
-            return unknowns.new(variable, itself=False)
-        if self._under_way and self._under_way[-1] == name_of(variable):
+        role, declared = self.role(id), self._declared
+        if role is Role.GIVEN:
+            return self.inputs.values[id] if id in self.inputs.values else declared.integrals[id]
+        if role is Role.CONSTRAINT:
+            return self._outcome.multiplier(id)
+        unknown = declared.unknowns.get(id)
+        if unknown is not None:
+            return unknown
+        variable = asked(self.model, Reference_Variable, id)
+        if role is Role.EQUATION:
+            return declared.unknowns.new(variable, itself=False)
+        if role is Role.ITSELF or (self._under_way and self._under_way[-1] == name_of(variable)):
             self._warn(
                 f"{variable.where}: is defined by itself; solved as an equation by Newton's method. "
                 'Write it with is_implicit="true" to say so.'
             )
-            return unknowns.new(variable, itself=True)
+            return declared.unknowns.new(variable, itself=True)
         with self.finding(variable):
             value = self.given(variable)
-        unknown = unknowns.get(id)  # one defined by itself has become one
+        unknown = declared.unknowns.get(id)  # one whose subroutine asks for itself has become one
         self._variables[id] = value if unknown is None else unknown
         return self._variables[id]
-
-    def _known(self, id: int) -> ca.SX | None:
-        """Value of a variable that has a symbol of its own."""
-        declared = self._declared
-        for values in (self.inputs.values, declared.integrals):
-            if id in values:
-                return values[id]
-        multiplier = self._outcome.multiplier(id)
-        return declared.unknowns.get(id) if multiplier is None else multiplier
 
     @staticmethod
     def _warn(text: str) -> None:
@@ -272,7 +280,7 @@ class Quantities:
 
     def array(self, id: int, k: int) -> ca.SX:
         """ARYVAL of an array of inputs (U) or numbers (IC)."""
-        array = self._asked(Reference_Array, id)
+        array = asked(self.model, Reference_Array, id)
         if array.type in ("X", "Y"):
             return self._declared.controls.array(self, array, k)
         entries: tuple[Any, ...] = array.variable_id if array.type == "U" else array.values
@@ -287,40 +295,34 @@ class Quantities:
 
     def state(self, id: int) -> ca.SX:
         """DIF."""
-        return self._declared.controls.state(self._asked(Control_Diff, id).id)
+        return self._declared.controls.state(asked(self.model, Control_Diff, id).id)
 
     def state_rate(self, id: int) -> ca.SX:
         """DIF1."""
-        diff = self._asked(Control_Diff, id)
+        diff = asked(self.model, Control_Diff, id)
         with self.finding(diff):
             return self._declared.controls.state_rate(self, id)
 
     def plant_input(self, id: int, k: int) -> ca.SX:
         """PINVAL."""
-        return self.variable(self._listed(Control_PlantInput, id, k))
+        return self.variable(listed(self.model, Control_PlantInput, id, k))
 
     def plant_output(self, id: int, k: int) -> ca.SX:
         """POUVAL: the present value of the variable."""
-        return self.variable(self._listed(Control_PlantOutput, id, k))
-
-    def _listed(self, kind: type[Control_PlantInput] | type[Control_PlantOutput], id: int, k: int) -> int:
-        variables = self._asked(kind, id).variable_id_list
-        if k > len(variables):
-            raise Refusal(f"{kind.tag} {id} has {len(variables)} signals, not {k}")
-        return int(variables[k - 1])
+        return self.variable(listed(self.model, Control_PlantOutput, id, k))
 
     def sensor(self, id: int) -> ca.SX:
         """SENVAL."""
-        return self._declared.controls.stored(self._asked(Sensor_Evaluate, id).id)
+        return self._declared.controls.stored(asked(self.model, Sensor_Evaluate, id).id)
 
     def wheel(self, id: int) -> tuple[ca.SX, ca.SX]:
         """WHEELH and WHEELW."""
-        wheels, wheel = self._declared.wheels, self._asked(Inertia_Wheel, id)
+        wheels, wheel = self._declared.wheels, asked(self.model, Inertia_Wheel, id)
         return wheels.momentum(self, wheel), wheels.rate(self, wheel)
 
     def spline(self, id: int) -> SplineData:
         """Points of a spline."""
-        return spline_of(self.model, self._asked(Reference_Spline, id).id)
+        return spline_of(self.model, asked(self.model, Reference_Spline, id).id)
 
     def force(self, function: str, ids: tuple[int, ...]) -> ca.SX:
         """Component of what an element applies, or of the sum over all elements between two markers."""
@@ -360,12 +362,6 @@ class Quantities:
         return self._declared.instants.passed(times)
 
     # --- inside ---------------------------------------------------------------------------------------
-    def _asked(self, kind: type[Any], id: int) -> Any:
-        try:
-            return self.model.find(kind, id)
-        except ModelError as error:
-            raise Refusal(str(error)) from None
-
     def finding(self, element: Element) -> Finding:
         """While the value of an element is found; asking for it again is a recursive definition."""
         return Finding(self._under_way, element)

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 import casadi as ca
 
-from plant.elements import Element, Inertia_Wheel, Model, UserSubroutine
+from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable, UserSubroutine
 from plant.equations.filters import Inputs
 from plant.equations.kinematics import Kinematics
+from plant.equations.role import Role
 from plant.expressions.expression import Expression
 from plant.expressions.recursion import Finding
 from plant.expressions.scope import Scope
@@ -58,8 +59,12 @@ class Setting(Scope, Protocol):
         """The expression of an attribute, where it is given."""
         ...
 
-    def explicit(self, id: int) -> Expression | None:
-        """The expression a Reference_Variable is equal to, None for variables of other kinds."""
+    def role(self, id: int) -> Role:
+        """How the value of a Reference_Variable comes about."""
+        ...
+
+    def equation(self, variable: Reference_Variable) -> ca.SX:
+        """What has to be zero for a variable that solves an equation."""
         ...
 
     def subroutine(self, element: UserSubroutine, *given: ca.SX, order: int = 0) -> ca.SX:
@@ -70,7 +75,7 @@ class Setting(Scope, Protocol):
         ...
 
     def constraint(self, element: UserSubroutine, scope: Scope, *given: ca.SX) -> ca.SX:
-        """Value (1, 1) of a constraint's user subroutine, in terms of the symbols of `scope`."""
+        """Value (n, 1) of an element's user subroutine in terms of the symbols of `scope`."""
         ...
 
     def number(self, element: Element, attribute: str) -> Any:

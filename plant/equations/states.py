@@ -17,6 +17,7 @@ from plant.equations.filters import Inputs
 from plant.equations.instants import Instants
 from plant.equations.kinematics import Kinematics
 from plant.equations.quantities import Declared
+from plant.equations.role import Role
 from plant.equations.setting import Setting
 from plant.equations.variable_unknowns import VariableUnknowns
 from plant.equations.wheels import Wheels, WheelState
@@ -64,12 +65,14 @@ def declare_states(
     integrals: Mapping[str, Reference_Variable],
     control_states: Mapping[str, tuple[Any, np.ndarray]],
     wheel_states: Sequence[WheelState],
+    roles: Mapping[int, Role],
     trust: bool,
 ) -> States:
     """Declare all states of a plant.
 
     start, rates : (nq,), (nv,) coordinates and rates of each link at the start
     integrals : variables in dot_form by the name of their state
+    roles : of all variables
     control_states : as `plant.equations.controls.control_states` gives them
     """
     links = mechanism.links
@@ -114,6 +117,7 @@ def declare_states(
         Wheels(b, wheel_states),
         Instants(b),
         VariableUnknowns(b),
+        roles,
         trust,
     )
     return States(q, qd, sums, declared, Kinematics(b, tree, numbers.shift))

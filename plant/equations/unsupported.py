@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
@@ -21,21 +22,21 @@ from plant.elements import (
     Sensor_Event,
 )
 from plant.equations.filters import Inputs
+from plant.equations.role import Role
 from plant.equations.variables import hard_constraints
-from plant.expressions.formulas import Formulas
 from plant.mechanics.inertia import plain_inertia
 from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.ports import Ports, is_output
 from plant.reporting import ModelProblems, PlantWarning
 
 
-def constraints_of(model: Model, mechanism: Mechanism, formulas: Formulas) -> list[Element]:
+def constraints_of(model: Model, mechanism: Mechanism, roles: Mapping[int, Role]) -> list[Element]:
     """Elements that constrain the coordinates of a mechanism, in the order of their conditions."""
     found: list[Element] = [joint.source for joint in mechanism.cut]
     for kind in CONDITIONS:
         if kind not in (Constraint_Joint, Reference_Variable):
             found += model.all(kind)
-    return [*found, *hard_constraints(model, formulas)]
+    return [*found, *hard_constraints(model, roles)]
 
 
 def jumps(inputs: Inputs, closure: Closure, ports: Ports) -> list[str]:

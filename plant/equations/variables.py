@@ -1,51 +1,67 @@
-"""Which role a Reference_Variable plays: the table of its definition.
-
-====================  ===================================  ==============================================
-defined by            equation                             VARVAL
-====================  ===================================  ==============================================
-expression            v = g(y, t)                          g
-its own value         v = g(v, y, t)                       the root, by Newton's method, with a warning
-is_implicit, own v    0 = g(v, y, t)                       the root, by Newton's method from ``ic``
-is_implicit, no v     0 = g(q, t), a hard constraint       its multiplier
-PENALTY               none; F = -penalty g - penalty1 g'   g
-dot_form              z' = g, z(0) = ic                    z
-a plant input         none                                 what comes from outside
-====================  ===================================  ==============================================
-
-Source: MotionSolve reference guide, Reference_Variable, comments 1-4.
-"""
+"""The role each Reference_Variable of a model plays: see `role.py`."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Mapping, Set
+
 import networkx as nx
 
-from plant.elements import Control_PlantInput, Model, Reference_Variable
+from plant.elements import Model, Reference_Variable
+from plant.equations.role import Role
 from plant.expressions.formulas import Formulas
+from plant.reporting import PlantWarning
 from plant.routines.subroutines import variables_asked_for
 
 
-def hard_constraints(model: Model, formulas: Formulas) -> list[Reference_Variable]:
-    """Variables that are constraints with multipliers: implicit, and g does not depend on their own value.
+def roles_of(model: Model, formulas: Formulas, driven: Set[int]) -> Mapping[int, Role]:
+    """Role of every active Reference_Variable by its id; driven : ids of those that plant inputs set.
 
-    A dependence through other explicit variables counts. A subroutine depends on what it asks for in its
-    initialisation call, which is made here.
+    A dependence through other explicit variables counts. The subroutine of an implicit variable depends on
+    what it asks for in its initialisation call, which is made here.
     """
-    driven = {id for port in model.all(Control_PlantInput) for id in port.variable_id_list}
+    given = {v.id for v in model.all(Reference_Variable) if v.id in driven or v.dot_form}
+    others = [v for v in model.all(Reference_Variable) if v.id not in given]
     graph = nx.DiGraph()
-    variables = [v for v in model.all(Reference_Variable) if v.id not in driven and not v.dot_form]
-    for variable in variables:
-        expression = formulas.get((variable.tag, variable.id, "expr"))
+    for variable in others:
         graph.add_node(variable.id)
-        for kind, ids in expression.references() if expression else ():
-            if kind == "variable":
-                graph.add_edge(variable.id, int(ids[0]))
-        if expression is None and variable.has_subroutine and variable.is_implicit:
-            graph.add_edges_from((variable.id, other) for other in variables_asked_for(model, variable))
-    return [
-        v
-        for v in variables
-        if v.is_implicit
-        and v.autobalance != "PENALTY"
-        and ((v.tag, v.id, "expr") in formulas or v.has_subroutine)
-        and not any(v.id in {n, *nx.descendants(graph, n)} for n in graph.successors(v.id))
-    ]
+        graph.add_edges_from((variable.id, id) for id in _named(model, formulas, variable))
+
+    def role(variable: Reference_Variable) -> Role:
+        own = any(variable.id in {n, *nx.descendants(graph, n)} for n in graph.successors(variable.id))
+        if not variable.is_implicit:
+            return Role.ITSELF if graph.has_edge(variable.id, variable.id) else Role.EXPLICIT
+        if own:
+            return Role.EQUATION
+        if variable.autobalance == "PENALTY":
+            return Role.EXPLICIT
+        defined = (variable.tag, variable.id, "expr") in formulas or variable.has_subroutine
+        return Role.CONSTRAINT if defined else Role.EQUATION
+
+    return dict.fromkeys(given, Role.GIVEN) | {v.id: role(v) for v in others}
+
+
+def _named(model: Model, formulas: Formulas, variable: Reference_Variable) -> Iterator[int]:
+    """Ids of the variables in the definition of a variable."""
+    expression = formulas.get((variable.tag, variable.id, "expr"))
+    if expression is not None:
+        yield from (int(ids[0]) for kind, ids in expression.references() if kind == "variable")
+    elif variable.has_subroutine and variable.is_implicit:
+        yield from variables_asked_for(model, variable)
+
+
+def hard_constraints(model: Model, roles: Mapping[int, Role]) -> list[Reference_Variable]:
+    """Variables that are constraints with multipliers."""
+    return [v for v in model.all(Reference_Variable) if roles[v.id] is Role.CONSTRAINT]
+
+
+def mention_unused_penalties(model: Model, roles: Mapping[int, Role]) -> None:
+    """Warn of penalty factors of variables that solve an equation for themselves."""
+    for variable in model.all(Reference_Variable):
+        if roles[variable.id] is Role.EQUATION and variable.autobalance == "PENALTY":
+            warnings.warn(
+                f"{variable.where}: its g depends on VARVAL({variable.id}), so g = 0 is an equation for it "
+                "and no constraint: autobalance, penalty and penalty1 change nothing. Leave them out.",
+                PlantWarning,
+                stacklevel=3,
+            )

@@ -19,7 +19,8 @@ import casadi as ca
 
 from blocks.errors import ModelError
 from plant.constraints.local import Local
-from plant.elements import Control_PlantInput, Force_Penalty, Model, Reference_Variable
+from plant.elements import Force_Penalty, Reference_Variable
+from plant.equations.role import Role
 from plant.equations.setting import Setting
 from plant.expressions.functions.general import step
 from plant.expressions.scope import MarkerState, Refusal
@@ -41,20 +42,10 @@ Penalties = Mapping[tuple[str, int], Penalty]
 """By element type and id."""
 
 
-def soft_variables(model: Model) -> list[Reference_Variable]:
-    """Variables that are soft constraints; those a plant input sets are not."""
-    driven = {id for port in model.all(Control_PlantInput) for id in port.variable_id_list}
-    return [
-        v
-        for v in model.all(Reference_Variable)
-        if v.is_implicit and v.autobalance == "PENALTY" and v.id not in driven
-    ]
-
-
 def penalties_of(setting: Setting) -> dict[tuple[str, int], Penalty]:
     """Every penalty force by (element type, id)."""
     model = setting.model
-    elements: list[Force_Penalty | Reference_Variable] = [*model.all(Force_Penalty), *soft_variables(model)]
+    elements: list[Force_Penalty | Reference_Variable] = [*model.all(Force_Penalty), *_soft(setting)]
     found = {}
     for element in elements:
         penalty = found[element.tag, element.id] = _penalty(setting, element)
@@ -62,11 +53,22 @@ def penalties_of(setting: Setting) -> dict[tuple[str, int], Penalty]:
     return found
 
 
+def _soft(setting: Setting) -> list[Reference_Variable]:
+    """Variables that are soft constraints."""
+    every = setting.model.all(Reference_Variable)
+    return [v for v in every if v.is_implicit and setting.role(v.id) is Role.EXPLICIT]
+
+
 def penalty_torques(setting: Setting, penalties: Penalties) -> dict[int, ca.SX]:
     """(nv, 1) generalized force of all penalties on each link's joint, by link number: (g_q N)^T F."""
     found: dict[int, ca.SX] = {}
     for penalty in penalties.values():
-        for link, direction in enumerate(setting.motion.gradient(penalty.g)):
+        try:
+            directions = setting.motion.gradient(penalty.g)
+        except Refusal as reason:
+            where = penalty.element.where
+            raise ModelError(f"{where}: its force has no direction: {reason}.", path=where) from None
+        for link, direction in enumerate(directions):
             if direction.nnz():
                 tau = direction * penalty.F
                 found[link] = found[link] + tau if link in found else tau
@@ -82,11 +84,10 @@ def penalty_wrenches(setting: Setting, penalties: Penalties) -> dict[int, tuple[
     """
     found: dict[int, tuple[ca.SX, ca.SX]] = {}
     for penalty in penalties.values():
-        local = Local(setting, lambda id: _at_rest(setting, id), setting.inputs.drifts)
-        local.expressions = setting.explicit
+        local = Local(setting, lambda id: _at_rest(setting, id), setting.inputs.drifts, states_move=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: told before
-            g = _locally(setting, local, penalty.element)
+            g = local.value(penalty.element)
         if local.moves(g):
             continue
         slopes = local.wrenches(local.rate(g))
@@ -100,12 +101,6 @@ def penalty_wrenches(setting: Setting, penalties: Penalties) -> dict[int, tuple[
 
 def _at_rest(setting: Setting, id: int) -> MarkerState:
     return replace(setting.kinematics.marker(id), a=ca.SX(3, 1), al=ca.SX(3, 1))
-
-
-def _locally(setting: Setting, local: Local, element: Force_Penalty | Reference_Variable) -> ca.SX:
-    """g in terms of markers that are symbols."""
-    formula = setting.formula(element, "expr")
-    return setting.constraint(element, local) if formula is None else formula.evaluate(local)
 
 
 def _penalty(setting: Setting, element: Force_Penalty | Reference_Variable) -> Penalty:

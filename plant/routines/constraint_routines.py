@@ -31,7 +31,7 @@ from plant.reporting import PlantWarning
 from plant.routines.libraries import library_routine
 from plant.routines.octave import octave_routine
 from plant.routines.opaque_calls import Outside
-from plant.routines.scripts import Script
+from plant.routines.scripts import Script, Stateful
 from plant.routines.subroutines import Call, Routine, reason_not_traced, refuse_unless_trusted, signature
 
 Numbers = Callable[[np.ndarray], np.ndarray]
@@ -42,13 +42,13 @@ TRIALS = (0.1, 0.37, 0.93)  # s: where a MOTSUB's orders are compared
 def constraint_value(
     values: Setting, b: Equations, element: UserSubroutine, scope: Scope, given: Sequence[ca.SX] = ()
 ) -> ca.SX:
-    """Value (1, 1) of a constraint's or motion's subroutine, in terms of the symbols of `scope`.
+    """Value (n, 1) of an element's subroutine in terms of the symbols of `scope`, with two derivatives.
 
     given : vectors the routine takes as arguments (coordinates of a coupler)
 
     Raises
     ------
-    ModelError    not trusted, no such file or function, or it fails
+    ModelError    not trusted, no such file or function, it fails, or it keeps something between calls
     """
     refuse_unless_trusted(values, element)
     call = Call(values, element, signature(element), given, 0, scope)
@@ -59,6 +59,12 @@ def constraint_value(
     script = Script(values.model, element)
     try:
         return call.symbolic(script)
+    except Stateful as fault:
+        raise ModelError(
+            f"{call.name}: {fault}, but a constraint is a function of displacements and TIME.",
+            path=element.where,
+            hint="Let it keep nothing between calls, or use its value in a force instead.",
+        ) from None
     except Exception as fault:
         return _opaque(call, b, _Python(script), reason_not_traced(fault))
 
@@ -109,17 +115,17 @@ def _opaque(call: Call, b: Equations, home: Home, reason: str) -> ca.SX:
     assert routine is not None  # a missing one has raised
     asked = call.asked(routine)
     inputs = [call.scope.time, *[asked.symbol(call.scope, text) for text in asked.texts], *call.given]
-    column = ca.densify(ca.vertcat(*inputs))
-    outside = Outside(call.name, call.function(routine, asked), int(column.numel()), 1, routine)
+    column, size = ca.densify(ca.vertcat(*inputs)), call.form.size
+    outside = Outside(call.name, call.function(routine, asked), int(column.numel()), size, routine)
     slope, curvature, how = _derivatives(call, home, outside, len(asked.texts))
     # time is the first entry of u, so the function itself does not look at t
     value = b.opaque(
         f"{call.element.tag}_{call.element.id}_constraint",
         lambda t, u: outside.trial(u),
         column,
-        1,
-        lambda t, u: slope(u).reshape(1, -1),
-        lambda t, u: curvature(u).reshape(1, outside.n, outside.n),
+        size,
+        lambda t, u: slope(u).reshape(size, -1),
+        lambda t, u: curvature(u).reshape(size, outside.n, outside.n),
     )
     warnings.warn(
         f"{call.name} of a constraint is called at run time: {reason.rstrip('.')}. "

@@ -47,7 +47,7 @@ def interpreter(
     workspace = Workspace(system, settings, context, counters or Counters())
     unknowns = Unknowns(workspace)
     right_hand_side = RightHandSide(workspace, unknowns)
-    invariants = Invariants(workspace)
+    invariants = Invariants(workspace, unknowns)
     scheduler = Scheduler(workspace, unknowns)
     acceptance = Acceptance(workspace, unknowns)
     restart = Restart(workspace, unknowns, invariants, acceptance)

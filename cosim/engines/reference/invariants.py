@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 
 NOISE = 1e4  # times what the last digit of the state changes is no error of a step
@@ -16,9 +17,9 @@ ROUNDS = 8
 class Invariants:
     """g(x) = 0 and the correction of x that a block declares for it."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, unknowns: Unknowns) -> None:
         s = workspace.system
-        self.workspace, self.tolerances = workspace, s.tolerances
+        self.workspace, self.unknowns, self.tolerances = workspace, unknowns, s.tolerances
         self.exist = bool(s.invariants.numel())
         if self.exist:
             self._residual = workspace.bind("invariants", lambda: [s.invariants])
@@ -34,13 +35,18 @@ class Invariants:
             return x
         before = math.inf
         for k in range(ROUNDS):
-            self.workspace.put(t, x)
+            self._look(t, x)
             worst = float((np.abs(self._residual()) / self.tolerances).max())
             if not worst > (1.0 if k else 0.1) or worst >= before:  # held, not finite, or no better
                 break
             before = worst if k and worst < 1e4 else math.inf
             x = x + self._correction()
         return x
+
+    def _look(self, t: float, x: np.ndarray) -> None:
+        """The next functions are evaluated at (t, x), with the unknowns that belong to it."""
+        self.workspace.put(t, x)
+        self.unknowns.refresh()
 
     def noise(self, t: float, x: np.ndarray) -> np.ndarray:
         """What rounding makes of the state: how far it moves by its last digit and back onto the invariants.
@@ -50,7 +56,7 @@ class Invariants:
         digit = (np.arange(len(x), dtype=np.uint32) * np.uint32(2654435761)) >> np.uint32(31)
         beside = x * (1.0 + np.where(digit, EPSILON, -EPSILON))
         for _ in range(2):  # velocities follow the positions
-            self.workspace.put(t, beside)
+            self._look(t, beside)
             beside = beside + self._correction()
         self.workspace.put(t, x)
         return NOISE * np.abs(beside - x)

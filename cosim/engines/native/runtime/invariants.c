@@ -2,6 +2,8 @@
 
 #include "invariants.h"
 
+#include "evaluate.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -28,8 +30,7 @@ int pl_project(pl_run *r, double t, double *x)
     int moved = 0;
 
     for (int round = 0; round < 8; round++) {
-        r->a.t = t;
-        r->a.x = x;
+        pl_set_arguments(r, t, x);
         r->model->invariants(&r->a, r->out);
         const double now = worst(r);
         if (!(now > (round ? 1.0 : 0.1)) || now >= before) break; /* held, not finite, or no better */
@@ -53,8 +54,7 @@ const double *pl_rounding_noise(pl_run *r, double t, const double *x)
         beside[e] = x[e] * (1.0 + digit);
     }
     for (int round = 0; round < 2; round++) { /* velocities follow the positions */
-        r->a.t = t;
-        r->a.x = beside;
+        pl_set_arguments(r, t, beside);
         r->model->correction(&r->a, r->out);
         for (int e = 0; e < nx; e++) beside[e] = beside[e] + r->out[e];
     }
