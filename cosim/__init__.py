@@ -10,6 +10,7 @@
 `trim`              operating point at rest, an `OperatingPoint`
 `modes_of`          eigenvalues, frequencies, damping and shapes of a linear model
 `RunSettings`       solver, steps, tolerances, engine, seed: what all of these run with
+`system_of`         the flat system: f(t, x, u, p) and its Jacobians as NumPy functions
 `run_deck`          run the Command block of a MotionSolve deck as it stands
 ==================  =====================================================================
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from cosim.analysis.trim import trim
     from cosim.batch.many import simulate_many
     from cosim.deck.run import run_deck
-    from cosim.diagram import Diagram
+    from cosim.diagram import Diagram, system_of
     from cosim.result.result import Result
     from cosim.settings import RunSettings
     from cosim.simulation import Simulation, simulate
@@ -49,6 +50,7 @@ _HOMES = {
     "run_deck": "cosim.deck.run",
     "simulate": "cosim.simulation",
     "simulate_many": "cosim.batch.many",
+    "system_of": "cosim.diagram",
     "trim": "cosim.analysis.trim",
 }
 
@@ -64,6 +66,7 @@ __all__ = [
     "run_deck",
     "simulate",
     "simulate_many",
+    "system_of",
     "trim",
 ]
 

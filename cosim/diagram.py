@@ -21,6 +21,7 @@ from blocks.contract.trace import trace
 from blocks.errors import WiringError, near_miss
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Inport, Netlist
+from cosim.names import no_block
 from cosim.system import System
 
 ALONE = "plant"  # what a block is called when it is looked at alone
@@ -259,3 +260,20 @@ def around(block: Block, name: str = "block") -> Diagram:
 def system_alone(block: Block, solve_loops: bool = False, name: str = "block") -> System:
     """Flat system of one block: its inputs are those of the system, and names may leave out "plant."."""
     return around(block, name).system(solve_loops)
+
+
+def system_of(diagram: Diagram | Block | System, solve_loops: bool = False) -> System:
+    """The flat system of a diagram, or of one block with its inputs as inputs of the system.
+
+    Raises
+    ------
+    WiringError, AlgebraicLoopError     as `Diagram.system`
+    PlantloopError                      something else was given
+    """
+    if isinstance(diagram, Diagram):
+        return diagram.system(solve_loops)
+    if isinstance(diagram, Block):
+        return system_alone(diagram, solve_loops)
+    if isinstance(diagram, System):
+        return diagram
+    raise no_block(diagram, "a Diagram or a Block to simulate")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from blocks.errors import PlantloopError, near_miss
 
 UNIT = re.compile(r"\s*\[[^\]]*\]$")  # at the end of a label: "theta [rad]"
@@ -120,6 +122,23 @@ class Names:
             choices = ", ".join(f"'{full}[{i}]'" for i in found)
             raise self.error(f"'{name}' is ambiguous.", path=full, hint=f"Use one of {choices}.")
         return found[0] if found else None
+
+
+def component_names(slots: Mapping[str, Any], size: int) -> tuple[str, ...]:
+    """Names of the components of a vector: "motor.w", "motor.x[1]", "controller.K[0,1]".
+
+    slots : name -> what has places in it as `index`, and where it is an array its `shape` and `mask`
+    """
+    found = [""] * size
+    for name, slot in slots.items():
+        places = [int(k) for k in slot.index]
+        if slot.shape and slot.mask is not None:
+            inside = [",".join(map(str, entry)) for entry in np.argwhere(slot.mask)]
+        else:
+            inside = [str(k) for k in range(len(places))] if len(places) > 1 else [""]
+        for place, where in zip(places, inside, strict=True):
+            found[place] = f"{name}[{where}]" if where else name
+    return tuple(found)
 
 
 def listed(names: Any, what: str) -> list[str]:

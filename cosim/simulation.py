@@ -15,11 +15,11 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError
-from cosim.diagram import Diagram, system_alone
+from cosim.diagram import Diagram, system_of
 from cosim.engines.choose import choose
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.reference.log import given_times, log_times
-from cosim.names import mapped, no_block
+from cosim.names import mapped
 from cosim.result.record import Setting
 from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
@@ -309,17 +309,6 @@ def simulate(
         sim.advance(until, progress)
         return sim.result()
     return sim.result(complete=False, message=f"interrupted at t={sim.time:.9g} s")
-
-
-def system_of(diagram: Diagram | Block | System, solve_loops: bool) -> System:
-    """The flat system of what a user asks to run."""
-    if isinstance(diagram, Diagram):
-        return diagram.system(solve_loops)
-    if isinstance(diagram, Block):
-        return system_alone(diagram, solve_loops)
-    if isinstance(diagram, System):
-        return diagram
-    raise no_block(diagram, "a Diagram or a Block to simulate")
 
 
 __all__ = ["Simulation", "SimulationError", "simulate"]

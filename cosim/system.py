@@ -30,7 +30,8 @@ from blocks.contract.callback import PythonCall
 from blocks.contract.declared import External, Memory
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError
-from cosim.names import Names, listed
+from cosim.functions import Arguments, PureFunction
+from cosim.names import Names, component_names, listed
 
 ROUNDING = 1e-13  # relative; two times this close are one
 
@@ -281,6 +282,71 @@ class System:
                 return Names(kind, where, self.outports, {}, self.prefix, parts=False)
             case _:
                 return Names(kind, where, self.fields, {}, self.prefix, parts=False)
+
+    @cached_property
+    def derivatives(self) -> PureFunction:
+        """x' = f(t, x, u, p) as a NumPy function with exact Jacobians; see `cosim.functions`.
+
+        Its rows are the components of x, each in its unit per second.
+
+        Raises
+        ------
+        PlantloopError      a delay: what it shows is no function of t, x, u and p
+        """
+        return PureFunction(self._arguments, self.derivative, self._arguments.names["x"])
+
+    @cached_property
+    def outputs(self) -> PureFunction:
+        """y = g(t, x, u, p), the outputs of the diagram; `outputs_of` gives any other signals."""
+        return self.outputs_of(list(self.outports))
+
+    def outputs_of(self, names: Sequence[str] | str | None) -> PureFunction:
+        """Some signals, or components of them, as a function of t, x, u and p; all signals for None."""
+        wanted = list(self.signals) if names is None else listed(names, "outputs")
+        found = [self.signal(name) for name in wanted]
+        rows = [
+            name if s.size == 1 else f"{name}[{k}]"
+            for name, s in zip(wanted, found, strict=True)
+            for k in range(s.size)
+        ]
+        return PureFunction(self._arguments, stack(s.expression for s in found), rows)
+
+    @cached_property
+    def _arguments(self) -> Arguments:
+        if self.delays:
+            raise PlantloopError(
+                f"'{self.delays[0].name}' is a delay: its past is part of the state, so the equations are no "
+                "function of t, x, u and p.",
+                path=self.delays[0].name,
+                hint="Put a rational (Padé) TransferFunction in its place.",
+            )
+        places = [slot.index for slot in self.inputs.values()]
+        inputs = np.concatenate([np.zeros(0, int), *places])
+        held = component_names(self.held, len(self.h0))
+        names = {
+            "x": component_names(self.states, len(self.x0)),
+            "u": tuple(
+                name if slot.size == 1 else f"{name}[{k}]"
+                for name, slot in self.inputs.items()
+                for k in range(slot.size)
+            ),
+            "p": component_names(self.parameters, len(self.p0)),
+            "h": held,
+        }
+        start = {"x": self.x0, "h": self.h0, "w": self.w0, "p": self.p0}
+        return Arguments(
+            self.t, self.x, self.h, self.w, self.p, inputs, self.residual, self.loops, start, names,
+            self._answered if self.calls else None,
+        )  # fmt: skip
+
+    def _answered(self, values: np.ndarray) -> None:
+        """Raise what a user's function raised while values were computed."""
+        for call, path in zip(self.calls, self.callers, strict=True):
+            if (ended := call.interrupt) is not None:
+                call.interrupt = None
+                raise ended
+            if call.failure and not np.isfinite(values).all():
+                raise PlantloopError(f"block '{path}': {call.failure}.", path=path) from call.error
 
     def chosen(self, names: Sequence[str] | str | None) -> list[str]:
         """The signals some names mean, whole and each once; all for None."""

@@ -16,7 +16,7 @@ from cosim.analysis.discretise import refuse_delays
 from cosim.diagram import Diagram, around
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
-from cosim.names import Names, listed, mapped, no_block
+from cosim.names import Names, component_names, listed, mapped, no_block
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.system import Slot, pick
@@ -118,16 +118,10 @@ class Model:
         self._jacobian: Bound | None = None
         self._time = np.zeros(1)
         self.labels: dict[Any, Any] = {}  # what `linearize` keeps for a next time
-        self.state_names = self._names(s.states, len(s.x0))
-        self.held_names = self._names(s.held, len(s.h0))
-
-    def _names(self, slots: Mapping[str, Slot], size: int) -> list[str]:
-        found = [""] * size
-        for name, slot in slots.items():
-            for k, place in enumerate(slot.index):
-                short = name.removeprefix(self.prefix)
-                found[place] = short if slot.size == 1 else f"{short}[{k}]"
-        return found
+        self.state_names, self.held_names = (
+            [n.removeprefix(self.prefix) for n in component_names(slots, size)]
+            for slots, size in ((s.states, len(s.x0)), (s.held, len(s.h0)))
+        )
 
     def place(
         self,

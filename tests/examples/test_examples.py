@@ -42,6 +42,13 @@ def test_a_script_returns_its_results_and_prints_a_known_answer(path, tmp_path, 
     assert not list(tmp_path.iterdir())
 
 
+def test_a_fit_finds_the_numbers_its_data_came_from():
+    """Within four standard deviations of what noise of 0.01 rad makes of 60 angles."""
+    fit = module(EXAMPLES / "parameter_fit.py").main()
+    assert fit.success and fit.nfev < 20
+    assert (np.abs(fit.x - (0.8, 0.15)) < (0.0016, 0.0056)).all()
+
+
 @pytest.mark.parametrize("path", SCENARIOS, ids=named)
 def test_a_scenario_runs_and_passes_its_checks(path, tmp_path):
     scenario = load_scenario(path)
