@@ -171,3 +171,19 @@ def test_files_that_cannot_grow(home):
     assert entries(home) == []
     assert list(home.glob("making-*")) == []
     assert simulate(diagram(), 0.1, engine="native").complete  # once there is room again
+
+
+def test_the_cache_is_where_the_system_keeps_caches_unless_a_folder_is_chosen(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLANTLOOP_CACHE", str(tmp_path / "mine"))
+    assert cache.folder() == tmp_path / "mine"
+    monkeypatch.setenv("PLANTLOOP_CACHE", "~/mine")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache.folder() == tmp_path / "mine"
+    monkeypatch.delenv("PLANTLOOP_CACHE")
+    if sys.platform.startswith("linux"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+        assert cache.folder() == tmp_path / "caches" / "plantloop"
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        assert cache.folder() == tmp_path / ".cache" / "plantloop"
+    monkeypatch.delenv("HOME")
+    assert cache.folder().is_absolute() and "plantloop" in cache.folder().parts

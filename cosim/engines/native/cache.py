@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 from blocks.errors import PlantloopError
 
 LIMIT = 512 * 2**20  # bytes; beyond, the entries not used for longest go
@@ -49,13 +51,7 @@ def folder() -> Path:
     chosen = os.environ.get("PLANTLOOP_CACHE")
     if chosen:
         return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-        return Path(base) / "plantloop" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "plantloop"
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "plantloop"
+    return Path(platformdirs.user_cache_dir("plantloop", appauthor=False))
 
 
 def get(key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
