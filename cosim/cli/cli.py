@@ -1,6 +1,6 @@
 """The command ``cosim``: run scenarios, say what is in a model or a scenario, run benchmarks.
 
-Answers go to standard output, complaints and progress to standard error. A mistake of the user is one
+Answers go to standard output, errors, warnings and progress to standard error. A mistake of the user is one
 message and exit code 1; a traceback is a bug.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blocks.errors import PlantloopError, SimulationError
-from cosim.cli.terminal import Row, complain, progress_bar, say, show_rows, show_sections
+from cosim.cli.terminal import Row, print_error, print_heading, print_rows, print_sections, progress_bar
 from cosim.version import __version__
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def run(
     ] = None,
 ) -> None:
     """Run a scenario, or the commands of a deck; show a short table, and write the result."""
-    with _reporting():
-        path = _existing(file, "run", (".toml", ".xml"))
+    with _errors_as_messages():
+        path = _checked_path(file, "run", (".toml", ".xml"))
         if path.suffix.lower() == ".xml":
             _run_deck(path, out, engine or "auto", plot, trust, coordinates or "joint")
             return
@@ -85,7 +85,7 @@ def run(
 
         loaded = load_scenario(path, trust)
         folder = out or Path("results") / loaded.name
-        say(loaded.name, loaded.tables.scenario.description)
+        print_heading(loaded.name, loaded.tables.scenario.description)
         system = loaded.system()
         try:
             with progress_bar(loaded.tables.run.until) as progress:
@@ -93,14 +93,14 @@ def run(
         except SimulationError as error:
             if error.result is None:
                 raise
-            complain(str(error))
-            _keep(loaded, error.result, folder, plot)
+            print_error(str(error))
+            _write_partial_result(loaded, error.result, folder, plot)
             raise typer.Exit(1) from None
         if not result.complete:
-            complain(result.message)
-            _keep(loaded, result, folder, plot)
+            print_error(result.message)
+            _write_partial_result(loaded, result, folder, plot)
             raise typer.Exit(INTERRUPTED)
-        _conclude(loaded, system, result, folder, plot)
+        _write_and_show(loaded, system, result, folder, plot)
 
 
 def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool, coordinates: str) -> None:
@@ -109,30 +109,30 @@ def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool
     from cosim.deck.report import rows, write
 
     folder = out or Path("results") / path.stem
-    say(path.stem, f"{path} ({coordinates} coordinates)")
+    print_heading(path.stem, f"{path} ({coordinates} coordinates)")
     try:
         run = run_deck(path, engine=engine, coordinates=coordinates, trust=trust, out=folder)
     except PlantloopError as error:
         if error.result is not None:
             for file in write(error.result, path.stem, folder, plot):
-                complain(f"partial result written: {file}")
+                print_error(f"partial result written: {file}")
         raise
     files = write(run.result, run.name, folder, plot)
     shown = [*rows(run), *(("written" if k == 0 else "", str(file)) for k, file in enumerate(files))]
-    show_rows(Row(name, text) for name, text in shown)
+    print_rows(Row(name, text) for name, text in shown)
     if not run.complete:
         raise typer.Exit(INTERRUPTED)
 
 
-def _keep(scenario: Scenario, result: Result, folder: Path, plot: bool) -> None:
+def _write_partial_result(scenario: Scenario, result: Result, folder: Path, plot: bool) -> None:
     """Write what a run that did not reach its end has computed."""
     from cosim.scenario.report import write
 
     for file in write(scenario, result, folder, plot):
-        complain(f"partial result written: {file}")
+        print_error(f"partial result written: {file}")
 
 
-def _conclude(scenario: Scenario, system: System, result: Result, folder: Path, plot: bool) -> None:
+def _write_and_show(scenario: Scenario, system: System, result: Result, folder: Path, plot: bool) -> None:
     """Write the files, show the table; a check that fails is a failure of the command."""
     from cosim.scenario.report import findings, write
 
@@ -144,7 +144,7 @@ def _conclude(scenario: Scenario, system: System, result: Result, folder: Path, 
         style = "red" if finding.passed is False else ""
         rows.append(Row("checks" if k == 0 else "", f"{finding.what} = {finding.text}{mark}", style))
     rows += [Row("written" if k == 0 else "", str(file)) for k, file in enumerate(files)]
-    show_rows(rows)
+    print_rows(rows)
     failed = [finding.what for finding in found if finding.passed is False]
     if failed:
         raise PlantloopError(f"{len(failed)} of {len(found)} checks failed: {', '.join(failed)}.")
@@ -157,8 +157,8 @@ def _run_rows(scenario: Scenario, system: System, result: Result) -> Iterator[tu
         yield "model", f"{scenario.source.path.parent / model.file} ({model.coordinates} coordinates)"
     yield from _port_rows(system)
     yield "rates", ", ".join(map(str, system.rates)) or "continuous"
-    told = statistics.get("engine", settings["engine"].value)  # with the share of Python, if there is any
-    yield "engine", f"{told} ({settings['engine'].origin})"
+    ran = statistics.get("engine", settings["engine"].value)  # with the share of Python, if there is any
+    yield "engine", f"{ran} ({settings['engine'].origin})"
     numbers = ("step", "rtol", "atol", "max_step")
     used = [
         f"{n} {settings[n].value:g}" for n in numbers if n in settings and settings[n].value != float("inf")
@@ -183,8 +183,8 @@ def info(
     trust: Trust = False,
 ) -> None:
     """Say what is in a model or a scenario: elements, ports, sizes, rates, order of execution, warnings."""
-    with _reporting():
-        path = _existing(file, "info", (".toml", ".xml"))
+    with _errors_as_messages():
+        path = _checked_path(file, "info", (".toml", ".xml"))
         if path.suffix.lower() == ".xml":
             _model_info(path, trust)
         else:
@@ -198,7 +198,7 @@ def _model_info(path: Path, trust: bool) -> None:
     with _warnings_in_table():
         plant = Plant.read(path, trust=trust)
     tunable = [("parameters", [f"{len(system_alone(plant).p0)} tunable numbers"])]
-    show_sections([*_plant_sections(plant), *tunable, *_warnings(plant)])
+    print_sections([*_plant_sections(plant), *tunable, *_warnings(plant)])
 
 
 def _plant_sections(plant: Plant) -> Iterator[tuple[str, list[str]]]:
@@ -257,14 +257,14 @@ def _scenario_info(path: Path, trust: bool) -> None:
 
     scenario = load_scenario(path, trust)
     about = scenario.tables.scenario
-    say(scenario.name, about.description)
+    print_heading(scenario.name, about.description)
     with _warnings_in_table():
         plant = scenario.plant()
         system = scenario.system()
     sections = [*_system_sections(scenario, system.info())]
     if plant is not None:
         sections = [*_plant_sections(plant), *sections, *_warnings(plant)]
-    show_sections(sections)
+    print_sections(sections)
 
 
 def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -287,19 +287,19 @@ app.add_typer(cache_app, name="cache")
 @cache_app.command("info")
 def cache_info() -> None:
     """Say where compiled models are kept, how many there are and how large they are."""
-    with _reporting():
+    with _errors_as_messages():
         from cosim.engines.native import cache
 
-        show_sections([("folder", [str(cache.folder())]), ("content", [_content(cache.info())])])
+        print_sections([("folder", [str(cache.folder())]), ("content", [_content(cache.info())])])
 
 
 @cache_app.command("clear")
 def cache_clear() -> None:
     """Remove all compiled models; they are compiled anew when they are needed."""
-    with _reporting():
+    with _errors_as_messages():
         from cosim.engines.native import cache
 
-        show_sections([("folder", [str(cache.folder())]), ("removed", [_content(cache.clear())])])
+        print_sections([("folder", [str(cache.folder())]), ("removed", [_content(cache.clear())])])
 
 
 def _content(found: Content) -> str:
@@ -313,7 +313,7 @@ def bench(
     smoke: Annotated[bool, typer.Option("--smoke", help="Only show that every script runs.")] = False,
 ) -> None:
     """Run benchmarks of a source checkout, all or those named; peers that are installed run beside."""
-    with _reporting():
+    with _errors_as_messages():
         from cosim.cli.bench import run_scripts
 
         run_scripts(Path.cwd(), names or [], smoke)
@@ -321,24 +321,24 @@ def bench(
 
 # --- shared ---------------------------------------------------------------------------------------------
 @contextmanager
-def _reporting() -> Iterator[None]:
+def _errors_as_messages() -> Iterator[None]:
     """A mistake of the user becomes one message on standard error and exit code 1."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        complain(f"warning: {message}")
+        print_error(f"warning: {message}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         try:
             yield
         except PlantloopError as error:
-            complain(str(error))
+            print_error(str(error))
             raise typer.Exit(1) from None
 
 
-def _existing(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
+def _checked_path(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
     """The file, if its kind is one the command takes and it is there."""
-    from cosim.scenario.source import missing
+    from cosim.scenario.source import no_such_file
 
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -348,7 +348,7 @@ def _existing(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
             f"cosim {command} takes a {wanted} file, got '{path}'.", path=str(path), hint=hint
         )
     if not path.is_file():
-        raise PlantloopError(missing(path, "file"), path=str(path))
+        raise PlantloopError(no_such_file(path, "file"), path=str(path))
     return path
 
 

@@ -1,4 +1,4 @@
-"""What the command line shows: headings, rows, complaints and a progress bar.
+"""What the command line shows: headings, rows, errors and a progress bar.
 
 On a terminal they have colours and fold long lines; elsewhere they are plain lines, and rich, which takes
 time to import, is left out.
@@ -32,7 +32,7 @@ def _coloured(stream: TextIO) -> bool:
     return stream.isatty() or any(os.environ.get(name) for name in FORCED)
 
 
-def say(name: str, description: str) -> None:
+def print_heading(name: str, description: str) -> None:
     """A heading on standard output."""
     if not _coloured(sys.stdout):
         print(f"{name}  {description}" if description else name)
@@ -46,12 +46,12 @@ def say(name: str, description: str) -> None:
     Console(soft_wrap=True, highlight=False).print(heading)
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """A line on standard error."""
     print(text, file=sys.stderr)
 
 
-def show_rows(rows: Iterable[Row]) -> None:
+def print_rows(rows: Iterable[Row]) -> None:
     """Two columns: a table that folds long lines on a terminal, plain lines elsewhere."""
     rows = list(rows)
     if not sys.stdout.isatty():
@@ -71,9 +71,9 @@ def show_rows(rows: Iterable[Row]) -> None:
     Console(soft_wrap=True, highlight=False).print(table)
 
 
-def show_sections(sections: Iterable[tuple[str, list[str]]]) -> None:
+def print_sections(sections: Iterable[tuple[str, list[str]]]) -> None:
     """Headings with their lines; "none" under one that has none."""
-    show_rows(
+    print_rows(
         Row(name if k == 0 else "", line)
         for name, found in sections
         for k, line in enumerate(found or ["none"])

@@ -11,7 +11,7 @@ from blocks.contract.callback import PythonCall
 from cosim.engines.engine import Engine
 from cosim.system import System
 
-NAMED = 3  # blocks in the line that tells the share
+BLOCKS_SHOWN = 3  # in the line about the share of Python
 
 
 class WallTime:
@@ -49,7 +49,7 @@ class WallTime:
     def _share(self, spent: dict[str, float]) -> str:
         """Such as "63 % of the time in Python: 'controller'"; those that take most come first."""
         paths = sorted(spent, key=lambda path: -spent[path])
-        named = ", ".join(f"'{path}'" for path in paths[:NAMED])
-        rest = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+        named = ", ".join(f"'{path}'" for path in paths[:BLOCKS_SHOWN])
+        rest = f" and {len(paths) - BLOCKS_SHOWN} more" if len(paths) > BLOCKS_SHOWN else ""
         share = sum(spent.values()) / self.total if self.total > 0.0 else 0.0
         return f"{100 * share:.0f} % of the time in Python: {named}{rest}"

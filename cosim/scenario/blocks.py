@@ -9,7 +9,7 @@ from typing import Any
 import blocks
 from blocks import Block, PlantloopError
 from blocks.errors import near_miss
-from cosim.scenario.keys import Place, Unfit, unknown
+from cosim.scenario.keys import Expected, Place, check_known
 
 TYPES: dict[str, type[Block]] = {
     name: cls
@@ -20,43 +20,43 @@ TYPES: dict[str, type[Block]] = {
 
 
 def block(value: Any, place: Place) -> Block | None:
-    """The block a table describes; its own checks run here, and their complaints get the place."""
+    """The block a table describes; what its own checks raise becomes a problem of the place."""
     if not isinstance(value, dict):
-        raise Unfit("a table with the type and the fields of a block")
+        raise Expected("a table with the type and the fields of a block")
     cls = _type(value, place)
     if cls is None:
         return None
     known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]  # every block is a dataclass
     given = {name: item for name, item in value.items() if name != "type"}
-    unknown(given, known, place)
+    check_known(given, known, place)
     needed = [n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING]
     absent = [name for name in needed if name not in given]
     if absent:
-        place.complain(f"{cls.__name__} needs {' and '.join(absent)}.")
+        place.add_problem(f"{cls.__name__} needs {' and '.join(absent)}.")
     for name in [n for n, item in given.items() if n in known and _is_date(item)]:
-        place.at(name).complain(f"got {given[name]}, expected numbers, text or a list, not a date.")
+        place.at(name).add_problem(f"got {given[name]}, expected numbers, text or a list, not a date.")
         absent.append(name)
     if absent or not given.keys() <= known.keys():
         return None
     try:
         return cls(**given)
     except (PlantloopError, TypeError, ValueError) as error:  # also what a block's own checks overlooked
-        _place_of(error, cls, given, place).complain(str(error))
+        _place_of(error, cls, given, place).add_problem(str(error))
         return None
 
 
 def _type(table: dict[str, Any], place: Place) -> type[Block] | None:
-    """Class named by the key ``type``, None with a complaint."""
+    """Class named by the key ``type``, None and a problem."""
     if "type" not in table:
-        place.complain("key 'type' is missing; write for instance type = \"StateFeedback\".")
+        place.add_problem("key 'type' is missing; write for instance type = \"StateFeedback\".")
         return None
     name = table["type"]
     if not isinstance(name, str) or name not in TYPES:
-        place.at("type").complain(f"no block type '{name}'; {near_miss(str(name), TYPES)}")
+        place.at("type").add_problem(f"no block type '{name}'; {near_miss(str(name), TYPES)}")
         return None
     cls = TYPES[name]
     if any("Callable" in str(f.type) for f in fields(cls)):  # type: ignore[arg-type]
-        place.at("type").complain(
+        place.at("type").add_problem(
             f"a {name} holds Python code, which a scenario cannot; build the diagram in Python and name it "
             'with [diagram] factory = "module:function".'
         )
@@ -65,7 +65,7 @@ def _type(table: dict[str, Any], place: Place) -> type[Block] | None:
 
 
 def _place_of(error: Exception, cls: type[Block], given: dict[str, Any], place: Place) -> Place:
-    """The key a block complains about: "StateFeedback: K is ..." starts with it."""
+    """The key an error of a block is about: "StateFeedback: K is ..." starts with it."""
     first = re.match(rf"{cls.__name__}: (\w+)", str(error))
     name = first[1] if first else ""
     return place.at(name) if name in given else place

@@ -22,7 +22,7 @@ def module_file(scenario: Path, factory: str) -> Path:
 
 
 def make_diagram(factory: str, place: Place) -> Diagram:
-    """Run the file and the function; what goes wrong in them is told with the line it happened on.
+    """Run the file and the function; an error in them is reported with the line it happened on.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def make_diagram(factory: str, place: Place) -> Diagram:
 
 
 def _error(place: Place, text: str) -> ScenarioError:
-    place.complain(text)
+    place.add_problem(text)
     return place.error()
 
 

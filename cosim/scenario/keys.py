@@ -7,8 +7,8 @@ A table is a frozen dataclass whose fields are made with `key`; each carries the
         until: float = key(number(least=0, unit="s"))
         engine: str = key(one_of(ENGINES), default="auto")
 
-A check turns a TOML value into the field's value or raises `Unfit`; the complaint goes to the `Place` of
-the value, and reading goes on, so that all problems of a file are reported together.
+A check turns a TOML value into the field's value or raises `Expected`; the problem is noted with the `Place`
+of the value, and reading goes on, so that all problems of a file are reported together.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from cosim.scenario.source import Keys, Source
 Check = Callable[[Any, "Place"], Any]  # Any: a TOML value going in, a field's value coming out
 
 
-class Unfit(Exception):
-    """A value is not what its key expects."""
+class Expected(Exception):
+    """What a key expects, raised where its value is something else."""
 
     def __init__(self, expected: str, hint: str = "") -> None:
         super().__init__(expected)
@@ -37,7 +37,7 @@ class Unfit(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands in the file, and the list that complaints about it go to."""
+    """Where a value stands in the file, and the list that problems with it go to."""
 
     source: Source
     keys: Keys = ()
@@ -47,21 +47,21 @@ class Place:
         """The place of a key inside this one."""
         return Place(self.source, self.keys + keys, self.problems)
 
-    def complain(self, text: str, item: object = None) -> None:
+    def add_problem(self, text: str, item: object = None) -> None:
         """Note a problem; `item` is the text in a list that it is about."""
         line = self.source.line(self.keys, item) or 0
         self.problems.append((line, f"{self.source.where(self.keys, item)}: {text}"))
 
     def read(self, value: object, check: Check) -> Any:
-        """The checked value, or None with a complaint."""
+        """The checked value, or None and a problem."""
         try:
             return check(value, self)
-        except Unfit as unfit:
-            hint = f" {unfit.hint}" if unfit.hint else ""
-            self.complain(f"got {shown(value)}, expected {unfit.expected}.{hint}", value)
+        except Expected as wrong:
+            hint = f" {wrong.hint}" if wrong.hint else ""
+            self.add_problem(f"got {as_toml(value)}, expected {wrong.expected}.{hint}", value)
             return None
 
-    def refuse(self) -> None:
+    def raise_problems(self) -> None:
         """Raise `error` if there were problems."""
         if self.problems:
             raise self.error()
@@ -73,7 +73,7 @@ class Place:
         return ScenarioError(head + "\n- ".join(texts), path=str(self.source.path), value=texts)
 
 
-def shown(value: object) -> str:
+def as_toml(value: object) -> str:
     """A value as TOML writes it, shortened."""
     match value:
         case bool():
@@ -81,7 +81,7 @@ def shown(value: object) -> str:
         case str():
             text = '"' + value.replace("\n", "\\n") + '"'
         case list():
-            text = f"[{', '.join(shown(v) for v in value)}]"
+            text = f"[{', '.join(as_toml(v) for v in value)}]"
         case dict():
             text = "a table" if value else "an empty table"
         case _:
@@ -107,7 +107,7 @@ def record(cls: type) -> Check:
         table = _table(value, place)
         known = {f.name: f for f in fields(cls) if "check" in f.metadata}
         gathered = {f.name: f.metadata["gathers"] for f in fields(cls) if "gathers" in f.metadata}
-        unknown(table, [*known, *(name for checks in gathered.values() for name in checks)], place)
+        check_known(table, [*known, *(name for checks in gathered.values() for name in checks)], place)
         read: dict[str, Any] = {}
         for field_name, checks in gathered.items():
             here = [name for name in checks if name in table]
@@ -116,7 +116,7 @@ def record(cls: type) -> Check:
             if name in table:
                 read[name] = place.at(name).read(table[name], f.metadata["check"])
             elif f.default is MISSING and f.default_factory is MISSING:
-                place.complain(f"{_what(place, name)} is missing.")
+                place.add_problem(f"{_what(place, name)} is missing.")
                 read[name] = None  # never seen: the problem stops the reading at its end
         return cls(**read)
 
@@ -127,11 +127,13 @@ def _what(place: Place, name: str) -> str:
     return f"key '{name}'" if place.keys else f"table [{name}]"
 
 
-def unknown(table: Mapping[str, Any], known: Collection[str], place: Place) -> None:
+def check_known(table: Mapping[str, Any], known: Collection[str], place: Place) -> None:
     """Complain about keys that are not known."""
     for name in table:
         if name not in known:
-            place.at(name).complain(f"no such {'key' if place.keys else 'table'}; {near_miss(name, known)}")
+            place.at(name).add_problem(
+                f"no such {'key' if place.keys else 'table'}; {near_miss(name, known)}"
+            )
 
 
 def table_of(check: Check, names: Check | None = None) -> Check:
@@ -154,7 +156,7 @@ def list_of(check: Check) -> Check:
 
     def checked(value: Any, place: Place) -> Any:
         if not isinstance(value, list):
-            raise Unfit("a list", "Write [...] around it, even around one.")
+            raise Expected("a list", "Write [...] around it, even around one.")
         return tuple(place.at(i).read(item, check) for i, item in enumerate(value))
 
     return checked
@@ -162,7 +164,7 @@ def list_of(check: Check) -> Check:
 
 def _table(value: Any, place: Place) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Unfit("a table", f"Write [{'.'.join(map(str, place.keys))}] and its keys below.")
+        raise Expected("a table", f"Write [{'.'.join(map(str, place.keys))}] and its keys below.")
     return value
 
 
@@ -174,7 +176,7 @@ def number(least: float = -math.inf, above: float = -math.inf, unit: str = "") -
 
     def check(value: Any, place: Place) -> float:
         if not _is_number(value) or not math.isfinite(value) or value < least or value <= above:
-            raise Unfit(f"a number{limit}{f' [{unit}]' if unit else ''}", _unquoted(value))
+            raise Expected(f"a number{limit}{f' [{unit}]' if unit else ''}", _unquoted(value))
         return float(value)
 
     return check
@@ -185,7 +187,7 @@ def integer(least: int) -> Check:
 
     def check(value: Any, place: Place) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise Unfit(f"a whole number of at least {least}", _unquoted(value))
+            raise Expected(f"a whole number of at least {least}", _unquoted(value))
         return value
 
     return check
@@ -194,7 +196,7 @@ def integer(least: int) -> Check:
 def boolean(value: Any, place: Place) -> bool:
     """true or false."""
     if not isinstance(value, bool):
-        raise Unfit("true or false", "Write it without quotes.")
+        raise Expected("true or false", "Write it without quotes.")
     return value
 
 
@@ -205,13 +207,13 @@ def duration(least: float = -math.inf, above: float = -math.inf) -> Check:
         limit = f"{least:g} or more" if least > -math.inf else f"more than {above:g}"
         expected = f'seconds as a number or as text like "1/60", {limit}'
         if not (_is_number(value) or isinstance(value, str)):
-            raise Unfit(expected)
+            raise Expected(expected)
         try:
             exact = rational(value, "The value")
         except BlockError as error:
-            raise Unfit(expected, (error.hint or "") if isinstance(value, str) else str(error)) from None
+            raise Expected(expected, (error.hint or "") if isinstance(value, str) else str(error)) from None
         if exact < least or exact <= above:
-            raise Unfit(expected)
+            raise Expected(expected)
         return value
 
     return check
@@ -220,10 +222,10 @@ def duration(least: float = -math.inf, above: float = -math.inf) -> Check:
 def moments(value: Any, place: Place) -> tuple[float, ...]:
     """A list of instants [s], zero or more, not decreasing."""
     if not isinstance(value, list) or not value or not all(_is_number(v) and math.isfinite(v) for v in value):
-        raise Unfit("a list of numbers of seconds")
+        raise Expected("a list of numbers of seconds")
     times = tuple(float(instant(v)) for v in value)
     if times[0] < 0 or any(b < a for a, b in pairwise(times)):
-        raise Unfit("times of 0 s or more that do not decrease")
+        raise Expected("times of 0 s or more that do not decrease")
     return times
 
 
@@ -231,14 +233,14 @@ def interval(value: Any, place: Place) -> tuple[float, float]:
     """Two times [s], the first before the second."""
     start, end = moments(value, place) if isinstance(value, list) and len(value) == 2 else (0.0, 0.0)
     if not start < end:
-        raise Unfit("two times [start, end] with start before end [s]")
+        raise Expected("two times [start, end] with start before end [s]")
     return start, end
 
 
 def text(value: Any, place: Place) -> str:
     """Any text."""
     if not isinstance(value, str):
-        raise Unfit("text in quotes")
+        raise Expected("text in quotes")
     return value
 
 
@@ -247,7 +249,7 @@ def matching(pattern: str, expected: str, hint: str = "") -> Check:
 
     def check(value: Any, place: Place) -> str:
         if not isinstance(value, str) or not re.fullmatch(pattern, value):
-            raise Unfit(expected, hint)
+            raise Expected(expected, hint)
         return value
 
     return check
@@ -261,20 +263,20 @@ def one_of(choices: Iterable[str]) -> Check:
         if value not in known:
             listed = " or ".join(f'"{word}"' for word in known)
             cure = near_miss(value, known) if isinstance(value, str) else ""
-            raise Unfit(listed, cure[:1].upper() + cure[1:] if cure.startswith("did") else "")
+            raise Expected(listed, cure[:1].upper() + cure[1:] if cure.startswith("did") else "")
         return str(value)
 
     return check
 
 
 def either(*checks: Check) -> Check:
-    """What the first fitting check accepts; the complaint is that of the last one."""
+    """What the first fitting check accepts; if none does, the last one says what is expected."""
 
     def check(value: Any, place: Place) -> Any:
         for option in checks[:-1]:
             try:
                 return option(value, place)
-            except Unfit:
+            except Expected:
                 continue
         return checks[-1](value, place)
 
@@ -289,7 +291,9 @@ def file_name(*suffixes: str) -> Check:
         parts = name.replace("\\", "/").split("/")
         if not name.lower().endswith(suffixes) or ".." in parts or "" in parts or ":" in name:
             listed = " or ".join(suffixes)
-            raise Unfit(f"a file name ending in {listed}", "It is written inside the folder given by --out.")
+            raise Expected(
+                f"a file name ending in {listed}", "It is written inside the folder given by --out."
+            )
         return name
 
     return check
@@ -309,7 +313,7 @@ def quantities(value: Any, place: Place) -> dict[str, Any]:
 
 def _numbers(value: Any, place: Place) -> Any:
     if not _is_array(value):
-        raise Unfit("a number, or a list of numbers or of equally long lists of them", _unquoted(value))
+        raise Expected("a number, or a list of numbers or of equally long lists of them", _unquoted(value))
     return value
 
 

@@ -11,7 +11,7 @@ from cosim.scenario.factory import module_file
 from cosim.scenario.keys import Place, record
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.schema import Run, Tables
-from cosim.scenario.source import missing, read_source
+from cosim.scenario.source import no_such_file, read_source
 from cosim.settings import RunSettings, misplaced
 
 
@@ -37,7 +37,7 @@ def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario
         _check_wiring(tables, place)
         _check_run(tables.run, place.at("run"))
         _check_files(tables, place.at("outputs"))
-    place.refuse()
+    place.raise_problems()
     return Scenario(source, tables, trust)
 
 
@@ -46,16 +46,18 @@ def _check_diagram(tables: Tables, place: Place, trust: bool) -> None:
     if tables.diagram is not None:
         for name in ("model", "blocks", "wiring"):
             if name in place.source.tables:
-                place.at(name).complain("a [diagram] factory makes the whole diagram; leave this table out.")
+                place.at(name).add_problem(
+                    "a [diagram] factory makes the whole diagram; leave this table out."
+                )
         _check_factory(tables.diagram.factory, place.at("diagram", "factory"), trust)
     elif tables.model is None and not tables.blocks:
-        place.complain("there is nothing to run: give [model] and [blocks], or a [diagram] factory.")
+        place.add_problem("there is nothing to run: give [model] and [blocks], or a [diagram] factory.")
     if tables.model is not None:
         file = place.source.path.parent / tables.model.file
         if not file.is_file():
-            place.at("model", "file").complain(missing(file, "model"))
+            place.at("model", "file").add_problem(no_such_file(file, "model"))
         if tables.model.block in tables.blocks:
-            place.at("blocks", tables.model.block).complain(
+            place.at("blocks", tables.model.block).add_problem(
                 f"'{tables.model.block}' is the model's block; give this one another name."
             )
 
@@ -63,9 +65,9 @@ def _check_diagram(tables: Tables, place: Place, trust: bool) -> None:
 def _check_factory(factory: str, place: Place, trust: bool) -> None:
     file = module_file(place.source.path, factory)
     if not file.is_file():
-        place.complain(missing(file, "Python file"))
+        place.add_problem(no_such_file(file, "Python file"))
     elif not trust:
-        place.complain(
+        place.add_problem(
             f"running this scenario would run the Python file '{file}'. If you trust it, allow that with "
             "--trust, or load_scenario(..., trust=True)."
         )
@@ -85,7 +87,7 @@ def _check_wiring(tables: Tables, place: Place) -> None:
 def _check_block(port: str, known: list[str], place: Place, written: str) -> None:
     name = port.strip().partition(".")[0]
     if name not in known:
-        place.complain(f"\"{written}\": no block '{name}'; {near_miss(name, known)}", written)
+        place.add_problem(f"\"{written}\": no block '{name}'; {near_miss(name, known)}", written)
 
 
 def _check_run(run: Run, place: Place) -> None:
@@ -94,12 +96,12 @@ def _check_run(run: Run, place: Place) -> None:
         del given[wrong]
         kind = "adaptive" if ADAPTIVE[solver] else "fixed-step"
         right = 'rtol, atol or max_step, or solver = "rk4"' if ADAPTIVE[solver] else "step"
-        place.at(wrong).complain(f'does not apply to solver "{solver}", which is {kind}; give {right}.')
+        place.at(wrong).add_problem(f'does not apply to solver "{solver}", which is {kind}; give {right}.')
     if run.log_every is not None and run.log_at is not None:
-        place.at("log_at").complain("log_every and log_at exclude each other; keep one.")
+        place.at("log_at").add_problem("log_every and log_at exclude each other; keep one.")
     if run.log_at is not None and run.log_at[-1] > run.until * (1 + 1e-12):
         last, end = run.log_at[-1], run.until
-        place.at("log_at").complain(f"the last time, {last:g} s, is after the end of the run, {end:g} s.")
+        place.at("log_at").add_problem(f"the last time, {last:g} s, is after the end of the run, {end:g} s.")
 
 
 def _check_files(tables: Tables, place: Place) -> None:
@@ -107,12 +109,12 @@ def _check_files(tables: Tables, place: Place) -> None:
     taken = {tables.outputs.result}
     for k, plot in enumerate(tables.outputs.plots):
         if plot.file in taken:
-            place.at("plots", k, "file").complain(f'"{plot.file}" is written twice; rename one.')
+            place.at("plots", k, "file").add_problem(f'"{plot.file}" is written twice; rename one.')
         taken.add(plot.file)
         if plot.labels and len(plot.labels) != len(plot.signals):
             count, expected = len(plot.labels), len(plot.signals)
-            place.at("plots", k, "labels").complain(
+            place.at("plots", k, "labels").add_problem(
                 f"{count} labels for {expected} signals; give one for each."
             )
         if plot.time is not None and plot.time[0] >= tables.run.until:
-            place.at("plots", k, "time").complain(f"begins at {plot.time[0]:g} s, when the run is over.")
+            place.at("plots", k, "time").add_problem(f"begins at {plot.time[0]:g} s, when the run is over.")

@@ -68,14 +68,14 @@ class Scenario:
         for port, hold in model.ports.items():
             given = {f.name: getattr(hold, f.name) for f in fields(hold)}
             if port not in known:
-                place.at(port).complain(f"'{model.file}' has no port '{port}'; {near_miss(port, known)}")
+                place.at(port).add_problem(f"'{model.file}' has no port '{port}'; {near_miss(port, known)}")
                 continue
             try:
                 plant = plant.with_port(port, **{k: v for k, v in given.items() if v is not None})
-                plant = _told_by(plant, port, self.source.path.name)
+                plant = _with_origin(plant, port, self.source.path.name)
             except PlantloopError as error:
-                place.at(port).complain(str(error))
-        place.refuse()
+                place.at(port).add_problem(str(error))
+        place.raise_problems()
         return plant
 
     def diagram(self) -> Diagram:
@@ -117,11 +117,11 @@ class Scenario:
         except WiringError as error:
             for problem in error.problems:
                 text = re.sub(r"ground\('(\S+)'\)", r'ground = ["\1"]', problem)  # as a file writes it
-                self._wiring_place(problem, place).complain(text, self._entry(problem))
+                self._wiring_place(problem, place).add_problem(text, self._connection_named_in(problem))
             raise place.error() from error
         self._check_numbers(system, place)
         self._check_signals(system, place)
-        place.refuse()
+        place.raise_problems()
         return system
 
     def run(
@@ -136,7 +136,7 @@ class Scenario:
         Parameters
         ----------
         engine : str            instead of the scenario's
-        progress : callable     told the simulated time [s] after every stop
+        progress : callable     called with the simulated time [s] after every stop
         system : System         what `system` returned, where it is at hand already
 
         Raises
@@ -157,14 +157,14 @@ class Scenario:
                 log_at=run.log_at,
                 parameters=self.tables.parameters,
                 initial=self.tables.initial,
-                signals=self._logged(ready),
+                signals=self._signals_to_log(ready),
                 progress=progress,
             )
         except SimulationError as error:
             if error.result is not None:
-                error.result = self._noted(error.result)
+                error.result = self._with_scenario_setting(error.result)
             raise
-        return self._noted(result)
+        return self._with_scenario_setting(result)
 
     # --- inside ---------------------------------------------------------------------------------
     def _place(self, *keys: str) -> Place:
@@ -172,13 +172,13 @@ class Scenario:
 
     def _wiring_place(self, problem: str, place: Place) -> Place:
         """The list in the file that a wiring problem is about, as far as its text tells."""
-        if self._entry(problem):
+        if self._connection_named_in(problem):
             return place.at("wiring", "connect")
         blocks = re.findall(r"'([^'.\s]+)[.']", problem)
         named = next((name for name in blocks if name in self.tables.blocks), None)
         return place.at("blocks", named) if named else place.at("wiring")
 
-    def _entry(self, problem: str) -> str | None:
+    def _connection_named_in(self, problem: str) -> str | None:
         """The connection both of whose ports, or else one, a wiring problem names."""
         named = set(re.findall(r"'([^'\s]+\.[^'\s]+)'", problem))
         named |= {f"{block}.{port}" for block, port in re.findall(r"'(\S+)' has \w+ \w+ '(\S+)'", problem)}
@@ -191,12 +191,12 @@ class Scenario:
         """Names and sizes of parameters and initial values, each on its own so that all are reported."""
         for table in ("parameters", "initial"):
             values = getattr(self.tables, table)
-            if _accepts(system, **{table: values}) is None:
+            if _problem_with(system, **{table: values}) is None:
                 continue
             for name, value in values.items():
-                problem = _accepts(system, **{table: {name: value}})
+                problem = _problem_with(system, **{table: {name: value}})
                 if problem:
-                    place.at(table, *self._keys(table, name)).complain(problem)
+                    place.at(table, *self._keys(table, name)).add_problem(problem)
 
     def _keys(self, table: str, name: str) -> Iterable[str]:
         """Keys of a dotted name, which the file may write as one quoted key or as tables."""
@@ -212,7 +212,7 @@ class Scenario:
             try:
                 signal_of(system, name)
             except PlantloopError as error:
-                at.complain(str(error), name)
+                at.add_problem(str(error), name)
 
     def _named_signals(self, place: Place) -> Iterable[tuple[Place, str]]:
         outputs, checks = self.tables.outputs, self.tables.checks
@@ -225,20 +225,20 @@ class Scenario:
             for name in getattr(checks, f.name):
                 yield place.at("checks", f.name, name), name
 
-    def _logged(self, system: System) -> list[str] | None:
+    def _signals_to_log(self, system: System) -> list[str] | None:
         """What is logged: the listed signals and those that pictures and checks need; None for all."""
         if not self.tables.outputs.signals:
             return None
         named = (signal_of(system, name) for _, name in self._named_signals(self._place()))
         return list(dict.fromkeys(named))
 
-    def _noted(self, result: Result) -> Result:
-        """The result, telling which file it is of."""
+    def _with_scenario_setting(self, result: Result) -> Result:
+        """The result, with the file it comes from among its settings."""
         scenario = Setting(str(self.source.path), self.tables.scenario.description or "file")
         return replace(result, settings={**result.settings, "scenario": scenario})
 
 
-def _told_by(plant: Plant, port: str, file: str) -> Plant:
+def _with_origin(plant: Plant, port: str, file: str) -> Plant:
     """The plant, one of whose ports says that its hold comes from a file."""
     side = "inputs" if port in plant.inputs else "outputs"
     ports = getattr(plant, side)
@@ -255,8 +255,8 @@ def signal_of(system: System, name: str) -> str:
     return system.locate(name)[0]
 
 
-def _accepts(system: System, **values: dict[str, object]) -> str | None:
-    """What a simulation says against these parameters or initial values, None if nothing."""
+def _problem_with(system: System, **values: dict[str, object]) -> str | None:
+    """What is wrong with these parameters or initial values, None if nothing."""
     try:
         Simulation(system, **values)  # type: ignore[arg-type]  # one of its two mappings
     except ScenarioError:

@@ -31,8 +31,8 @@ from cosim.diagram import FORBIDDEN
 from cosim.scenario.blocks import block
 from cosim.scenario.keys import (
     Check,
+    Expected,
     Place,
-    Unfit,
     duration,
     either,
     file_name,
@@ -56,7 +56,7 @@ PICTURES = (".png", ".svg", ".pdf")
 RESULTS = (".nc", ".npz", ".csv")
 COORDINATES = ("joint", "absolute")
 
-words = matching(
+plain_name = matching(
     r"[^\s./\\][^/\\\n]*", "a name", "It also names the folder of the results: leave / and \\ out."
 )
 port = matching(
@@ -70,7 +70,7 @@ function = matching(
 def block_name(value: Any, place: Place) -> str:
     """Name of a block in a diagram."""
     if not isinstance(value, str) or not value or FORBIDDEN & set(value):
-        raise Unfit("a block name without . / [ ] and blanks")
+        raise Expected("a block name without . / [ ] and blanks")
     return value
 
 
@@ -78,7 +78,7 @@ def block_name(value: Any, place: Place) -> str:
 class About:
     """``[scenario]``: what the run is called; the name defaults to that of the file."""
 
-    name: str = key(words, default="")
+    name: str = key(plain_name, default="")
     description: str = key(text, default="")
 
 
@@ -115,7 +115,7 @@ def connection(value: Any, place: Place) -> Connection:
     """Text ``"block.output -> block.input"``."""
     parts = [part.strip() for part in value.split("->")] if isinstance(value, str) else []
     if len(parts) != 2 or not all(part.count(".") == 1 and not set(part) & set(" \t") for part in parts):
-        raise Unfit('text "block.output -> block.input"')
+        raise Expected('text "block.output -> block.input"')
     return Connection(parts[0], parts[1], value)
 
 
@@ -140,7 +140,7 @@ def setting(name: str) -> Check:
 
     def check(value: Any, place: Place) -> Any:
         if not rule.accepts(value):
-            raise Unfit(rule.expected, rule.cure(value))
+            raise Expected(rule.expected, rule.cure(value))
         return rule.kept(value)
 
     return check

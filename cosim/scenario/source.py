@@ -38,7 +38,7 @@ class Source:
 
     @cached_property
     def _index(self) -> tuple[dict[Keys, int], set[Keys]]:
-        """Line of every key, and the paths that are headers of tables; made for the first complaint only."""
+        """Line of every key, and the paths that are headers of tables; made for the first problem only."""
         return _lines_of_keys(self.text)
 
     def line(self, keys: Keys, item: object = None) -> int | None:
@@ -69,7 +69,7 @@ def read_source(path: Path) -> Source:
     ------
     ScenarioError     no such file, another kind of file, not UTF-8, or not TOML: with line and column
     """
-    raw = _bytes(path)
+    raw = _read_bytes(path)
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -85,18 +85,18 @@ def read_source(path: Path) -> Source:
         raise _syntax_error(path, text, str(error)) from None
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     if path.suffix.lower() != SUFFIX:
         raise ScenarioError(f"'{path}' is no scenario: expected a {SUFFIX} file.", path=str(path))
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise ScenarioError(missing(path, "scenario"), path=str(path)) from None
+        raise ScenarioError(no_such_file(path, "scenario"), path=str(path)) from None
     except OSError as error:
         raise ScenarioError(f"cannot read '{path}': {error.strerror}.", path=str(path)) from None
 
 
-def missing(path: Path, what: str) -> str:
+def no_such_file(path: Path, what: str) -> str:
     """There is no such file: which folder was looked in, and the nearest name in it."""
     folder = path.parent
     if not folder.is_dir():
@@ -108,7 +108,7 @@ def missing(path: Path, what: str) -> str:
 
 
 def _syntax_error(path: Path, text: str, said: str) -> ScenarioError:
-    """The parser's complaint with file, line, column, the line itself and a caret."""
+    """The parser's error with file, line, column, the line itself and a caret."""
     found = re.fullmatch(r"(?s)(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)", said)
     what, lines = said, text.splitlines() or [""]
     line, column = len(lines), len(lines[-1]) + 1
