@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from blocks.errors import PlantloopError
+from cosim.engines.starts import DONE, Starts
 from cosim.result.record import Event, Ticks
 from cosim.run.context import Context
 from cosim.settings import RunSettings
@@ -67,10 +70,51 @@ class Engine(abc.ABC):
     def __init__(self, system: System, settings: RunSettings, context: Context) -> None:
         self.system, self.settings, self.context = system, settings, context
         self.counters = Counters()
+        self.cancelled = False
 
     @abc.abstractmethod
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """Run to exactly `until` [s], executing a tick that falls there; or to a stop event."""
+
+    def another(self, context: Context, settings: RunSettings) -> Engine:
+        """A new instance of this engine for the same system."""
+        return type(self)(self.system, settings, context)
+
+    @property
+    def needs_python(self) -> str:
+        """Why a run needs Python on the way, in words; empty if threads can run at the same time."""
+        return f"the {self.name} engine is Python{f' ({self.why})' if self.why else ''}"
+
+    def run_starts(self, starts: Starts, first: int, end: int) -> None:
+        """Runs `first` to before `end` of a batch; the state of one that stops early is not DONE.
+
+        What this instance held before is lost.
+        """
+        for k in range(first, end):
+            if self.cancelled:
+                return
+            with contextlib.suppress(PlantloopError):
+                self.run_start(starts, k)
+
+    def run_start(self, starts: Starts, k: int) -> None:
+        """One run of a batch, by an instance of its own.
+
+        Raises
+        ------
+        PlantloopError      it stopped early; what it logged until then is kept
+        """
+        one = self.another(starts.context(k), starts.settings_of(k))
+        one.start_log(starts.names, starts.times)
+        try:
+            one.advance(starts.until)
+            starts.state[k] = DONE
+        finally:
+            logged = one.logged()
+            starts.record(k, logged.time, logged.signals)
+
+    def cancel(self) -> None:
+        """Stop runs of a batch that are under way in another thread."""
+        self.cancelled = True
 
     @abc.abstractmethod
     def next_stop(self) -> float:

@@ -27,6 +27,7 @@ from cosim.engines.native.build import Compiled, compiled, compiled_jacobian
 from cosim.engines.native.event_log import EventLog
 from cosim.engines.native.host_calls import Outside, interrupted, interrupts
 from cosim.engines.reference.interpreter import Interpreter, interpreter
+from cosim.engines.starts import Starts
 from cosim.result.record import Ticks
 from cosim.run.context import Context
 from cosim.settings import RunSettings
@@ -172,6 +173,7 @@ class NativeEngine(Engine):
         self._budget = FIRST_BUDGET
         self._interpreter: Interpreter | None = None
         self._events = EventLog(system, self._log.events)
+        self._starts: Starts | None = None
         self.start_log([], np.zeros(0))
 
     def _longest_unwatched(self) -> float:
@@ -354,25 +356,37 @@ class NativeEngine(Engine):
         self.counters.limited_by = {int(k): int(self._limited[k]) for k in np.flatnonzero(self._limited)}
 
     @property
-    def runs_alone(self) -> bool:
-        """Does a run never need Python, unless it fails?"""
+    def needs_python(self) -> str:
+        """See `Engine.needs_python`."""
         s = self.system
-        return not (s.calls or any(g.external for g in s.schedule))
+        paths = [g.path for g in s.schedule if g.external is not None]
+        listed = [f"'{path}'" for path in dict.fromkeys([*s.opaque, *paths])]
+        more = f" and {len(listed) - 3} more" if len(listed) > 3 else ""
+        return f"'{s.name}' has Python in it ({', '.join(listed[:3])}{more})" if listed else ""
 
-    def run_batch(self, batch: b.Batch, first: int, count: int) -> None:
-        """Runs of a batch, one after the other; what the context held is lost."""
+    def run_starts(self, starts: Starts, first: int, end: int) -> None:
+        """See `Engine.run_starts`."""
+        if self.needs_python:
+            super().run_starts(starts, first, end)
+            return
+        if self._starts is not starts:
+            self.start_log(starts.names, starts.times)
+            self._starts = starts
+        arrays = (starts.x, starts.h, starts.w, starts.p, starts.seeds, starts.rows, starts.logged)
+        batch = b.Batch(starts.until, *(b.address(v) for v in (*arrays, starts.state)))
         for buffer in self._buffers:
             buffer.width = 0  # samples at ticks are not kept
         self._events.discard()
         self._enter()
-        end, again = first + count, 0
+        again = 0
         while (first := self._code.runtime.pl_run_batch(self._run, batch, first, end, again)) < end:
             self._leave_delays()
             self._enter_delays()
             again = 1
 
     def cancel(self) -> None:
-        """Stop a run that is under way in another thread."""
+        """See `Engine.cancel`."""
+        super().cancel()
         self._run.cancel = 1
 
     def next_stop(self) -> float:

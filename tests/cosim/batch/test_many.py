@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from benchmarks.cartpole_model import closed_loop
-from blocks import Integrator, PythonFunction, TransportDelay
+from blocks import Integrator, TransportDelay
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, SimulationError
 from cosim import Diagram, simulate, simulate_many
-from cosim.batch.many import _Batch
 from cosim.engines.native import compiler, native
 from tests.helpers.hybrid import FIXED, bouncing, falling_root, rates, relay
 
@@ -84,10 +83,11 @@ def test_runs_are_single_ones_for_any_number_of_threads(monkeypatch, name, solve
     make, state, values = CASES[name]
     d = make()
     runs = {"initial": {state: values}}
-    monkeypatch.setattr(_Batch, "_one", lambda *_: pytest.fail("a run needed Python"))
+    monkeypatch.setattr(native.NativeEngine, "run_start", lambda *_: pytest.fail("a run needed Python"))
     monkeypatch.setattr(native, "PIECES", 260)  # hardly more than a step may ask for: histories must grow
     found = [simulate_many(d, runs, 1.5, threads=n, log_every=0.1, seed=4, **solver) for n in (1, 2, 5)]
     assert len({f.table.tobytes() for f in found}) == 1
+    assert [(f.how.way, f.how.workers) for f in found] == [("threads", 1), ("threads", 2), ("threads", 5)]
     assert np.isfinite(found[0].table).all()
     for k in (0, 17, 39):
         single = simulate(d, 1.5, log_every=0.1, initial={state: values[k]}, seed=4 + k, **solver)
@@ -160,17 +160,6 @@ def test_labels_name_components(tmp_path):
     runs = simulate_many(d, [{}], 0.1, **FIXED)
     assert runs["it.y.theta"].tobytes() == runs["it.y"][:, :, 0].tobytes()
     assert runs["it.y.omega"].tobytes() == runs["it.y[1]"].tobytes()
-
-
-def test_ticked_python_blocks_run_one_after_the_other_with_one_note():
-    d = Diagram("ticked")
-    x, c = d.add("x", Integrator(1.0)), d.add("controller", PythonFunction(lambda t, u: -u, sample=0.1))
-    d.connect(x["y"], c["u"])
-    d.connect(c["y"], x["u"])
-    with pytest.warns(UserWarning, match=r"\('controller'\): the runs go one after the other") as told:
-        found = simulate_many(d, [{}] * 3, 0.5, threads=2, **FIXED)
-    assert len(told) == 1
-    assert len({row.tobytes() for row in found["x.y"]}) == 1
 
 
 def test_many_runs_equal_single_ones_for_any_number_of_threads(diagrams):

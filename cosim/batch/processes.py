@@ -1,0 +1,83 @@
+"""Many runs in processes: for diagrams with Python in them, and for the engine that is Python.
+
+The program divides itself (fork), so that a process has the diagram as it is, whatever is in it. What runs
+log goes to memory that all share. A process takes the next run nobody has taken, so the numbers do not depend
+on how many there are; one that dies (a crash in a user's library) loses the run it was at and is replaced.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.connection import wait
+from typing import Any
+
+import numpy as np
+
+from cosim.engines.engine import Engine
+from cosim.engines.starts import DONE, FAILED, RUNNING, WAITING, Starts
+
+LOOK = 0.1  # s between two looks at how many runs are done
+
+
+def in_processes(
+    engine: Engine, starts: Starts, workers: int, progress: Callable[[int], None] | None
+) -> None:
+    """All runs; one whose process died stays RUNNING, one that raised something FAILED."""
+    shared = replace(
+        starts, rows=_shared(starts.rows), logged=_shared(starts.logged), state=_shared(starts.state)
+    )
+    context: Any = multiprocessing.get_context("fork")  # typed without its methods
+    taken = context.Value("q", 0)
+    alive: list[Any] = []
+    try:
+        while alive or (shared.state == WAITING).any():
+            waiting = int((shared.state == WAITING).sum())
+            for _ in range(min(workers - len(alive), waiting)):
+                process = context.Process(target=_work, args=(engine, shared, taken))
+                process.start()
+                alive.append(process)
+            wait([process.sentinel for process in alive], timeout=LOOK)
+            alive = [process for process in alive if process.is_alive()]
+            if progress is not None:
+                progress(shared.done)
+    finally:
+        for process in alive:
+            process.kill()
+        for process in alive:
+            process.join()
+    for name in ("rows", "logged", "state"):
+        getattr(starts, name)[:] = getattr(shared, name)
+
+
+def _shared(array: np.ndarray) -> np.ndarray:
+    """A copy in memory that processes share."""
+    memory = mmap.mmap(-1, max(1, array.nbytes))
+    found: np.ndarray = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+    found[...] = array
+    return found
+
+
+def _work(engine: Engine, starts: Starts, taken: Any) -> None:
+    """What each process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
+    gc.freeze()  # what is shared is not written to, not even by looks for garbage
+    parent = os.getppid()
+    while os.getppid() == parent:
+        with taken.get_lock():
+            k = taken.value
+            if k >= len(starts):
+                return
+            starts.state[k] = RUNNING
+            taken.value = k + 1
+        try:
+            engine.run_starts(starts, k, k + 1)
+        except BaseException:  # a user's function may raise anything: the first process repeats the run
+            starts.state[k] = FAILED
+        if starts.state[k] not in (DONE, FAILED):
+            starts.state[k] = FAILED
