@@ -25,6 +25,7 @@ from blocks.contract.symbols import hash_of
 from blocks.errors import ModelError
 from plant.assembly.initial_rates import Wish
 from plant.constraints.closure import Closing, Closure
+from plant.mechanics.light import lent_inertia
 from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.mechanics.motion import Roots
 from plant.mechanics.rank import MassRoot, Triangle
@@ -179,7 +180,10 @@ class Assembler:
         q0 = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
         n = self.mechanism.dof
         entries = csr_array((self.closure.size, n), dtype=bool)
-        compliance = np.zeros(self.closure.size)
+        compliance, lent, ballast = np.zeros(self.closure.size), np.zeros(self.closure.size), np.zeros(n)
+        links = self.mechanism.links
+        part = np.repeat(np.arange(len(links)), [link.joint.nv for link in links])
+        poses = []
         for _ in range(3):
             q = self._moved(q0, 0.4 * np.asarray(rng.standard_normal(n)))
             try:
@@ -187,14 +191,27 @@ class Assembler:
             except ModelError:  # implicit variables may have a solution near the start only
                 q = q0
                 _, _, J, H = self._system(q)
+            poses.append(q)
             natural = np.maximum(self._natural(q)[0], 1e-300)
             entries = entries + (abs(J).multiply(1 / natural[:, None]) > NOTHING_LEFT)
-            C = MassRoot(H).rows(J)
-            compliance = np.maximum(compliance, np.asarray(C.multiply(C).sum(axis=1)).ravel())
+            root = MassRoot(H)
+            C = root.rows(J)
+            compliance = np.maximum(compliance, _diagonal(C))
+            held, times = lent_inertia(C, natural, part)
+            lent, ballast = np.maximum(lent, held), np.maximum(ballast, times * root.own)
         pattern = entries.toarray()
         self._kept = kept = np.flatnonzero(pattern.any(axis=1))
+        if lent.any():
+            compliance = np.max([_diagonal(self._with_lent(q, lent)) for q in poses], axis=0)
         scale = 1 / np.sqrt(compliance[kept])
-        return Closing(tuple(kept.tolist()), pattern[kept], scale, self._system(q0)[2][kept])
+        return Closing(
+            tuple(kept.tolist()), pattern[kept], scale, lent[kept], ballast, self._system(q0)[2][kept]
+        )
+
+    def _with_lent(self, q: np.ndarray, lent: np.ndarray) -> csr_array:
+        """(m, n) rows of J in the mass metric, with inertia lent to conditions."""
+        _, _, J, H = self._system(q)
+        return MassRoot((H + J.T @ J.multiply(lent[:, None])).tocsr()).rows(J)
 
     # --- positions ------------------------------------------------------------------------------------
     def _moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -368,6 +385,11 @@ class Assembler:
         between = sorted(paths[0] ^ paths[1])
         joints = [mechanism.links[k].connection for k in between]
         return [joint.label for joint in joints if joint is not None]
+
+
+def _diagonal(C: csr_array) -> np.ndarray:
+    """(m,) diagonal of C C^T."""
+    return np.asarray(C.multiply(C).sum(axis=1)).ravel()
 
 
 def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list[Wish]]) -> Assembly:

@@ -35,13 +35,17 @@ class Closing:
 
     kept : (k,) int           conditions that restrict the coordinates; others hold by themselves
     pattern : (k, n) bool     which rates each of them contains
-    scale : (k,) float        1 / sqrt(diag(J H^-1 J^T))
+    scale : (k,) float        1 / sqrt(diag(J H^-1 J^T)), with the inertia lent
+    lent : (k,) float         inertia lent to each condition, see `plant/mechanics/light.py`; mostly zero
+    ballast : (n,) float      added to the mass matrix for steps back onto the constraints; mostly zero
     design : (k, n) sparse    J at a pose near the start where as few rows as anywhere repeat others
     """
 
     kept: tuple[int, ...]
     pattern: np.ndarray
     scale: np.ndarray
+    lent: np.ndarray
+    ballast: np.ndarray
     design: csr_array
 
 

@@ -30,29 +30,30 @@ def saddle_of(
     rows: Sequence[int],
     proximal: float = PROXIMAL,
     rounds: int = ROUNDS,
+    lend: bool = True,
 ) -> Saddle:
     """The saddle-point system of some conditions, with a memory of how they repeat each other.
 
-    proximal, rounds : of `Saddle`
+    proximal, rounds : of `Saddle`; lend : whether conditions that hold light parts are lent inertia
     """
     from scipy.sparse import csr_array
 
     closing = closure.closing
     assert closing is not None  # known before the equations are written
     chosen = list(rows)
-    J, scale = closure.J[chosen, :], closing.scale[chosen]
+    J, scale, lent = closure.J[chosen, :], closing.scale[chosen], closing.lent[chosen] * lend
     start = Triangle(csr_array(closing.design[chosen].multiply(scale[:, None]))).combinations()
     if not start.shape[1]:
-        return Saddle(inverse, J, scale, proximal, rounds)
+        return Saddle(inverse, J, scale, proximal, rounds, lent=lent)
     if tuple(chosen) not in closure.repeats:
         shape = start.shape
 
         def refreshed(old: ca.SX) -> ca.SX:
-            null = Saddle(inverse, J, scale, repeats=ca.reshape(ca.SX(old), *shape)).null
+            null = Saddle(inverse, J, scale, repeats=ca.reshape(ca.SX(old), *shape), lent=lent).null
             assert null is not None  # with repeats given
             return ca.SX(ca.reshape(null, -1, 1))
 
         name = "repeats" + (f"{len(closure.repeats)}" if closure.repeats else "")
         memory = b.accepted(name, refreshed, start.T.ravel(), start.size)
         closure.repeats[tuple(chosen)] = ca.reshape(ca.SX(memory), *shape)
-    return Saddle(inverse, J, scale, proximal, rounds, closure.repeats[tuple(chosen)])
+    return Saddle(inverse, J, scale, proximal, rounds, closure.repeats[tuple(chosen)], lent)

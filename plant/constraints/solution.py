@@ -223,15 +223,17 @@ def _with(solution: Solution, z: ca.SX, found: ca.SX) -> Solution:
 def corrections(b: Equations, closure: Closure) -> tuple[Matrix, Matrix]:
     """Rates dv (n, 1) whose motion closes the positions, and (n, 1) what closes the velocities.
 
-    Both are least in the mass metric.
+    Both are least in the mass metric, in which parts that are too light carry ballast.
     """
-    tree = closure.mechanics
-    inverse = MassInverse(tree.mass_matrix())
+    tree, closing = closure.mechanics, closure.closing
+    assert closing is not None  # known before the equations are written
+    H = tree.mass_matrix()
+    inverse = MassInverse(H + ca.diag(ca.DM(closing.ballast)) if closing.ballast.any() else H)
     nothing = ca.SX(tree.starts[-1], 1)
     found = []
     for rows, residual in ((closure.positions, closure.value), (closure.velocities, closure.rate)):
         if rows:
-            saddle = saddle_of(b, closure, inverse, rows, DAMPING, 1)
+            saddle = saddle_of(b, closure, inverse, rows, DAMPING, 1, lend=False)
             found.append(saddle.closed(nothing, -residual[rows])[0])
         else:
             found.append(nothing)

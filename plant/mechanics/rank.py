@@ -59,6 +59,11 @@ class MassRoot:
         places = np.concatenate(i), np.concatenate(j)
         self._inverse = csr_array((np.concatenate(values), places), shape=(n, n))  # L^-T
 
+    @property
+    def own(self) -> np.ndarray:
+        """(n,) inertia of each coordinate while its parents rest: squares of L's diagonal."""
+        return np.asarray(self._inverse.diagonal()) ** -2.0
+
     def rows(self, J: csr_array) -> csr_array:
         """J L^-T: rows (m, n) in terms of x."""
         return (J @ self._inverse).tocsr()

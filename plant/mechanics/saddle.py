@@ -26,16 +26,21 @@ ROUNDS = 2  # solutions in all: one and the rest refinement
 class MassInverse:
     """Applies H^-1, block by block of bodies that move together.
 
-    H : (n, n) SX, symmetric positive definite; the parents of a coordinate come before it
+    H : (n, n) SX           symmetric positive definite
+    ordered : bool          the parents of a coordinate come before it
     """
 
-    def __init__(self, H: Matrix) -> None:
-        self._n = H.shape[0]
+    def __init__(self, H: Matrix, ordered: bool = True) -> None:
+        self.H, self._n = H, H.shape[0]
         # tips first: no fill
-        self._blocks = [
-            (block[::-1], Factors(H[block[::-1], block[::-1]], ordered=True)) for block in _blocks(H)
-        ]
+        self._blocks = [(block[::-1], Factors(H[block[::-1], block[::-1]], ordered)) for block in _blocks(H)]
         self._block = {k: (n, i) for n, (block, _) in enumerate(self._blocks) for i, k in enumerate(block)}
+
+    def with_lent(self, J: Matrix, lent: np.ndarray) -> MassInverse:
+        """The same with inertia lent to the conditions J (m, n), so much to each; see `light.py`."""
+        held = np.flatnonzero(lent).tolist()
+        rows = J[held, :]
+        return MassInverse(ca.sparsify(self.H + rows.T @ ca.diag(ca.DM(lent[held])) @ rows), ordered=False)
 
     def __call__(self, right: Matrix) -> Matrix:
         """H^-1 right (n, k), structural zeros kept."""
@@ -80,6 +85,7 @@ class Saddle:
     J : (m, n) SX        constraint Jacobian
     scale : (m,) float   1 / sqrt(diag(J H^-1 J^T)), roughly
     repeats : (m, d) SX  near the combinations of scaled rows that vanish; None: there are none (`repeats.py`)
+    lent : (m,) float    inertia lent to each condition, mostly zero (`light.py`)
     """
 
     def __init__(
@@ -90,7 +96,11 @@ class Saddle:
         proximal: float = PROXIMAL,
         rounds: int = ROUNDS,
         repeats: Matrix | None = None,
+        lent: np.ndarray | None = None,
     ) -> None:
+        self._lent = lent if lent is not None and lent.any() else None
+        if self._lent is not None:
+            inverse = inverse.with_lent(J, self._lent)
         self._rounds, self._inverse, self._J = rounds, inverse, J
         self._scale = ca.DM(scale)
         self._Y = inverse(J.T)  # H^-1 J^T
@@ -125,6 +135,8 @@ class Saddle:
         for _ in range(self._rounds):
             step = self._factors.solved(gamma - self._J @ qdd)
             lam, qdd = lam + step, qdd + self._Y @ step
+        if self._lent is not None:
+            lam = lam - ca.DM(self._lent) * gamma
         if self.null is not None:
             lam = lam - self._scale * (self.null @ (self.null.T @ (lam / self._scale)))
         return qdd, lam
