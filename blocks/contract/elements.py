@@ -230,12 +230,17 @@ def _nested(value: Any) -> bool:
     return isinstance(value, (Elements, ca.SX)) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
+PLAIN_NUMBERS = frozenset((float, int, bool))
+
+
 def has_symbols(value: Any) -> bool:
     """Does an argument hold signals, also in lists or in an object array?"""
+    if type(value) in PLAIN_NUMBERS:  # asked for every argument of every function of ``math``
+        return False
     if isinstance(value, (Elements, ca.SX)):
         return True
     if isinstance(value, (list, tuple)):
-        return any(has_symbols(part) for part in value)
+        return not set(map(type, value)) <= PLAIN_NUMBERS and any(has_symbols(part) for part in value)
     if isinstance(value, np.ndarray) and value.dtype == object:
         return any(isinstance(part, (Elements, ca.SX)) for part in value.flat)
     return False

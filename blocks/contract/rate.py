@@ -18,20 +18,24 @@ TOLERANCE_BELOW = 10**14  # 1 / s; a fraction may be 1e-14 s from the float it s
 LARGEST_DENOMINATOR = 10**6
 
 
-def simplest_between(low: tuple[int, int], high: tuple[int, int]) -> Fraction:
-    """Fraction of smallest denominator in [low, high], where 0 <= low <= high are (above, below) in integers.
+def simple(number: float) -> Fraction | None:
+    """The fraction with a denominator up to 1e6 that lies within 1e-14 s of a finite number, if there is one.
 
-    Walks down the Stern-Brocot tree: what the continued fractions of both have in common, as convergents p/q.
+    There is one at most, since two of them differ by 1e-12 or more, and it is a convergent of the number's
+    continued fraction, since it is nearer to it than 1/(2 q^2) (Legendre).
     """
-    (a, b), (c, d) = low, high
-    p, q, p_next, q_next = 0, 1, 1, 0
-    while True:
+    above, below = abs(number).as_integer_ratio()
+    p, q, p_last, q_last = 1, 0, 0, 1
+    a, b = above, below
+    while b:
         whole, rest = divmod(a, b)
-        last = whole if rest == 0 else whole + 1
-        if last * d <= c:
-            return Fraction(last * p_next + p, last * q_next + q)
-        p, q, p_next, q_next = p_next, q_next, whole * p_next + p, whole * q_next + q
-        a, b, c, d = d, c - whole * d, b, rest
+        p, q, p_last, q_last = whole * p + p_last, whole * q + q_last, p, q
+        if q > LARGEST_DENOMINATOR:
+            return None
+        if abs(above * q - p * below) * TOLERANCE_BELOW <= below * q:
+            return Fraction(p if number >= 0 else -p, q)
+        a, b = b, rest
+    return None
 
 
 def rational(value: Rate, what: str = "rate") -> Fraction:
@@ -61,20 +65,21 @@ def rational(value: Rate, what: str = "rate") -> Fraction:
     number = float(value)
     if not math.isfinite(number):
         raise BlockError(f"{what} is {number}, expected a finite number of seconds.", value=value)
-    above, below = abs(number).as_integer_ratio()
-    near, whole = above * TOLERANCE_BELOW, below * TOLERANCE_BELOW  # above/below -+ 1/TOLERANCE_BELOW
-    simple = simplest_between((max(near - below, 0), whole), (near + below, whole))
-    if simple.denominator > LARGEST_DENOMINATOR:
+    found = simple(number)
+    if found is None:
         raise BlockError(
             f"{what} {number!r} s is no fraction with a denominator up to 1e6, so its ticks cannot be exact.",
             value=value,
             hint='Write it as a fraction, for instance "1/60" or Fraction(1, 60).',
         )
-    return simple if number >= 0 else -simple
+    return found
 
 
 def instant(value: Rate, what: str = "instant") -> Fraction:
     """Exact rational of a single instant [s]: like `rational`, but any finite float is accepted as it is."""
+    if type(value) is float and math.isfinite(value):
+        found = simple(value)
+        return Fraction(value) if found is None else found
     try:
         return rational(value, what)
     except BlockError:

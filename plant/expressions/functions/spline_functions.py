@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Callable, Iterable
 
 import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
 
 from blocks.errors import ModelError
-from plant.expressions.functions.entry import Function, Line, Lines, difference, zeros
+from plant.expressions.functions.entry import Function, Line, Lines
 from plant.expressions.scope import Refusal, Scope
 from plant.expressions.splines import KINDS, SplineData, choice, curve
 
@@ -40,8 +42,13 @@ def _knots(kind: str) -> Callable[[Lines, SplineData | None], Iterable[float]]:
     return corners
 
 
-def _reached(line: Line | None, points: Iterable[float]) -> tuple[float, ...]:
-    return zeros(*(difference(line, Line(0.0, float(point))) for point in points))
+def _reached(line: Line | None, points: ArrayLike) -> tuple[float, ...]:
+    """When a line in TIME reaches each of the points, in their order."""
+    if line is None or not line.slope:
+        return ()
+    with np.errstate(over="ignore"):
+        times = -(line.offset - np.asarray(points, dtype=float)) / line.slope + 0.0
+    return tuple(times[np.isfinite(times)].tolist())
 
 
 def _slope_jump(scope: Scope, lines: Lines, x: ca.SX, z: ca.SX, id: int, n: int) -> ca.SX | None:

@@ -6,29 +6,37 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from blocks import Integrator, TimeTable
+from blocks import BlockError, Integrator, TimeTable
 from blocks.contract import rate
-from blocks.contract.rate import Ticks, instants, rational, simplest_between
+from blocks.contract.rate import Ticks, instants, rational, simple
 from cosim import Diagram
 
 
-def simplest(low, high):
-    """By trying one denominator after the other."""
+def nearby(number):
+    """The fraction within 1e-14 of a number with the smallest denominator, by trying one after the other."""
+    low, high = (Fraction(number) + Fraction(sign, 10**14) for sign in (-1, 1))
     q = 1
     while math.ceil(low * q) > high * q:
         q += 1
     return Fraction(math.ceil(low * q), q)
 
 
-def test_the_simplest_fraction_has_the_smallest_denominator():
+def test_a_float_near_a_simple_fraction_is_that_fraction():
     rng = np.random.default_rng(11)
-    for _ in range(300):
-        low = Fraction(int(rng.integers(0, 5000)), int(rng.integers(1, 500)))
-        high = low + Fraction(1, int(rng.integers(10, 5000)))
-        found = simplest_between((low.numerator, low.denominator), (high.numerator, high.denominator))
-        assert found == simplest(low, high)
-        scaled = simplest_between((6 * low.numerator, 6 * low.denominator), high.as_integer_ratio())
-        assert scaled == found  # the pair need not be in lowest terms
+    for _ in range(200):
+        exact = Fraction(int(rng.integers(0, 5000)), int(rng.integers(1, 700)))
+        number = float(exact) + rng.uniform(-0.9e-14, 0.9e-14)
+        if abs(Fraction(number) - exact) <= Fraction(1, 10**14):
+            assert simple(number) == exact == nearby(number)
+            assert simple(-number) == -exact
+
+
+@pytest.mark.parametrize("number", [math.pi, 1e-6 + 1e-7 / 3, 123456.789, 1e-13, 0.5 + 1.1e-14])
+def test_other_floats_are_no_simple_fractions(number):
+    assert simple(number) is None
+    assert instants((number,)) == (Fraction(number),)
+    with pytest.raises(BlockError, match="denominator up to 1e6"):
+        rational(number)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +66,8 @@ def test_each_time_of_a_table_is_made_exact_once_in_flattening(monkeypatch):
     d = Diagram()
     times = np.sort(np.random.default_rng(2).uniform(0, 10, 3000))
     d.add("table", TimeTable(times, np.sin(times)))["y"] >> d.add("x", Integrator())["u"]
-    looked_at, original = [], rate.rational
-
-    def counting(value, what="rate"):
-        looked_at.append(value)
-        return original(value, what)
-
-    monkeypatch.setattr(rate, "rational", counting)
+    looked_at, original = [], rate.simple
+    monkeypatch.setattr(rate, "simple", lambda number: looked_at.append(number) or original(number))
     d.system()
     assert len(looked_at) <= len(times)
 
