@@ -215,14 +215,13 @@ class Simulation:
             name=self.system.name,
             time=logged.time,
             signals=logged.signals,
-            labels={n: s.labels for n in self._names if (s := self.system.signals[n]).labels},
+            tree=self.system.tree(self._names),
             ticks_of=logged.ticks,
             events=logged.events,
             settings=self._all_settings(),
             statistics=self._statistics(),
             complete=complete,
             message=message or self._engine.context.stopped,
-            aliases=self.system.shown,
         )
 
     def _all_settings(self) -> dict[str, Setting]:

@@ -32,6 +32,7 @@ from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError
 from cosim.functions import Arguments, PureFunction
 from cosim.names import Names, component_names, listed
+from cosim.signal_tree import Leaf, SignalTree
 
 ROUNDING = 1e-13  # relative; two times this close are one
 
@@ -347,6 +348,11 @@ class System:
                 raise ended
             if call.failure and not np.isfinite(values).all():
                 raise PlantloopError(f"block '{path}': {call.failure}.", path=path) from call.error
+
+    def tree(self, names: Iterable[str] | None = None) -> SignalTree:
+        """Some signals side by side, each by its full name; all for None."""
+        chosen = self.signals.values() if names is None else (self.signals[name] for name in names)
+        return SignalTree.of((Leaf(s.name, 0, s.size, s.labels, (), s.ticks) for s in chosen), self.shown)
 
     def chosen(self, names: Sequence[str] | str | None) -> list[str]:
         """The signals some names mean, whole and each once; all for None."""

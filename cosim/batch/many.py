@@ -143,7 +143,7 @@ def _starts(
     )
     for k, run in enumerate(runs):
         _give(system, replace(start, x=x[k], h=h[k], w=w[k], p=p[k], next=h[k].copy()), run, f"run {k}: ")
-    width = sum(system.signal(name).size for name in names)
+    width = system.tree(names).width
     return Starts(
         system, settings, system.snapped(until), names, times, x, h, w, p, seeds,
         rows=np.full((count, len(times), 1 + width), np.nan),
@@ -167,25 +167,18 @@ def _give(system: System, context: Context, values: Mapping[str, Any], where: st
 
 def _all(starts: Starts, workers: int, progress: Callable[[int], None] | None) -> Runs:
     """Do all runs in the fastest way that is possible; those that failed once more, for their reasons."""
-    columns, width = {}, 0
-    for name in starts.names:
-        size = starts.system.signal(name).size
-        columns[name] = slice(width, width + size)
-        width += size
-    signals = [starts.system.signals[n] for n in starts.names]
-    labels = {s.name: s.labels for s in signals if s.labels}
-    aliases = {a: s for a, s in starts.system.outports.items() if s in columns}
+    tree = starts.system.tree(starts.names)
     errors: dict[int, PlantloopError] = {}
     table = starts.rows[:, :, 1:]
     if not len(starts):
-        return Runs(starts.times, table, columns, errors, labels, aliases)
+        return Runs(starts.times, table, tree, errors)
     engine = choose(starts.system, starts.settings, starts.context(0))
     how = way_for(engine, len(starts), workers)
     WAYS[how.way](engine, starts, how.workers, progress)
     for k in map(int, np.flatnonzero(starts.state != DONE)):
         if (error := _repeated(engine, starts, k)) is not None:
             errors[k] = error
-    return Runs(starts.times, table, columns, errors, labels, aliases, how)
+    return Runs(starts.times, table, tree, errors, how)
 
 
 def _repeated(engine: Engine, starts: Starts, k: int) -> PlantloopError | None:

@@ -12,6 +12,7 @@ from cosim.analysis.modes import Modes
 from cosim.engines.engine import Logged
 from cosim.result.record import Event
 from cosim.result.result import Result
+from cosim.signal_tree import SignalTree
 
 if TYPE_CHECKING:
     import control
@@ -92,15 +93,16 @@ def joined(name: str, results: list[Result], complete: bool = True, message: str
         for key, value in result.statistics.items():
             if isinstance(value, (int, float)) and key != "simulated time [s]":
                 facts[key] = facts.get(key, 0) + value
-    labels = {n: texts for result in results for n, texts in result.labels.items()}
+    leaves = {leaf.name: leaf for result in results for leaf in result.tree.leaves}
+    aliases = {a: s for result in results for a, s in result.tree.aliases.items()}
     events: tuple[Event, ...] = whole.events
     return Result(
-        name, whole.time, whole.signals, labels=labels, ticks_of=whole.ticks, events=events,
+        name, whole.time, whole.signals, tree=SignalTree.of(leaves.values(), aliases),
+        ticks_of=whole.ticks, events=events,
         settings=dict(results[-1].settings) if results else {},
         statistics={"simulated time [s]": float(whole.time[-1]) if len(whole.time) else 0.0, **facts},
         complete=complete and all(r.complete for r in results),
         message=message or next((r.message for r in reversed(results) if r.message), ""),
-        aliases={a: s for r in results for a, s in r.aliases.items()},
     )  # fmt: skip
 
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.signal_tree import SignalTree
+
 FloatArray = NDArray[np.float64]
 
 
@@ -44,9 +46,7 @@ class Record(Protocol):
     @property
     def signals(self) -> Mapping[str, FloatArray]: ...
     @property
-    def units(self) -> Mapping[str, tuple[str, ...]]: ...
-    @property
-    def labels(self) -> Mapping[str, tuple[str, ...]]: ...
+    def tree(self) -> SignalTree: ...
     @property
     def ticks_of(self) -> Mapping[str, Ticks]: ...
     @property
@@ -59,5 +59,14 @@ class Record(Protocol):
     def complete(self) -> bool: ...
     @property
     def message(self) -> str: ...
-    @property
-    def aliases(self) -> Mapping[str, str]: ...
+
+
+def described(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a result whose ``labels``, ``units`` and ``aliases`` become its tree of signals."""
+    rest = dict(fields)
+    texts = [rest.pop(name, {}) for name in ("labels", "units", "aliases")]
+    arrays = [*rest["signals"].items(), *((s, ticks[1]) for s, ticks in rest["ticks_of"].items())]
+    sizes: dict[str, int] = {}
+    for signal, values in arrays:
+        sizes.setdefault(signal, (*np.shape(values), 1, 1)[1])
+    return {**rest, "tree": SignalTree.described(sizes, *texts)}

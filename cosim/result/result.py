@@ -9,16 +9,16 @@ and matplotlib are imported on first use.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, KeysView, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import PlantloopError, near_miss
-from cosim.names import Names
+from blocks.errors import PlantloopError
 from cosim.result.record import Event, FloatArray, Setting, Ticks
+from cosim.signal_tree import Leaf, SignalTree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,14 +43,13 @@ class Result:
     name : str               the diagram's name
     time : (n,) float        the logged instants [s], exactly those asked for, never decreasing
     signals : name -> (n, k) float   one row per instant; (n,) is taken as (n, 1)
-    units, labels : name -> k texts  of a signal's components; optional
+    tree : SignalTree        what is known of the signals: labels, units, rates, other names; optional
     ticks_of : name -> Ticks         the samples of every sampled signal: times (m,) [s], values (m, k)
     events : Events          in the order they happened
     settings : name -> Setting       solver, tolerances, versions, model hash, with their origin
     statistics : name -> value       steps, rejections, evaluations, ticks per rate, wall times
     complete : bool          False for what was computed before a run failed or was cancelled
     message : str            why the run ended, when it was not at its end time
-    aliases : name -> signal         other names of signals: the outputs of the diagram
 
     Arrays are made read-only views, not copies. Settings, statistics and event values are reduced to what
     JSON can hold: numbers, texts, None, tuples and mappings; anything else becomes its text.
@@ -62,32 +61,29 @@ class Result:
     name: str
     time: FloatArray
     signals: Mapping[str, FloatArray]
-    units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tree: SignalTree = field(default_factory=SignalTree)
     ticks_of: Mapping[str, Ticks] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     settings: Mapping[str, Setting] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
     message: str = ""
-    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         time = _instants(self.time, f"result '{self.name}'")
         signals = {s: _rows(v, len(time), s) for s, v in self.signals.items()}
         ticks = {s: _checked_ticks(s, *t) for s, t in self.ticks_of.items()}
-        width = {s: t.values.shape[1] for s, t in ticks.items()} | {s: v.shape[1] for s, v in signals.items()}
+        width = {s: v.shape[1] for s, v in signals.items()}
+        width |= {s: t.values.shape[1] for s, t in ticks.items() if s not in width}
         frozen: dict[str, Any] = {
             "time": time,
             "signals": signals,
             "ticks_of": ticks,
-            "units": _per_component(self.units, width, "units"),
-            "labels": _per_component(self.labels, width, "labels"),
+            "tree": _fitting(self.tree, width),
             "events": tuple(Event(float(t), str(name), plain(b), plain(a)) for t, name, b, a in self.events),
             "settings": {str(k): Setting(plain(v), str(origin)) for k, (v, origin) in self.settings.items()},
             "statistics": plain(self.statistics),
             "complete": bool(self.complete),
-            "aliases": {str(a): str(s) for a, s in self.aliases.items() if a not in width and s in width},
         }
         for key, value in frozen.items():
             object.__setattr__(self, key, MappingProxyType(value) if isinstance(value, dict) else value)
@@ -106,6 +102,21 @@ class Result:
         return f"<Result '{self.name}': {n} instants{span}, {counts}{who}{state}>"
 
     # -- looking at signals
+
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """Names of the components of those signals that have any."""
+        return {leaf.name: leaf.labels for leaf in self.tree.leaves if leaf.labels}
+
+    @property
+    def units(self) -> dict[str, tuple[str, ...]]:
+        """Units of the components of those signals that say them beside their labels."""
+        return {leaf.name: leaf.units for leaf in self.tree.leaves if leaf.units}
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Other names of signals: the outputs of the diagram and of its subsystems."""
+        return dict(self.tree.aliases)
 
     def keys(self) -> KeysView[str]:
         """Names of the logged signals, without their components."""
@@ -180,19 +191,11 @@ class Result:
         An exact name wins over ``signal[i]``, and that over ``signal.label``, with or without the unit in
         brackets at its end. ``among`` are the signals to look in: all logged ones, or `ticks_of`.
         """
-        known = self.signals if among is None else among
-        names = Names(
-            "sampled signal" if among is self.ticks_of else "signal", f"result '{self.name}'",
-            known, self.aliases,
-            size=self._size, labels=lambda signal: self.labels.get(signal, ()), error=UnknownSignalError,
-        )  # fmt: skip
+        known, where = self.signals if among is None else among, f"result '{self.name}'"
         if not isinstance(name, str):
-            raise UnknownSignalError(f"{name!r} is no signal name in {names.where}.", value=name)
-        return names.locate(name)
-
-    def _size(self, signal: str) -> int:
-        values = self.signals[signal] if signal in self.signals else self.ticks_of[signal].values
-        return int(values.shape[1])
+            raise UnknownSignalError(f"{name!r} is no signal name in {where}.", value=name)
+        kind = "sampled signal" if among is self.ticks_of else "signal"
+        return self.tree.names(where, kind, known, UnknownSignalError).locate(name)
 
     def _course(self, name: str) -> Course:
         """A signal or component over time: at its ticks if it has any, else at the logged instants."""
@@ -202,8 +205,8 @@ class Result:
         time, values = self.ticks(name) if sampled else (self.time, self[name])
         signal, component = self.locate(name, self.ticks_of if sampled else self.signals)
         chosen = slice(None) if component is None else slice(component, component + 1)
-        none = ("",) * self._size(signal)
-        units, labels = (texts.get(signal, none)[chosen] for texts in (self.units, self.labels))
+        leaf = self.tree[signal]
+        units, labels = ((texts or ("",) * leaf.size)[chosen] for texts in (leaf.units, leaf.labels))
         return Course(name, time, values.reshape(len(time), len(units)), sampled, labels, units)
 
     # -- other shapes of the same data
@@ -321,16 +324,12 @@ def _checked_ticks(signal: str, time: object, values: object) -> Ticks:
     return Ticks(instants, _rows(values, len(instants), signal))
 
 
-def _per_component(
-    texts: Mapping[str, Sequence[str]], width: Mapping[str, int], what: str
-) -> dict[str, tuple[str, ...]]:
-    for signal, given in texts.items():
-        if signal not in width:
+def _fitting(tree: SignalTree, width: Mapping[str, int]) -> SignalTree:
+    """What a tree says of signals of these widths."""
+    for signal, k in width.items():
+        if signal in tree and tree[signal].size != k:
             raise PlantloopError(
-                f"{what} given for '{signal}', which was not logged:", hint=near_miss(signal, width)
+                f"'{signal}' has {k} components, and {tree[signal].size} in the tree of signals.", path=signal
             )
-        if isinstance(given, str) or len(given) != width[signal]:
-            raise PlantloopError(
-                f"{what} of '{signal}': got {given!r}, expected {width[signal]} texts, one per component."
-            )
-    return {signal: tuple(map(str, texts[signal])) for signal in width if signal in texts}
+    leaves = (tree[n] if n in tree else Leaf(n, 0, k) for n, k in width.items())
+    return SignalTree.of(leaves, tree.aliases)

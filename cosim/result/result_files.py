@@ -21,7 +21,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.names import file_path
-from cosim.result.record import Event, Record, Ticks
+from cosim.result.record import Event, Record, Ticks, described
 from cosim.result.result_layout import (
     FORMAT,
     Array,
@@ -148,7 +148,10 @@ def _write_npz(result: Record, path: Path) -> None:
         keys = [names.take(f"{file_name_of(signal)}@{part}") for part in ("time", "ticks")]
         where["ticks_of"][signal] = keys
         arrays |= dict(zip(keys, ticks, strict=True))
-    rest = {"labels": dict(result.labels), "units": dict(result.units), "events": result.events}
+    leaves = result.tree.leaves
+    labels = {leaf.name: leaf.labels for leaf in leaves if leaf.labels}
+    units = {leaf.name: leaf.units for leaf in leaves if leaf.units}
+    rest = {"labels": labels, "units": units, "events": result.events}
     arrays["header"] = np.array(json.dumps({"format": FORMAT, **header_of(result), **where, **rest}))
     np.savez(path, **arrays)
 
@@ -160,14 +163,16 @@ def _read_npz(path: Path) -> dict[str, Any]:
         check_format(header.get("format"), f"'{path}'")
         # with the suffix, a member is found even where another signal is named like it plus ".npy"
         get = lambda key: arrays[f"{key}.npy"]
-        return dict(
-            time=get("time"),
-            signals={s: get(key) for s, key in header["signals"].items()},
-            ticks_of={s: Ticks(*map(get, keys)) for s, keys in header["ticks_of"].items()},
-            labels=header["labels"],
-            units=header["units"],
-            events=tuple(Event(*e) for e in header["events"]),
-            **from_header(header),
+        return described(
+            dict(
+                time=get("time"),
+                signals={s: get(key) for s, key in header["signals"].items()},
+                ticks_of={s: Ticks(*map(get, keys)) for s, keys in header["ticks_of"].items()},
+                labels=header["labels"],
+                units=header["units"],
+                events=tuple(Event(*e) for e in header["events"]),
+                **from_header(header),
+            )
         )
 
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 
 from blocks.errors import PlantloopError
-from cosim.result.record import Event, FloatArray, Record, Setting, Ticks
+from cosim.result.record import Event, FloatArray, Record, Setting, Ticks, described
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -88,8 +88,8 @@ def layout_of(result: Record, rename: Callable[[str], str] = str) -> Layout:
             return Array((along,), values[:, 0], attrs)
         if (signal, k) not in components:
             dim = components[signal, k] = names.take(f"{variable[signal]}.component")
-            if signal in result.labels:
-                coordinates[dim] = Array((dim,), np.array(result.labels[signal], dtype=str), {})
+            if labels := result.tree[signal].labels:
+                coordinates[dim] = Array((dim,), np.array(labels, dtype=str), {})
         return Array((along, components[signal, k]), values, attrs)
 
     for signal, values in result.signals.items():
@@ -120,14 +120,16 @@ def fields_from(arrays: Mapping[str, Array], attrs: Mapping[str, Any], source: s
             if attribute in array.attrs:
                 of[signal] = tuple(json.loads(array.attrs[attribute]))
     columns = [arrays[name].values.tolist() for name in EVENT[1:]] if "event_time" in arrays else []
-    return dict(
-        time=arrays["time"].values,
-        signals=signals,
-        ticks_of=ticks,
-        events=_events(*columns) if columns else (),
-        labels=labels,
-        units=units,
-        **from_header(attrs),
+    return described(
+        dict(
+            time=arrays["time"].values,
+            signals=signals,
+            ticks_of=ticks,
+            events=_events(*columns) if columns else (),
+            labels=labels,
+            units=units,
+            **from_header(attrs),
+        )
     )
 
 
@@ -145,11 +147,10 @@ def to_dataset(result: Record) -> xr.Dataset:
 
 def _texts(result: Record, signal: str) -> dict[str, str]:
     """Attributes for labels and units: all of them as JSON, and CF's ``units`` where there is just one."""
-    attrs = {}
-    if signal in result.labels:
-        attrs["component_labels"] = json.dumps(result.labels[signal])
-    if signal in result.units:
-        units = result.units[signal]
+    attrs, leaf = {}, result.tree[signal]
+    if leaf.labels:
+        attrs["component_labels"] = json.dumps(leaf.labels)
+    if units := leaf.units:
         attrs["component_units"] = json.dumps(units)
         if len(set(units)) == 1 and units[0]:
             attrs["units"] = units[0]
@@ -183,7 +184,7 @@ def header_of(result: Record) -> dict[str, Any]:
         "message": result.message,
         "settings": json.dumps({k: s._asdict() for k, s in result.settings.items()}),
         "statistics": json.dumps(dict(result.statistics)),
-        "aliases": json.dumps(dict(result.aliases)),
+        "aliases": json.dumps(dict(result.tree.aliases)),
     }
 
 

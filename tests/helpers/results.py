@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cosim.result.record import Event, Setting, Ticks
+from cosim.result.record import Event, Setting, Ticks, described
 from cosim.result.result import Result
 
 NASTY = (
@@ -15,6 +15,11 @@ NASTY = (
     np.nextafter(1.0, 2.0),
     0.1 + 0.2,
 )
+
+
+def made(**fields) -> Result:
+    """A result from its fields, labels, units and aliases among them."""
+    return Result(**described({"ticks_of": {}} | fields))
 
 
 def pendulum(**changes) -> Result:
@@ -34,7 +39,7 @@ def pendulum(**changes) -> Result:
         "settings": {"solver": Setting("dopri5", "default"), "rtol": Setting(1e-8, "simulate()")},
         "statistics": {"steps": 17, "ticks": {"1/5 s": 2}, "wall_time": 0.25, "limited_by": None},
     }
-    return Result(**(fields | changes))
+    return made(**(fields | changes))
 
 
 def awkward() -> Result:
@@ -62,7 +67,7 @@ def awkward() -> Result:
     nasty = np.array(NASTY)
     signals = {name: nasty + i if i else nasty for i, name in enumerate(names)}
     signals |= {"wide.y": np.outer(nasty, [1.0, -1.0, 3.0]), "none.y": np.empty((n, 0))}
-    return Result(
+    return made(
         name="größe / \n 1",
         time=np.arange(n) * 0.1,
         signals=signals,

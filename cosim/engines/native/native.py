@@ -429,16 +429,12 @@ class NativeEngine(Engine):
         for rows, names in zip(self._samples, self._sampled, strict=True):
             if names:
                 found = rows.all()
-                ticks |= {n: Ticks(found[:, 0], v) for n, v in self._columns(found, names).items()}
-        return Logged(table[:, 0], self._columns(table, self._names), ticks, self._events.events())
-
-    def _columns(self, table: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
-        found, start = {}, 1
-        for n in names:
-            size = self.system.signals[n].size
-            found[n] = table[:, start : start + size]
-            start += size
-        return found
+                ticks |= {
+                    n: Ticks(found[:, 0], v) for n, v in self.system.tree(names).split(found[:, 1:]).items()
+                }
+        return Logged(
+            table[:, 0], self.system.tree(self._names).split(table[:, 1:]), ticks, self._events.events()
+        )
 
     def value(self, name: str) -> np.ndarray:
         """See `Engine.value`."""

@@ -174,23 +174,17 @@ class Log:
 
     def logged(self) -> Logged:
         """Everything kept so far."""
-        width = sum(s.size for s in self._signals)
-        table = np.array(self._rows).reshape(len(self._rows), width)
-        columns = _columns(table, self._signals)
-        return Logged(np.array(self._time), columns, self._ticks(), tuple(self.events))
+        tree = self.workspace.system.tree(self.names)
+        table = np.array(self._rows).reshape(len(self._rows), tree.width)
+        return Logged(np.array(self._time), tree.split(table), self._ticks(), tuple(self.events))
 
     def _ticks(self) -> dict[str, Ticks]:
         """Samples of every sampled signal."""
         result: dict[str, Ticks] = {}
         for found in self._ticked:
             if found is not None:
-                table = np.array(found.rows).reshape(len(found.rows), sum(s.size for s in found.signals))
-                for name, values in _columns(table, found.signals).items():
+                tree = self.workspace.system.tree(s.name for s in found.signals)
+                table = np.array(found.rows).reshape(len(found.rows), tree.width)
+                for name, values in tree.split(table).items():
                     result[name] = Ticks(np.array(found.times), values)
         return result
-
-
-def _columns(table: np.ndarray, signals: Sequence[Signal]) -> dict[str, np.ndarray]:
-    cuts = np.cumsum([s.size for s in signals])[:-1]
-    parts = np.split(table, cuts, axis=1) if signals else []
-    return {s.name: part for s, part in zip(signals, parts, strict=True)}

@@ -15,7 +15,7 @@ from cosim.result.record import Ticks
 from cosim.result.result import Result, plain
 
 # -- looking at it
-from tests.helpers.results import assert_same, awkward, pendulum
+from tests.helpers.results import assert_same, awkward, made, pendulum
 
 
 def test_a_signal_is_found_by_name_component_and_label():
@@ -32,7 +32,10 @@ def test_a_signal_is_found_by_name_component_and_label():
 
 def test_an_exact_name_wins_over_a_component():
     time = np.zeros(1)
-    r = Result("r", time, {"a.b": [[1.0, 2.0]], "a.b[0]": [3.0], "a.b.x": [4.0]}, labels={"a.b": ("x", "y")})
+    r = made(
+        name="r", time=time, signals={"a.b": [[1.0, 2.0]], "a.b[0]": [3.0], "a.b.x": [4.0]},
+        labels={"a.b": ("x", "y")},
+    )  # fmt: skip
     assert r["a.b[0]"].tolist() == [[3.0]]
     assert r["a.b.x"].tolist() == [[4.0]]
     assert r["a.b.y"].tolist() == [2.0]
@@ -58,7 +61,7 @@ def test_an_unknown_name_offers_the_near_miss(name, text):
 
 
 def test_a_label_two_components_share_is_ambiguous():
-    r = Result("r", np.zeros(1), {"a.b": [[1.0, 2.0]]}, labels={"a.b": ("x", "x")})
+    r = made(name="r", time=np.zeros(1), signals={"a.b": [[1.0, 2.0]]}, labels={"a.b": ("x", "x")})
     with pytest.raises(PlantloopError, match=r"'a.b.x' is ambiguous. Use one of 'a.b\[0\]', 'a.b\[1\]'"):
         r["a.b.x"]
     assert "a.b.x" not in r
@@ -125,8 +128,11 @@ def test_a_result_does_not_copy_the_log_nor_lock_its_owner():
 
 def test_shapes_that_do_not_fit_are_refused_by_name():
     for changes, text in (
-        ({"signals": {"a.b": np.zeros(3)}}, r"'a.b' do not match its 4 instants: got shape \(3,\)"),
-        ({"signals": {"a.b": np.zeros((4, 1, 1))}}, r"got shape \(4, 1, 1\)"),
+        (
+            {"signals": {"a.b": np.zeros(3)}, "labels": {}, "units": {}},
+            r"'a.b' do not match its 4 instants: got shape \(3,\)",
+        ),
+        ({"signals": {"a.b": np.zeros((4, 1, 1))}, "labels": {}, "units": {}}, r"got shape \(4, 1, 1\)"),
         ({"time": [0.0, 0.2, 0.1, 0.3]}, "times of result 'inverted_pendulum'"),
         ({"ticks_of": {"controller.u": Ticks(np.array([0.2, 0.1]), np.zeros(2))}}, "ticks of 'controller.u'"),
         ({"labels": {"plant.pendulum": ("theta",)}}, "expected 2 texts"),

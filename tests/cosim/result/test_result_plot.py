@@ -9,7 +9,7 @@ from blocks.errors import PlantloopError
 from cosim.result.result import Result
 
 # -- looking at it
-from tests.helpers.results import awkward, pendulum
+from tests.helpers.results import awkward, made, pendulum
 
 
 def test_plot_stacks_axes_and_saves_a_png(tmp_path):
@@ -58,7 +58,7 @@ def test_a_partial_result_says_so_in_the_title():
     ],
 )
 def test_one_line_has_no_legend_but_its_label_in_the_title(name, title):
-    one = Result(
+    one = made(
         name="one",
         time=np.arange(2.0),
         signals={"plant.pendulum": np.zeros((2, 2)), "mass.v": np.zeros(2), "bare": np.zeros(2)},
