@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,23 +16,23 @@ from cosim.engines.native.native import NativeEngine
 class CompiledFunction:
     """A function of compiled code with everything it reads; what it finds is in `out`."""
 
-    address: int
-    arguments: bindings.Arguments
+    function: bindings.Structure
+    arguments: bindings.Structure
     out: np.ndarray
     kept: list[object] = field(default_factory=list)  # what the arguments point to
 
     def in_c(self, times: int) -> None:
         """So many calls from a loop in C."""
-        place = bindings.address(self.out)
-        library(REPEAT).repeat(self.address, ctypes.addressof(self.arguments), place, times)
+        cast = bindings.ffi().cast
+        places = (int(cast("uintptr_t", p)) for p in (self.function, self.arguments, self._place))
+        library(REPEAT).repeat(*places, times)
 
     def __post_init__(self) -> None:
-        self._call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self.address)
-        self._arguments, self._place = ctypes.addressof(self.arguments), bindings.address(self.out)
+        self._place = bindings.pointer(self.out)
 
     def from_python(self) -> None:
         """One call."""
-        self._call(self._arguments, self._place)
+        self.function(self.arguments, self._place)
 
 
 def _engine(simulation: Simulation) -> NativeEngine:
@@ -46,11 +45,10 @@ def _engine(simulation: Simulation) -> NativeEngine:
 def derivative(simulation: Simulation) -> CompiledFunction:
     """The derivative of the states at the simulation's present ones."""
     engine = _engine(simulation)
-    a = engine._run.a
+    a = bindings.ffi().addressof(engine._run, "a")
     for name in ("x", "h", "w", "p"):
-        setattr(a, name, bindings.address(getattr(engine.context, name)))
-    address = bindings.Model.from_address(engine._code.model).derivative
-    return CompiledFunction(address, a, np.zeros(len(engine.context.x)), [simulation])
+        setattr(a, name, bindings.pointer(getattr(engine.context, name)))
+    return CompiledFunction(engine._code.model.derivative, a, np.zeros(len(engine.context.x)), [simulation])
 
 
 @dataclass
@@ -97,12 +95,12 @@ def linearised(simulation: Simulation) -> Linearised:
     n = len(context.x)
     point = np.concatenate([context.x, np.ones(n + 1)])
     found = engine._run.a
-    a = bindings.Arguments(
-        found.t, update_w=found.update_w, owner=found.owner, c=table.c, v=table.v, iv=table.iv
-    )
+    a = bindings.new("pl_args")
+    a.t, a.update_w, a.owner, a.c, a.v, a.iv = (
+        found.t, found.update_w, found.owner, table.c, table.v, table.iv
+    )  # fmt: skip
     for name, array in {"x": point, "h": context.h, "w": context.w, "p": context.p}.items():
-        setattr(a, name, bindings.address(array))
-    address = bindings.JacobianCode.from_address(table.code).values
-    f = CompiledFunction(address, a, np.zeros(len(arrays["jacobian"]) + n), [simulation, point])
+        setattr(a, name, bindings.pointer(array))
+    f = CompiledFunction(table.code.values, a, np.zeros(len(arrays["jacobian"]) + n), [simulation, point])
     calls = table.n_colours + 1 if table.n_colours else 1
     return Linearised(f, calls, point, np.array(arrays["column_start"]), np.array(arrays["rows"]))

@@ -38,14 +38,21 @@ def printed(function, folder):
     cc = compiler.find()
     cc.link(cc.compile([folder / n for n, _ in sources], ["-O2"] * len(sources), folder), folder / "f.so")
     library = ctypes.CDLL(str(folder / "f.so"))
+    prepare, body_of = (
+        bindings.ffi().cast("pl_function", ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+        for name in ("prepare", "body")
+    )
     v, iv = np.zeros(plan.doubles + 1), np.zeros(plan.integers + 1, np.int64)
     constants, out = np.zeros(plan.constants + 1), np.zeros(function.nnz_out(0))
 
     def call(t, *vectors):
         arrays = [np.array(a, dtype=float) for a in vectors]
-        a = bindings.Arguments(t, *map(bindings.address, (*arrays, constants, v, iv)))
-        library.prepare(ctypes.byref(a), ctypes.c_void_p(bindings.address(constants)))
-        library.body(ctypes.byref(a), ctypes.c_void_p(bindings.address(out)))
+        a = bindings.new("pl_args")
+        a.t, a.iv = t, bindings.pointer(iv, "long long[]")
+        for name, array in zip("xhwpcv", (*arrays, constants, v), strict=True):
+            setattr(a, name, bindings.pointer(array))
+        prepare(a, bindings.pointer(constants))
+        body_of(a, bindings.pointer(out))
         return out.copy()
 
     return call, pieces

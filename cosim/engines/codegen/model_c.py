@@ -78,7 +78,6 @@ def generate_jacobian(system: System, function: ca.Function) -> list[Source]:
     main = (
         f"{_calls(plan.functions['values'], False)}\n{_calls(plan.prepare, False)}\n"
         f"static const pl_jacobian jacobian = {{PL_ABI, {sizes}, prepare, values}};\n\n"
-        "PL_EXPORT const pl_jacobian *pl_get_jacobian(void);\n"
         "const pl_jacobian *pl_get_jacobian(void) { return &jacobian; }\n"
     )
     return _files("jacobian.c", main, plan, called)
@@ -176,7 +175,6 @@ def _main(system: System, plan: Plan, inlined: bool) -> str:
         f"    invariants, correction, residual, starting, delayed, seconds, segments, {len(segments)},\n"
         f"    signals, {len(signals)},\n"
         "};\n\n"
-        "PL_EXPORT const pl_model *pl_get_model(void);\n"
         "const pl_model *pl_get_model(void) { return &model; }\n"
     )
     return "\n".join(lines)

@@ -1,5 +1,8 @@
 """What is computed where, as plain data: a function in pieces, each a list of steps over arrays of numbers.
 
+Arrays a piece reads: the arguments t, x, h, w, p of every function of a system, t a single number; c,
+constants, which depend on parameters only; v, scratch. It writes to v and to `OUT`, its results.
+
 Nothing here belongs to a language. A printer turns a plan into code; what it has to know is in this file and
 in the names of operations in graph.py.
 """
@@ -9,10 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-ARRAYS = "txhwpcv"
-"""Arrays of numbers a piece reads: the arguments t, x, h, w, p of every function of a system, t a single
-number; c, constants, which depend on parameters only; v, scratch. It writes to v and to `OUT`,
-its results."""
 OUT = "out"
 SCRATCH = "v"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import threading
 import time
@@ -42,15 +41,10 @@ class Compiled:
     def __init__(self, system: System) -> None:
         began = time.perf_counter()
         compiler = find()
-        with ThreadPoolExecutor(1) as aside:  # both may have to be compiled
-            runtime = aside.submit(_runtime, compiler)
-            entry = cache.get(_key(system, compiler), lambda place: _build(system, compiler, place))
-            self.runtime = runtime.result()
-        self._library = ctypes.CDLL(str(entry.library))
-        self._library.pl_get_model.restype = ctypes.c_void_p
-        self.model: int = self._library.pl_get_model()
-        known = bindings.Model.from_address(self.model)
-        if known.abi != bindings.ABI or known.nx != len(system.x0) or known.np != len(system.p0):
+        self.runtime, entry = _both(system, compiler)
+        self._library = bindings.library(entry.library)
+        self.model = known = self._library.pl_get_model()
+        if not bindings.fits(known, len(system.x0), len(system.p0)):
             raise CompilerError(
                 f"{entry.library} is not the code of '{system.name}'.", hint="Clear the cache."
             )
@@ -76,6 +70,21 @@ class Compiled:
         return np.array(sorted(wanted), dtype=np.int32)
 
 
+def _both(system: System, compiler: Compiler) -> tuple[bindings.Library, cache.Entry]:
+    """The runtime and the code of a system; where the runtime has to be compiled that is done beside."""
+
+    def code() -> cache.Entry:
+        return cache.get(_key(system, compiler), lambda place: _build(system, compiler, place))
+
+    key = _runtime_key(compiler)
+    if key in _runtimes or cache.find(key) is not None:
+        return _runtime(compiler), code()
+    with ThreadPoolExecutor(1) as aside:
+        runtime = aside.submit(_runtime, compiler)
+        entry = code()
+        return runtime.result(), entry
+
+
 def compiled(system: System) -> Compiled:
     """Machine code of a system, made once and kept with it.
 
@@ -97,15 +106,14 @@ class CompiledJacobian:
     def __init__(self, system: System) -> None:
         compiler = find()
         entry = cache.get(_key(system, compiler) + "-jacobian", partial(_build_jacobian, system, compiler))
-        self._library = ctypes.CDLL(str(entry.library))
-        self._library.pl_get_jacobian.restype = ctypes.c_void_p
-        self.address: int = self._library.pl_get_jacobian()
-        self.code = known = bindings.JacobianCode.from_address(self.address)
-        if known.abi != bindings.ABI or known.nx != len(system.x0) or known.np != len(system.p0):
+        self._library = bindings.library(entry.library)
+        self.code = known = self._library.pl_get_jacobian()
+        if not bindings.fits(known, len(system.x0), len(system.p0)):
             raise CompilerError(
                 f"{entry.library} is not the Jacobian of '{system.name}'.", hint="Clear the cache."
             )
-        self.tables = {n: np.array(entry.note[n], dtype=np.int32) for n in bindings.STIFF_TABLES}
+        tables = {n: v for n, v in entry.note.items() if n != "sparse"}
+        self.tables = {n: np.array(v, dtype=np.int32) for n, v in tables.items()}
         self.sparse = bool(entry.note["sparse"])
         self.outside: list[ca.Function] = []
         if system.calls:
@@ -174,18 +182,24 @@ def _compile(compiler: Compiler, sources: list[Source], place: Path) -> None:
     compiler.link(objects, place / cache.LIBRARY)
 
 
-_runtimes: dict[str, Any] = {}
+_runtimes: dict[str, bindings.Library] = {}
 
 
-def _runtime(compiler: Compiler) -> Any:
+def _runtime_key(compiler: Compiler) -> str:
+    return "runtime-" + hashlib.sha256((compiler.identity + fingerprint(RUNTIME)).encode()).hexdigest()[:32]
+
+
+def _runtime(compiler: Compiler) -> bindings.Library:
     """The runtime's library, compiled once per machine."""
-    key = "runtime-" + hashlib.sha256((compiler.identity + fingerprint(RUNTIME)).encode()).hexdigest()[:32]
+    key = _runtime_key(compiler)
     if key not in _runtimes:
 
         def build(place: Path) -> dict[str, Any]:
             sources = [Source(path.name, path.read_text(), "-O2") for path in sorted(RUNTIME.glob("*.c"))]
             _compile(compiler, sources, place)
-            return {}
+            return {"interface": bindings.described()}
 
-        _runtimes[key] = bindings.declare(ctypes.CDLL(str(cache.get(key, build).library)))
+        entry = cache.get(key, build)
+        bindings.remember(entry.note["interface"])
+        _runtimes[key] = bindings.runtime(entry.library)
     return _runtimes[key]

@@ -54,6 +54,11 @@ def folder() -> Path:
     return Path(platformdirs.user_cache_dir("plantloop", appauthor=False))
 
 
+def find(key: str) -> Entry | None:
+    """The entry of a key, if there is a sound one."""
+    return _read(folder() / key)
+
+
 def get(key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
     """The entry of a key; ``build(folder)`` makes the library ``folder/LIBRARY`` and returns a note.
 

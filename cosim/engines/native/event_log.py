@@ -16,7 +16,7 @@ ROOM = 1024  # numbers; grows
 class EventLog:
     """Room for events, and their translation; see `pl_event_log`."""
 
-    def __init__(self, system: System, log: b.EventLog) -> None:
+    def __init__(self, system: System, log: b.Structure) -> None:
         self._events = system.events
         self._sizes = [sum(len(places) for _, places, _ in e.resets) for e in system.events]
         self._values = np.zeros(ROOM if system.events else 0)
@@ -29,7 +29,7 @@ class EventLog:
         self._lend()
 
     def _lend(self) -> None:
-        self._log.values, self._log.capacity = b.address(self._values), len(self._values)
+        self._log.values, self._log.capacity = b.pointer(self._values), len(self._values)
 
     def grow(self) -> None:
         """Have room for one more instant at which all events happen."""
@@ -41,7 +41,7 @@ class EventLog:
 
     def discard(self) -> None:
         """Events are no longer written down."""
-        self._log.values, self._log.used = None, 0
+        self._log.values, self._log.used = b.ffi().NULL, 0
 
     def events(self) -> tuple[Event, ...]:
         """All events so far."""

@@ -7,7 +7,6 @@ gets the numbers the reference engine would give it.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +25,9 @@ Answer = Callable[[np.ndarray], None]
 class Outside:
     """Answers what a run's compiled code asks; keep it alive as long as the run."""
 
-    def __init__(self, run: b.Run, functions: Sequence[ca.Function], calls: Sequence[PythonCall]) -> None:
+    def __init__(
+        self, run: b.Structure, functions: Sequence[ca.Function], calls: Sequence[PythonCall]
+    ) -> None:
         direct = {call.__hash__(): call for call in calls}
         self._run, self._calls = run, calls
         self._answers = [
@@ -36,17 +37,16 @@ class Outside:
             sum(f.nnz_in(i) for i in range(f.n_in())) + sum(f.nnz_out(i) for i in range(f.n_out()))
             for f in functions
         ]
-        self._rows: dict[tuple[int, int], np.ndarray] = {}  # by number and address: they stay where they are
-        self._callback = b.HOST_FUNCTION(self._asked)
+        self._rows: dict[tuple[int, Any], np.ndarray] = {}  # by number and address: they stay where they are
+        self._callback = b.ffi().callback("int(void *, int32_t, double *)", self._asked)
         run.host_function = self._callback
 
-    def _asked(self, host: int | None, number: int, address: int) -> int:
+    def _asked(self, host: Any, number: int, place: Any) -> int:
         """Called by compiled code, which nothing may be raised through."""
         try:
-            row = self._rows.get((number, address))
+            row = self._rows.get((number, place))
             if row is None:
-                numbers = (ctypes.c_double * self._sizes[number]).from_address(address)
-                row = self._rows[number, address] = np.ctypeslib.as_array(numbers)
+                row = self._rows[number, place] = b.numbers(place, self._sizes[number])
             self._answers[number](row)
         except BaseException as error:
             self._calls[0].interrupt = error

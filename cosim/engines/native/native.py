@@ -6,7 +6,6 @@ full, an opaque block has its tick, something went wrong, or a slice of time is 
 
 from __future__ import annotations
 
-import ctypes
 import math
 import time
 import warnings
@@ -26,6 +25,7 @@ from cosim.engines.native import bindings as b
 from cosim.engines.native.build import Compiled, compiled, compiled_jacobian
 from cosim.engines.native.event_log import EventLog
 from cosim.engines.native.host_calls import Outside, interrupted, interrupts
+from cosim.engines.native.methods import explicit, stiff, take
 from cosim.engines.reference.interpreter import Interpreter, interpreter
 from cosim.engines.starts import Starts
 from cosim.result.record import Ticks
@@ -44,7 +44,7 @@ class Rows:
     """Rows the runtime writes: a buffer it fills and what was taken out of it before."""
 
     def __init__(
-        self, code: Compiled, names: Sequence[str], buffer: b.Buffer, most: float = math.inf
+        self, code: Compiled, names: Sequence[str], buffer: b.Structure, most: float = math.inf
     ) -> None:
         self._names, self._left = names, most  # bytes it may still take
         places = [code.places[n] for n in names]
@@ -53,8 +53,8 @@ class Rows:
         self._rows = np.zeros((0, 1 + len(self._places)))
         self._taken: list[np.ndarray] = []
         self.buffer = buffer
-        buffer.width, buffer.places = len(self._places), b.address(self._places)
-        buffer.n_pieces, buffer.pieces = len(self._pieces), b.address(self._pieces)
+        buffer.width, buffer.places = len(self._places), b.pointer(self._places)
+        buffer.n_pieces, buffer.pieces = len(self._pieces), b.pointer(self._pieces)
 
     def reserve(self, rows: int) -> None:
         """Have room for at least some of so many more rows."""
@@ -67,7 +67,7 @@ class Rows:
             return
         self._take()
         self._rows = np.empty((min(max(rows, 16), most), width))
-        self.buffer.rows, self.buffer.capacity = b.address(self._rows), len(self._rows)
+        self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), len(self._rows)
 
     def _take(self) -> None:
         if self.buffer.count:
@@ -91,7 +91,7 @@ class Rows:
         more = min(2 * len(self._rows), max(16, ROWS // (8 * width)))
         if more > len(self._rows):
             self._rows = np.empty((more, width))
-            self.buffer.rows, self.buffer.capacity = b.address(self._rows), more
+            self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), more
 
     def all(self) -> np.ndarray:
         """Every row so far, time first; pieces are joined one by one, so that no row is in memory twice."""
@@ -108,6 +108,9 @@ class Rows:
         return joined
 
 
+ROOM = {"iv": "long long[]", "pivots": "int32_t[]"}  # doubles that have room for integers
+
+
 class StiffRoom:
     """What a stiff run needs beyond others: the compiled Jacobian and room for its numbers and factors."""
 
@@ -115,15 +118,16 @@ class StiffRoom:
         found, n = compiled_jacobian(system), len(system.x0)
         t = found.tables
         self.outside = found.outside
-        self.table = table = b.Stiff(found.address)
-        table.take(RODAS)
+        self.table = table = b.new("pl_stiff")
+        table.code = found.code
+        take(table, RODAS)
         table.n_colours, table.sparse = len(t["colour_start"]) - 1, found.sparse
         sizes = {"c": found.code.nc, "v": found.code.nv, "iv": found.code.niv, "seed": 2 * n + 1}
         sizes |= {"jacobian": len(t["rows"]) + n, "slope": n, "work": n, "factors": len(t["lu_column"])}
         sizes |= {"dense": n * n, "pivots": n}  # pages of a matrix that nobody touches cost nothing
         self._arrays = t | {name: np.zeros(size + 1) for name, size in sizes.items()}
         for name, array in self._arrays.items():
-            setattr(table, name, b.address(array))
+            setattr(table, name, b.pointer(array, ROOM.get(name, "")))
 
 
 class NativeEngine(Engine):
@@ -134,45 +138,47 @@ class NativeEngine(Engine):
     def __init__(self, system: System, settings: RunSettings, context: Context) -> None:
         super().__init__(system, settings, context)
         self._code = code = compiled(system)
+        self._pl = code.runtime
         self._lists = list(context.instants)
         self._ticks = np.zeros(len(system.rates), dtype=np.int64)
         self._instants = np.zeros(len(self._lists), dtype=np.int64)
         self._limited = np.zeros(max(1, len(system.x0)), dtype=np.int64)
         self._stiff = StiffRoom(system) if settings.solver == STIFF else None
-        method = b.Method.stiff() if self._stiff else b.Method.of(tableau(settings.solver))
-        self._settings = b.Settings(method, settings.step, settings.rtol, settings.atol, settings.max_step)
+        method = stiff() if self._stiff else explicit(tableau(settings.solver))
+        self._settings = b.new("pl_settings")
+        self._settings.method = method[0]
+        for name in ("step", "rtol", "atol", "max_step"):
+            setattr(self._settings, name, getattr(settings, name))
         self._settings.longest_unwatched = self._longest_unwatched()
         self._settings.seed = settings.seed & (2**64 - 1)
         self._settings.in_time = depend_on_time(system)
-        self._state = b.State()
-        self._histories = (b.Past * max(1, len(system.delays)))()
-        self._state.histories = ctypes.cast(self._histories, ctypes.POINTER(b.Past))
+        self._state = b.new("pl_context")
+        self._state.histories = self._histories = b.new("pl_history", len(system.delays))
         self._stops = np.zeros(max(STOPS, len(system.delays)))
         for name in ("x", "h", "w", "p", "next", "signs", "solution"):
-            setattr(self._state, name, b.address(getattr(context, name)))
-        self._state.ticks, self._state.instants = b.address(self._ticks), b.address(self._instants)
-        self._log = b.LogState()
-        self._buffers = (b.Buffer * max(1, len(system.rates)))()
-        self._log.ticks = ctypes.cast(self._buffers, ctypes.POINTER(b.Buffer))
-        self._run = run = b.Run()
+            setattr(self._state, name, b.pointer(getattr(context, name)))
+        self._state.ticks, self._state.instants = b.pointer(self._ticks), b.pointer(self._instants)
+        self._log = b.new("pl_log")
+        self._log.ticks = self._buffers = b.new("pl_buffer", len(system.rates))
+        self._run = run = b.new("pl_run")
         run.model = code.model
-        run.system = ctypes.pointer(code.tables)
-        run.settings = ctypes.pointer(self._settings)
-        run.context = ctypes.pointer(self._state)
-        run.log = ctypes.pointer(self._log)
+        run.system = code.tables
+        run.settings = self._settings
+        run.context = self._state
+        run.log = self._log
         if self._stiff:
-            run.stiff = ctypes.pointer(self._stiff.table)
+            run.stiff = self._stiff.table
         if system.calls:
             called = self._stiff.outside if self._stiff else code.outside
             self._outside = Outside(run, called, system.calls)
-        run.counters.limited_by = b.address(self._limited)
-        self._room = np.zeros(code.runtime.pl_workspace_size(code.model, run.system) // 8 + 2)
-        code.runtime.pl_instantiate(run, b.address(self._room))
+        run.counters.limited_by = b.pointer(self._limited)
+        self._room = np.zeros(self._pl.pl_workspace_size(code.model, run.system) // 8 + 2)
+        self._pl.pl_instantiate(run, b.pointer(self._room))
         most = max((s.expression.numel() for s in system.schedule), default=0)
-        self._out = np.ctypeslib.as_array(run.out, (most,))
+        self._out = b.numbers(run.out, most)
         self._budget = FIRST_BUDGET
         self._interpreter: Interpreter | None = None
-        self._events = EventLog(system, self._log.events)
+        self._events = EventLog(system, b.ffi().addressof(self._log, "events"))
         self._starts: Starts | None = None
         self.start_log([], np.zeros(0))
 
@@ -197,22 +203,22 @@ class NativeEngine(Engine):
                 self._advance(until, progress)
         finally:
             self._leave()
-            self._code.runtime.pl_reset(self._run)
+            self._pl.pl_reset(self._run)
         if progress is not None:
             progress(until)
 
     def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
-        run, runtime = self._run, self._code.runtime
+        run = self._run
         run.budget, began = self._budget, time.perf_counter()
         try:
-            while (reason := runtime.pl_advance(run, until)) != b.DONE:
-                if reason != b.PAUSE:
+            while (reason := self._pl.pl_advance(run, until)) != self._pl.PL_DONE:
+                if reason != self._pl.PL_PAUSE:
                     self._serve(reason)
                     continue
                 spent = time.perf_counter() - began
                 self._budget = int(self._budget * min(10.0, max(0.1, SLICE / max(spent, 1e-9)))) + 1
                 if interrupted(self.system.calls) is not None:
-                    raise self._failure(b.CANCELLED)
+                    raise self._failure(self._pl.PL_CANCELLED)
                 if progress is not None:
                     progress(self._state.t)
                 run.budget, began = self._budget, time.perf_counter()
@@ -224,21 +230,21 @@ class NativeEngine(Engine):
     def _end_step(self, until: float) -> None:
         """Finish the step whose logging was interrupted, so that the context stands where the log ends."""
         self._run.budget = 0
-        while (reason := self._code.runtime.pl_advance(self._run, until)) not in (b.DONE, b.PAUSE):
+        while (reason := self._pl.pl_advance(self._run, until)) not in (self._pl.PL_DONE, self._pl.PL_PAUSE):
             self._serve(reason)
 
     def _serve(self, reason: int) -> None:
         """Do what the runtime asked for."""
         run = self._run
-        if reason == b.FULL:
+        if reason == self._pl.PL_FULL:
             self._rows.renew()
-        elif reason == b.FULL_TICKS:
+        elif reason == self._pl.PL_FULL_TICKS:
             self._samples[run.index].renew()
-        elif reason == b.CALL:
+        elif reason == self._pl.PL_CALL:
             self._call(run.index)
-        elif reason == b.FULL_EVENTS:
+        elif reason == self._pl.PL_FULL_EVENTS:
             self._events.grow()
-        elif reason == b.FULL_HISTORY:
+        elif reason == self._pl.PL_FULL_HISTORY:
             self._leave_delays()
             self._enter_delays()
         else:
@@ -263,30 +269,32 @@ class NativeEngine(Engine):
         run, python, t = self._run, self._in_python(), self._state.t
         python.unknowns.horizon = run.horizon
         stepper = python.stepper
-        if reason == b.CANCELLED:
+        if reason == self._pl.PL_CANCELLED:
             return KeyboardInterrupt()
-        if reason == b.COLLAPSED and isinstance(stepper, RosenbrockStepper):
+        if reason == self._pl.PL_COLLAPSED and isinstance(stepper, RosenbrockStepper):
             return stepper.gives_up(t, self._private(run.x0)[0], run.h, self._state.step)
-        if reason == b.COLLAPSED or (reason == b.NOT_FINITE and run.index == b.IN_STEP):
+        if reason == self._pl.PL_COLLAPSED or (
+            reason == self._pl.PL_NOT_FINITE and run.index == self._pl.PL_IN_STEP
+        ):
             method = tableau(self.settings.solver)
             k = [*self._private(run.k, method.stages)]
             x0, x1 = self._private(run.x0)[0], self._private(run.x1)[0]
-            if reason == b.NOT_FINITE:
+            if reason == self._pl.PL_NOT_FINITE:
                 return stepper.non_finite(method, run.t0, x0, run.h, k, x1)
             assert isinstance(stepper, AdaptiveStepper)  # others never reject
             return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index, self._state.step)
-        if reason == b.NO_DELAY:
+        if reason == self._pl.PL_NO_DELAY:
             python.unknowns.longest_step()  # says so
-        if reason == b.NO_SOLUTION:
+        if reason == self._pl.PL_NO_SOLUTION:
             return self._no_solution(python)
-        if reason == b.NO_SIGN:
+        if reason == self._pl.PL_NO_SIGN:
             return python.workspace.non_finite(t, self.system.events[run.index].place)
-        if reason == b.CHATTERING:
-            return python.events.endless(t, run.fired[: run.n_fired])
-        if reason == b.CONFLICT:
+        if reason == self._pl.PL_CHATTERING:
+            return python.events.endless(t, list(run.fired[0 : run.n_fired]))
+        if reason == self._pl.PL_CONFLICT:
             first, second = (self.system.events[k].name for k in (run.index, run.other))
             return python.events.conflict(t, first, second)
-        if run.index == b.IN_RESET:
+        if run.index == self._pl.PL_IN_RESET:
             return python.workspace.non_finite(t, self.system.events[run.other].place)
         if run.index >= 0:
             segment = self.system.schedule[run.index]
@@ -302,10 +310,10 @@ class NativeEngine(Engine):
             python.unknowns.solve_tick(run.unsolved_segment, self.system.schedule[run.unsolved_segment], t)
         return SimulationError(f"an algebraic loop has no solution found at t={t:.9g} s.", time=t)
 
-    def _private(self, where: int, rows: int = 1) -> np.ndarray:
+    def _private(self, where: b.Structure, rows: int = 1) -> np.ndarray:
         """Rows of the runtime's own numbers, as long as the states."""
         n = len(self.context.x)
-        return np.array((ctypes.c_double * (rows * n)).from_address(where)).reshape(rows, n)
+        return b.numbers(where, rows * n).copy().reshape(rows, n)
 
     def _in_python(self) -> Interpreter:
         """The parts of the reference engine on the same context, at the same time."""
@@ -331,12 +339,12 @@ class NativeEngine(Engine):
         for delay, past in zip(self.system.delays, self._histories, strict=False):
             history = c.histories[delay.name]
             history.reserve(PIECES)
-            past.starts, past.ends, past.values = map(b.address, history.rows)
+            past.starts, past.ends, past.values = map(b.pointer, history.rows)
             past.count, past.capacity = history.count, len(history.rows[0])
         if len(c.stops) + max(STOPS, len(self.system.delays)) > len(self._stops):
             self._stops = np.zeros(2 * (len(c.stops) + len(self._stops)))
         self._stops[: len(c.stops)] = c.stops
-        s.stops, s.n_stops, s.stops_capacity = b.address(self._stops), len(c.stops), len(self._stops)
+        s.stops, s.n_stops, s.stops_capacity = b.pointer(self._stops), len(c.stops), len(self._stops)
 
     def _leave_delays(self) -> None:
         c = self.context
@@ -372,14 +380,17 @@ class NativeEngine(Engine):
         if self._starts is not starts:
             self.start_log(starts.names, starts.times)
             self._starts = starts
-        arrays = (starts.x, starts.h, starts.w, starts.p, starts.seeds, starts.rows, starts.logged)
-        batch = b.Batch(starts.until, *(b.address(v) for v in (*arrays, starts.state)))
+        batch = b.new("pl_batch")
+        batch.until, batch.seed = starts.until, b.pointer(starts.seeds)
+        for name in ("x", "h", "w", "p", "rows", "logged"):
+            setattr(batch, name, b.pointer(getattr(starts, name)))
+        batch.reason = b.pointer(starts.state)
         for buffer in self._buffers:
             buffer.width = 0  # samples at ticks are not kept
         self._events.discard()
         self._enter()
         again = 0
-        while (first := self._code.runtime.pl_run_batch(self._run, batch, first, end, again)) < end:
+        while (first := self._pl.pl_run_batch(self._run, batch, first, end, again)) < end:
             self._leave_delays()
             self._enter_delays()
             again = 1
@@ -392,7 +403,7 @@ class NativeEngine(Engine):
     def next_stop(self) -> float:
         """See `Engine.next_stop`."""
         self._enter()
-        return float(self._code.runtime.pl_next_stop(self._run))
+        return float(self._pl.pl_next_stop(self._run))
 
     # --- log -------------------------------------------------------------------------------------
     def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
@@ -402,17 +413,17 @@ class NativeEngine(Engine):
         signals = [self.system.signal(n) for n in self._names]
         self._times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
         log = self._log
-        log.every_step, log.times, log.n_times = times is None, b.address(self._times), len(self._times)
+        log.every_step, log.times, log.n_times = times is None, b.pointer(self._times), len(self._times)
         log.position = 0
-        log.log = b.Buffer()
-        self._rows = Rows(self._code, self._names, log.log)
+        log.log = b.new("pl_buffer")[0]
+        self._rows = Rows(self._code, self._names, b.ffi().addressof(log, "log"))
         self._sampled: list[list[str]] = []
         self._samples = []
         for k, rate in enumerate(self.system.rates):
             chosen = [s.name for s in signals if s.ticks == rate]
-            self._buffers[k] = b.Buffer()
+            self._buffers[k] = b.new("pl_buffer")[0]
             self._sampled.append(chosen)
-            self._samples.append(Rows(self._code, chosen, self._buffers[k], SAMPLES))
+            self._samples.append(Rows(self._code, chosen, self._buffers + k, SAMPLES))
 
     def _reserve(self, until: float) -> None:
         """Room for the rows to come, as far as their number is known."""
@@ -440,10 +451,10 @@ class NativeEngine(Engine):
         """See `Engine.value`."""
         self.system.signal(name)
         self._enter()
-        rows = Rows(self._code, [name], b.Buffer())
+        rows = Rows(self._code, [name], b.new("pl_buffer"))
         row = np.zeros(max(1, rows.buffer.width))
         with interrupts(self.system.calls):
-            self._code.runtime.pl_evaluate_signals(self._run, rows.buffer, b.address(row))
+            self._pl.pl_evaluate_signals(self._run, rows.buffer, b.pointer(row))
             if (ended := interrupted(self.system.calls)) is not None:
                 raise ended
         return row[: rows.buffer.width]

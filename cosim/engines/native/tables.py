@@ -14,17 +14,12 @@ from cosim.engines.native import bindings
 from cosim.engines.reference.draws import stream
 from cosim.system import System
 
-KINDS = {
-    "output": bindings.OUTPUT,
-    "update": bindings.UPDATE,
-    "external": bindings.EXTERNAL,
-    "solve": bindings.SOLVE,
-}
+KINDS = {"output": "PL_OUTPUT", "update": "PL_UPDATE", "external": "PL_EXTERNAL", "solve": "PL_SOLVE"}
 
 Arrays = dict[str, np.ndarray]
 
 
-def tables_of(system: System) -> tuple[bindings.Tables, Arrays]:
+def tables_of(system: System) -> tuple[bindings.Structure, Arrays]:
     """The structure `pl_system`, and the arrays it points into, by field: keep them as long as it is used."""
     arrays: Arrays = {}
     for part in PARTS:
@@ -42,9 +37,11 @@ def tables_of(system: System) -> tuple[bindings.Tables, Arrays]:
         "unknowns": system.residual.numel(),
         "delays": len(system.delays),
     }
-    tables = bindings.Tables(system.grid, *(counts[name] for name in bindings.COUNTED))
-    for name in bindings.TABLES:
-        setattr(tables, name, bindings.address(arrays[name]))
+    tables = bindings.new("pl_system")
+    values = {"grid": system.grid} | {f"n_{name}": count for name, count in counts.items()}
+    values |= {name: bindings.pointer(array) for name, array in arrays.items()}
+    for name in bindings.fields("pl_system"):
+        setattr(tables, name, values[name])
     return tables, arrays
 
 
@@ -79,7 +76,7 @@ def _rates(system: System) -> Arrays:
 def _segments(system: System) -> Arrays:
     starts, writes = _grouped(s.writes for s in system.schedule)
     return {
-        "segment_kind": _integers(KINDS[s.kind] for s in system.schedule),
+        "segment_kind": _integers(bindings.constant(KINDS[s.kind]) for s in system.schedule),
         "segment_rate": _integers(s.rate for s in system.schedule),
         "segment_start": starts,
         "segment_writes": writes,

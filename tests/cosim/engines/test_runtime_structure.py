@@ -59,6 +59,7 @@ def test_every_function_is_found():
     """The search sees what a compiler sees: every function declared in a header is defined in one file."""
     function = re.compile(r"^[\w ]+[ *](pl_\w+)\([^{;]*\);", re.M)
     declared = {name for p in RUNTIME.glob("*.h") for name in function.findall(code(p.name))}
+    declared -= {"pl_get_model", "pl_get_jacobian"}  # of generated code
     everywhere = [n for s in SOURCES for n in defined(s)]
     assert len(everywhere) == len(set(everywhere)) > 40
     assert declared == set(everywhere)

@@ -290,6 +290,10 @@ typedef struct {
     int32_t *reason; /* (runs,) PL_DONE, or why a run needs the host */
 } pl_batch;
 
+/* The code of a system, and of its Jacobian: each in a library of its own. */
+PL_EXPORT const pl_model *pl_get_model(void);
+PL_EXPORT const pl_jacobian *pl_get_jacobian(void);
+
 PL_EXPORT int pl_abi(void);
 PL_EXPORT size_t pl_size_of_run(void);           /* so that a host can check its own declaration */
 PL_EXPORT size_t pl_workspace_size(const pl_model *m, const pl_system *s); /* bytes, aligned to 16 */
