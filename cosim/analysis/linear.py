@@ -17,6 +17,7 @@ from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss
 from cosim.analysis.discretise import tick_model
 from cosim.analysis.operating import Model, OperatingPoint, model_of, static_of
+from cosim.analysis.steady import mention_unsteady
 from cosim.diagram import Diagram
 from cosim.run.context import Context
 
@@ -55,6 +56,10 @@ def linearize(
                                  ``ss.dt`` is the period [s]: its states are those just before a tick, its
                                  inputs are held from tick to tick, its outputs are read at the tick
 
+    Warns
+    -----
+    MovingPointWarning           a mechanism moves there, and not steadily: see `cosim.analysis.steady`
+
     Raises
     ------
     PlantloopError               unknown name, several rates, or an opaque block in the way
@@ -68,6 +73,7 @@ def linearize(
             hint=near_miss(states, STATES).capitalize() if isinstance(states, str) else None,
         )
     model = model_of(system, inputs, outputs, at, parameters)
+    mention_unsteady(model)
     s = model.system
     if s.rates:
         basis = _basis(model, states)
