@@ -19,6 +19,7 @@ from blocks.errors import BlockError, ModelError, near_miss
 from blocks.library.hold import hold
 from plant.assembly.closing import Assembly, assemble
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
+from plant.assembly.wound import mention_wound
 from plant.constraints.closure import Closure
 from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import Unknowns, solve
@@ -174,6 +175,7 @@ class Plant(Block):
             )
             mention_unused_penalties(model, plant._roles)
             plant = plant._assembled()
+            mention_wound(model, mechanism, plant.start)
             for text in plant.jumpy:
                 warnings.warn(text, PlantWarning, stacklevel=2)
         return replace(plant, warnings=_passed_on(caught))
@@ -326,6 +328,8 @@ class Plant(Block):
             "dof": self._dof,
             "cut joints": [joint.where for joint in self.mechanism.cut],
             "assembly": {} if self.assembly is None else dict(self.assembly.moved),
+            "rates of least kinetic energy": {} if self.assembly is None else dict(self.assembly.chosen),
+            "singular start": "" if self.assembly is None else self.assembly.singular,
             "redundant constraints": [] if self.assembly is None else list(self.assembly.redundant),
             "states": {name: value.tolist() for name, value in self.initial.items()},
             "inputs": list(self.inputs.values()),

@@ -100,7 +100,7 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Pl
     given = np.concatenate([np.zeros(0), *start])
     closed = assembler.positions_closed(given)
     parts = np.split(closed, assembler.q_cuts) if mechanism.links else []
-    rates = assembler.rates(closed, _wishes(mechanism, bodies, parts))
+    rates = assembler.rates(closed, _wishes(mechanism, bodies, parts)).of(0)
     assembly = Assembly(
         tuple(parts),
         tuple(_split(mechanism, rates)),

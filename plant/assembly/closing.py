@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,9 @@ import numpy as np
 from blocks.contract.block import Equations
 from blocks.contract.symbols import hash_of
 from blocks.errors import ModelError
+from plant.assembly.branches import Branches, branches
 from plant.assembly.initial_rates import Wish
+from plant.assembly.start_rates import Rates, named_rates, null_space, singular_start
 from plant.constraints.closure import Closing, Closure
 from plant.mechanics.light import lent_inertia
 from plant.mechanics.mechanism import GROUND, Mechanism
@@ -54,6 +56,8 @@ class Assembly:
     moved : dict                       state -> how far it is from the design configuration
     redundant : tuple of str           one line per element with conditions that repeat others
     dof : int                          degrees of freedom
+    chosen : dict                      rate -> value, of least kinetic energy where some are left open
+    singular : str                     what is to be said of a start from which several ways lead on
     """
 
     q: tuple[np.ndarray, ...]
@@ -62,6 +66,8 @@ class Assembly:
     moved: dict[str, float]
     redundant: tuple[str, ...]
     dof: int
+    chosen: dict[str, float] = field(default_factory=dict)
+    singular: str = ""
 
 
 class _Numbers:
@@ -160,6 +166,7 @@ class Assembler:
         squares = ca.SX(closure.size, 1)
         for c, t in closure.wrenches.values():
             squares += max(self.size, 1.0) ** 2 * ca.sum2(c * c) + ca.sum2(t * t)
+        self._second = numbers(closure.gamma)
         self._natural = numbers(ca.sqrt(squares))
         self.q_cuts = np.cumsum([link.joint.nq for link in links])[:-1]
         self.cuts = np.cumsum([link.joint.nv for link in links])[:-1]
@@ -281,7 +288,7 @@ class Assembler:
         )
 
     # --- velocities -----------------------------------------------------------------------------------
-    def rates(self, q: np.ndarray, wishes: Sequence[Wish]) -> np.ndarray:
+    def rates(self, q: np.ndarray, wishes: Sequence[Wish]) -> Rates:
         """Rates that obey the constraints, come nearest to the wishes, and have the least energy besides."""
         from scipy.sparse import csr_array
 
@@ -295,18 +302,45 @@ class Assembler:
         triangle = Triangle(C)
         x = triangle.least(target)
         self._check_rates(rows, triangle.missed(x, target), target)
+        N = triangle.free()
         if wishes:
             A = root.rows(csr_array(np.array([w.J for w in wishes])))
             b = np.array([w.value for w in wishes])
-            N = triangle.free()
             if N.shape[1]:
                 left = A @ N
                 whole, free = (np.linalg.norm(M, axis=1) for M in (A.toarray(), left))
                 left[free <= IMPOSSIBLE * whole] = 0.0  # rounding: the constraints leave nothing of it
                 x = x + N @ np.linalg.lstsq(left, b - A @ x, rcond=1e-10)[0]
-        found = root.rates(x)
-        found[np.abs(found) < 1e-15 * max(1.0, np.abs(found).max(initial=0.0))] = 0.0
-        return np.asarray(found)
+                N = N @ null_space(left)
+        return Rates(root, Branches([x], True), N)
+
+    def going_on(self, q: np.ndarray, rates: Rates) -> Rates:
+        """The same on every branch that goes on from a singular pose.
+
+        Raises
+        ------
+        ModelError    no motion goes on with the given rates
+        """
+        root = rates.root
+        W = Triangle(root.rows(self._system(q)[2][self._kept])).combinations()
+        (x,) = rates.branches.x
+        found = branches(lambda x: self._second(q, root.rates(x))[0][self._kept], W, x, rates.free)
+        if not found.x:
+            names = ", ".join(self._elements(W))
+            raise ModelError(
+                f"{names}: no motion goes on from the start with the given rates: where several axes "
+                "or bars are in line the constraints leave rates that they forbid at the next instant.",
+                hint="Start beside this pose, or leave one of the initial velocities out.",
+            )
+        return Rates(root, found, rates.free)
+
+    def _elements(self, W: np.ndarray) -> list[str]:
+        """Constraints and joints of the tree whose conditions are in some combinations (columns of W)."""
+        taking_part = [self.closure.conditions[self._kept[k]].element for k in np.flatnonzero(W.any(axis=1))]
+        names = []
+        for element in dict.fromkeys(taking_part):
+            names += [f"{element.tag} {element.id}", *self._loop(element)]
+        return list(dict.fromkeys(names))
 
     def _check_rates(self, rows: list[int], missed: np.ndarray, target: np.ndarray) -> None:
         if not len(rows) or missed.max() <= 1e-8 * max(1.0, float(np.abs(target).max())):
@@ -319,14 +353,16 @@ class Assembler:
         )
 
     # --- redundancy -----------------------------------------------------------------------------------
-    def redundant(self, q: np.ndarray) -> tuple[list[str], int, csr_array]:
+    def redundant(self, q: np.ndarray) -> tuple[list[str], int, csr_array, list[str]]:
         """A line for each element with conditions that hold by themselves or repeat others; rank; Jacobian.
 
+        Last come the joints that are in line, where fewer rows are independent at q than beside it.
         What repeats others only at a singular pose is not told: a pose next to it is looked at as well. The
         Jacobian of the conditions that count is that of the pose with the largest rank.
         """
         rng = np.random.default_rng(20240301)
         best: Triangle | None = None
+        first: Triangle | None = None
         for stretch in (0.0, 0.05, 0.1):
             pose = q
             if stretch:
@@ -339,11 +375,13 @@ class Assembler:
                     continue
             _, _, J, H = self._system(pose)
             found = Triangle(MassRoot(H).rows(J[self._kept]))
+            first = first or found
             if best is None or found.rank > best.rank:
                 best, design = found, J[self._kept]
             if not len(best.repeated):
                 break
-        assert best is not None  # the first pose is closed
+        assert best is not None and first is not None  # the first pose is closed
+        in_line = self._elements(first.combinations()) if best.rank > first.rank else []
         lost: dict[int, set[int]] = {}
         if not self.mechanism.planar:  # where bodies have planar coordinates the others hold by design
             lost = {k: set() for k in range(self.closure.size) if k not in self._kept}
@@ -351,7 +389,7 @@ class Assembler:
             others = np.abs(w) > 1e-6 * np.abs(w[k])
             others[k] = False
             lost[int(self._kept[k])] = set(self._kept[others].tolist())
-        return self._told(lost), best.rank, design
+        return self._told(lost), best.rank, design, in_line
 
     def _told(self, lost: dict[int, set[int]]) -> list[str]:
         conditions = self.closure.conditions
@@ -402,9 +440,13 @@ def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list
     closing = assembler.closing()
     q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])
     q = assembler.positions_closed(q0)
-    qd = assembler.rates(q, wishes(q))
-    lines, rank, design = assembler.redundant(q)
-    closing = replace(closing, design=design)
+    lines, rank, design, in_line = assembler.redundant(q)
+    rates = assembler.rates(q, wishes(q))
+    singular = ""
+    if in_line:
+        rates = assembler.going_on(q, rates)
+        singular = singular_start(mechanism, in_line, rates)
+    closing, qd = replace(closing, design=design), rates.of(0)
     moved = moves(mechanism, q0, q, assembler.q_cuts)
     told = {name: d for name, d in moved.items() if abs(d) > WORTH_TELLING}
     if told:
@@ -417,7 +459,7 @@ def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list
             PlantWarning,
             stacklevel=2,
         )
-    for line in lines:
+    for line in [*lines, *([singular] if singular else [])]:
         warnings.warn(line, PlantWarning, stacklevel=2)
     return Assembly(
         tuple(np.split(q, assembler.q_cuts)) if mechanism.links else (),
@@ -426,6 +468,8 @@ def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list
         moved,
         tuple(lines),
         mechanism.dof - rank,
+        named_rates(mechanism, qd) if rates.free.shape[1] and np.any(qd) else {},
+        singular,
     )
 
 
