@@ -91,15 +91,19 @@ class SignalTree:
         labels: Mapping[str, Sequence[str]] | None = None,
         units: Mapping[str, Sequence[str]] | None = None,
         aliases: Mapping[str, str] | None = None,
+        rates: Mapping[str, Rate] | None = None,
     ) -> SignalTree:
-        """Signals of these sizes, with texts for the components of some.
+        """Signals of these sizes, with texts for the components of some, and the rates of some.
 
         Raises
         ------
         PlantloopError      texts for no such signal, or another number of them than it has components
         """
         texts = [_checked(given or {}, sizes, what) for given, what in ((labels, "labels"), (units, "units"))]
-        leaves = (Leaf(n, 0, k, texts[0].get(n, ()), texts[1].get(n, ())) for n, k in sizes.items())
+        known = rates or {}
+        leaves = (
+            Leaf(n, 0, k, texts[0].get(n, ()), texts[1].get(n, ()), known.get(n)) for n, k in sizes.items()
+        )
         return SignalTree.of(leaves, aliases)
 
     # --- as a mapping

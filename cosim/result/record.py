@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.contract.rate import Ticks as Rate
 from cosim.signal_tree import SignalTree
 
 FloatArray = NDArray[np.float64]
@@ -62,11 +64,12 @@ class Record(Protocol):
 
 
 def described(fields: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a result whose ``labels``, ``units`` and ``aliases`` become its tree of signals."""
+    """Fields of a result whose labels, units, aliases and rates become its tree of signals."""
     rest = dict(fields)
-    texts = [rest.pop(name, {}) for name in ("labels", "units", "aliases")]
+    labels, units, aliases = (rest.pop(name, {}) for name in ("labels", "units", "aliases"))
+    rates = {s: Rate(*map(Fraction, text)) for s, text in rest.pop("rates", {}).items()}
     arrays = [*rest["signals"].items(), *((s, ticks[1]) for s, ticks in rest["ticks_of"].items())]
     sizes: dict[str, int] = {}
     for signal, values in arrays:
         sizes.setdefault(signal, (*np.shape(values), 1, 1)[1])
-    return {**rest, "tree": SignalTree.described(sizes, *texts)}
+    return {**rest, "tree": SignalTree.described(sizes, labels, units, aliases, rates)}

@@ -16,6 +16,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.result.record import Event, FloatArray, Record, Setting, Ticks, described
+from cosim.signal_tree import Leaf
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -185,6 +186,7 @@ def header_of(result: Record) -> dict[str, Any]:
         "settings": json.dumps({k: s._asdict() for k, s in result.settings.items()}),
         "statistics": json.dumps(dict(result.statistics)),
         "aliases": json.dumps(dict(result.tree.aliases)),
+        "rates": json.dumps({s.name: _rate(s) for s in result.tree.leaves if s.rate is not None}),
     }
 
 
@@ -197,7 +199,13 @@ def from_header(header: Mapping[str, Any]) -> dict[str, Any]:
         "settings": {k: Setting(**s) for k, s in json.loads(header["settings"]).items()},
         "statistics": json.loads(header["statistics"]),
         "aliases": json.loads(header.get("aliases", "{}")),
+        "rates": json.loads(header.get("rates", "{}")),
     }
+
+
+def _rate(leaf: Leaf) -> list[str]:
+    """Period and offset of a signal [s], as exact fractions."""
+    return [str(leaf.rate.period), str(leaf.rate.offset)] if leaf.rate is not None else []
 
 
 def check_format(found: object, source: str) -> None:

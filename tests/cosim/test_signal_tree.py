@@ -119,6 +119,7 @@ def test_a_run_its_result_and_many_runs_have_one_tree(engine, tmp_path):
     for suffix in (".nc", ".npz"):
         r.save(tmp_path / f"run{suffix}")
         again = Result.load(tmp_path / f"run{suffix}")
+        assert again.tree == r.tree
         assert again["shown[1]"].tobytes() == r["shown[1]"].tobytes()
         assert again.aliases == r.aliases == {"arm.y": "arm/lag.y", "shown": "arm/lag.y"}
 
