@@ -17,7 +17,7 @@ from blocks.contract.rate import Rate
 from blocks.contract.symbols import as_array, tracing
 from blocks.errors import BlockError, ModelError, near_miss
 from blocks.library.hold import hold
-from plant.assembly.closing import Assembly, assemble
+from plant.assembly.closing import Assembly, SingularMass, assemble
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
 from plant.assembly.wound import mention_wound
 from plant.constraints.closure import Closure
@@ -45,6 +45,7 @@ from plant.equations.wheels import WheelState, wheel_states
 from plant.expressions.formulas import Formulas, formulas_of
 from plant.forces.loads import loads
 from plant.formats.motionsolve.described import description_of
+from plant.mechanics.massless import massless_links
 from plant.mechanics.mechanism import GROUND, Mechanism, mechanism_of
 from plant.names import unique_names
 from plant.ports import Ports, found_port, ports_of
@@ -154,7 +155,6 @@ class Plant(Block):
             model = filled(model)
             mention_ignored(model)
             mechanism = mechanism_of(description_of(model), absolute=coordinates == "absolute")
-            refuse_massless(mechanism)
             mention_massless(mechanism)
             formulas = formulas_of(model)
             check_controls(model)
@@ -183,8 +183,9 @@ class Plant(Block):
     def _assembled(self) -> Plant:
         """The plant with a start that obeys its constraints."""
         mechanism = self.mechanism
-        closing = self.closing()
+        closing, massless = self.closing(), massless_links(mechanism)
         if closing is None:
+            refuse_massless(mechanism, massless)
             start = tuple(link.q0 for link in mechanism.links)
             return replace(self, start=start, rates=initial_rates(mechanism))
         b, closure = closing
@@ -193,7 +194,11 @@ class Plant(Block):
         def wishes(q: np.ndarray) -> list[Wish]:
             return wishes_of(mechanism, np.split(q, cuts))
 
-        assembly = assemble(b, closure, wishes)
+        try:
+            assembly = assemble(b, closure, wishes, massless)
+        except SingularMass:
+            refuse_massless(mechanism, massless)
+            raise
         jumpy = tuple(jumps(closure.setting.inputs, closure, self.inputs))
         return replace(self, start=assembly.q, rates=assembly.qd, assembly=assembly, jumpy=jumpy)
 

@@ -24,6 +24,7 @@ from plant.assembly.initial_rates import Start, Wish, jacobian
 from plant.description import Frame
 from plant.mechanics.inertia import plain_inertia
 from plant.mechanics.joints import ANGLE, UNIT
+from plant.mechanics.massless import massless_links
 from plant.mechanics.mechanism import GROUND, Link, Mechanism, in_frame
 from plant.mechanics.spatial import Transform
 
@@ -92,7 +93,7 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Pl
     start = _coordinates(mechanism, bodies)
     start = [_nearest(link, own, before, q) for link, own in zip(mechanism.links, start, strict=True)]
     closing = plant.closing()
-    assembler = None if closing is None else Assembler(*closing, time=time)
+    assembler = None if closing is None else Assembler(*closing, massless_links(mechanism), time)
     if assembler is None:
         rates = _least_impact(_wishes(mechanism, bodies, start), mechanism.dof)
         return replace(plant, start=tuple(start), rates=tuple(_split(mechanism, rates)))

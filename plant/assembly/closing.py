@@ -10,6 +10,7 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 4.6; Feat
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ from plant.assembly.initial_rates import Wish
 from plant.assembly.start_rates import Rates, named_rates, null_space, singular_start
 from plant.constraints.closure import Closing, Closure
 from plant.mechanics.light import lent_inertia
+from plant.mechanics.massless import is_singular, slender_rates
 from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.mechanics.motion import Roots
 from plant.mechanics.rank import MassRoot, Triangle
@@ -45,6 +47,10 @@ ROOT = 1e-14  # relative: how well unknowns of implicit variables are solved for
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
 NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
+
+
+class SingularMass(ModelError):
+    """The mechanism has directions that neither inertia nor constraints hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,17 +157,22 @@ class Assembler:
     ----------
     b : Equations           where the scratch equations were declared
     closure : Closure       all conditions
+    massless : list of int  as `massless_links` gives them
     time : s                what TIME is
     """
 
-    def __init__(self, b: Equations, closure: Closure, time: float = 0.0) -> None:
+    def __init__(
+        self, b: Equations, closure: Closure, massless: Sequence[int] = (), time: float = 0.0
+    ) -> None:
         self.closure, self.mechanism = closure, closure.mechanics.mechanism
         mechanics, links = closure.mechanics, self.mechanism.links
         q, qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
         numbers = _Numbers(b, q, qd, time, closure.roots)
         rates = [link.joint.qdot(*pair) for link, *pair in zip(links, mechanics.q, mechanics.qd, strict=True)]
         self._qdot = numbers(ca.vertcat(ca.SX(0, 1), *rates))
-        self._system = numbers(closure.value, closure.rate, matrices=(closure.J, mechanics.mass_matrix()))
+        self._plain = numbers(closure.value, closure.rate, matrices=(closure.J, mechanics.mass_matrix()))
+        self._massless = list(massless)
+        self._support = self._weights(massless)
         self.size = self._size()
         squares = ca.SX(closure.size, 1)
         for c, t in closure.wrenches.values():
@@ -177,6 +188,44 @@ class Assembler:
     def _size(self) -> float:
         used = [self.mechanism.description.frame(id)[0] for id in self.closure.wrenches]
         return float(max((np.abs(r).max() for r in used), default=1.0)) or 1.0
+
+    # --- directions without inertia -------------------------------------------------------------------
+    def _weights(self, massless: Sequence[int]) -> np.ndarray:
+        """(m,) weights of conditions that hold rates with little or no inertia (`plant.mechanics.massless`).
+
+        Where there is some inertia h, the weight is the geometric mean of it and the typical one: directions
+        that no condition holds then lose as few digits as those that one holds.
+        """
+        weights, starts = np.zeros(self.closure.size), self.closure.mechanics.starts
+        rates = slender_rates(self.mechanism) | {k: 0.0 for i in massless for k in range(*starts[i : i + 2])}
+        if not rates:
+            return weights
+        q0 = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
+        _, _, J, H = self._plain(q0)
+        typical = float(H.diagonal().max(initial=0.0)) or 1.0
+        lengths = np.asarray(J.multiply(J).sum(axis=1)).ravel()
+        inertia = list(rates.values())
+        for k, j in zip(*self.closure.J[:, list(rates)].sparsity().get_triplet(), strict=True):
+            if self.closure.conditions[k].reacts and lengths[k] > 0.0:
+                weight = math.sqrt(inertia[j] * typical) if inertia[j] else typical
+                weights[k] = max(weights[k], weight / lengths[k])
+        return weights
+
+    def _system(self, q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
+        """Values and rates of the conditions, Jacobian and mass matrix, the latter regular.
+
+        Raises
+        ------
+        SingularMass    neither inertia nor constraints hold some direction
+        """
+        value, rate, J, H = self._plain(q, qd)
+        rows = np.flatnonzero(self._support)
+        if len(rows):
+            held = J[rows]
+            H = H + held.T @ held.multiply(self._support[rows][:, None])
+            if self._massless and is_singular(H.toarray()):
+                raise SingularMass("no inertia and no constraint holds some direction of the mechanism.")
+        return [value, rate, J, H]
 
     # --- which conditions count -----------------------------------------------------------------------
     def closing(self) -> Closing:
@@ -211,9 +260,8 @@ class Assembler:
         if lent.any():
             compliance = np.max([_diagonal(self._with_lent(q, lent)) for q in poses], axis=0)
         scale = 1 / np.sqrt(compliance[kept])
-        return Closing(
-            tuple(kept.tolist()), pattern[kept], scale, lent[kept], ballast, self._system(q0)[2][kept]
-        )
+        design, support = self._system(q0)[2][kept], self._support[kept]
+        return Closing(tuple(kept.tolist()), pattern[kept], scale, support, lent[kept], ballast, design)
 
     def _with_lent(self, q: np.ndarray, lent: np.ndarray) -> csr_array:
         """(m, n) rows of J in the mass metric, with inertia lent to conditions."""
@@ -430,12 +478,18 @@ def _diagonal(C: csr_array) -> np.ndarray:
     return np.asarray(C.multiply(C).sum(axis=1)).ravel()
 
 
-def assemble(b: Equations, closure: Closure, wishes: Callable[[np.ndarray], list[Wish]]) -> Assembly:
+def assemble(
+    b: Equations,
+    closure: Closure,
+    wishes: Callable[[np.ndarray], list[Wish]],
+    massless: Sequence[int] = (),
+) -> Assembly:
     """Close a mechanism and find out about its constraints.
 
     wishes : function of the start's q that gives the initial velocities asked for
+    massless : links without inertia, see `plant.mechanics.massless`
     """
-    assembler = Assembler(b, closure)
+    assembler = Assembler(b, closure, massless)
     mechanism = assembler.mechanism
     closing = assembler.closing()
     q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])

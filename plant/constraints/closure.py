@@ -36,6 +36,7 @@ class Closing:
     kept : (k,) int           conditions that restrict the coordinates; others hold by themselves
     pattern : (k, n) bool     which rates each of them contains
     scale : (k,) float        1 / sqrt(diag(J H^-1 J^T)), with the inertia lent
+    support : (k,) float      weights that make the mass matrix regular (`plant.mechanics.massless`); most 0
     lent : (k,) float         inertia lent to each condition, see `plant/mechanics/light.py`; mostly zero
     ballast : (n,) float      added to the mass matrix for steps back onto the constraints; mostly zero
     design : (k, n) sparse    J at a pose near the start where as few rows as anywhere repeat others
@@ -44,6 +45,7 @@ class Closing:
     kept: tuple[int, ...]
     pattern: np.ndarray
     scale: np.ndarray
+    support: np.ndarray
     lent: np.ndarray
     ballast: np.ndarray
     design: csr_array
@@ -143,6 +145,32 @@ class Closure:
     def _contains(self, place: tuple[int, int]) -> bool:
         """Whether a condition may contain a rate; place : (column, row)."""
         return self.closing is None or bool(self.closing.pattern[place[1], place[0]])
+
+    # --- with the mass matrix -------------------------------------------------------------------------
+    def mass_matrix(self) -> Matrix:
+        """(n, n) of the mechanism, made regular by conditions where it is not."""
+        H, (rows, weights) = self.mechanics.mass_matrix(), self._support
+        if not rows:
+            return H
+        J = self.J[rows, :]
+        return ca.sparsify(H + J.T @ (ca.diag(weights) @ J))
+
+    def supported(self, Q: Matrix, gamma: Matrix) -> Matrix:
+        """(n, 1) forces that go with `mass_matrix`; gamma : (m, 1) right-hand side of the accelerations."""
+        rows, weights = self._support
+        return Q if not rows else Q + self.J[rows, :].T @ (weights * gamma[rows])
+
+    @property
+    def supports(self) -> bool:
+        """Whether conditions are added to the mass matrix."""
+        return bool(self._support[0])
+
+    @property
+    def _support(self) -> tuple[list[int], ca.DM]:
+        if self.closing is None:
+            return [], ca.DM(0, 1)
+        rows = np.flatnonzero(self.closing.support)
+        return rows.tolist(), ca.DM(self.closing.support[rows])
 
     # --- parts ----------------------------------------------------------------------------------------
     def rows(self, test: Callable[[Condition], bool]) -> list[int]:

@@ -100,12 +100,14 @@ def solve(
     if closure is None and not used:
         qdd, a = tree.accelerations(loads.gravity, loads.on_links, loads.tau)
         return Solution(qdd, a, ca.SX(0, 1), loads)
-    inverse = MassInverse(tree.mass_matrix())
+    H = tree.mass_matrix() if closure is None else closure.mass_matrix()
+    inverse = MassInverse(H, ordered=closure is None or not closure.supports)
     Q = _generalised(tree, loads)
     if closure is None:
         whole, lam, servos = inverse(Q), ca.SX(0, 1), _Equations()
     else:
-        whole, lam, servos = _constrained(b, closure, inverse, Q, stabilised(closure, gains), used)
+        gamma = stabilised(closure, gains)
+        whole, lam, servos = _constrained(b, closure, inverse, closure.supported(Q, gamma), gamma, used)
     qdd = _split(whole, tree.starts)
     solution = Solution(qdd, tree.spatial(qdd, loads.gravity), lam, loads)
     equations = _followed(unknowns, [u for u in used if u.name not in servos.multipliers], solution, servos)
@@ -227,8 +229,9 @@ def corrections(b: Equations, closure: Closure) -> tuple[Matrix, Matrix]:
     """
     tree, closing = closure.mechanics, closure.closing
     assert closing is not None  # known before the equations are written
-    H = tree.mass_matrix()
-    inverse = MassInverse(H + ca.diag(ca.DM(closing.ballast)) if closing.ballast.any() else H)
+    H = closure.mass_matrix()
+    carried = H + ca.diag(ca.DM(closing.ballast)) if closing.ballast.any() else H
+    inverse = MassInverse(carried, ordered=not closure.supports)
     nothing = ca.SX(tree.starts[-1], 1)
     found = []
     for rows, residual in ((closure.positions, closure.value), (closure.velocities, closure.rate)):

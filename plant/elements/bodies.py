@@ -23,6 +23,9 @@ PRODUCT_OF_INERTIA_SIGN = -1.0
 GROUND = ("id", "label", "is_active", "isground", "cg_id", "im_id", "lprf_id")
 """Attributes the ground has as well: those that name markers on it are often written."""
 
+ROUNDED = 1e-12
+"""Of the largest principal moment: what counts as zero."""
+
 TRIANGLE_TOLERANCE = 1e-6
 """Relative excess over Ixx + Iyy >= Izz that is taken as rounding of the numbers in a file."""
 
@@ -101,12 +104,21 @@ class Body_Rigid(Element):
         if 0 < len(absent) < 3:
             yield f"{' and '.join(absent)} missing; give all three moments of inertia or none"
         for name, value in moments.items():
-            if value is not None and value <= 0.0:
-                yield f"{name}={value:g} is not positive; write a moment above 0, or use a Body_Point"
-        if not absent and min(moments.values()) > 0.0 and self._principal_moments()[0] <= 0.0:
+            if value is not None and value < 0.0:
+                yield f"{name}={value:g} is negative; write a moment above 0 (0 about a slender rod)"
+        if absent or min(moments.values()) < 0.0:
+            return
+        small, middle, large = self._principal_moments()
+        if small < -ROUNDED * large:
             yield (
-                "inertia is not positive definite: its smallest principal moment is "
-                f"{self._principal_moments()[0]:.6g}; correct inertia_xy, inertia_yz or inertia_xz"
+                f"inertia is not positive definite: its smallest principal moment is {small:.6g}; "
+                "correct inertia_xy, inertia_yz or inertia_xz"
+            )
+        elif middle <= ROUNDED * large:
+            name = min(moments, key=lambda name: moments[name])
+            yield (
+                f"{name}={moments[name]:g} is not positive, and only one principal moment may be zero, "
+                "that of a slender rod about its axis; write a moment above 0, or use a Body_Point"
             )
 
     def idle(self) -> Iterator[Idle]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import casadi as ca
 import numpy as np
@@ -24,8 +24,7 @@ from plant.elements import (
 from plant.equations.filters import Inputs
 from plant.equations.role import Role
 from plant.equations.variables import hard_constraints
-from plant.mechanics.inertia import plain_inertia
-from plant.mechanics.mechanism import GROUND, Mechanism
+from plant.mechanics.mechanism import Mechanism
 from plant.ports import Ports, is_output
 from plant.reporting import ModelProblems, PlantWarning
 
@@ -137,23 +136,19 @@ def _shifted_too_far(mechanism: Mechanism, i: int) -> str:
     )
 
 
-def refuse_massless(mechanism: Mechanism) -> None:
-    """Refuse joints that move no inertia: their acceleration would be 0/0."""
+def refuse_massless(mechanism: Mechanism, links: Sequence[int]) -> None:
+    """Refuse joints that move no inertia: their acceleration would be 0/0.
+
+    links : numbers of those links of `massless_links` that nothing else makes regular
+    """
     problems = []
-    moved = [plain_inertia(mechanism, i) for i in range(len(mechanism.links))]
-    for i in reversed(range(len(mechanism.links))):
+    for i in links:
         link = mechanism.links[i]
-        XJ, S = link.joint.jcalc(ca.DM(link.q0))
-        felt = np.array(ca.DM(S)).reshape(6, link.joint.nv)
-        if link.joint.nv and np.linalg.eigvalsh(felt.T @ moved[i] @ felt).min() <= 0.0:
-            problems.append(
-                _shifted_too_far(mechanism, i)
-                or f"{link.where}: moves nothing that has inertia in all its directions; give "
-                f"{link.body.where} a mass and moments of inertia"
-                + (', or use coordinates="joint".' if mechanism.absolute else ".")
-            )
-        if link.parent != GROUND:
-            X = np.array(ca.DM((XJ @ link.Xtree).matrix))
-            moved[link.parent] = moved[link.parent] + X.T @ moved[i] @ X
+        problems.append(
+            _shifted_too_far(mechanism, i)
+            or f"{link.where}: moves nothing that has inertia in all its directions; give "
+            f"{link.body.where} a mass and moments of inertia"
+            + (', or use coordinates="joint".' if mechanism.absolute else ".")
+        )
     if problems:
-        raise ModelProblems(list(reversed(problems)), about=mechanism.description.name)
+        raise ModelProblems(problems, about=mechanism.description.name)
