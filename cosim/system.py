@@ -135,6 +135,7 @@ class SystemEvent:
     discrete: np.ndarray  # places in h whose next value is reset too
     stop: str = ""
     rest: int = 1  # sign of a crossing that rests exactly on zero
+    by_value: bool = False  # its value alone decides on the threshold: it is a slope, whose own is not found
 
     @property
     def place(self) -> Place:

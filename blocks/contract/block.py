@@ -322,6 +322,17 @@ class Equations(Record):
         self._complete(array, "delayed", value, "delayed signal")
         return array
 
+    def slope(self, expression: Any, name: str | None = None) -> Array:
+        """How fast `expression` changes along the solution, per s: its exact derivative by time.
+
+        For crossings and resets of events, and for derivatives of continuous states. What is held between
+        instants does not change, nor does, here, a delayed signal.
+        """
+        value = column(expression)
+        array = self._memory("slope", name or f"slope{len(self._memories)}", 0.0, value.numel())
+        self._complete(array, "slope", value, "expression of a slope")
+        return array
+
     def random(
         self,
         sample: Rate | Ticks,

@@ -142,6 +142,7 @@ KINDS = (
     "accepted",  # refreshed after every accepted step
     "algebraic",  # implicit unknown
     "delayed",  # the past of a signal
+    "slope",  # how fast an expression changes along the solution
     "random",  # one draw per tick
     "instants",  # how many of the listed instants have passed
 )

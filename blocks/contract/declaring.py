@@ -57,6 +57,7 @@ class Record:
         """All that was declared, checked for completeness."""
         self._distribute_residuals()
         self._correct_least()
+        self._slopes_where_they_may()
         for memory in self._memories.values():
             if memory.expression is None and memory.kind in ("continuous", "discrete"):
                 call = "derivative" if memory.kind == "continuous" else "update"
@@ -78,6 +79,24 @@ class Record:
             tuple(tolerance for _, tolerance in self._invariants),
             tuple(self._histories),
         )
+
+    def _slopes_where_they_may(self) -> None:
+        """Slopes are found last of all, so only what is found then may use them."""
+        slopes = [m.symbol for m in self._memories.values() if m.kind == "slope"]
+        if not slopes:
+            return
+        uses = {f"output '{o.name}'": o.expression for o in self._outputs.values()}
+        uses |= {
+            f"'{m.name}'": m.expression
+            for m in self._memories.values()
+            if m.kind != "continuous" and m.expression is not None
+        }
+        wrong = [what for what, e in uses.items() if ca.depends_on(e, ca.vertcat(*slopes))]
+        if wrong:
+            raise BlockError(
+                f"{wrong[0]} depends on b.slope(...), which events and derivatives alone may use.",
+                hint="Give it a continuous state of which the slope is the derivative.",
+            )
 
     def ports_so_far(self) -> Declared:
         """The ports declared until ``define`` failed."""

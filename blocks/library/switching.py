@@ -11,6 +11,7 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.declaring import DIRECTIONS
 from blocks.contract.rate import Rate
+from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import together
 
@@ -116,12 +117,12 @@ class RateLimiter(Block):
     With a sample time T, from the tick before:
     Output: y_k = clip(u_k, y_k-1 - falling T, y_k-1 + rising T), held between ticks.
 
-    Without one, from the newest accepted step, at t_a with output y_a (as in Simulink):
-    Output: y = clip(u, y_a - falling (t - t_a), y_a + rising (t - t_a)).
-    The rates are never exceeded over a step; a signal that turns too steep within a step is met to second
-    order in the step size: bound it with max_step where that matters.
+    Without one:
+    Output: y = u while it follows; where u gets steeper than rising, or jumps up, it goes on along a line of
+    that slope until the line meets u, and likewise down. Taking and leaving the line are events (of the slope
+    of u, exactly), between which y is as smooth as u.
 
-    Initial value: y_-1 = y_a = initial at the start.  Direct feedthrough: u to y.
+    Initial value: y_-1 = y(0) = initial.  Direct feedthrough: u to y.
 
     rising, falling : number or (n,) above 0, unit of u per s; tunable; falling None is the same as rising
     sample, offset : s; None means continuous
@@ -160,12 +161,50 @@ class RateLimiter(Block):
             b.update(last, y)
             b.output("y", y, self.sample, self.offset, initial=self.initial)
             return
-        since = b.time - b.accepted("t", b.time, 0.0)[0]
+        since, slope = b.time - b.accepted("t", b.time, 0.0)[0], b.slope(u)
+        outputs: list[Array] = []
 
-        def limited(last):  # type: ignore[no-untyped-def]  # arrays of symbols
-            return clip(u, last - down * since, last + up * since)
+        def limited(last: Array) -> Array:
+            for k in range(u.size):
+                name = "limit" if u.size == 1 else f"limit[{k}]"
+                lines = last[k] + up[k] * since, last[k] - down[k] * since
+                outputs.append(_followed(b, name, u[k], slope[k], *lines, up[k], down[k]))
+            # what jumps away at an instant is not followed: the mode changes next, and the line starts here
+            return clip(np.stack(outputs), last - down * since, last + up * since)
 
-        b.output("y", limited(b.accepted("last", limited, self.initial, size=u.size)))
+        b.accepted("last", limited, self.initial, size=u.size)
+        b.output("y", np.stack(outputs))
+
+
+def _followed(
+    b: Equations, name: str, u: Array, slope: Array, above: Array, below: Array, up: Array, down: Array
+) -> Array:
+    """u, or the line it must not leave: `above` with slope up, `below` with slope -down.
+
+    The mode is 0 while u is followed, 1 on the line above it, -1 on the one below.
+    """
+    near = 1e-9 * (1.0 + np.abs(u))  # wider than the threshold of a crossing
+    jumped = 4.0 * near
+
+    def at_ticks(old: Array) -> Array:
+        line = np.where(old < -0.5, below, above)  # the same one, at the end of a step
+        return np.where(u > line + jumped, 1.0, np.where(u < line - jumped, -1.0, old))
+
+    mode = b.mode(name, 0.0, at_ticks=at_ticks)
+    follows, rises, falls = np.abs(mode[0]) < 0.5, mode[0] > 0.5, mode[0] < -0.5
+    over, under = u - (above + jumped), below - jumped - u
+    b.when(np.where(follows, over, -1.0), [(mode, 1.0)], "rising", f"{name} passed upwards")
+    b.when(np.where(follows, under, -1.0), [(mode, -1.0)], "rising", f"{name} passed downwards")
+    steep = np.where(follows & (over <= 0.0), slope - up, -1.0)
+    b.when(steep, [(mode, 1.0)], "rising", f"{name} reached upwards")
+    steep = np.where(follows & (under <= 0.0), -slope - down, -1.0)
+    b.when(steep, [(mode, -1.0)], "rising", f"{name} reached downwards")
+    met = np.where(u < above - jumped, -1.0, 0.0)
+    b.when(np.where(rises, u - above + near, 1.0), [(mode, met)], "falling", f"{name} left from below")
+    met = np.where(u > below + jumped, 1.0, 0.0)
+    b.when(np.where(falls, below - u + near, 1.0), [(mode, met)], "falling", f"{name} left from above")
+    free = follows | np.isnan(u)  # a nan passes, so that the run stops
+    return np.where(free, u, np.where(rises, above, below))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ class PeakHold(Block):
     """The largest (or smallest) value a signal has had, elementwise.
 
     Output: y = max(peak, u), with "min" min(peak, u).  Direct feedthrough: u to y.
-    peak is refreshed after every accepted step; between steps a peak shorter than a step is not seen.
+    A step ends where a peak is passed and where u is at its highest (events, by the slope of u), so that no
+    part of it is missed; the peaks of a delayed u are those of its values at the ends of steps.
 
     kind : "max" or "min"; structural
     initial : number, unit of u: what has to be exceeded
@@ -42,19 +43,44 @@ class PeakHold(Block):
         floor = np.full(u.size, -LARGEST if self.kind == "max" else LARGEST)
         start = floor if self.initial is None else np.full(u.size, float(self.initial))
 
-        def extreme(old: Array) -> Array:
-            keep = u <= old if self.kind == "max" else u >= old
-            return np.where(keep, old, u)  # a nan passes
+        sign, slope = 1.0 if self.kind == "max" else -1.0, b.slope(u)
+        outputs: list[Array] = []
 
-        b.output("y", extreme(b.accepted("peak", extreme, start)))
+        def reached(old: Array) -> Array:
+            for k in range(u.size):
+                name = "follows" if u.size == 1 else f"follows[{k}]"
+                outputs.append(_extreme(b, name, sign, u[k], slope[k], old[k]))
+            y = np.stack(outputs)
+            return np.where(sign * y <= sign * old, old, y)
+
+        b.accepted("peak", reached, start)
+        b.output("y", np.stack(outputs))
+
+
+def _extreme(b: Equations, name: str, sign: float, u: Array, slope: Array, old: Array) -> Array:
+    """The peak so far: u while it rises above what there was, held otherwise; sign -1 for the lowest."""
+    gap, near = sign * (u - old), 1e-9 * (1.0 + np.abs(u))  # wider than the threshold of a crossing
+
+    def at_ticks(was: Array) -> Array:
+        return np.where(gap > 0, 1.0, np.where(gap < 0, 0.0, was))
+
+    mode = b.mode(name, 0.0, at_ticks=at_ticks)
+    follows = mode[0] > 0.5
+    b.when(np.where(follows, -1.0, gap - near), [(mode, 1.0)], "rising", f"{name} passed")
+    turned = np.where(gap < -near, -1.0, sign * slope)
+    b.when(np.where(follows, turned, 1.0), [(mode, 0.0)], "falling", f"{name} turned")
+    return np.where(follows | np.isnan(u), u, old)  # a nan passes, so that the run stops
 
 
 @dataclass(frozen=True)
 class TurnCounter(Block):
     """Make a periodic signal, such as an angle within -pi to pi, continuous by counting turns, elementwise.
 
-    Output: y = u + period n, n the whole number that brings y nearest to its newest accepted value.
-    Direct feedthrough: u to y.  A step must not take u through more than half a period.
+    Derivative: course' = u', the slope of u (smooth where u jumps by a period, as atan2 does).
+    Output: y = u + period n, n the whole number that brings y nearest to y_a + (course - course_a), with the
+    values at the newest accepted step: turns are counted from the rate of u, however many fall in a step.
+    Direct feedthrough: u to y.  A sampled or delayed u has no slope here: from one value to the next it must
+    not move by more than half a period.
 
     period : of the signal, unit of u; tunable
     initial : number, unit of u: y starts as near to it as a whole number of turns allows
@@ -80,8 +106,12 @@ class TurnCounter(Block):
         (period,) = b.parameters(period=self.period)
         u = b.input("u")
 
+        course = b.continuous("course", 0.0, size=u.size, static="hold", nominal=float(self.period))
+        b.derivative(course, b.slope(u))
+        since = course - b.accepted("accepted_course", course, 0.0)
+
         def unwrapped(old: Array) -> Array:
-            return u + period * np.floor((old - u) / period + 0.5)
+            return u + period * np.floor((old + since - u) / period + 0.5)
 
         b.output("y", unwrapped(b.accepted("y", unwrapped, np.full(u.size, float(self.initial)))))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import casadi as ca
@@ -20,6 +20,7 @@ from cosim.compile.order import Dependencies, Node
 from cosim.compile.rates import SignalRates, insert_holds
 from cosim.compile.schedule import build_schedule
 from cosim.compile.sizes import resolve_sizes
+from cosim.compile.slopes import Slopes
 from cosim.compile.wiring import ExternalInput, expand
 from cosim.system import Delay, Draw, Problem, Samples, Signal, Slot, System, SystemEvent, stack
 
@@ -111,8 +112,8 @@ class _Assembly:
         for m in inst.traced.declared.memories:
             symbol = ca.SX.sym(f"{inst.path}.{m.name}", m.size)
             inst.symbols[m.name] = symbol
-            if m.kind == "delayed":
-                continue  # behind all algebraic unknowns
+            if m.kind in ("delayed", "slope"):
+                continue  # the one behind all algebraic unknowns, the other when all derivatives are known
             vector = self.x if m.kind == "continuous" else self.w if m.kind == "algebraic" else self.h
             vector.add(
                 f"{inst.path}.{m.name}",
@@ -186,6 +187,11 @@ class _Assembly:
         )
         (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.x, self.h, self.w, self.p))
         derivative = self._derivative(between)
+        events = tuple(self._events(between))
+        if slopes := self._slopes(between):
+            found = slopes.found(self.t, x, derivative, w, residual)
+            derivative = slopes.put(derivative, found)
+            events = tuple(_with_slopes(event, slopes, found) for event in events)
         signals = self._signals(between)
         return System(
             name=self.name,
@@ -202,7 +208,7 @@ class _Assembly:
             derivative=derivative,
             accepted=self._refreshed(between, "accepted"),
             starting=self._refreshed(between, "branch"),
-            events=tuple(self._events(between)),
+            events=events,
             residual=residual,
             loops=tuple(self.loops),
             delays=delays,
@@ -341,6 +347,14 @@ class _Assembly:
         outputs = self.instances[node.path].traced.declared.outputs
         return next(o.size for o in outputs if o.name == node.name)
 
+    def _slopes(self, between: Expressions) -> Slopes:
+        pairs = [(inst, m.name) for inst in self.instances.values() for m in inst.memories("slope")]
+        return Slopes(
+            [f"{inst.path}.{name}" for inst, name in pairs],
+            ca.vertcat(ca.SX(0, 1), *[inst.symbols[name] for inst, name in pairs]),
+            ca.vertcat(ca.SX(0, 1), *[between.memory(inst.path, name) for inst, name in pairs]),
+        )
+
     def _delays(self, between: Expressions) -> tuple[Delay, ...]:
         found = []
         for inst in self.instances.values():
@@ -430,6 +444,12 @@ class _Assembly:
             for inst in self.instances.values()
             for k, term in enumerate(inst.traced.declared.terms)
         )
+
+
+def _with_slopes(event: SystemEvent, slopes: Slopes, found: ca.SX) -> SystemEvent:
+    resets = tuple((vector, places, slopes.put(value, found)) for vector, places, value in event.resets)
+    by_value = slopes.uses(event.crossing)
+    return replace(event, crossing=slopes.put(event.crossing, found), resets=resets, by_value=by_value)
 
 
 def structural_error(system: System, name: str) -> BlockError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from cosim.engines.methods.crossing_rates import rate_along
+from cosim.engines.methods.crossing_rates import crossing_rates
 from cosim.system import Segment, System, pick
 
 
@@ -14,7 +14,7 @@ def expressions(system: System) -> dict[str, ca.SX]:
     found |= {f"segment{k}": _segment(system, s) for k, s in enumerate(system.schedule)}
     crossings = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in system.events])
     found["crossings"] = _stacked(crossings)
-    found["crossing_rates"] = _stacked(rate_along(crossings, system))
+    found["crossing_rates"] = _stacked(crossing_rates(system))
     resets = [value for e in system.events for _, _, value in e.resets]
     found["resets"] = _stacked(*resets)
     found["accepted"] = _stacked(system.accepted[0])

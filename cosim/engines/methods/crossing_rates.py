@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import THRESHOLD
+from cosim.compile.slopes import along
 from cosim.system import System, pick
 
 
@@ -22,23 +23,24 @@ def depend_on_time(s: System) -> bool:
 def thresholds(s: System) -> np.ndarray:
     """How close to zero a crossing counts as on the threshold, where its rate of change decides, (ne,).
 
-    Zero for those of delayed signals: how they move is not known.
+    Zero for those of delayed signals and slopes: how they move is not known.
     """
     places = np.concatenate([np.zeros(0, int), *[d.places for d in s.delays]])
     found = np.full(len(s.events), THRESHOLD)
     for k, event in enumerate(s.events):
-        if len(places) and any(ca.which_depends(event.crossing, pick(s.w, places), 1, False)):
+        if event.by_value or (
+            len(places) and any(ca.which_depends(event.crossing, pick(s.w, places), 1, False))
+        ):
             found[k] = 0.0
     return found
 
 
+def crossing_rates(s: System) -> ca.SX:
+    """How fast every crossing moves along the right-hand side, (ne,); 0 where its value alone decides."""
+    g = [ca.SX(0.0) if e.by_value else e.crossing for e in s.events]
+    return rate_along(ca.vertcat(ca.SX(0, 1), *g), s)
+
+
 def rate_along(g: ca.SX, s: System) -> ca.SX:
     """dg/dt along the right-hand side, algebraic unknowns moving with it; delayed signals are at rest."""
-    rate = ca.jtimes(g, s.x, s.derivative) + ca.jtimes(g, s.t, ca.SX(1))
-    n = s.residual.numel()
-    if n == 0:
-        return rate
-    z = s.w[:n]
-    r = s.residual
-    drift = ca.jtimes(r, s.x, s.derivative) + ca.jtimes(r, s.t, ca.SX(1))
-    return rate - ca.mtimes(ca.jacobian(g, z), ca.solve(ca.jacobian(r, z), drift))
+    return along(g, s.t, s.x, s.derivative, s.w, s.residual)

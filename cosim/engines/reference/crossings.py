@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cosim.engines.methods.crossing_rates import crossings_of, depend_on_time, rate_along, thresholds
+from cosim.engines.methods.crossing_rates import crossing_rates, crossings_of, depend_on_time, thresholds
 from cosim.engines.methods.steppers import Step
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
@@ -20,7 +20,7 @@ class Crossings:
         self.events = s.events
         g = crossings_of(s)
         self._g = workspace.bind("crossings", lambda: [g])
-        self._rate = workspace.bind("crossing rates", lambda: [rate_along(g, s)])
+        self._rate = workspace.bind("crossing rates", lambda: [crossing_rates(s)])
         self.in_time = depend_on_time(s)
         self._threshold = thresholds(s)
         self._rest = np.array([float(e.rest) for e in self.events])
