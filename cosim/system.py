@@ -211,6 +211,9 @@ class System:
     invariants: ca.SX  # zero along every solution
     tolerances: np.ndarray  # of each component of the invariants
     correction: ca.SX  # of x: what to add to bring the invariants back to zero
+    rounding: (
+        np.ndarray
+    )  # (nx,) times what a last digit changes is no error of a step; see `rounding_matters`
     events: tuple[SystemEvent, ...]
     residual: ca.SX  # zero at the algebraic unknowns, which are the first places of w
     loops: tuple[str, ...]  # what each unknown of w stands for

@@ -364,6 +364,18 @@ class Equations(Record):
         """
         self._invariants.append((column(expression), tolerance))
 
+    def rounding_matters(self, factor: float) -> None:
+        """Near some states a last digit decides where the invariants lead: steps are not asked for more.
+
+        For invariants whose rank falls at singular states, such as those of closed loops in a stretched pose.
+        When a step fails its tolerances, its start is moved by a last digit and back onto the invariants;
+        `factor` times what that changes is no error of the step. Without it every error above the tolerances
+        counts.
+        """
+        if not factor >= 0:
+            raise BlockError(f"rounding_matters({factor}): expected a factor of 0 or more.", value=factor)
+        self._rounding = float(factor)
+
     def correction(self, state: Array, expression: Any) -> None:
         """What to add to a continuous state to bring the invariants of this block (nearly) to zero.
 

@@ -216,6 +216,7 @@ class Declared:
     tick_symbols: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     tolerances: tuple[float, ...] = ()  # of each expression in `invariants`
     histories: tuple[SampleHistory, ...] = ()
+    rounding: float = 0.0  # times what a last digit changes, back on the invariants, is no error of a step
 
     def memories_of(self, kind: str) -> list[Memory]:
         """Memories of one kind, in order of declaration."""

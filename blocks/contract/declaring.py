@@ -38,6 +38,7 @@ class Record:
         self._kept: list[Array] = []  # keeps those arrays alive, so that their ids stay unique
         self._events: list[Event] = []
         self._invariants: list[tuple[ca.SX, float]] = []
+        self._rounding = 0.0
         self._terms: list[Term] = []
         self._histories: list[SampleHistory] = []
         self._rates: dict[Ticks, tuple[ca.SX, ca.SX, ca.SX]] = {}
@@ -78,6 +79,7 @@ class Record:
             ca.vertcat(*[s for pair in self._rates.values() for s in pair]) if self._rates else ca.SX(0, 1),
             tuple(tolerance for _, tolerance in self._invariants),
             tuple(self._histories),
+            self._rounding,
         )
 
     def _slopes_where_they_may(self) -> None:

@@ -216,6 +216,7 @@ class _Assembly:
             invariants=ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants")),
             tolerances=self._tolerances(),
             correction=ca.vertcat(ca.SX(0, 1), *self._corrections(between)),
+            rounding=self._rounding(),
             terms=self._terms(between),
             port_rates={".".join(port): text for port, text in self.port_rates.items()},
             order=self._order(order),
@@ -419,6 +420,14 @@ class _Assembly:
             d = inst.traced.declared
             found += [np.full(g.numel(), tol) for g, tol in zip(d.invariants, d.tolerances, strict=True)]
         return np.concatenate(found)
+
+    def _rounding(self) -> np.ndarray:
+        parts = [
+            np.full(m.size, inst.traced.declared.rounding)
+            for inst in self.instances.values()
+            for m in inst.memories("continuous")
+        ]
+        return np.concatenate([np.zeros(0), *parts])
 
     def _corrections(self, between: Expressions) -> list[ca.SX]:
         found = []

@@ -19,6 +19,9 @@ POSITION_TOLERANCE = 1e-14  # length or cosine: how well projection keeps constr
 VELOCITY_TOLERANCE = 1e-14  # and on velocities
 # Both are at rounding: at a distance e from a singular pose a residual r on positions leaves a deviation r/e
 # and a velocity that grows like r/e^2. With 1e-11 and 1e-9 the steps collapse there.
+ROUNDING = 1e4  # times what the last digit of the state changes is no error of a step, where loops are closed
+# Near a singular pose the velocities that belong to a last digit of the angles are exact solutions that run
+# away: whoever wants less follows them in ever smaller steps. Figures: docs/measurements.md, singular poses.
 
 
 def declare_invariants(
@@ -44,6 +47,8 @@ def declare_invariants(
         b.invariant(closure.value[closure.positions], POSITION_TOLERANCE * size)
     if closure.velocities:
         b.invariant(closure.rate[closure.velocities], VELOCITY_TOLERANCE * size)
+    if closes_loops(closure):
+        b.rounding_matters(ROUNDING)
     closes, slows = corrections(b, closure)
     for k, link in enumerate(links):
         rows = slice(tree.starts[k], tree.starts[k + 1])
@@ -51,6 +56,36 @@ def declare_invariants(
             moved = tree.q[k] + link.joint.qdot(tree.q[k], closes[rows])
             b.correction(q[k], _unit(link.joint, moved) - tree.q[k])
             b.correction(qd[k], slows[rows])
+
+
+def closes_loops(closure: Closure) -> bool:
+    """Whether constraints close loops, so that there may be poses at which they repeat each other.
+
+    Not so where bodies that move on their own are hinged to a tree, each pair once.
+    """
+    closing = closure.closing
+    if closing is None or not isinstance(closure.mechanics, Bodies):
+        return True
+    starts = np.array(closure.mechanics.starts)
+    ground = len(starts) - 1
+    joined = list(range(ground + 1))  # for each body one it hangs together with
+
+    def root(body: int) -> int:
+        while joined[body] != body:
+            body = joined[body]
+        return body
+
+    for element in closure.elements:
+        rates = closing.pattern[closure.of(element)].any(axis=0)
+        bodies = {int(k) for k in np.searchsorted(starts, np.flatnonzero(rates), side="right") - 1}
+        if len(bodies) == 1:
+            bodies.add(ground)
+        ends = {root(body) for body in bodies}
+        if len(bodies) > 2 or len(ends) < len(bodies):
+            return True
+        for end in ends:
+            joined[end] = min(ends)
+    return False
 
 
 def _unit(joint: Joint, q: ca.SX) -> ca.SX:

@@ -36,6 +36,7 @@ def tables_of(system: System) -> tuple[bindings.Structure, Arrays]:
         "starting": len(system.starting[1]),
         "unknowns": system.residual.numel(),
         "delays": len(system.delays),
+        "rounding": np.count_nonzero(system.rounding),
     }
     tables = bindings.new("pl_system")
     values = {"grid": system.grid} | {f"n_{name}": count for name, count in counts.items()}
@@ -112,6 +113,7 @@ def _memories(system: System) -> Arrays:
         "accepted": _integers(system.accepted[1]),
         "starting": _integers(system.starting[1]),
         "nominal": np.array(nominal, dtype=float),
+        "rounding": np.array(system.rounding, dtype=float),
         "tolerance": np.array(system.tolerances, dtype=float),
     }
 

@@ -68,7 +68,7 @@ def interpreter(
         on_invariants=invariants.restored,
         longest_step=unknowns.longest_step,
         explain=explained,
-        noise=invariants.noise if invariants.exist else None,
+        noise=invariants.noise if system.rounding.any() else None,
     )
     stepper = STEPPERS[settings.solver](problem, settings)
     integrator = Integrator(workspace, unknowns, acceptance, crossings, stepper)

@@ -9,7 +9,6 @@ import numpy as np
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 
-NOISE = 1e4  # times what the last digit of the state changes is no error of a step
 EPSILON = float(np.finfo(float).eps)
 ROUNDS = 8
 
@@ -20,7 +19,7 @@ class Invariants:
     def __init__(self, workspace: Workspace, unknowns: Unknowns) -> None:
         s = workspace.system
         self.workspace, self.unknowns, self.tolerances = workspace, unknowns, s.tolerances
-        self.exist = bool(s.invariants.numel())
+        self.exist, self.rounding = bool(s.invariants.numel()), s.rounding
         if self.exist:
             self._residual = workspace.bind("invariants", lambda: [s.invariants])
             self._correction = workspace.bind("correction", lambda: [s.correction])
@@ -59,4 +58,4 @@ class Invariants:
             self._look(t, beside)
             beside = beside + self._correction()
         self.workspace.put(t, x)
-        return NOISE * np.abs(beside - x)
+        return self.rounding * np.abs(beside - x)

@@ -12,7 +12,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import null_space
 
-from cosim import simulate
+from cosim import Diagram, simulate
 from plant import Plant
 from plant.elements import (
     Body_Rigid,
@@ -167,3 +167,16 @@ def test_who_is_lent_how_much():
     hanging = np.array([[1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 1.0, -1.0]])
     lent, times = lent_inertia(csr_array(hanging / np.sqrt(masses)), np.ones(2), np.array([0, 1, 2, 3]))
     np.testing.assert_allclose(lent, [0.0, 4.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "closed", "factor"),
+    [("joint", False, 0.0), ("absolute", False, 0.0), ("joint", True, 1e4), ("absolute", True, 1e4)],
+)
+def test_only_closed_loops_have_poses_at_which_rounding_matters(coordinates, closed, factor):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plant = Plant.from_model(rods((1.0, 1.0, 1.0), (1.2, 0.0, -1.0), closed), coordinates=coordinates)
+    d = Diagram()
+    d.add("plant", plant)
+    assert set(d.system().rounding) == {factor}

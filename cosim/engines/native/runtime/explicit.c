@@ -72,7 +72,7 @@ int pl_adaptive_step(pl_run *r)
         if (r->unsolved) return PL_NO_SOLUTION;
         r->counters.evaluations += s->method.stages - 1;
         pl_error e = pl_error_norm(r, r->x0, r->x1, h, noise);
-        if (e.error > 1.0 && r->system->n_invariants && !noise) {
+        if (e.error > 1.0 && r->system->n_rounding && !noise) {
             noise = pl_rounding_noise(r, t, r->x0);
             e = pl_error_norm(r, r->x0, r->x1, h, noise);
         }

@@ -7,9 +7,6 @@
 #include <float.h>
 #include <math.h>
 
-/* Whatever the last digit of the state changes, times this, is no error of a step. */
-static const double NOISE = 1e4;
-
 /* Largest invariant in units of its tolerance; nan if one is no number. */
 static double worst(const pl_run *r)
 {
@@ -58,6 +55,6 @@ const double *pl_rounding_noise(pl_run *r, double t, const double *x)
         r->model->correction(&r->a, r->out);
         for (int e = 0; e < nx; e++) beside[e] = beside[e] + r->out[e];
     }
-    for (int e = 0; e < nx; e++) noise[e] = NOISE * fabs(beside[e] - x[e]);
+    for (int e = 0; e < nx; e++) noise[e] = r->system->rounding[e] * fabs(beside[e] - x[e]);
     return noise;
 }

@@ -97,7 +97,7 @@ enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3 };
 typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
     int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
-    int32_t n_draws, n_starting, n_unknowns, n_delays;
+    int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding;
     const int64_t *first, *period;                     /* (n_rates,) on the grid */
     const int32_t *time_place, *count_place, *fresh_place; /* (n_rates,) in h */
     const int32_t *discrete_start, *discrete;          /* discrete states of a rate: places in h */
@@ -109,6 +109,8 @@ typedef struct {
     const int32_t *accepted;                           /* places in h */
     const double *nominal;                             /* (nx,) */
     const double *tolerance;                           /* (n_invariants,) */
+    const double *rounding;                            /* (nx,) times what a last digit changes is no error; of
+                                                          n_rounding states it is not 0 */
     const int32_t *starting;                           /* (n_starting,) places in h */
     const int32_t *direction;                          /* (n_events,) of a crossing: -1, 1, or 0 for both */
     const double *threshold;                           /* (n_events,) |g| up to this counts as on it */

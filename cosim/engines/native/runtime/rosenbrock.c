@@ -108,7 +108,7 @@ static pl_error attempt(pl_run *r, double t, double h)
     }
     for (int e = 0; e < n; e++) r->x1[e] = trial[e] + r->k[(STAGES - 1) * n + e];
     const pl_error e = pl_error_norm(r, x, r->x1, 1.0, 0);
-    if (!(e.error > 1.0) || !r->system->n_invariants) return e;
+    if (!(e.error > 1.0) || !r->system->n_rounding) return e;
     return pl_error_norm(r, x, r->x1, 1.0, pl_rounding_noise(r, t, x));
 }
 
