@@ -19,7 +19,6 @@ from blocks.errors import BlockError, ModelError, near_miss
 from blocks.library.hold import hold
 from plant.assembly.closing import Assembly, SingularMass, assemble
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
-from plant.assembly.wound import mention_wound
 from plant.constraints.closure import Closure
 from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import Unknowns, solve
@@ -42,6 +41,7 @@ from plant.equations.unsupported import (
 )
 from plant.equations.variables import mention_unused_penalties, roles_of
 from plant.equations.wheels import WheelState, wheel_states
+from plant.equations.wound import mention_wound
 from plant.expressions.formulas import Formulas, formulas_of
 from plant.forces.loads import loads
 from plant.formats.motionsolve.described import description_of

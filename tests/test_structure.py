@@ -90,6 +90,16 @@ def test_cosim_meets_plants_only_where_decks_and_files_are_read():
     assert not wrong
 
 
+@pytest.mark.parametrize("room", ["plant.mechanics", "plant.assembly", "plant.description"])
+def test_the_mechanics_know_no_elements_of_a_deck(room):
+    """They work on a description, whatever it was read from."""
+    wrong = [
+        (a, b) for a, b in GRAPH.edges
+        if a.startswith(room) and b.startswith(("plant.elements", "plant.formats"))
+    ]  # fmt: skip
+    assert not wrong
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_files_name_is_that_of_one_file(package):
     by_name = defaultdict(list)

@@ -42,6 +42,8 @@ def table(entries: Iterable[JointType]) -> Mapping[str, JointType]:
     for entry in entries:
         if found.setdefault(entry.name, entry) is not entry or jtypes & set(entry.jtypes):
             raise TypeError(f"two joint types are called {entry.name} ({', '.join(entry.jtypes)})")
+        if entry.jtypes and (entry.joint is None or entry.joint.nq != 1):
+            raise TypeError(f"{entry.name} has names in spatial_v2, whose joints have one coordinate each")
         jtypes |= set(entry.jtypes)
     return MappingProxyType(found)
 

@@ -202,7 +202,7 @@ class JointType:
     numbers             what it needs besides two frames: name to what to give
     synonyms            other words for it in a deck
     in_decks            whether the format has it
-    jtypes              names of it in spatial_v2
+    jtypes              names of it in spatial_v2, of joints with one coordinate
     """
 
     name: str

@@ -194,6 +194,11 @@ def test_two_types_of_one_name_are_refused():
         table([*JOINT_TYPES.values(), replace(JOINT_TYPES["FREE"])])
 
 
+def test_only_joints_of_one_coordinate_have_names_in_spatial_v2():
+    with pytest.raises(TypeError, match="CYLINDRICAL has names in spatial_v2"):
+        table([replace(JOINT_TYPES["CYLINDRICAL"], jtypes=("C",))])
+
+
 def test_the_numbers_a_type_needs_are_asked_for_by_name():
     for name, entry in JOINT_TYPES.items():
         for number in entry.numbers if entry.in_decks else ():
