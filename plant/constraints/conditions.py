@@ -38,14 +38,6 @@ from plant.mechanics.mechanism import in_frame
 POSITION, VELOCITY, ACCELERATION = 0, 1, 2
 AXES = "xyz"
 
-CONSTRAINTS: tuple[type[Element], ...] = (
-    Constraint_Joint,
-    Constraint_Coupler,
-    Constraint_General,
-    Motion_Joint,
-    Motion_Marker,
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Condition:

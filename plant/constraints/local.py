@@ -288,6 +288,12 @@ class Local:
         """Does an expression contain integrals (variables in dot_form, states of control elements)?"""
         return any(ca.depends_on(g, x) for x in self._integrals)
 
+    def displaces(self, g: ca.SX) -> bool:
+        """Does an expression contain displacements, also through the unknowns in it?"""
+        roots = self.roots
+        whole = ca.vertcat(g, roots.R) if roots.v.numel() and ca.depends_on(g, roots.v) else g
+        return any(ca.depends_on(whole, ca.vertcat(m.r, ca.vec(m.A))) for m in self._markers.values())
+
     def moves(self, g: ca.SX) -> bool:
         """Does an expression contain velocities, also through the unknowns in it?"""
         roots = self.roots

@@ -110,9 +110,7 @@ class _Book:
                 work = work + power
         for penalty in self._penalties:
             loss = loss + stored(penalty, self.values).loss
-            work = work - penalty.F * ca.jacobian(
-                penalty.g, self.values.time
-            )  # a moving constraint does work
+            work = work - penalty.F * self.values.motion.drift(penalty.g)  # a moving constraint does work
         if not self._steady:
             for i, v in enumerate(self._tree.v):
                 I, (A, _) = self._tree.inertia[i], self._tree.pose(i)

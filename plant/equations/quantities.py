@@ -193,8 +193,12 @@ class Quantities:
 
         One with stand-ins is left to the stage that has what they stand for.
         """
-        if not value.is_constant() and not self._outcome.waits(value):
+        if not value.is_constant() and not self.waits(value):
             self._b.term(text, value)
+
+    def waits(self, value: ca.SX) -> bool:
+        """Whether a value contains stand-ins for accelerations, reactions or multipliers."""
+        return self._outcome.waits(value)
 
     def spun(self, wheel: Inertia_Wheel) -> Spin:
         """What turns a wheel."""

@@ -100,6 +100,10 @@ class Setting(Scope, Protocol):
         """Name a value, so that it is found when it is not finite."""
         ...
 
+    def waits(self, value: ca.SX) -> bool:
+        """Whether a value contains stand-ins for accelerations, reactions or multipliers."""
+        ...
+
     def finding(self, element: Element) -> Finding:
         """While the value of an element is found; asking for it again is a recursive definition."""
         ...

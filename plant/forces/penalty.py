@@ -12,7 +12,7 @@ factors, penalty1 is meant) and Reference_Variable (comment 3).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -68,11 +68,37 @@ def penalty_torques(setting: Setting, penalties: Penalties) -> dict[int, ca.SX]:
         except Refusal as reason:
             where = penalty.element.where
             raise ModelError(f"{where}: its force has no direction: {reason}.", path=where) from None
+        _mention_direction(setting, penalty, directions)
         for link, direction in enumerate(directions):
             if direction.nnz():
                 tau = direction * penalty.F
                 found[link] = found[link] + tau if link in found else tau
     return found
+
+
+def _mention_direction(setting: Setting, penalty: Penalty, directions: Sequence[ca.SX]) -> None:
+    """Warn of a penalty that exerts nothing, or not all that its g seems to ask for."""
+    where = penalty.element.where
+    exerts = any(direction.nnz() for direction in directions)
+    if exerts and setting.motion.moves_with_rates(
+        penalty.g
+    ):  # along axes of a body these are there, and zero
+        local, g = _local(setting, penalty)
+        exerts = local.displaces(g)
+    if not exerts:
+        warnings.warn(
+            f"{where}: exerts no force, because its g does not depend on displacements, along whose "
+            "gradient it would act. Write g with displacements, or apply a Force_Vector_TwoBody.",
+            PlantWarning,
+            stacklevel=2,
+        )
+    elif setting.waits(penalty.g):
+        warnings.warn(
+            f"{where}: its g contains accelerations or forces; the force acts along the gradient with "
+            "respect to displacements only. Leave them out, or apply a Force_Vector_TwoBody.",
+            PlantWarning,
+            stacklevel=2,
+        )
 
 
 def penalty_wrenches(setting: Setting, penalties: Penalties) -> dict[int, tuple[ca.SX, ca.SX]]:
@@ -84,10 +110,7 @@ def penalty_wrenches(setting: Setting, penalties: Penalties) -> dict[int, tuple[
     """
     found: dict[int, tuple[ca.SX, ca.SX]] = {}
     for penalty in penalties.values():
-        local = Local(setting, lambda id: _at_rest(setting, id), setting.inputs.drifts, states_move=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: told before
-            g = local.value(penalty.element)
+        local, g = _local(setting, penalty)
         if local.moves(g):
             continue
         slopes = local.wrenches(local.rate(g))
@@ -97,6 +120,14 @@ def penalty_wrenches(setting: Setting, penalties: Penalties) -> dict[int, tuple[
             before = found.get(marker, (ca.SX(3, 1), ca.SX(3, 1)))
             found[marker] = before[0] + F, before[1] + T
     return found
+
+
+def _local(setting: Setting, penalty: Penalty) -> tuple[Local, ca.SX]:
+    """g in terms of markers that are symbols."""
+    local = Local(setting, lambda id: _at_rest(setting, id), setting.inputs.drifts, states_move=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: told before
+        return local, local.value(penalty.element)
 
 
 def _at_rest(setting: Setting, id: int) -> MarkerState:

@@ -65,6 +65,7 @@ class Motion:
         self._time, self._states, self._roots = time, list(states), roots
         self._q = ca.vertcat(ca.SX(0, 1), *[q for _, q, _ in self._links])
         self._qd = ca.vertcat(ca.SX(0, 1), *[qd for _, _, qd in self._links])
+        self._qdot = ca.vertcat(ca.SX(0, 1), *[joint.qdot(q, qd) for joint, q, qd in self._links])
         self._rates = None if qdd is None else ca.vertcat(ca.SX(0, 1), *qdd)
 
     def gradient(self, g: ca.SX) -> list[ca.SX]:
@@ -95,9 +96,17 @@ class Motion:
             return self._partial(g) + roots.through(g, self._partial(roots.R))
         return self._partial(g)
 
-    def _partial(self, g: ca.SX) -> ca.SX:
-        """The rate with all unknowns fixed."""
-        qdot = ca.vertcat(ca.SX(0, 1), *[joint.qdot(q, qd) for joint, q, qd in self._links])
+    def drift(self, g: ca.SX) -> ca.SX:
+        """What is left of the rate of g while all coordinates stand still."""
+        roots, nowhere = self._roots(g), ca.SX(self._q.numel(), 1)
+        if roots.v.numel():
+            return self._partial(g, nowhere) + roots.through(g, self._partial(roots.R, nowhere))
+        return self._partial(g, nowhere)
+
+    def _partial(self, g: ca.SX, qdot: ca.SX | None = None) -> ca.SX:
+        """The rate with all unknowns fixed; qdot : rates of the coordinates, None for the actual ones."""
+        if qdot is None:
+            qdot = self._qdot
         total = ca.jacobian(g, self._q) @ qdot + ca.jacobian(g, self._time)
         if ca.jacobian(g, self._qd).nnz():
             if self._rates is None:

@@ -28,6 +28,7 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
+from plant.energy import ledger
 from tests.helpers.slider import ALONG, SUB
 
 pytestmark = [
@@ -163,6 +164,42 @@ def test_soft_constraint_by_subroutine(text, coordinates, engine, tmp_path):
     assert run(plant, engine) == pytest.approx(moved(force), abs=2e-7)
 
 
+@pytest.mark.parametrize(
+    "variable",
+    [
+        Reference_Variable(
+            id=1, expr="VARVAL(1)**3 + VARVAL(1) - DX(20) - SIN(TIME)", is_implicit=True, ic=0.4
+        ),
+        Reference_Variable(id=1, expr="COS(3*TIME) + VX(20)", dot_form=True),
+    ],
+)
+def test_ledger_of_a_penalty_that_moves_by_itself(variable, coordinates, engine):
+    """Work is put in as an implicit variable or an integral in g changes while the body stands still."""
+    plant = rail(coordinates, variable, hard_force("VARVAL(1) + DX(20)"), show=("DX(20)",)).audited()
+    d = Diagram("unknowns")
+    d.add("plant", plant)
+    account = ledger(simulate(d, 1.0, log_every=0.1, engine=engine, rtol=1e-11, atol=1e-13))
+    assert np.ptp(account.work_in) > 0.1
+    assert np.abs(account.drift).max() < 1e-7
+
+
+@pytest.mark.parametrize("expr", ["TIME - 1", "VX(20) - 1", "2", "VARVAL(1)"])
+def test_penalty_without_a_direction_is_told(expr, coordinates, engine):
+    of_time = Reference_Variable(id=1, expr="VARVAL(1)**3 + VARVAL(1) - TIME", is_implicit=True)
+    plant = rail(coordinates, of_time, Force_Penalty(id=2, expr=expr, penalty=1.0), show=("DX(20)",))
+    with pytest.warns(PlantWarning, match="Force_Penalty id=2: exerts no force"):
+        found = run(plant, engine)
+    assert found == pytest.approx(np.full((3, 1), 0.5))
+
+
+def test_penalty_of_accelerations_is_told(coordinates, engine):
+    plant = rail(
+        coordinates, Force_Penalty(id=2, expr="DX(20) + 0.1*ACCX(20)", penalty=1.0), show=("DX(20)",)
+    )
+    with pytest.warns(PlantWarning, match="Force_Penalty id=2: its g contains accelerations"):
+        run(plant, engine)
+
+
 def test_penalty_factors_of_an_equation_change_nothing(coordinates, engine):
     own = Reference_Variable(
         id=1, expr="2*VARVAL(1) - 1", is_implicit=True, autobalance="PENALTY", penalty=10.0
@@ -232,6 +269,25 @@ def test_hard_constraint_through_an_array(text, coordinates, engine, tmp_path):
     assert run(plant, engine) == pytest.approx(HELD, abs=1e-6 if text is OPAQUE else 1e-8)
 
 
+IMPLICIT_SCRIPT = """
+def VARSUB(id, time, par, npar, dflag, iflag):
+    x, e = py_sysfnc("DX", [20])
+    v, e = py_sysfnc("VARVAL", [1])
+    return v**3 + v - (x**2 + x)**3 - x**2 - x
+"""
+
+
+@pytest.mark.parametrize("opaque", [False, True])
+def test_hard_constraint_through_an_equation_by_subroutine(opaque, coordinates, engine, tmp_path):
+    """The root is x^2 + x again; both derivatives of the equation are differenced where it is opaque."""
+    text = IMPLICIT_SCRIPT
+    if opaque:
+        text = text.replace("    return", "    if x > 1e9:\n        return 0.0\n    return")
+    given = scripted(tmp_path, text, "VARSUB", is_implicit=True, ic=0.7)
+    plant = rail(coordinates, given, PUSH, hard("VARVAL(1) - 0.75 - 0.5*TIME**2"), show=SHOWN)
+    assert run(plant, engine) == pytest.approx(HELD, abs=1e-6 if opaque else 1e-8)
+
+
 def test_general_constraint_on_a_velocity_through_an_implicit_variable(coordinates, engine):
     """v = 0 with v^3 + v = (x' - t)^3 + x' - t, so x' = t, against a push of 3."""
     given = Reference_Variable(
@@ -289,3 +345,14 @@ def test_motion_on_an_integral(state, text, coordinates, engine):
     plant = rail(coordinates, state, driven(text), show=("DX(20)", "VX(20)", "ACCX(20)"))
     expected = [[0.5 + np.sin(t), np.cos(t), -np.sin(t)] for t in TIMES]
     assert run(plant, engine) == pytest.approx(np.array(expected), abs=1e-9)
+
+
+@pytest.mark.parametrize("opaque", [False, True])
+def test_motion_by_the_subroutine_of_a_variable(opaque, coordinates, engine, tmp_path):
+    text = "def VARSUB(id, time, par, npar, dflag, iflag):\n    return 0.5 + time**3\n"
+    if opaque:
+        text = text.replace("    return", "    if time > 1e9:\n        return 0.0\n    return")
+    given = scripted(tmp_path, text, "VARSUB")
+    plant = rail(coordinates, given, driven("VARVAL(1)"), show=("DX(20)", "VX(20)", "ACCX(20)"))
+    expected = [[0.5 + t**3, 3 * t * t, 6 * t] for t in TIMES]
+    assert run(plant, engine) == pytest.approx(np.array(expected), abs=1e-7)
