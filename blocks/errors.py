@@ -46,6 +46,10 @@ class BlockError(PlantloopError):
     """A block is declared or parametrised wrongly."""
 
 
+class KeepsError(BlockError):
+    """A function keeps something from call to call that does not belong to one run."""
+
+
 class WiringError(PlantloopError):
     """Blocks are connected wrongly; ``problems`` lists every fault found."""
 

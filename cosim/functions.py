@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +46,8 @@ class Arguments:
     t, x, h, w, p : as in `cosim.system`; inputs : places of u in h
     residual : zero at the unknowns, the first of w; loops : what each unknown is, in words
     start : default values of x, h, w and p by letter; names : of the components of x, u, p and h
-    check : called after an evaluation with its numbers; raises what went wrong in a user's function
+    answering : while inside, users' functions are called for one evaluation; gives what then looks at its
+        numbers, and raises what went wrong
     """
 
     t: ca.SX
@@ -58,7 +60,7 @@ class Arguments:
     loops: Sequence[str]
     start: Mapping[str, np.ndarray]
     names: Mapping[str, tuple[str, ...]]
-    check: Callable[[np.ndarray], None] | None = None
+    answering: Callable[[], AbstractContextManager[Callable[[np.ndarray], None]]] | None = None
 
     @property
     def unknowns(self) -> int:
@@ -101,6 +103,16 @@ class _Evaluation:
         self, take: Callable[[list[np.ndarray]], np.ndarray], t: float, x: Any, u: Any, p: Any, h: Any
     ) -> np.ndarray:
         """What `take` makes of the outputs, which the next call overwrites."""
+        if self._a.answering is None:
+            return self._values(take, t, x, u, p, h)
+        with self._a.answering() as check:
+            found = self._values(take, t, x, u, p, h)
+            check(found)
+        return found
+
+    def _values(
+        self, take: Callable[[list[np.ndarray]], np.ndarray], t: float, x: Any, u: Any, p: Any, h: Any
+    ) -> np.ndarray:
         with self._lock:  # the arrays are shared: one call at a time
             self.t[0] = t
             if x.__class__ is not np.ndarray or x.shape != self.x.shape or x.dtype is not DOUBLE:
@@ -116,10 +128,7 @@ class _Evaluation:
             if self._unknowns is not None:
                 self._solve(float(t))
             self._bound()
-            found = take(self._bound.outputs)
-        if self._a.check is not None:
-            self._a.check(found)
-        return found
+            return take(self._bound.outputs)
 
     def _fill(self, letter: str, own: np.ndarray, value: Any) -> None:
         """Numbers that are given, or else their defaults."""

@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 import casadi as ca
@@ -54,6 +54,8 @@ class Simulation:
     >>> sim = Simulation(d)
     >>> sim.advance(1.0); before = sim.snapshot()
     >>> sim.advance(2.0); sim.restore(before)
+
+    With opaque blocks that hold something open, such as devices, use it in a ``with`` statement.
     """
 
     @takes_settings
@@ -83,7 +85,7 @@ class Simulation:
         self._kept: Logged | None = None  # what was logged before the newest `restore` or `log`
         self._times: np.ndarray | None = None
         self._engine.start_log(self._names, None)
-        self._wall = WallTime(self.system)
+        self._wall = WallTime(self.system, self._engine.instances)
 
     def __repr__(self) -> str:
         states = f"{len(self.system.x0)} continuous states, {len(self.system.rates)} rates"
@@ -146,11 +148,7 @@ class Simulation:
     def snapshot(self) -> Context:
         """Everything that changes, copied."""
         self.advance(self.time)
-        context = self._engine.context
-        for path, owner in self._opaque():
-            if owner is not None:
-                context.opaque[path] = bytes(owner.save())
-        return context.copy()
+        return self._engine.context.copy()
 
     def snapshot_of_start(self) -> Context:
         """The context as it is, with nothing executed for the present instant."""
@@ -168,9 +166,6 @@ class Simulation:
         if len(snapshot.x) != len(context.x) or len(snapshot.h) != len(context.h):
             raise PlantloopError("this snapshot was taken of another diagram.")
         context.assign(snapshot)
-        for path, owner in self._opaque():
-            if owner is not None:
-                owner.load(snapshot.opaque[path])
         self._kept = self._logged().before(context.t)
         later = None if self._times is None else self._times[self._times > context.t]
         self._engine.start_log(self._names, later)
@@ -186,10 +181,15 @@ class Simulation:
         """
         self.restore(snapshot_file.load(path, self.system))
 
-    def _opaque(self) -> Iterator[tuple[str, Any]]:
-        for segment in self.system.schedule:
-            if segment.external is not None:
-                yield segment.names[0], segment.external.owner
+    def close(self) -> None:
+        """End the run: opaque blocks such as devices are closed. Its result stays; it cannot go on."""
+        self._engine.instances.close()
+
+    def __enter__(self) -> Simulation:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
 
     # --- result ----------------------------------------------------------------------------------
     def log(self, times: Sequence[float] | np.ndarray | None) -> None:
@@ -301,13 +301,14 @@ def simulate(
     sim = Simulation(
         diagram, settings=settings, initial=initial, parameters=parameters, signals=signals, **keywords
     )
-    for name, value in mapped(inputs, "inputs").items():
-        sim.set_input(name, value)
-    sim.log(times)
-    with contextlib.suppress(KeyboardInterrupt):
-        sim.advance(until, progress)
-        return sim.result()
-    return sim.result(complete=False, message=f"interrupted at t={sim.time:.9g} s")
+    with sim:
+        for name, value in mapped(inputs, "inputs").items():
+            sim.set_input(name, value)
+        sim.log(times)
+        with contextlib.suppress(KeyboardInterrupt):
+            sim.advance(until, progress)
+            return sim.result()
+        return sim.result(complete=False, message=f"interrupted at t={sim.time:.9g} s")
 
 
 __all__ = ["Simulation", "SimulationError", "simulate"]

@@ -14,10 +14,11 @@ p     (np,)      parameters
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -26,7 +27,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from blocks.contract.callback import PythonCall
+from blocks.contract.callback import PythonCall, alone
 from blocks.contract.declared import External, Memory
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError
@@ -341,17 +342,23 @@ class System:
         start = {"x": self.x0, "h": self.h0, "w": self.w0, "p": self.p0}
         return Arguments(
             self.t, self.x, self.h, self.w, self.p, inputs, self.residual, self.loops, start, names,
-            self._answered if self.calls else None,
+            self._answering if self.calls else None,
         )  # fmt: skip
 
-    def _answered(self, values: np.ndarray) -> None:
-        """Raise what a user's function raised while values were computed."""
-        for call, path in zip(self.calls, self.callers, strict=True):
-            if (ended := call.interrupt) is not None:
-                call.interrupt = None
-                raise ended
-            if call.failure and not np.isfinite(values).all():
-                raise PlantloopError(f"block '{path}': {call.failure}.", path=path) from call.error
+    @contextlib.contextmanager
+    def _answering(self) -> Iterator[Callable[[np.ndarray], None]]:
+        """Users' functions for one evaluation; what comes raises what they raised."""
+        with alone(self.calls) as live:
+
+            def check(values: np.ndarray) -> None:
+                for call, path in zip(self.calls, self.callers, strict=True):
+                    if (ended := live[call].interrupt) is not None:
+                        raise ended
+                    if live[call].failure and not np.isfinite(values).all():
+                        why = f"block '{path}': {live[call].failure}."
+                        raise PlantloopError(why, path=path) from live[call].error
+
+            yield check
 
     def tree(self, names: Iterable[str] | None = None) -> SignalTree:
         """Some signals side by side, each by its full name; all for None."""

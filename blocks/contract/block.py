@@ -34,6 +34,7 @@ import numpy as np
 from blocks.contract.callback import PythonCall
 from blocks.contract.declared import External, Input, Output, Parameter, PortHold, SampleHistory, Term
 from blocks.contract.declaring import Record
+from blocks.contract.instance import Make
 from blocks.contract.rate import Rate, Ticks, instants
 from blocks.contract.symbols import Array, as_array, as_matrix, as_scalar, column, hash_of
 from blocks.errors import BlockError, near_miss
@@ -236,17 +237,16 @@ class Equations(Record):
     def external(
         self,
         name: str,
-        function: Callable[..., Any],
+        make: Make,
         argument: Any,
         size: int,
         sample: Rate | Ticks,
         offset: Rate = 0,
         initial: Any = 0.0,
-        owner: Any = None,
     ) -> Array:
-        """Output of an opaque Python function called by the host at its ticks: y = function(t, u).
+        """Output of something that is not looked into, called by the host at its ticks: y = call(t, u).
 
-        `owner` has ``save() -> bytes`` and ``load(bytes)`` when the function keeps memory of its own.
+        ``make()`` gives every run an `Instance` of its own: called, saved, loaded and closed with it.
         """
         return self._memory(
             "external",
@@ -254,7 +254,7 @@ class Equations(Record):
             initial,
             size,
             ticks=self._ticks(sample, offset),
-            external=External(function, column(argument), owner, memoryless=owner is None),
+            external=External(make, column(argument)),
         )
 
     def opaque(
@@ -265,15 +265,20 @@ class Equations(Record):
         size: int,
         jacobian: Callable[..., Any] | None = None,
         hessian: Callable[..., Any] | None = None,
+        make: Callable[[], Any] | None = None,
     ) -> Array:
         """A pure Python function inside continuous equations: y = function(t, u), (size,).
 
         It is called at every evaluation, also at trial values, so it must keep nothing. ``jacobian(t, u)``
         gives dy/du, (size, n); without it CasADi takes central differences. ``hessian(t, u)`` gives d2y/du2,
         (size, n, n), of a function that does not look at t. Compiled code calls it as well.
+
+        What a run needs of its own is made by ``make()``, once per run for all calls that share it;
+        functions then take it first, ``function(instance, t, u)``. Where it has ``save() -> bytes`` and
+        ``load(bytes)`` it is part of snapshots; a ``close()`` is called at the end.
         """
         u = column(argument)
-        call = PythonCall(name, function, int(u.numel()), int(size), jacobian, hessian)
+        call = PythonCall(name, function, int(u.numel()), int(size), jacobian, hessian, make)
         self._calls.append(call)
         (value,) = call.call([self._time, u], False, True)
         return as_array(value)

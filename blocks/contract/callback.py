@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-Call = Callable[[float, np.ndarray], Any]
+from blocks.errors import KeepsError
+
+Call = Callable[..., Any]  # (t, u), behind what `make` made where a call has that
 
 
 class PythonCall(ca.Callback):
     """y = function(t, u) as a CasADi function of t () and u (n,); keep it alive as long as equations use it.
 
     Its Jacobian is the one given, else differenced, and so are its second derivatives: `hessian` gives
-    d2y/du2 as (size, n, n), of a function that does not look at t. What goes wrong inside cannot pass through
-    CasADi or compiled code: it is kept, and the values are nan.
-
-    failure, error      why the newest call failed, and what it raised
-    interrupt           Ctrl-C and the like, which are to end the run
-    inside              is a call under way?
-    spent               time in all calls [s]
+    d2y/du2 as (size, n, n), of a function that does not look at t. With `make` all three are called with what
+    it made first, ``function(instance, t, u)``: a run has an instance of its own, shared by calls of one
+    `make`. Nothing in here changes: what does is in the `LiveCall` of a run.
     """
 
     def __init__(
@@ -33,13 +33,11 @@ class PythonCall(ca.Callback):
         size: int,
         jacobian: Call | None = None,
         hessian: Call | None = None,
+        make: Callable[[], Any] | None = None,
     ) -> None:
         ca.Callback.__init__(self)
         self.function, self.n, self.size, self.given = function, n, size, jacobian
-        self.second = hessian
-        self.failure, self.inside, self.spent = "", False, 0.0
-        self.error: Exception | None = None
-        self.interrupt: BaseException | None = None
+        self.second, self.make = hessian, make
         self._derivatives: list[Any] = []
         differenced: dict[str, Any] = {"enable_fd": True, "fd_method": "central"}
         self.construct(f"opaque_{name}", {} if jacobian else differenced)
@@ -63,26 +61,7 @@ class PythonCall(ca.Callback):
     def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
         """CasADi asks for values."""
         t, u = float(arguments[0]), np.array(arguments[1], dtype=float).ravel()
-        return [ca.DM(self.called(self.function, t, u, (self.size,)))]
-
-    def called(self, function: Call, t: float, u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Value of a user's function as an array; all nan, and the reason kept, where it fails."""
-        began = time.perf_counter()
-        self.failure, self.error = "", None
-        try:
-            self.inside = True
-            given = function(t, u)
-            if given is not None:
-                return np.asarray(given, dtype=float).reshape(shape)
-            self.failure = f"it returned None at t={t:.9g} s, expected numbers"
-        except Exception as error:  # a user's function may raise anything
-            self.failure, self.error = f"it raised {type(error).__name__} at t={t:.9g} s: {error}", error
-        except BaseException as error:
-            self.interrupt = error
-        finally:
-            self.inside = False
-            self.spent += time.perf_counter() - began
-        return np.full(shape, np.nan)
+        return [ca.DM(_live(self).value(t, u))]
 
     def has_jacobian(self) -> bool:
         """CasADi asks whether `get_jacobian` may be called."""
@@ -95,6 +74,89 @@ class PythonCall(ca.Callback):
         made = _Jacobian(self, name, opts)
         self._derivatives.append(made)  # CasADi does not keep it alive
         return made
+
+
+class LiveCall:
+    """A Python function in one run: what it keeps there, and how its newest call went.
+
+    What goes wrong inside cannot pass through CasADi or compiled code: it is kept, and the values are nan.
+
+    failure, error      why the newest call failed, and what it raised
+    interrupt           what is to end the run: Ctrl-C and the like, and a function that keeps what it may not
+    inside              is a call under way?
+    spent               time in all calls [s]
+    """
+
+    def __init__(self, call: PythonCall, instance: Any = None) -> None:
+        self.call, self.instance = call, instance
+        self.failure, self.inside, self.spent = "", False, 0.0
+        self.error: Exception | None = None
+        self.interrupt: BaseException | None = None
+        self._shape = (call.size,)
+
+    def value(self, t: float, u: np.ndarray) -> np.ndarray:
+        """y (size,) at t [s] and u (n,)."""
+        return self.called(self.call.function, t, u, self._shape)
+
+    def called(self, function: Call | None, t: float, u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Value of a user's function as an array; all nan, and the reason kept, where it fails."""
+        began = time.perf_counter()
+        self.failure, self.error = "", None
+        assert function is not None  # derivatives are asked for only where they are given
+        try:
+            self.inside = True
+            given = function(t, u) if self.call.make is None else function(self.instance, t, u)
+            if given is not None:
+                return np.asarray(given, dtype=float).reshape(shape)
+            self.failure = f"it returned None at t={t:.9g} s, expected numbers"
+        except KeepsError as error:
+            self.interrupt = error
+        except Exception as error:  # a user's function may raise anything
+            self.failure, self.error = f"it raised {type(error).__name__} at t={t:.9g} s: {error}", error
+        except BaseException as error:
+            self.interrupt = error
+        finally:
+            self.inside = False
+            self.spent += time.perf_counter() - began
+        return np.full(shape, np.nan)
+
+
+_now = threading.local()  # `calls` of the run that this thread is in
+
+
+@contextlib.contextmanager
+def answered_by(calls: Mapping[PythonCall, LiveCall]) -> Iterator[None]:
+    """While inside, CasADi's calls in this thread go to those of one run."""
+    before = getattr(_now, "calls", None)
+    _now.calls = calls
+    try:
+        yield
+    finally:
+        _now.calls = before
+
+
+@contextlib.contextmanager
+def alone(calls: Iterable[PythonCall]) -> Iterator[dict[PythonCall, LiveCall]]:
+    """While inside, these calls are answered by instances made for it, which are closed at the end."""
+    made: dict[Any, Any] = {}
+    live: dict[PythonCall, LiveCall] = {}
+    for call in calls:
+        if call.make is not None and call.make not in made:
+            made[call.make] = call.make()
+        live[call] = LiveCall(call, made.get(call.make))
+    try:
+        with answered_by(live):
+            yield live
+    finally:
+        for instance in made.values():
+            if hasattr(instance, "close"):
+                instance.close()
+
+
+def _live(call: PythonCall) -> LiveCall:
+    """The call in the present run; outside all runs one that starts anew each time."""
+    found = (getattr(_now, "calls", None) or {}).get(call)
+    return found or LiveCall(call, call.make() if call.make else None)
 
 
 class _Jacobian(ca.Callback):
@@ -120,12 +182,11 @@ class _Jacobian(ca.Callback):
         return ca.Sparsity.dense(self.call_of.size, (1, self.call_of.n)[i])
 
     def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
-        call, t = self.call_of, float(arguments[0])
+        call, live, t = self.call_of, _live(self.call_of), float(arguments[0])
         u = np.array(arguments[1], dtype=float).ravel()
         h = 1e-6 * max(1.0, abs(t))
-        late, early = (call.called(call.function, t + s * h, u, (call.size,)) for s in (1, -1))
-        assert call.given is not None  # only then is this made
-        exact = call.called(call.given, t, u, (call.size, call.n))
+        late, early = (live.value(t + s * h, u) for s in (1, -1))
+        exact = live.called(call.given, t, u, (call.size, call.n))
         return [ca.DM((late - early) / (2 * h)), ca.DM(exact)]
 
     def has_jacobian(self) -> bool:
@@ -165,8 +226,7 @@ class _Hessian(ca.Callback):
     def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
         call, u = self.call_of, np.array(arguments[1], dtype=float).ravel()
         n, size = call.n, call.size
-        assert call.second is not None  # only then is this made
-        found = call.called(call.second, float(arguments[0]), u, (size, n, n))
+        found = _live(call).called(call.second, float(arguments[0]), u, (size, n, n))
         shapes = [self.get_sparsity_out(i) for i in range(6)]
         stacked = found.transpose(1, 0, 2).reshape(n * size, n)  # dy/du column by column
         return [ca.DM(stacked) if i == 4 else ca.DM(shapes[i]) for i in range(6)]

@@ -6,16 +6,15 @@ the block's own symbols.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import PythonCall
+from blocks.contract.instance import Make
 from blocks.contract.rate import Ticks
 
 
@@ -150,12 +149,10 @@ KINDS = (
 
 @dataclass(frozen=True)
 class External:
-    """Ticked opaque function called by the host: y = function(t, u), u and y float arrays."""
+    """Ticked opaque block, called by the host: `make` gives a run its instance, `argument` is its input u."""
 
-    function: Callable[..., Any]
+    make: Make
     argument: ca.SX
-    owner: Any  # object with save() and load(bytes) when the function has memory, else None
-    memoryless: bool = True
 
 
 @dataclass(frozen=True)

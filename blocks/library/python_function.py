@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,17 +13,8 @@ from numpy.typing import ArrayLike
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
-
-
-@runtime_checkable
-class Saved(Protocol):
-    """What keeps a `PythonFunction`'s memory, so that snapshots of a run are complete."""
-
-    def save(self) -> bytes:
-        """All that changes from call to call."""
-
-    def load(self, state: bytes) -> None:
-        """Put back what `save` returned."""
+from blocks.library.callables import OwnCopy, Saved
+from blocks.library.kept import named
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,7 @@ class Function(Block):
         y = self.function(*[b.input(port) for port in self._ports()])
         if y is None:
             raise checks.fault(
-                self, "function", f"{_named(self.function)} returned None", "a signal", "Add the return."
+                self, "function", f"{named(self.function)} returned None", "a signal", "Add the return."
             )
         b.output("y", y, self.sample, self.offset)
 
@@ -90,16 +81,19 @@ class PythonFunction(Block):
     also at trial values the solver then rejects; direct feedthrough at all times. Its derivatives come from
     `jacobian`, else from central differences.
 
-    function : ``function(t, u) -> y``, t in s, u (n,) all inputs one after the other, y (size,). For a run
-        to repeat itself it may depend on nothing else, except what `memory` saves.
+    Every run has its own: of an object with __call__, of the owner of a method, and of `memory` it takes a
+    copy, as they are when it begins, so that runs side by side, a second run and a replay know nothing of
+    each other. A plain function may keep nothing; one that does, in a variable outside itself, is refused.
+
+    function : ``function(t, u) -> y``, t in s, u (n,) all inputs one after the other, y (size,)
     inputs : an int n for one port "u" of n components (0: no input), or {port: components}; structural
     size : components of y; structural
     sample, offset : s; None means continuous; structural
     initial : number or (size,); run-time number; of no use without a sample time
     jacobian : ``jacobian(t, u) -> dy/du``, (size, n); only without a sample time
-    memory : object with ``save() -> bytes`` and ``load(bytes)`` when the function keeps something from call
-        to call (for instance the object the function is a method of); without it the function must keep
-        nothing
+    memory : object with ``save() -> bytes`` and ``load(bytes)`` that the function works on: one that it is a
+        method of, that is a variable of it, or the function itself. Without it snapshots save the plain data
+        of an object or of the owner of a method; where that has save() and load(), they are used
 
     Use::
 
@@ -161,19 +155,19 @@ class PythonFunction(Block):
         u = [b.input(port, size=components) for port, components in ports]
         joined = np.concatenate(u) if u else np.zeros(0)
         if self.sample is None:
-            b.output("y", b.opaque("y", self.function, joined, self.size, self.jacobian))
+            slope = None if self.jacobian is None else self._slope
+            b.output("y", b.opaque("y", OwnCopy.call, joined, self.size, slope, make=self._own_copy))
             return
-        y = b.external(
-            "y", self.function, joined, self.size, self.sample, self.offset, self.initial, self.memory
-        )
+        y = b.external("y", self._own_copy, joined, self.size, self.sample, self.offset, self.initial)
         b.output("y", y)
 
+    def _own_copy(self) -> OwnCopy:
+        """The function of one run."""
+        return OwnCopy(self.function, self.memory)
 
-def _named(function: Callable[..., Any]) -> str:
-    """Name of a function and where it is written, as far as it tells."""
-    code = getattr(function, "__code__", None)
-    name = getattr(function, "__name__", repr(function))
-    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
+    def _slope(self, own: OwnCopy, t: float, u: np.ndarray) -> Any:
+        assert self.jacobian is not None  # it is declared only then
+        return self.jacobian(t, u)
 
 
 def _check_callable(block: Function | PythonFunction) -> None:

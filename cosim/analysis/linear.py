@@ -75,16 +75,17 @@ def linearize(
     model = model_of(system, inputs, outputs, at, parameters)
     mention_unsteady(model)
     s = model.system
-    if s.rates:
-        basis = _basis(model, states)
-        discrete = tick_model(s, model.context, model.input_index, model.output)
-        a, b, c, d = discrete.matrices(basis.z, basis.t)
-        kept = tuple(discrete.kept)
-    else:
-        a, b, c, d = model.continuous()
-        basis, kept = _basis(model, states), ()
-        if len(basis.independent) < len(a):
-            a, b, c = basis.t @ a @ basis.z, basis.t @ b, c @ basis.z
+    with model.looking():
+        if s.rates:
+            basis = _basis(model, states)
+            discrete = tick_model(s, model.context, model.input_index, model.output)
+            a, b, c, d = discrete.matrices(basis.z, basis.t)
+            kept = tuple(discrete.kept)
+        else:
+            a, b, c, d = model.continuous()
+            basis, kept = _basis(model, states), ()
+            if len(basis.independent) < len(a):
+                a, b, c = basis.t @ a @ basis.z, basis.t @ b, c @ basis.z
     key = (basis.independent, kept)
     if key not in model.labels:
         model.labels[key] = _Labels.of(model, *key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from cosim.engines.reference.bound import Bound
 from cosim.names import Names, component_names, listed, mapped, no_block
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
+from cosim.run.opaque_blocks import looking_at
 from cosim.system import Slot, pick
 
 
@@ -146,7 +148,7 @@ class Model:
             shared = len(at.h)  # perturbations come last
             c.t, c.x[:], c.p[:], c.solution[:] = at.t, at.x, at.p, at.solution
             c.h[:shared], c.next[:shared] = at.h, at.next
-            c.started = at.started
+            c.started, c.opaque = at.started, dict(at.opaque)
             return
         if isinstance(at, OperatingPoint):
             states = at.states if self.prefix else at.initial
@@ -157,6 +159,10 @@ class Model:
         for name, value in (at or {}).items():
             place = set_input if inputs.find(name) else set_initial
             place(s, c, name, value)
+
+    def looking(self) -> contextlib.AbstractContextManager[None]:
+        """To evaluate Python functions inside the equations as a run at this point would."""
+        return looking_at(self.system, self.context.opaque)
 
     def arguments(self) -> list[ca.DM]:
         """t, x, h, w, p at the operating point."""

@@ -94,7 +94,8 @@ def settle(model: Model, rounds: int = ROUNDS) -> Equilibrium:
     ------
     StaticsError     not found; the context stands where it was given up
     """
-    return _Statics(model).solve(rounds)
+    with model.looking():
+        return _Statics(model).solve(rounds)
 
 
 def pace(model: Model) -> tuple[float, float]:
@@ -102,9 +103,10 @@ def pace(model: Model) -> tuple[float, float]:
 
     A motion's time is 1/omega of a small swing about there, or what the forces there take to move it a bit.
     """
-    statics = _Statics(model)
-    statics.move(model.context.x.copy())
-    at = statics.point()
+    with model.looking():
+        statics = _Statics(model)
+        statics.move(model.context.x.copy())
+        at = statics.point()
     pushed = float(np.abs(at.r[: at.free]).max(initial=0.0))
     omega = np.sqrt(np.abs(np.linalg.eigvals(at.jacobian[: at.free, : at.free])))
     largest = float(omega.max(initial=0.0))

@@ -178,6 +178,7 @@ def _all(starts: Starts, workers: int, progress: Callable[[int], None] | None) -
     for k in map(int, np.flatnonzero(starts.state != DONE)):
         if (error := _repeated(engine, starts, k)) is not None:
             errors[k] = error
+    engine.instances.close()
     return Runs(starts.times, table, tree, errors, how)
 
 

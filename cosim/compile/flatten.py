@@ -9,8 +9,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.contract.block import Block
 from blocks.contract.rate import Ticks
-from blocks.contract.trace import LIBRARY, TraceCache
+from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
 from blocks.errors import BlockError, PlantloopError, WiringError, near_miss
 from cosim.compile.expressions import Expressions
 from cosim.compile.instances import Instance
@@ -42,6 +43,7 @@ def flatten(diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...
     traced = resolve_sizes(wiring, cache)
     instances: dict[str, Instance] = {}
     problems = []
+    _trace_apart(wiring.blocks, traced)
     for path, block in wiring.blocks.items():
         drivers = [wiring.drivers.get((path, i.name)) for i in traced[path].declared.inputs]
         try:
@@ -54,6 +56,16 @@ def flatten(diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...
     return _Assembly(
         diagram.name, instances, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
     ).system()
+
+
+def _trace_apart(blocks: dict[str, Block], traced: dict[str, Traced]) -> None:
+    """Give blocks of one shape that call what a run makes a trace each: none shares it."""
+    seen: set[int] = set()
+    for path, block in blocks.items():
+        found = traced[path]
+        if id(found) in seen and any(call.make for call in found.declared.calls):
+            traced[path] = found = trace(block, {i.name: i.size for i in found.declared.inputs})
+        seen.add(id(found))
 
 
 @dataclass

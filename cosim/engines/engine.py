@@ -71,6 +71,7 @@ class Engine(abc.ABC):
         self.system, self.settings, self.context = system, settings, context
         self.counters = Counters()
         self.cancelled = False
+        self.instances = context.begin(system)
 
     @abc.abstractmethod
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
@@ -109,6 +110,7 @@ class Engine(abc.ABC):
             one.advance(starts.until)
             starts.state[k] = DONE
         finally:
+            one.instances.close()
             logged = one.logged()
             starts.record(k, logged.time, logged.signals)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cosim.run.history import History
+from cosim.run.opaque_blocks import Instances
 from cosim.system import System
 
 
@@ -20,6 +21,7 @@ class Context:
     ticks : per rate, number of ticks done; instants : per list of instants, number passed
     signs : (ne,) sign of every zero crossing, -1 or 1; 0 before the start
     solution : (nz,) accepted algebraic unknowns; histories, stops : of delays
+    opaque : states of opaque blocks by name, where they are not live; instances : those blocks, in a run
     step : proposed size of the next adaptive step [s] (0: choose one); error : error memory of its control
     """
 
@@ -40,6 +42,7 @@ class Context:
     error: float = 1e-4
     opaque: dict[str, bytes] = field(default_factory=dict)
     stopped: str = ""  # message of the stop event that ended the run
+    instances: Instances | None = None
 
     @staticmethod
     def initial(system: System) -> Context:
@@ -58,9 +61,20 @@ class Context:
             {d.name: History(d.initial) for d in system.delays},
         )
 
+    def begin(self, system: System) -> Instances:
+        """The opaque blocks of the run that this context is of, made where they are not yet."""
+        if self.instances is None:
+            self.instances = Instances(system, self.opaque)
+        return self.instances
+
     def copy(self) -> Context:
-        """An independent copy."""
+        """An independent copy; opaque blocks as their states."""
         return copy.deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold."""
+        live = {} if self.instances is None else {"opaque": self.instances.save(), "instances": None}
+        return {**vars(self), **live}
 
     def assign(self, other: Context) -> None:
         """Take over another context's values, keeping this one's arrays (engines hold on to them)."""
@@ -72,11 +86,13 @@ class Context:
         self.instants = dict(other.instants)
         self.histories = copy.deepcopy(other.histories)
         self.stops = list(other.stops)
-        self.opaque = dict(other.opaque)
+        self.opaque = dict(other.opaque) if other.instances is None else other.instances.save()
+        if self.instances is not None:
+            self.instances.load(self.opaque)
 
     def same(self, other: Context) -> bool:
         """Equal, bit for bit."""
-        mine, theirs = vars(self), vars(other)
+        mine, theirs = self.__getstate__(), other.__getstate__()
         return all(_equal(mine[k], theirs[k]) for k in mine)
 
 

@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from blocks.contract.callback import PythonCall
+from blocks.contract.callback import LiveCall
 from cosim.engines.engine import Engine
+from cosim.run.opaque_blocks import Instances
 from cosim.system import System
 
 BLOCKS_SHOWN = 3  # in the line about the share of Python
@@ -17,12 +18,13 @@ BLOCKS_SHOWN = 3  # in the line about the share of Python
 class WallTime:
     """A clock that runs while an engine advances."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, instances: Instances) -> None:
         self.total = 0.0
         self._system = system
-        self._calls: dict[PythonCall, str] = {}  # one may serve several blocks
+        self._calls: dict[LiveCall, str] = {}  # one may serve several blocks
         for call, path in zip(system.calls, system.callers, strict=True):
-            self._calls[call] = f"{self._calls[call]}, {path}" if call in self._calls else path
+            live = instances.calls[call]
+            self._calls[live] = f"{self._calls[live]}, {path}" if live in self._calls else path
         self._spent = dict.fromkeys(self._calls.values(), 0.0)
 
     @contextlib.contextmanager

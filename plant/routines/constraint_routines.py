@@ -116,16 +116,24 @@ def _opaque(call: Call, b: Equations, home: Home, reason: str) -> ca.SX:
     asked = call.asked(routine)
     inputs = [call.scope.time, *[asked.symbol(call.scope, text) for text in asked.texts], *call.given]
     column, size = ca.densify(ca.vertcat(*inputs)), call.form.size
-    outside = Outside(call.name, call.function(routine, asked), int(column.numel()), size, routine)
-    slope, curvature, how = _derivatives(call, home, outside, len(asked.texts))
+    n = int(column.numel())
+
+    def make(own: Routine | None = None) -> _Differentiated:
+        own = own or home.routine()
+        assert own is not None  # it was there before
+        outside = Outside(call.name, call.function(own, asked), n, size, own)
+        return _Differentiated(outside, *_derivatives(call, home, outside))
+
+    how = make(routine).how
     # time is the first entry of u, so the function itself does not look at t
     value = b.opaque(
         f"{call.element.tag}_{call.element.id}_constraint",
-        lambda t, u: outside.trial(u),
+        lambda own, t, u: own.outside.trial(u),
         column,
         size,
-        lambda t, u: slope(u).reshape(size, -1),
-        lambda t, u: curvature(u).reshape(size, outside.n, outside.n),
+        lambda own, t, u: own.slope(u).reshape(size, -1),
+        lambda own, t, u: own.curvature(u).reshape(size, n, n),
+        make,
     )
     warnings.warn(
         f"{call.name} of a constraint is called at run time: {reason.rstrip('.')}. "
@@ -136,7 +144,21 @@ def _opaque(call: Call, b: Equations, home: Home, reason: str) -> ca.SX:
     return ca.SX(value)
 
 
-def _derivatives(call: Call, home: Home, outside: Outside, asked: int) -> tuple[Numbers, Numbers, str]:
+@dataclass(frozen=True, eq=False)
+class _Differentiated:
+    """A routine in one run with its two derivatives, and where those come from."""
+
+    outside: Outside
+    slope: Numbers
+    curvature: Numbers
+    how: str
+
+    def close(self) -> None:
+        """See `Outside.close`."""
+        self.outside.close()
+
+
+def _derivatives(call: Call, home: Home, outside: Outside) -> tuple[Numbers, Numbers, str]:
     """Gradient and second derivatives of a routine, and where they come from."""
     if call.form.name == "COUSUB":
         n = call.counts[0]

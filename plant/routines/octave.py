@@ -71,6 +71,10 @@ class OctaveRoutine:
     def __init__(self, session: Any, name: str) -> None:
         self._session, self._name = session, name
 
+    def close(self) -> None:
+        """End the session."""
+        self._session.exit()
+
     def __call__(self, arguments: Sequence[Any], access: Access) -> Any:
         """Call until nothing new is asked for, then return the value."""
         plain = [np.array(a, dtype=float) if isinstance(a, list) else float(a) for a in arguments]

@@ -6,7 +6,6 @@ value that the integrator can do without; the error of the run names the element
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,17 +14,19 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Equations
+from blocks.contract.plain_state import encode, plain_part, restore
 
 STEP = 6e-6  # of 1 + |x|: the cube root of the rounding error, best for central differences
 WIDE_STEP = 1e-4  # the fourth root, best for second ones
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Outside:
-    """A routine outside the equations.
+    """A routine outside the equations, in one run.
 
     function(x, dflag) -> y    x (n,), y (m,); dflag is true while differences are taken
-    routine                    has ``keeps``, ``state``, ``restore`` and ``forget`` if it may keep something
+    routine                    has ``keeps``, ``state`` and ``restore`` if it may keep something, and perhaps
+                               a ``close``
     """
 
     name: str
@@ -33,7 +34,6 @@ class Outside:
     n: int
     m: int
     routine: Any
-    newest: float = math.inf
 
     @property
     def keeps(self) -> bool:
@@ -51,14 +51,22 @@ class Outside:
             self.routine.restore(before)
 
     def remembered(self, x: np.ndarray) -> np.ndarray:
-        """Value at x, whose first entry is the time; the routine remembers this call.
-
-        Time that goes back means a new run, for which everything is forgotten first.
-        """
-        if x[0] < self.newest:
-            self.routine.forget()
-        self.newest = float(x[0])
+        """Value at x, whose first entry is the time; the routine remembers this call."""
         return self.function(x, False)
+
+    def save(self) -> bytes:
+        """The plain data among what the routine keeps."""
+        return encode(plain_part(self.routine.state())) if self.keeps else b""
+
+    def load(self, state: bytes) -> None:
+        """Put back what `save` gave."""
+        if self.keeps and state:
+            self.routine.restore(restore(state, self.routine.state()))
+
+    def close(self) -> None:
+        """End what the routine runs in, if anything is to be ended."""
+        if hasattr(self.routine, "close"):
+            self.routine.close()
 
     def slope(self, x: np.ndarray) -> np.ndarray:
         """(m, n) Jacobian by central differences."""
@@ -103,30 +111,34 @@ class Outside:
         return H
 
 
-def opaque_function(outside: Outside, argument: ca.SX, b: Equations, name: str) -> ca.SX:
+def opaque_function(
+    make: Callable[[], Outside], keeps: bool, m: int, argument: ca.SX, b: Equations, name: str
+) -> ca.SX:
     """(m, 1) value of a routine at (n, 1) `argument`, whose first entry is the time.
 
+    make : gives every run a routine of its own; keeps : does it keep something from call to call?
     name : unique in the block
     """
-    given = argument[1:] if outside.n > 1 else ca.SX(1, 1)
+    n = int(argument.numel())
+    given = argument[1:] if n > 1 else ca.SX(1, 1)
 
     def joined(t: float, u: np.ndarray) -> np.ndarray:
-        return np.concatenate([[t], u])[: outside.n]
+        return np.concatenate([[t], u])[:n]
 
-    def value(t: float, u: np.ndarray) -> np.ndarray:
+    def value(outside: Outside, t: float, u: np.ndarray) -> np.ndarray:
         return outside.trial(joined(t, u))
 
-    def slope(t: float, u: np.ndarray) -> np.ndarray:
+    def slope(outside: Outside, t: float, u: np.ndarray) -> np.ndarray:
         J = outside.slope(joined(t, u))[:, 1:]
-        return J if outside.n > 1 else np.zeros((outside.m, 1))
+        return J if n > 1 else np.zeros((m, 1))
 
-    y = b.opaque(name, value, ca.densify(given), outside.m, slope)
-    if outside.keeps:  # at the start, at ticks, after every accepted step and event
+    y = b.opaque(name, value, ca.densify(given), m, slope, make=make)
+    if keeps:  # at the start, at ticks, after every accepted step and event
 
-        def remembered(t: float, u: np.ndarray) -> np.ndarray:
+        def remembered(outside: Outside, t: float, u: np.ndarray) -> np.ndarray:
             return outside.remembered(joined(t, u))
 
-        done = b.opaque(f"{name}_accepted", remembered, ca.densify(given), outside.m)
-        b.mode(f"{name}_start", 0.0, outside.m, at_ticks=done)
-        b.accepted(f"{name}_accepted", done, np.zeros(outside.m))
+        done = b.opaque(f"{name}_accepted", remembered, ca.densify(given), m, make=make)
+        b.mode(f"{name}_start", 0.0, m, at_ticks=done)
+        b.accepted(f"{name}_accepted", done, np.zeros(m))
     return ca.SX(y)

@@ -26,7 +26,7 @@ from blocks.contract.signals import SignalArray
 from blocks.errors import BlockError, ModelError, near_miss
 from plant.elements import Model, UserSubroutine
 from plant.routines.access import SHAPES, SPLINES, Access
-from plant.routines.kept import Kept, copy_of, written_globals
+from plant.routines.kept import Kept, written_globals
 
 _SYMBOLS = (ca.SX, SignalArray)
 
@@ -68,7 +68,9 @@ class Script:
 
     def symbolic(self) -> PythonRoutine:
         """The routine in a namespace whose ``math`` takes symbols."""
-        return self._loaded(_symbolic_builtins())
+        routine = self._loaded(_symbolic_builtins())
+        self._kept = routine.kept
+        return routine
 
     def numeric(self, name: str = "") -> PythonRoutine:
         """The routine as it is, or another function of the script."""
@@ -102,8 +104,7 @@ class Script:
             raise self._fault(
                 f"the script {self.path} defines no function '{name}'; {near_miss(name, defined)}"
             )
-        self._kept = Kept(namespace, self._writes)
-        return PythonRoutine(function, self._kept, host)
+        return PythonRoutine(function, Kept(namespace, self._writes), host)
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
@@ -158,9 +159,8 @@ class PythonRoutine:
     """A function of a script, to be called with an access; knows what it keeps."""
 
     def __init__(self, function: Callable[..., Any], kept: Kept, host: _Host) -> None:
-        self._function, self._kept, self._host = function, kept, host
-        self._first = kept.copied()
-        self.keeps = bool(kept.writes or self._first)
+        self._function, self.kept, self._host = function, kept, host
+        self.keeps = bool(kept.writes or kept.copied())
 
     def __call__(self, arguments: Sequence[Any], access: Access) -> Any:
         """Call the function; `access` answers its questions."""
@@ -170,17 +170,13 @@ class PythonRoutine:
         finally:
             self._host.access = None
 
-    def forget(self) -> None:
-        """Everything as when the script was loaded."""
-        self._kept.put_back({name: copy_of(value) for name, value in self._first.items()})
-
     def state(self) -> dict[str, Any]:
         """A copy of all that is kept."""
-        return self._kept.copied()
+        return self.kept.copied()
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put back what `state` gave; these values are the script's from now on."""
-        self._kept.put_back(state)
+        self.kept.put_back(state)
 
 
 # --- math on symbols ------------------------------------------------------------------------------------

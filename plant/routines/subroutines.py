@@ -49,7 +49,7 @@ from plant.routines.access import Access, Asked, Recorder, Symbolic
 from plant.routines.libraries import library_routine
 from plant.routines.octave import octave_routine
 from plant.routines.opaque_calls import Outside, opaque_function
-from plant.routines.scripts import PythonRoutine, Script, Stateful, script_path
+from plant.routines.scripts import Script, Stateful, script_path
 
 VECTORS: dict[str, tuple[str, ...]] = {"VFOSUB": ("fx", "fy", "fz"), "VTOSUB": ("tx", "ty", "tz")}
 VECTORS["GFOSUB"] = (*VECTORS["VFOSUB"], *VECTORS["VTOSUB"])
@@ -173,10 +173,12 @@ def outcome(
         try:
             return call.symbolic(script)
         except Exception as fault:
-            return call.opaque(script.numeric(), reason_not_traced(fault), b)
+            return call.opaque(script.numeric, reason_not_traced(fault), b)
     if element.script_name is not None:
-        return call.opaque(octave_routine(values.model, element), "MATLAB code is", b)
-    return call.opaque(library_routine(values.model, element, form.name, form.size), "it is compiled", b)
+        return call.opaque(lambda: octave_routine(values.model, element), "MATLAB code is", b)
+    return call.opaque(
+        lambda: library_routine(values.model, element, form.name, form.size), "it is compiled", b
+    )
 
 
 def refuse_unless_trusted(values: Setting, element: UserSubroutine) -> None:
@@ -298,14 +300,20 @@ class Call:
             )
         return parts[: self.form.size]
 
-    def opaque(self, routine: Routine, reason: str, b: Equations) -> ca.SX:
-        """The routine as a function of time, what it asks for and what it is given."""
+    def opaque(self, load: Callable[[], Routine], reason: str, b: Equations) -> ca.SX:
+        """The routine, loaded anew for each run, as a function of time, what it asks for and is given."""
+        routine = load()
         asked = self.asked(routine)
         inputs = [self.values.time, *[asked.symbol(self.values, text) for text in asked.texts], *self.given]
         column = ca.densify(ca.vertcat(*inputs))
-        function = self.function(routine, asked)
-        outside = Outside(self.name, function, int(column.numel()), self.form.size, routine)
-        value = opaque_function(outside, column, b, f"{self.element.tag}_{self.element.id}_{self.order}")
+        n, m = int(column.numel()), self.form.size
+
+        def make() -> Outside:
+            own = load()
+            return Outside(self.name, self.function(own, asked), n, m, own)
+
+        name = f"{self.element.tag}_{self.element.id}_{self.order}"
+        value = opaque_function(make, bool(getattr(routine, "keeps", False)), m, column, b, name)
         self.values.watch(self.name, value)
         warnings.warn(
             f"{self.name} is called at run time and differentiated by differences: {reason}. "
@@ -356,8 +364,6 @@ class Call:
             raise
         except Exception:
             pass
-        if isinstance(routine, PythonRoutine):
-            routine.forget()
         return recorder.asked()
 
 

@@ -77,7 +77,7 @@ class Slow:
             return solo.evaluate(m.name, m.expression, u, t, solo.own)
         argument = solo.evaluate(m.name, m.external.argument, u, t, solo.own)
         unknown = np.full(m.size, np.nan)
-        return unknown if np.isnan(argument).any() else np.ravel(m.external.function(t, argument))
+        return unknown if np.isnan(argument).any() else np.ravel(solo.instances[m.name].call(t, argument))
 
     # --- time
     def tick(self) -> None:

@@ -31,6 +31,7 @@ class Solo:
         self.own = np.concatenate([np.zeros(0), *values.initial.values()])
         self.next = self.own.copy()
         self.times = values.times
+        self.instances = {m.name: m.external.make() for m in self.declared.memories if m.external}
         self.taken = dict.fromkeys(self.declared.ticks, 0)
         self.t = 0.0
 
@@ -81,7 +82,7 @@ class Solo:
                 self.own[self.at(m)] = self.evaluate(m.name, m.expression, u, self.t, self.own)
             elif m.kind == "external":
                 argument = self.evaluate(m.name, m.external.argument, u, self.t, self.own)
-                self.own[self.at(m)] = m.external.function(self.t, argument)
+                self.own[self.at(m)] = self.instances[m.name].call(self.t, argument)
 
     def feedthrough(self, ticking: bool) -> dict[str, np.ndarray]:
         """Derived: which output components use which input components, at a tick or between ticks."""

@@ -6,18 +6,16 @@ gets the numbers the reference engine would give it.
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from blocks.contract.callback import PythonCall
+from blocks.contract.callback import LiveCall
 from cosim.engines.native import bindings as b
 from cosim.engines.reference.bound import Bound
+from cosim.run.opaque_blocks import Instances
 
 Answer = Callable[[np.ndarray], None]
 
@@ -25,11 +23,9 @@ Answer = Callable[[np.ndarray], None]
 class Outside:
     """Answers what a run's compiled code asks; keep it alive as long as the run."""
 
-    def __init__(
-        self, run: b.Structure, functions: Sequence[ca.Function], calls: Sequence[PythonCall]
-    ) -> None:
-        direct = {call.__hash__(): call for call in calls}
-        self._run, self._calls = run, calls
+    def __init__(self, run: b.Structure, functions: Sequence[ca.Function], instances: Instances) -> None:
+        direct = {call.__hash__(): live for call, live in instances.calls.items()}
+        self._run, self._instances = run, instances
         self._answers = [
             _straight(direct[f.__hash__()]) if f.__hash__() in direct else _on_casadi(f) for f in functions
         ]
@@ -49,19 +45,19 @@ class Outside:
                 row = self._rows[number, place] = b.numbers(place, self._sizes[number])
             self._answers[number](row)
         except BaseException as error:
-            self._calls[0].interrupt = error
-        if interrupted(self._calls) is not None:
+            self._instances.interrupt(error)
+        if self._instances.ended is not None:
             self._run.cancel = 1
             return 1
         return 0
 
 
-def _straight(call: PythonCall) -> Answer:
+def _straight(live: LiveCall) -> Answer:
     """The user's function itself, without a detour through CasADi."""
-    end, function, shape = 1 + call.n, call.function, (call.size,)
+    end = 1 + live.call.n
 
     def answer(row: np.ndarray) -> None:
-        row[end:] = call.called(function, float(row[0]), row[1:end].copy(), shape)
+        row[end:] = live.value(float(row[0]), row[1:end].copy())
 
     return answer
 
@@ -82,43 +78,3 @@ def _on_casadi(function: ca.Function) -> Answer:
             start += array.size
 
     return answer
-
-
-@contextlib.contextmanager
-def interrupts(calls: Sequence[PythonCall]) -> Iterator[None]:
-    """Ctrl-C while an engine evaluates Python functions: raised inside the user's function, noted outside.
-
-    It cannot be raised where compiled code or CasADi is about to call Python: it would be lost there. Engines
-    look for what was noted with `interrupted`.
-    """
-    forget(calls)
-    main = threading.current_thread() is threading.main_thread()
-    ours = bool(calls) and main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-    def note(number: int, frame: Any) -> None:
-        if any(call.inside for call in calls):
-            raise KeyboardInterrupt
-        calls[0].interrupt = KeyboardInterrupt()
-
-    if ours:
-        signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        forget(calls)
-
-
-def forget(calls: Sequence[PythonCall]) -> None:
-    """What was noted is done with."""
-    for call in calls:
-        call.interrupt = None
-
-
-def interrupted(calls: Sequence[PythonCall]) -> BaseException | None:
-    """What ended a user's function other than an error, or Ctrl-C, if anything did."""
-    for call in calls:
-        if call.interrupt is not None:
-            return call.interrupt
-    return None

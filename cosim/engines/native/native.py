@@ -24,7 +24,7 @@ from cosim.engines.methods.tableau import TABLEAUS, tableau
 from cosim.engines.native import bindings as b
 from cosim.engines.native.build import Compiled, compiled, compiled_jacobian
 from cosim.engines.native.event_log import EventLog
-from cosim.engines.native.host_calls import Outside, interrupted, interrupts
+from cosim.engines.native.host_calls import Outside
 from cosim.engines.native.methods import explicit, stiff, take
 from cosim.engines.reference.interpreter import Interpreter, interpreter
 from cosim.engines.starts import Starts
@@ -170,7 +170,7 @@ class NativeEngine(Engine):
             run.stiff = self._stiff.table
         if system.calls:
             called = self._stiff.outside if self._stiff else code.outside
-            self._outside = Outside(run, called, system.calls)
+            self._outside = Outside(run, called, self.instances)
         run.counters.limited_by = b.pointer(self._limited)
         self._room = np.zeros(self._pl.pl_workspace_size(code.model, run.system) // 8 + 2)
         self._pl.pl_instantiate(run, b.pointer(self._room))
@@ -199,7 +199,7 @@ class NativeEngine(Engine):
         self._enter()
         self._run.cancel = 0
         try:
-            with interrupts(self.system.calls):
+            with self.instances.answering():
                 self._advance(until, progress)
         finally:
             self._leave()
@@ -217,7 +217,7 @@ class NativeEngine(Engine):
                     continue
                 spent = time.perf_counter() - began
                 self._budget = int(self._budget * min(10.0, max(0.1, SLICE / max(spent, 1e-9)))) + 1
-                if interrupted(self.system.calls) is not None:
+                if self.instances.ended is not None:
                     raise self._failure(self._pl.PL_CANCELLED)
                 if progress is not None:
                     progress(self._state.t)
@@ -264,7 +264,7 @@ class NativeEngine(Engine):
 
     def _failure(self, reason: int) -> BaseException:
         """The error of a run that cannot go on, in the words of the reference engine."""
-        if (ended := interrupted(self.system.calls)) is not None:
+        if (ended := self.instances.ended) is not None:
             return ended
         run, python, t = self._run, self._in_python(), self._state.t
         python.unknowns.horizon = run.horizon
@@ -453,9 +453,9 @@ class NativeEngine(Engine):
         self._enter()
         rows = Rows(self._code, [name], b.new("pl_buffer"))
         row = np.zeros(max(1, rows.buffer.width))
-        with interrupts(self.system.calls):
+        with self.instances.answering():
             self._pl.pl_evaluate_signals(self._run, rows.buffer, b.pointer(row))
-            if (ended := interrupted(self.system.calls)) is not None:
+            if (ended := self.instances.ended) is not None:
                 raise ended
         return row[: rows.buffer.width]
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import casadi as ca
 import numpy as np
 
+from blocks.contract.callback import LiveCall
 from blocks.errors import SimulationError
 from cosim.system import Place, System
 
 
 def explain(
     system: System,
+    calls: Iterable[LiveCall],
     arguments: list[np.ndarray],
     t: float,
     last_good: float,
@@ -23,6 +26,7 @@ def explain(
 
     Parameters
     ----------
+    calls                           Python functions of the run
     arguments : [t, x, h, w, p]     where the system stands
     last_good : float               last time at which all was finite [s]
     place, value                    what was being computed, if all signals before it are finite
@@ -39,9 +43,9 @@ def explain(
         place, value = _first_state(system, arguments, values)
         what = f"derivative of '{place}'" if place.name else "value"
     because = f" First non-finite term: {term}." if term else ""
-    failed = [call for call in system.calls if call.failure]
-    for call in failed:
-        because += f" Python function '{call.name()}' failed: {call.failure}."
+    failed = [live for live in calls if live.failure]
+    for live in failed:
+        because += f" Python function '{live.call.name()}' failed: {live.failure}."
     error = SimulationError(
         f"non-finite {what} = {value:g} in block '{place.path}' at t={t:.9g} s "
         f"(last finite t={last_good:.9g} s).{because}",
@@ -50,7 +54,7 @@ def explain(
         value=value,
         hint="Look there for a division by zero, a root of a negative number, or too long a step.",
     )
-    error.__cause__ = next((call.error for call in failed if call.error is not None), None)
+    error.__cause__ = next((live.error for live in failed if live.error is not None), None)
     return error
 
 

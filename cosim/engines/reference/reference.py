@@ -8,7 +8,6 @@ import numpy as np
 
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.methods.steppers import Step
-from cosim.engines.native.host_calls import interrupts
 from cosim.engines.reference.events import Repetition
 from cosim.engines.reference.interpreter import interpreter
 from cosim.engines.reference.log import Log
@@ -34,7 +33,7 @@ class ReferenceEngine(Engine):
         """See `Engine.advance`."""
         repetition = Repetition()
         # trial steps may leave the numbers; what counts is checked
-        with interrupts(self.system.calls), np.errstate(all="ignore"):
+        with self.instances.answering(), np.errstate(all="ignore"):
             self._start(repetition)
             while self.context.t < until and not self.context.stopped:
                 self.parts.unknowns.stop_at_delayed_jumps()
@@ -94,7 +93,7 @@ class ReferenceEngine(Engine):
     def value(self, name: str) -> np.ndarray:
         """See `Engine.value`."""
         expression, workspace = self.system.signal(name).expression, self.parts.workspace
-        with interrupts(self.system.calls):
+        with self.instances.answering():
             workspace.put(self.context.t)
             self.parts.unknowns.refresh()
             found = workspace.bind(f"signal:{name}", lambda: [expression])().copy()

@@ -121,10 +121,9 @@ class Scheduler:
 
     def _call(self, segment: Segment, argument: np.ndarray, t: float) -> np.ndarray:
         """Call an opaque block; what goes wrong inside is told with its path."""
-        assert segment.external is not None  # checked by the caller
         path, began = segment.path, time.perf_counter()
         try:
-            given = segment.external.function(t, argument)
+            given = self.workspace.instances.call(segment, t, argument)
             value = np.zeros(0) if given is None else np.asarray(given, dtype=float).reshape(-1)
         except PlantloopError:
             raise

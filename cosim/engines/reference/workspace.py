@@ -10,7 +10,6 @@ import numpy as np
 
 from blocks.errors import SimulationError
 from cosim.engines.engine import Counters
-from cosim.engines.native.host_calls import interrupted
 from cosim.engines.reference.bound import Bound
 from cosim.engines.reference.diagnose import explain
 from cosim.run.context import Context
@@ -28,6 +27,7 @@ class Workspace:
 
     def __init__(self, system: System, settings: RunSettings, context: Context, counters: Counters) -> None:
         self.system, self.settings, self.context, self.counters = system, settings, context, counters
+        self.instances = context.begin(system)
         c = context
         self.time = np.zeros(1)
         self.trial = c.x.copy()
@@ -57,10 +57,11 @@ class Workspace:
 
     def look_for_interrupt(self) -> None:
         """Raise what is to end the run though it came where nothing may be raised."""
-        if (ended := interrupted(self.system.calls)) is not None:
+        if (ended := self.instances.ended) is not None:
             raise ended
 
     def non_finite(self, t: float, place: Place | None = None, value: float = math.nan) -> SimulationError:
         """The error that names the block, the signal and the first bad term."""
         self.look_for_interrupt()
-        return explain(self.system, self._at_context, t, self.last_good, place, value)
+        calls = self.instances.calls.values()
+        return explain(self.system, calls, self._at_context, t, self.last_good, place, value)

@@ -70,10 +70,9 @@ class Counter:
         self.n = int(state)
 
 
-def test_python_function_with_memory_says_so():
+def test_every_run_has_a_function_of_its_own():
     counter = Counter()
-    (memory,) = Solo(PythonFunction(counter, 0, sample=1, memory=counter)).declared.memories
-    assert memory.external.owner is counter
-    assert not memory.external.memoryless
-    (memory,) = Solo(PythonFunction(lambda t, u: 0.0, 0, sample=1)).declared.memories
-    assert memory.external.memoryless
+    block = PythonFunction(counter, 0, sample=1, memory=counter)
+    for _ in range(2):
+        np.testing.assert_array_equal(Solo(block).run([0, 1, 2])["y"][:, 0], [1, 2, 3])
+    assert counter.n == 0

@@ -110,3 +110,37 @@ def test_a_snapshot_of_one_engine_goes_on_in_the_other(tmp_path, library):
     for sim in sims:
         sim.advance(1.0)
     assert sims[0].value("plant.y").tobytes() == sims[1].value("plant.y").tobytes()
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_what_a_script_keeps_belongs_to_a_run(tmp_path, library, engine):
+    """Runs of one plant side by side, a second one, a replay, and two plants of one kind in a diagram."""
+
+    def by_itself(*stops):
+        sim = Simulation(diagram(keeping(tmp_path, library)), engine=engine, **FIXED)
+        for t in stops:
+            sim.advance(t)
+        return sim.value("plant.y")
+
+    twentieths, fortieths = ([k / n for k in range(1, 21)] for n in (20, 40))
+    with pytest.warns(PlantWarning):
+        plant = keeping(tmp_path, library)
+        d = diagram(plant)
+        first, second = (Simulation(d, engine=engine, **FIXED) for _ in range(2))
+        for here, there in zip(twentieths, fortieths, strict=True):
+            first.advance(here)
+            second.advance(there)
+        assert first.value("plant.y") == by_itself(*twentieths)
+        assert second.value("plant.y") == by_itself(*fortieths)
+        before = second.snapshot()
+        expected = by_itself(*fortieths, 1.0)
+        second.advance(0.9)
+        for sim in (second, first):
+            sim.restore(before)
+            sim.advance(1.0)
+            assert sim.value("plant.y") == expected
+        both = Diagram("both")
+        for name in ("one", "other"):
+            both.add(name, plant)
+        r = simulate(both, 1.0, engine=engine, log_at=[1.0], **FIXED)
+        assert r["one.y"][0] == r["other.y"][0] == by_itself(1.0)

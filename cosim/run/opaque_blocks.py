@@ -1,0 +1,166 @@
+"""Opaque blocks in one run: made at its start, called, saved, loaded and closed with its context."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.callback import LiveCall, PythonCall, answered_by
+from blocks.errors import BlockError, PlantloopError
+from cosim.system import Segment, System
+
+
+class Instances:
+    """What the opaque blocks of a system are in one run.
+
+    Parameters
+    ----------
+    states : dict      what `save` gave for some of them; the others start anew
+    ticked : bool      also those that are called at ticks, not only those inside the equations
+
+    Raises
+    ------
+    BlockError         one cannot be made, with the block's path
+    """
+
+    def __init__(
+        self, system: System, states: Mapping[str, bytes] | None = None, ticked: bool = True
+    ) -> None:
+        self._makes: dict[str, Callable[[], Any]] = {}
+        self._paths: dict[str, str] = {}
+        for s in system.schedule if ticked else ():
+            if s.external is not None:
+                self._makes[s.names[0]], self._paths[s.names[0]] = s.external.make, s.path
+        shared: dict[Callable[[], Any], str] = {}
+        self._of_call: dict[str, list[LiveCall]] = {}
+        self.calls: dict[PythonCall, LiveCall] = {}
+        for call, path in zip(system.calls, system.callers, strict=True):
+            live = self.calls.setdefault(call, LiveCall(call))
+            if call.make is not None:
+                name = shared.setdefault(call.make, f"{path}.{call.name()}")
+                self._makes[name], self._paths[name] = call.make, path
+                self._of_call.setdefault(name, []).append(live)
+        self._made: dict[str, Any] = {}
+        self._closed = False
+        self.load(states or {})
+
+    # --- their life -------------------------------------------------------------------------------
+    def load(self, states: Mapping[str, bytes]) -> None:
+        """Put back what `save` gave; what it does not know starts anew."""
+        for name, make in self._makes.items():
+            if name not in states or name not in self._made:
+                self._close(name)
+                with self._told_of(name):
+                    self._made[name] = make()
+                for live in self._of_call.get(name, ()):
+                    live.instance = self._made[name]
+            if name in states and hasattr(self._made[name], "load"):
+                with self._told_of(name):
+                    self._made[name].load(states[name])
+
+    def save(self) -> dict[str, bytes]:
+        """The state of each by name.
+
+        Raises
+        ------
+        BlockError     one keeps something it cannot save
+        """
+        found = {}
+        for name, instance in self._made.items():
+            if hasattr(instance, "save"):
+                with self._told_of(name):
+                    found[name] = bytes(instance.save())
+        return found
+
+    def close(self) -> None:
+        """Close all of them; a run cannot go on after that."""
+        self._closed = True
+        for name in list(self._made):
+            self._close(name)
+
+    def _close(self, name: str) -> None:
+        close = getattr(self._made.pop(name, None), "close", None)
+        if close is not None:
+            close()
+
+    @contextlib.contextmanager
+    def _told_of(self, name: str) -> Iterator[None]:
+        """Errors carry the path of the block."""
+        try:
+            yield
+        except BlockError as error:
+            path = self._paths[name]
+            raise type(error)(f"block '{path}': {error}", path=path, value=error.value) from error
+
+    # --- calls ------------------------------------------------------------------------------------
+    def call(self, segment: Segment, t: float, u: np.ndarray) -> Any:
+        """Outputs of the block of an external segment at t [s] and input u (n,)."""
+        name = segment.names[0]
+        if self._closed:
+            raise PlantloopError(
+                f"block '{segment.path}' is called after the simulation was closed.",
+                path=segment.path,
+                hint="Begin a new Simulation.",
+            )
+        with self._told_of(name):
+            return self._made[name].call(t, u)
+
+    @contextlib.contextmanager
+    def answering(self) -> Iterator[None]:
+        """While the equations of this run are evaluated in this thread; it looks after Ctrl-C as well.
+
+        Ctrl-C cannot be raised where compiled code or CasADi is about to call Python: it would be lost there.
+        It is raised inside a user's function, and noted outside: engines look at `ended`.
+        """
+        if not self.calls:
+            yield
+            return
+        self._forget()
+        main = threading.current_thread() is threading.main_thread()
+        ours = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if ours:
+            signal.signal(signal.SIGINT, self._note)
+        try:
+            with answered_by(self.calls):
+                yield
+        finally:
+            if ours:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            self._forget()
+
+    def _note(self, number: int, frame: Any) -> None:
+        if any(live.inside for live in self.calls.values()):
+            raise KeyboardInterrupt
+        self.interrupt(KeyboardInterrupt())
+
+    def interrupt(self, why: BaseException) -> None:
+        """Note what is to end the run."""
+        next(iter(self.calls.values())).interrupt = why
+
+    def _forget(self) -> None:
+        for live in self.calls.values():
+            live.interrupt = None
+
+    @property
+    def ended(self) -> BaseException | None:
+        """What ended a user's function other than an error, or Ctrl-C, if anything did."""
+        return next((live.interrupt for live in self.calls.values() if live.interrupt is not None), None)
+
+
+@contextlib.contextmanager
+def looking_at(system: System, states: Mapping[str, bytes] | None = None) -> Iterator[None]:
+    """While functions of a system are evaluated outside a run: its Python functions as a run has them."""
+    if not system.calls:
+        yield
+        return
+    instances = Instances(system, states, ticked=False)
+    try:
+        with answered_by(instances.calls):
+            yield
+    finally:
+        instances.close()
