@@ -178,6 +178,10 @@ class Diagram:
             self._flat[key] = replace(flatten(self.netlist(), solve_loops, perturb), prefix=self._prefix)
         return self._flat[key]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is drawn; what was derived from it is made again where it is needed."""
+        return {**self.__dict__, "_flat": {}, "_kept": {}}
+
     def kept(self, what: str) -> dict[Any, Any]:
         """A place for what others derive from this diagram; emptied when it changes."""
         versions = self._versions()

@@ -19,9 +19,8 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -29,6 +28,7 @@ import numpy as np
 
 from blocks.contract.callback import PythonCall, alone
 from blocks.contract.declared import External, Memory
+from blocks.contract.derived import Derived
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError
 from cosim.functions import Arguments, PureFunction
@@ -234,14 +234,25 @@ class System:
     h0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     w0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     p0: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    remake: Callable[[], System] | None = field(default=None, repr=False)  # from what was drawn
+    derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as what was drawn, and made from it again: the same equations and bits."""
+        return _remade, (self.remake, self.prefix)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> System:
+        """Itself: nothing in it ever changes."""
+        return self
 
     def function(self, name: str, make: Callable[[], list[ca.SX]]) -> ca.Function:
         """Function (t, x, h, w, p) -> outputs, compiled for CasADi's machine once per name."""
-        made: dict[str, ca.Function] = self.__dict__.setdefault("_functions", {})
-        if name not in made:
+
+        def made() -> ca.Function:
             results = [ca.densify(e) for e in make()]
-            made[name] = ca.Function("f", [self.t, self.x, self.h, self.w, self.p], results)
-        return made[name]
+            return ca.Function("f", [self.t, self.x, self.h, self.w, self.p], results)
+
+        return self.derived.get(("function", name), made)
 
     def signal(self, name: str) -> Signal:
         """A signal, or a component of one, by name."""
@@ -254,9 +265,12 @@ class System:
         labels = whole.labels[component : component + 1]
         return Signal(f"{full}[{component}]", whole.expression[component], labels, whole.ticks, whole.path)
 
-    @cached_property
+    @property
     def shown(self) -> dict[str, str]:
         """Signals by other names: the outputs of the diagram and of its subsystems."""
+        return self.derived.get("shown", self._find_shown)
+
+    def _find_shown(self) -> dict[str, str]:
         return {**self.borders, **self.outports}
 
     def locate(self, name: str) -> tuple[str, int | None]:
@@ -289,7 +303,7 @@ class System:
             case _:
                 return Names(kind, where, self.fields, {}, self.prefix, parts=False)
 
-    @cached_property
+    @property
     def derivatives(self) -> PureFunction:
         """x' = f(t, x, u, p) as a NumPy function with exact Jacobians; see `cosim.functions`.
 
@@ -299,11 +313,17 @@ class System:
         ------
         PlantloopError      a delay: what it shows is no function of t, x, u and p
         """
+        return self.derived.get("derivatives", self._find_derivatives)
+
+    def _find_derivatives(self) -> PureFunction:
         return PureFunction(self._arguments, self.derivative, self._arguments.names["x"])
 
-    @cached_property
+    @property
     def outputs(self) -> PureFunction:
         """y = g(t, x, u, p), the outputs of the diagram; `outputs_of` gives any other signals."""
+        return self.derived.get("outputs", self._find_outputs)
+
+    def _find_outputs(self) -> PureFunction:
         return self.outputs_of(list(self.outports))
 
     def outputs_of(self, names: Sequence[str] | str | None) -> PureFunction:
@@ -317,8 +337,11 @@ class System:
         ]
         return PureFunction(self._arguments, stack(s.expression for s in found), rows)
 
-    @cached_property
+    @property
     def _arguments(self) -> Arguments:
+        return self.derived.get("arguments", self._find_arguments)
+
+    def _find_arguments(self) -> Arguments:
         if self.delays:
             raise PlantloopError(
                 f"'{self.delays[0].name}' is a delay: its past is part of the state, so the equations are no "
@@ -371,9 +394,12 @@ class System:
             return list(self.signals)
         return list(dict.fromkeys(self.locate(name)[0] for name in listed(names, "signals")))
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """Fingerprint of the equations and the schedule (not of the numbers)."""
+        return self.derived.get("hash", self._find_hash)
+
+    def _find_hash(self) -> str:
         layout = [list(v) for v in (self.states, self.held, self.solved, self.parameters)]
         discrete = [self.rates, [s.names for s in self.schedule], layout, self.opaque, self.draws_as_text()]
         digest = hashlib.sha256(repr(discrete).encode())
@@ -390,7 +416,7 @@ class System:
         """Names and kinds of the random draws."""
         return [f"{d.name} {d.rate} {d.distribution}" for d in self.draws]
 
-    @cached_property
+    @property
     def grid(self) -> int:
         """D: every tick falls on an integer number of units of 1/D s.
 
@@ -398,6 +424,9 @@ class System:
         ------
         PlantloopError      1e10 ticks of some pair of rates would leave 64-bit integers
         """
+        return self.derived.get("grid", self._find_grid)
+
+    def _find_grid(self) -> int:
         common = _denominator(self.rates)
         if _positions(self.rates, common) < 2**63:
             return common
@@ -421,9 +450,12 @@ class System:
             known.append(float(ticks.offset + max(k, 0) * ticks.period))
         return min((m for m in known if t < m <= t * (1.0 + ROUNDING)), default=t)
 
-    @cached_property
+    @property
     def _moments(self) -> np.ndarray:
         """All listed instants [s], in order."""
+        return self.derived.get("moments", self._find_moments)
+
+    def _find_moments(self) -> np.ndarray:
         return np.sort([float(m) for slot in self.held.values() for m in slot.times])
 
     def _initial_slots(self) -> dict[str, Slot]:
@@ -457,6 +489,11 @@ class System:
             ],
             "signals": {n: s.size for n, s in self.signals.items()},
         }
+
+
+def _remade(remake: Callable[[], System], prefix: str) -> System:
+    """What `System.__reduce__` stands for."""
+    return replace(remake(), prefix=prefix)
 
 
 def _text_of(function: ca.Function) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from blocks.contract.block import Block, Equations
 from blocks.contract.declared import Declared, Memory, Parameter
+from blocks.contract.derived import Derived
 from blocks.contract.rate import instants
 from blocks.contract.refusals import explained, user_line
 from blocks.contract.shape import says_all, shape
@@ -69,6 +70,7 @@ class Traced:
     guessed: bool = False
     lenient: bool = False  # under guessed sizes something was let pass that given sizes would not
     partial: bool = False  # define failed under guessed sizes: what it had declared until then
+    derived: Derived = dataclasses.field(default_factory=Derived, init=False, repr=False, compare=False)
 
     @cached_property
     def roles(self) -> dict[str, str]:
@@ -117,10 +119,9 @@ class Traced:
 
     def function(self, name: str, expression: ca.SX) -> ca.Function:
         """A function of this block's arguments, made once per name."""
-        made: dict[str, ca.Function] = self.__dict__.setdefault("_functions", {})
-        if name not in made:
-            made[name] = ca.Function("block", self.arguments, [expression])
-        return made[name]
+        return self.derived.get(
+            ("function", name), lambda: ca.Function("block", self.arguments, [expression])
+        )
 
     def depends(self, name: str, expression: ca.SX) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Which components of `expression` use which inputs, memories, rate symbols and time.
@@ -132,17 +133,17 @@ class Traced:
         ticks : (n, 3*rates) bool
         time : (n,) bool
         """
-        made: dict[str, Any] = self.__dict__.setdefault("_depends", {})
-        if name not in made:
-            d = self.declared
-            every = [self.input_symbols, self.own, d.tick_symbols, d.time]
-            sparsity = ca.jacobian_sparsity(expression, ca.vertcat(*every))
-            dense = np.zeros(sparsity.shape, dtype=bool)
-            dense[tuple(np.array(sparsity.get_triplet(), dtype=int).reshape(2, -1))] = True
-            cuts = np.cumsum([e.numel() for e in every])[:-1]
-            inputs, own, ticks, time = np.split(dense, cuts, axis=1)
-            made[name] = (inputs, own, ticks, time[:, 0] if time.shape[1] else np.zeros(len(dense), bool))
-        return made[name]
+        return self.derived.get(("depends", name), lambda: self._depends(expression))
+
+    def _depends(self, expression: ca.SX) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        d = self.declared
+        every = [self.input_symbols, self.own, d.tick_symbols, d.time]
+        sparsity = ca.jacobian_sparsity(expression, ca.vertcat(*every))
+        dense = np.zeros(sparsity.shape, dtype=bool)
+        dense[tuple(np.array(sparsity.get_triplet(), dtype=int).reshape(2, -1))] = True
+        cuts = np.cumsum([e.numel() for e in every])[:-1]
+        inputs, own, ticks, time = np.split(dense, cuts, axis=1)
+        return inputs, own, ticks, time[:, 0] if time.shape[1] else np.zeros(len(dense), bool)
 
     def values(self, block: Block) -> Values:
         """The numbers of one block of this shape."""

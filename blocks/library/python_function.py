@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
+from blocks.contract.shipping import HoldsFunctions
 from blocks.library.callables import OwnCopy, Saved
 from blocks.library.kept import named
 
 
 @dataclass(frozen=True)
-class Function(Block):
+class Function(HoldsFunctions, Block):
     """A formula in plain NumPy, traced once into equations like those of any other block.
 
     Output: y = function(in...); with a sample time, taken at its ticks and held.  No states.
@@ -71,7 +72,7 @@ class Function(Block):
 
 
 @dataclass(frozen=True)
-class PythonFunction(Block):
+class PythonFunction(HoldsFunctions, Block):
     """Any Python function, called at its ticks and not looked into.
 
     Output: y_k = function(t_k, u_k), held between ticks; initial before the first one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,7 +45,7 @@ class OperatingPoint:
 
 
 REMEMBERED = 16  # blocks looked at alone whose diagrams are kept
-_diagrams: OrderedDict[int, tuple[Block, Diagram]] = OrderedDict()  # by id; the block keeps its id taken
+_recent: deque[tuple[Block, Diagram]] = deque(maxlen=REMEMBERED)  # used last
 
 
 def diagram_of(system: Block | Diagram) -> Diagram:
@@ -54,12 +54,11 @@ def diagram_of(system: Block | Diagram) -> Diagram:
         return system
     if not isinstance(system, Block):
         raise no_block(system, "a Block or a Diagram")
-    key = id(system)
-    if key not in _diagrams:
-        _diagrams[key] = (system, around(system))
-        if len(_diagrams) > REMEMBERED:
-            _diagrams.popitem(last=False)
-    return _diagrams[key][1]
+    known = next((diagram for block, diagram in tuple(_recent) if block is system), None)
+    if known is None:
+        known = around(system)
+        _recent.append((system, known))
+    return known
 
 
 def model_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -53,9 +54,10 @@ def flatten(diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...
     if problems:
         raise WiringError(problems, path=diagram.name)
     port_rates = insert_holds(instances, cache)
-    return _Assembly(
+    made = _Assembly(
         diagram.name, instances, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
     ).system()
+    return replace(made, remake=partial(flatten, diagram, solve_loops, perturb))
 
 
 def _trace_apart(blocks: dict[str, Block], traced: dict[str, Traced]) -> None:

@@ -83,29 +83,27 @@ def _lines(inst: Instance, between: Expressions, looked: set[int]) -> Iterator[s
         return
     looked.add(id(traced))
     moving = tuple(_is_moving(between, driver) for driver in inst.drivers)
-    known: dict[tuple[bool, ...], list[_Jump]] = traced.__dict__.setdefault("_jumps", {})
-    if moving not in known:
-        known[moving] = list(_jumps(inst, parts, moving))
     kind = type(inst.block).__name__
-    for jump in known[moving]:
+    for jump in traced.derived.get(("jumps", moving), lambda: list(_jumps(inst, parts, moving))):
         when = "at a certain time" if jump.in_time else f"at a switch ({jump.by})"
         yield f"'{inst.path}' ({kind}): {jump.what} jumps by {jump.size:.3g} {when}"
 
 
 def _parts(traced: Traced) -> dict[str, ca.SX]:
     """Continuous equations of a block that contain switches, found once per shape."""
-    if "_switching" not in traced.__dict__:
-        d = traced.declared
-        states = [m for m in d.memories if m.kind == "continuous"]
-        found = [(f"the derivative of '{m.name}'", f"m:{m.name}", m.equation) for m in states]
-        found += [(f"output '{o.name}'", f"y:{o.name}", o.expression) for o in d.outputs if not o.auxiliary]
-        found = [(what, name, ca.SX(e)) for what, name, e in found if e is not None and e.numel()]
-        if len(found) > FEW:  # all at once first: equations of a plant share most of their nodes
-            together = ca.Function("f", traced.arguments, [ca.vertcat(*[e for _, _, e in found])])
-            found = found if _has_switch(together) else []
-        traced.__dict__["_switching"] = {what: e for what, name, e in found if _switches(traced, name, e)}
-    switching: dict[str, ca.SX] = traced.__dict__["_switching"]
-    return switching
+    return traced.derived.get("switching", lambda: _switching(traced))
+
+
+def _switching(traced: Traced) -> dict[str, ca.SX]:
+    d = traced.declared
+    states = [m for m in d.memories if m.kind == "continuous"]
+    found = [(f"the derivative of '{m.name}'", f"m:{m.name}", m.equation) for m in states]
+    found += [(f"output '{o.name}'", f"y:{o.name}", o.expression) for o in d.outputs if not o.auxiliary]
+    found = [(what, name, ca.SX(e)) for what, name, e in found if e is not None and e.numel()]
+    if len(found) > FEW:  # all at once first: equations of a plant share most of their nodes
+        together = ca.Function("f", traced.arguments, [ca.vertcat(*[e for _, _, e in found])])
+        found = found if _has_switch(together) else []
+    return {what: e for what, name, e in found if _switches(traced, name, e)}
 
 
 def _switches(traced: Traced, name: str, expression: ca.SX) -> bool:

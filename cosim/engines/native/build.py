@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache as once
@@ -31,8 +30,6 @@ GENERATOR = (
     ENGINES / "methods",
     ENGINES / "native",
 )  # all that decides what code looks like
-
-_lock = threading.Lock()
 
 
 class Compiled:
@@ -92,12 +89,7 @@ def compiled(system: System) -> Compiled:
     ------
     CompilerError, CacheError      no compiler, it failed, or there is no room for what it made
     """
-    with _lock:
-        found: Compiled | None = system.__dict__.get("_compiled")
-        if found is None:
-            found = Compiled(system)
-            system.__dict__["_compiled"] = found
-        return found
+    return system.derived.get("compiled", lambda: Compiled(system))
 
 
 class CompiledJacobian:
@@ -127,12 +119,7 @@ def compiled_jacobian(system: System) -> CompiledJacobian:
     ------
     CompilerError, CacheError      no compiler, it failed, or there is no room for what it made
     """
-    with _lock:
-        found: CompiledJacobian | None = system.__dict__.get("_compiled_jacobian")
-        if found is None:
-            found = CompiledJacobian(system)
-            system.__dict__["_compiled_jacobian"] = found
-        return found
+    return system.derived.get("compiled jacobian", lambda: CompiledJacobian(system))
 
 
 def _build_jacobian(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
