@@ -27,42 +27,16 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import PythonCall, alone
-from blocks.contract.declared import External, Memory
 from blocks.contract.derived import Derived
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError
 from cosim.functions import Arguments, PureFunction
 from cosim.names import Names, component_names, listed
+from cosim.segments import Segment
 from cosim.signal_tree import Leaf, SignalTree
+from cosim.slots import Place, Slot
 
 ROUNDING = 1e-13  # relative; two times this close are one
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A named piece of one of the vectors; `index` are its places there."""
-
-    name: str
-    kind: str
-    index: np.ndarray
-    initial: np.ndarray
-    labels: tuple[str, ...] = ()
-    memory: Memory | None = None
-    path: str = ""  # the block it belongs to
-    rate: int | None = None
-    times: tuple[Fraction, ...] = ()
-    shape: tuple[int, ...] = ()
-    mask: np.ndarray | None = None  # parameters: which entries of the array are run-time numbers
-
-    @property
-    def size(self) -> int:
-        """Number of components."""
-        return len(self.index)
-
-    @property
-    def shown(self) -> str:
-        """What messages call it."""
-        return f"{self.path}.{self.memory.output}" if self.memory and self.memory.output else self.name
 
 
 @dataclass(frozen=True)
@@ -79,45 +53,6 @@ class Signal:
     def size(self) -> int:
         """Number of components."""
         return int(self.expression.numel())
-
-
-@dataclass(frozen=True)
-class Place:
-    """What a message is about: a number of a block, `name` with `component` if it is one of several."""
-
-    name: str
-    path: str
-    component: int | None = None
-
-    def __str__(self) -> str:
-        return self.name if self.component is None else f"{self.name}[{self.component}]"
-
-
-@dataclass(frozen=True)
-class Segment:
-    """One entry of the schedule, called at the ticks of its rate in the order of the list.
-
-    path : block of the first memory written
-    kind "output" refreshes sampled memories, "solve" finds sampled memories that depend on themselves,
-    "external" calls an opaque block, "update" writes next states. Rate -1 is every instant that may tick:
-    branches are refreshed there. `expression` gives the new values of
-    ``h[writes]`` (for "external" the argument of the function; for "solve" they are to be a fixed point).
-    """
-
-    kind: str
-    rate: int
-    path: str
-    names: tuple[str, ...]
-    expression: ca.SX
-    writes: np.ndarray
-    external: External | None = None
-    seams: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # outputs of blocks on the way
-
-    def place_of(self, k: int, system: System) -> Place:
-        """The k-th number written; a sampled output is called as its signal is."""
-        slot = next(s for n in self.names if self.writes[k] in (s := system.held[n]).index)
-        component = int(self.writes[k] - slot.index[0]) if slot.size > 1 else None
-        return Place(slot.shown, slot.path, component)
 
 
 @dataclass(frozen=True)
@@ -483,7 +418,7 @@ class System:
             "rates": [str(r) for r in self.rates],
             "ports": dict(self.port_rates),
             "schedule": [
-                f"{s.kind} {self.rates[s.rate] if s.rate >= 0 else 'at every tick'}: "
+                f"{s.word} {s.activation.text(self.rates)}: "
                 f"{', '.join(s.names[:6])}" + ", ..." * (len(s.names) > 6)
                 for s in self.schedule
             ],

@@ -15,7 +15,8 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.run.context import Context
-from cosim.system import Segment, System, pick
+from cosim.segments import Segment
+from cosim.system import System, pick
 
 TICKS_DONE = 8  # in steady running: more than an extrapolation of degree `DEGREE` waits for
 DEGREE = 4  # highest power of the time since the tick that a hold may use
@@ -69,7 +70,7 @@ def tick_model(system: System, context: Context, inputs: np.ndarray, output: ca.
             hint="Linearise the continuous part alone.",
         )
     for segment in system.schedule:
-        if segment.kind == "external":
+        if segment.external is not None:
             raise PlantloopError(
                 f"block '{segment.path}' is an opaque Python function and has no derivative.",
                 hint="Replace it by blocks with equations, or linearise around it.",
@@ -114,11 +115,11 @@ def _tick_symbols(system: System) -> tuple[ca.SX, ca.SX, ca.SX]:
     before = ca.SX.sym("h", len(system.h0))
     after = ca.SX(before)
     for segment in system.schedule:
-        if segment.kind == "output":
+        if segment.refreshes and not segment.writes_next:
             after = _write(system, segment, after, after)
     following = ca.SX(after)
     for segment in system.schedule:
-        if segment.kind == "update":
+        if segment.writes_next:
             following = _write(system, segment, after, following)
     return before, after, following
 

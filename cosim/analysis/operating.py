@@ -21,7 +21,8 @@ from cosim.names import Names, component_names, listed, mapped, no_block
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.opaque_blocks import looking_at
-from cosim.system import Slot, pick
+from cosim.slots import Slot
+from cosim.system import pick
 
 
 @dataclass(frozen=True)

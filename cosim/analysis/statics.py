@@ -29,7 +29,7 @@ from scipy.linalg import null_space
 
 from blocks.errors import PlantloopError
 from cosim.analysis.operating import Model, static_of
-from cosim.system import Slot
+from cosim.slots import Slot
 
 ROUNDS = 200
 SETTLED = 1e-11  # of a coordinate, or absolutely: the last Newton step is no longer

@@ -14,7 +14,8 @@ from cosim.analysis.operating import Model, OperatingPoint, model_of, static_of
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
 from cosim.run.given import set_input
-from cosim.system import Slot, pick
+from cosim.slots import Slot
+from cosim.system import pick
 
 
 def trim(

@@ -24,7 +24,8 @@ from cosim.compile.schedule import build_schedule
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes
 from cosim.compile.wiring import ExternalInput, expand
-from cosim.system import Delay, Draw, Problem, Samples, Signal, Slot, System, SystemEvent, stack
+from cosim.slots import Slot
+from cosim.system import Delay, Draw, Problem, Samples, Signal, System, SystemEvent, stack
 
 SOLVED = ("algebraic", "delayed")  # memories that live in w; all others but states live in h
 

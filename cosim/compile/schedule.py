@@ -20,7 +20,16 @@ from blocks.errors import AlgebraicLoopError
 from cosim.compile.expressions import Expressions
 from cosim.compile.instances import Instance
 from cosim.compile.order import Dependencies, Node
-from cosim.system import Segment
+from cosim.segments import (
+    Activation,
+    AtRate,
+    EveryTick,
+    ExternalSegment,
+    OutputSegment,
+    Segment,
+    SolveSegment,
+    UpdateSegment,
+)
 
 
 @dataclass(frozen=True)
@@ -152,7 +161,8 @@ def _solve_segment(
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
     ticks = memories[0].ticks
     assert ticks is not None  # every sampled memory has a rate
-    return Segment("solve", index[ticks], nodes[0].path, names, ca.vertcat(*values), np.concatenate(places))
+    where = np.concatenate(places)
+    return SolveSegment(AtRate(index[ticks]), nodes[0].path, names, ca.vertcat(*values), where)
 
 
 def _writer(instances: dict[str, Instance], node: Node, alone: set[Node]) -> object:
@@ -174,11 +184,12 @@ def _segment(
 ) -> Segment:
     """Expressions of the memories in `nodes`, each with the new values of those before it."""
     first = instances[nodes[0].path].memory(nodes[0].name)
-    rate = -1 if first.ticks is None else index[first.ticks]
+    when: Activation = EveryTick() if first.ticks is None else AtRate(index[first.ticks])
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
     if first.external is not None:
         argument = between.of(nodes[0].path, f"m:{first.name}", first.external.argument)
-        return Segment("external", rate, nodes[0].path, names, argument, place(names[0]), first.external)
+        where = place(names[0])
+        return ExternalSegment(when, nodes[0].path, names, argument, where, block=first.external)
     fresh = between.with_new_values()
     members = set(nodes)
     changed: set[Node] = set()  # outputs that see a new value
@@ -203,9 +214,7 @@ def _segment(
         values.append(value)
         places.append(where)
     seams = ca.vertcat(ca.SX(0, 1), *fresh.outputs.values())
-    return Segment(
-        "output", rate, nodes[0].path, names, ca.vertcat(*values), np.concatenate(places), seams=seams
-    )
+    return OutputSegment(when, nodes[0].path, names, ca.vertcat(*values), np.concatenate(places), seams=seams)
 
 
 def _at_rest(instances: dict[str, Instance], fresh: Expressions, path: str, name: str) -> ca.SX:
@@ -233,11 +242,11 @@ def _updates(
             assert m.ticks is not None  # a discrete state has a rate
             first.setdefault(m.ticks, inst.path)
             found[m.ticks].append((f"{inst.path}.{m.name}", between.memory(inst.path, m.name)))
-    segments = []
+    segments: list[Segment] = []
     for k, ticks in enumerate(rates):
         if ticks in found:
             names = tuple(name for name, _ in found[ticks])
             value = ca.vertcat(*[v for _, v in found[ticks]])
             places = np.concatenate([place(n) for n in names])
-            segments.append(Segment("update", k, first[ticks], names, value, places))
+            segments.append(UpdateSegment(AtRate(k), first[ticks], names, value, places))
     return segments

@@ -11,7 +11,8 @@ from blocks.errors import PlantloopError
 from cosim.compile.flatten import structural_error
 from cosim.names import text
 from cosim.run.context import Context
-from cosim.system import Slot, System
+from cosim.slots import Slot
+from cosim.system import System
 
 
 def set_input(system: System, context: Context, name: str, value: Any) -> None:

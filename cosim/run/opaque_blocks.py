@@ -12,7 +12,8 @@ import numpy as np
 
 from blocks.contract.callback import LiveCall, PythonCall, answered_by
 from blocks.errors import BlockError, PlantloopError
-from cosim.system import Segment, System
+from cosim.segments import Segment
+from cosim.system import System
 
 
 class Instances:

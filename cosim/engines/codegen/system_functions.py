@@ -5,7 +5,8 @@ from __future__ import annotations
 import casadi as ca
 
 from cosim.engines.methods.crossing_rates import crossing_rates
-from cosim.system import Segment, System, pick
+from cosim.segments import Segment, SolveSegment
+from cosim.system import System, pick
 
 
 def expressions(system: System) -> dict[str, ca.SX]:
@@ -46,9 +47,9 @@ def _segment(system: System, segment: Segment) -> ca.SX:
 
     For a loop at a tick its mismatch, and the Jacobian in what it writes and in the unknowns of w.
     """
-    if segment.kind != "solve":
+    if not isinstance(segment, SolveSegment):
         return _stacked(segment.expression)
     own = pick(system.h, segment.writes)
     unknowns = ca.vertcat(own, system.w[: system.residual.numel()])
-    mismatch = ca.vertcat(segment.expression - own, system.residual)
+    mismatch = ca.vertcat(segment.mismatch(own), system.residual)
     return _stacked(mismatch, ca.vec(ca.densify(ca.jacobian(mismatch, unknowns))))

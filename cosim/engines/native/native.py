@@ -30,8 +30,9 @@ from cosim.engines.reference.interpreter import Interpreter, interpreter
 from cosim.engines.starts import Starts
 from cosim.result.record import Ticks
 from cosim.run.context import Context
+from cosim.segments import Segment
 from cosim.settings import RunSettings
-from cosim.system import Segment, System
+from cosim.system import System
 
 SLICE = 0.05  # s of wall time between two looks at Ctrl-C
 FIRST_BUDGET = 2000  # steps of the first slice

@@ -12,9 +12,15 @@ import numpy as np
 from cosim.engines.methods.crossing_rates import thresholds
 from cosim.engines.native import bindings
 from cosim.engines.reference.draws import stream
+from cosim.segments import ExternalSegment, OutputSegment, SolveSegment, UpdateSegment
 from cosim.system import System
 
-KINDS = {"output": "PL_OUTPUT", "update": "PL_UPDATE", "external": "PL_EXTERNAL", "solve": "PL_SOLVE"}
+KINDS = {
+    OutputSegment: "PL_OUTPUT",
+    UpdateSegment: "PL_UPDATE",
+    ExternalSegment: "PL_EXTERNAL",
+    SolveSegment: "PL_SOLVE",
+}
 
 Arrays = dict[str, np.ndarray]
 
@@ -77,8 +83,8 @@ def _rates(system: System) -> Arrays:
 def _segments(system: System) -> Arrays:
     starts, writes = _grouped(s.writes for s in system.schedule)
     return {
-        "segment_kind": _integers(bindings.constant(KINDS[s.kind]) for s in system.schedule),
-        "segment_rate": _integers(s.rate for s in system.schedule),
+        "segment_kind": _integers(bindings.constant(KINDS[type(s)]) for s in system.schedule),
+        "segment_rate": _integers(s.activation.number for s in system.schedule),
         "segment_start": starts,
         "segment_writes": writes,
         "segment_size": _integers(s.expression.numel() for s in system.schedule),

@@ -10,7 +10,8 @@ import numpy as np
 
 from blocks.contract.callback import LiveCall
 from blocks.errors import SimulationError
-from cosim.system import Place, System
+from cosim.slots import Place
+from cosim.system import System
 
 
 def explain(

@@ -16,7 +16,9 @@ from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
-from cosim.system import Place, Segment, System
+from cosim.segments import Segment, SolveSegment
+from cosim.slots import Place
+from cosim.system import System
 
 
 class Scheduler:
@@ -29,7 +31,7 @@ class Scheduler:
             (s, workspace.bind(f"segment{k}", lambda s=s: [s.expression]))  # type: ignore[misc]
             for k, s in enumerate(system.schedule)
         ]
-        self._branches = any(s.rate < 0 for s in system.schedule)
+        self._branches = any(s.activation.due(()) for s in system.schedule)
         self._grid = grid = system.grid
         self._first = [int(r.offset * grid) for r in system.rates]
         self._period = [int(r.period * grid) for r in system.rates]
@@ -91,9 +93,9 @@ class Scheduler:
         self._draw(due)
         hits = set(due)
         for k, (segment, function) in enumerate(self._segments):  # 3. output phase, then 4. update phase
-            if segment.rate in hits or segment.rate < 0:
+            if segment.activation.due(hits):
                 self.unknowns.refresh()
-                if segment.kind == "solve":
+                if isinstance(segment, SolveSegment):
                     self.unknowns.solve_tick(k, segment, t)
                 else:
                     self.take(segment, function(), t)
@@ -107,7 +109,7 @@ class Scheduler:
 
     def take(self, segment: Segment, value: np.ndarray, t: float) -> None:
         """Store what a segment's function returned, after calling the opaque block if it has one."""
-        target = self.context.next if segment.kind == "update" else self.context.h
+        target = self.context.next if segment.writes_next else self.context.h
         if segment.external is not None:
             if not np.isfinite(value).all():
                 raise self.workspace.non_finite(t, Place(f"{segment.path}.argument", segment.path))
@@ -116,7 +118,7 @@ class Scheduler:
         if not finite.all():  # those before it are good, and what the signals behind it see
             bad = np.flatnonzero(~finite)
             target[segment.writes[: bad[0]]] = value[: bad[0]]
-            raise self.workspace.non_finite(t, segment.place_of(int(bad[0]), self.system), value[bad[0]])
+            raise self.workspace.non_finite(t, segment.place_of(int(bad[0]), self.system.held), value[bad[0]])
         target[segment.writes] = value
 
     def _call(self, segment: Segment, argument: np.ndarray, t: float) -> np.ndarray:

@@ -15,7 +15,8 @@ from cosim.engines.methods.steppers import Step
 from cosim.engines.reference.bound import Bound
 from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
-from cosim.system import Delay, Segment, pick
+from cosim.segments import Segment, SolveSegment
+from cosim.system import Delay, pick
 
 
 class Unknowns:
@@ -54,9 +55,12 @@ class Unknowns:
         """For each loop at a tick: mismatch and Jacobian, by its places in h and the unknowns of w."""
         s, found = self.workspace.system, {}
         for k, segment in enumerate(s.schedule):
-            if segment.kind == "solve":
-                u = ca.vertcat(pick(s.h, segment.writes), s.w[: self.count])
-                r = ca.vertcat(segment.expression - pick(s.h, segment.writes), s.residual)
+            if isinstance(segment, SolveSegment):
+                own = pick(s.h, segment.writes)
+                u, r = (
+                    ca.vertcat(own, s.w[: self.count]),
+                    ca.vertcat(segment.mismatch(own), s.residual),
+                )
                 found[k] = self.workspace.bind(f"loop{k}", lambda r=r, u=u: [r, ca.jacobian(r, u)])  # type: ignore[misc]
         return found
 

@@ -14,7 +14,8 @@ from cosim.engines.reference.bound import Bound
 from cosim.engines.reference.diagnose import explain
 from cosim.run.context import Context
 from cosim.settings import RunSettings
-from cosim.system import Place, System
+from cosim.slots import Place
+from cosim.system import System
 
 
 class Workspace:

@@ -26,7 +26,7 @@ from tests.helpers.runs import Simulation, build, simulate
 
 def segments(d):
     s = d.system()
-    return [(segment.kind, str(s.rates[segment.rate]), len(segment.names)) for segment in s.schedule]
+    return [(g.word, g.activation.text(s.rates), len(g.names)) for g in s.schedule]
 
 
 def plus_one(sample, offset=0):

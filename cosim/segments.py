@@ -1,0 +1,146 @@
+"""The entries of a schedule: what is called at an instant with ticks, and when each is due.
+
+One class per kind of segment, which answers what engines and the compiler ask: where its values go, whether
+they are a fixed point, what is called with them. When it is due is its *activation*, a value of its own.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.declared import External
+from blocks.contract.rate import Ticks
+from cosim.slots import Place, Slot
+
+
+# --- when -------------------------------------------------------------------------------------------------
+class Activation(abc.ABC):
+    """When a segment is called.
+
+    number : of its rate in tables, -1 for one that has none
+    """
+
+    number: int = -1
+
+    @abc.abstractmethod
+    def due(self, rates: Container[int]) -> bool:
+        """Is it called at an instant at which these rates tick?"""
+
+    @abc.abstractmethod
+    def text(self, rates: Sequence[Ticks]) -> str:
+        """In words, given all rates."""
+
+
+@dataclass(frozen=True)
+class AtRate(Activation):
+    """At the ticks of one rate, by its number."""
+
+    number: int
+
+    def due(self, rates: Container[int]) -> bool:
+        """See `Activation.due`."""
+        return self.number in rates
+
+    def text(self, rates: Sequence[Ticks]) -> str:
+        """See `Activation.text`."""
+        return str(rates[self.number])
+
+
+@dataclass(frozen=True)
+class EveryTick(Activation):
+    """At every instant that may tick: branches follow jumps there."""
+
+    def due(self, rates: Container[int]) -> bool:
+        """See `Activation.due`."""
+        return True
+
+    def text(self, rates: Sequence[Ticks]) -> str:
+        """See `Activation.text`."""
+        return "at every tick"
+
+
+# --- what -------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Segment(abc.ABC):
+    """One entry of the schedule, called where its activation is due in the order of the list.
+
+    path : block of the first memory written
+    names : of the memories written; writes : their places in h
+    expression : the numbers it computes
+    """
+
+    activation: Activation
+    path: str
+    names: tuple[str, ...]
+    expression: ca.SX
+    writes: np.ndarray
+    seams: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # outputs of blocks on the way
+
+    word: ClassVar[str]  # what lists of a schedule call it
+    writes_next: ClassVar[bool] = False  # to the next values of discrete states, not the present ones
+
+    @property
+    def external(self) -> External | None:
+        """The opaque block it calls with what it computes, if it does."""
+        return None
+
+    @property
+    def refreshes(self) -> bool:
+        """Are its numbers the new values of what it writes, with everything else as it stands?"""
+        return self.external is None
+
+    def place_of(self, k: int, held: Mapping[str, Slot]) -> Place:
+        """The k-th number written; a sampled output is called as its signal is."""
+        slot = next(s for n in self.names if self.writes[k] in (s := held[n]).index)
+        component = int(self.writes[k] - slot.index[0]) if slot.size > 1 else None
+        return Place(slot.shown, slot.path, component)
+
+
+@dataclass(frozen=True)
+class OutputSegment(Segment):
+    """Refreshes sampled memories and branches: h[writes] = expression."""
+
+    word: ClassVar[str] = "output"
+
+
+@dataclass(frozen=True)
+class SolveSegment(Segment):
+    """Sampled memories that depend on themselves: h[writes] is to be a fixed point of the expression."""
+
+    word: ClassVar[str] = "solve"
+
+    @property
+    def refreshes(self) -> bool:
+        """See `Segment.refreshes`: a fixed point has to be found."""
+        return False
+
+    def mismatch(self, own: ca.SX) -> ca.SX:
+        """What is zero at the fixed point, given the symbols of what is written."""
+        return self.expression - own
+
+
+@dataclass(frozen=True)
+class ExternalSegment(Segment):
+    """Calls an opaque block: h[writes] = call(t, expression)."""
+
+    word: ClassVar[str] = "external"
+    block: External = field(kw_only=True)
+
+    @property
+    def external(self) -> External:
+        """See `Segment.external`."""
+        return self.block
+
+
+@dataclass(frozen=True)
+class UpdateSegment(Segment):
+    """Writes next values of discrete states: next[writes] = expression."""
+
+    word: ClassVar[str] = "update"
+    writes_next: ClassVar[bool] = True
