@@ -9,28 +9,26 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
-from blocks.contract.symbols import as_array, tracing
+from blocks.contract.symbols import tracing
 from blocks.errors import BlockError, ModelError, near_miss
-from blocks.library.hold import hold
 from plant.assembly.closing import Assembly, SingularMass, assemble
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
 from plant.constraints.closure import Closure
 from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import Unknowns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
-from plant.elements import Element, Inertia_Wheel, Model, Post_Request, Reference_Variable
+from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable
 from plant.equations import ledger
 from plant.equations.controls import check_controls, control_states
 from plant.equations.filters import declare_inputs, filter_states
 from plant.equations.outcome import Awaited, Solved, Withheld
+from plant.equations.output_signals import declare_outputs, signals_of
 from plant.equations.quantities import Quantities
 from plant.equations.role import Role
-from plant.equations.setting import Setting
 from plant.equations.states import States, declare_states
 from plant.equations.unsupported import (
     constraints_of,
@@ -43,10 +41,11 @@ from plant.equations.variables import mention_unused_penalties, roles_of
 from plant.equations.wheels import WheelState, wheel_states
 from plant.equations.wound import mention_wound
 from plant.expressions.formulas import Formulas, formulas_of
+from plant.facts import joints_of
 from plant.forces.loads import loads
 from plant.formats.motionsolve.described import description_of
 from plant.mechanics.massless import massless_links
-from plant.mechanics.mechanism import GROUND, Mechanism, mechanism_of
+from plant.mechanics.mechanism import Mechanism, mechanism_of
 from plant.names import unique_names
 from plant.ports import Ports, found_port, ports_of
 from plant.reporting import ModelProblems, PlantWarning
@@ -312,24 +311,12 @@ class Plant(Block):
 
     def info(self) -> dict[str, Any]:
         """What the model is made of, as plain data."""
-        links = self.mechanism.links
         return {
             "model": self.model.name,
             "file": self.model.file,
             "formulation": f"{self.coordinates} coordinates",
-            "bodies": [link.body.where for link in links],
-            "joints": [
-                {
-                    "name": link.name,
-                    "type": link.joint.name,
-                    "where": link.where,
-                    "parent": "ground" if link.parent == GROUND else links[link.parent].body.where,
-                    "body": link.body.where,
-                    "coordinates": [f"{name} [{unit}]" for name, unit in link.joint.coordinates],
-                    "dof": link.joint.nv,
-                }
-                for link in links
-            ],
+            "bodies": [link.body.where for link in self.mechanism.links],
+            "joints": joints_of(self.mechanism),
             "dof": self._dof,
             "cut joints": [joint.where for joint in self.mechanism.cut],
             "assembly": {} if self.assembly is None else dict(self.assembly.moved),
@@ -377,10 +364,11 @@ class Plant(Block):
         states.move(b, moving, solution.qdd)
         projects = isinstance(self.stabilisation, Projection)
         declare_invariants(b, kinematics.tree, states.q, states.qd, closure if projects else None)
-        signals = self._signals(moving)
+        ports = (*self.outputs.values(), *self.requests.values())
+        signals = signals_of(moving, ports)
         declared.controls.declare(moving, signals)
         declared.wheels.declare(moving)
-        self._declare_outputs(b, signals)
+        declare_outputs(b, ports, signals, self.requests)
         if self.audit:
             ledger.declare(b, moving, solution, closure, declared.wheels)
         declared.unknowns.settle(moving)
@@ -407,25 +395,6 @@ class Plant(Block):
             self._roles,
             self.trust,
         )
-
-    def _signals(self, values: Setting) -> dict[str, ca.SX]:
-        """(n, 1) signals of every output and request, before they are sampled."""
-        found = {}
-        for port in (*self.outputs.values(), *self.requests.values()):
-            if port.variables:
-                signals = [values.variable(id) for id in port.variables]
-            else:
-                request = self.model.find(Post_Request, port.id)
-                signals = [values.expression(request, name) for name in port.labels]
-            found[port.name] = ca.densify(ca.SX(ca.vertcat(*signals)))
-        return found
-
-    def _declare_outputs(self, b: Equations, signals: Mapping[str, ca.SX]) -> None:
-        for port in (*self.outputs.values(), *self.requests.values()):
-            y: Any = signals[port.name]
-            if port.ticks is not None:
-                y = hold(b, as_array(y), port.hold_order, port.ticks, f"{port.name}_hold")
-            b.output(port.name, y, labels=port.labels, auxiliary=port.name in self.requests)
 
 
 def _passed_on(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
