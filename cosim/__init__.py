@@ -8,6 +8,7 @@
 `Result`            what a run leaves behind: signals, ticks, events, plots, files
 `linearize`         linear model with exact derivatives, as a python-control state space
 `trim`              operating point at rest, an `OperatingPoint`
+`check`             equations that jump at a switch which is no event
 `modes_of`          eigenvalues, frequencies, damping and shapes of a linear model
 `RunSettings`       solver, steps, tolerances, engine, seed: what all of these run with
 `system_of`         the flat system: f(t, x, u, p) and its Jacobians as NumPy functions
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 from cosim.version import __version__
 
 if TYPE_CHECKING:
+    from cosim.analysis.check import check
     from cosim.analysis.linear import linearize
     from cosim.analysis.modes import modes_of
     from cosim.analysis.operating import OperatingPoint
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Diagram": "cosim.diagram",
+    "check": "cosim.analysis.check",
     "OperatingPoint": "cosim.analysis.operating",
     "Result": "cosim.result.result",
     "RunSettings": "cosim.settings",
@@ -61,6 +64,7 @@ __all__ = [
     "RunSettings",
     "Simulation",
     "__version__",
+    "check",
     "linearize",
     "modes_of",
     "run_deck",

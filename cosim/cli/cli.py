@@ -1,4 +1,4 @@
-"""The command ``cosim``: run scenarios, say what is in a model or a scenario, run benchmarks.
+"""The command ``cosim``: run scenarios, say what is in a model or a scenario, check it, run benchmarks.
 
 Answers go to standard output, errors, warnings and progress to standard error. A mistake of the user is one
 message and exit code 1; a traceback is a bug.
@@ -277,6 +277,34 @@ def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tupl
     yield "rates", list(facts["rates"]) or ["continuous"]
     yield "port rates", [f"{port}: {text}" for port, text in facts["ports"].items()]
     yield "order of execution at a tick", list(facts["schedule"])
+
+
+# --- cosim check ----------------------------------------------------------------------------------------
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml", show_default=False)],
+    trust: Trust = False,
+) -> None:
+    """Search for equations that jump at a switch which is no event; exit code 1 if there are any."""
+    from cosim.analysis.check import check as jumps_of
+
+    with _errors_as_messages():
+        path = _checked_path(file, "check", (".toml", ".xml"))
+        if path.suffix.lower() == ".xml":
+            from plant import Plant
+
+            found = jumps_of(Plant.read(path, trust=trust))
+        else:
+            from cosim.scenario import load_scenario
+
+            scenario = load_scenario(path, trust)
+            found = jumps_of(scenario.diagram(), scenario.settings().solve_loops)
+    if not found:
+        print_sections([("jumps", ["none found"])])
+        return
+    cure = "Make it an event: b.where_event(condition, a, b) instead of np.where, b.instants for times."
+    print_sections([("jumps", [*map(str, found), cure])])
+    raise typer.Exit(1)
 
 
 # --- cosim cache ----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -30,8 +30,15 @@ from cosim.system import Delay, Draw, Problem, Samples, Signal, System, SystemEv
 SOLVED = ("algebraic", "delayed")  # memories that live in w; all others but states live in h
 
 
-def flatten(diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...] = ()) -> System:
+Look = Callable[[Mapping[str, Instance], Expressions], None]
+
+
+def flatten(
+    diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...] = (), look: Look = warn_of_jumps
+) -> System:
     """Flat system of what was drawn.
+
+    look : what looks at the blocks and their values between ticks, where there are continuous states
 
     Each output or input named in `perturb` gets an input of the system of its name, added to its value.
 
@@ -57,7 +64,7 @@ def flatten(diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...
     port_rates = insert_holds(instances, cache)
     made = _Assembly(
         diagram.name, instances, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
-    ).system()
+    ).system(look)
     return replace(made, remake=partial(flatten, diagram, solve_loops, perturb))
 
 
@@ -180,7 +187,7 @@ class _Assembly:
         self.h.add(f"tick {ticks} #{k}", "tick", symbol, np.array([float(ticks.offset), 0.0, 0.0]), rate=k)
         return symbol
 
-    def system(self) -> System:
+    def system(self, look: Look) -> System:
         """Write down all expressions."""
         added: dict[tuple[str, str], ca.SX] = {}
         for name, slot in self.perturbed.items():
@@ -201,7 +208,7 @@ class _Assembly:
             frozenset(dependencies.cut),
         )
         (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.x, self.h, self.w, self.p))
-        derivative = self._derivative(between)
+        derivative = self._derivative(between, look)
         events = tuple(self._events(between))
         if slopes := self._slopes(between):
             found = slopes.found(self.t, x, derivative, w, residual)
@@ -244,15 +251,15 @@ class _Assembly:
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip
 
-    def _derivative(self, between: Expressions) -> ca.SX:
-        """(nx, 1) rates of all continuous states; equations that jump are told."""
+    def _derivative(self, between: Expressions, look: Look) -> ca.SX:
+        """(nx, 1) rates of all continuous states."""
         rates = [
             between.memory(inst.path, m.name)
             for inst in self.instances.values()
             for m in inst.memories("continuous")
         ]
         if rates:
-            warn_of_jumps(self.instances, between)
+            look(self.instances, between)
         return ca.vertcat(ca.SX(0, 1), *rates)
 
     def _inputs(self) -> dict[str, Slot]:

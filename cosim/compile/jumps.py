@@ -1,22 +1,26 @@
-"""A note about equations that jump where a condition switches, and are left to the solver's error control.
+"""Equations that jump where a condition switches, and are left to the solver's error control.
 
 ``np.where``, ``np.sign``, ``np.floor`` and comparisons in continuous equations are no events. Where both
 sides agree at the switch (``np.clip``, ``np.abs``, a well-made contact) a solver hardly notices; where they
-differ a fixed step is wrong by what it steps over and an adaptive one creeps up to it. Such places are found
-by numbers: along lines through random points the conditions are bisected down to neighbouring floats, and the
-equations compared on both sides. A jump that no line meets is not told.
+differ a fixed step is wrong by what it steps over and an adaptive one creeps up to it.
+
+When a diagram is flattened only those conditions are looked at whose place is plain to see: an affine
+function of one signal, state or time (``x > 3``, ``np.sign(2 * u - 1)``). Both sides of it are compared.
+What depends on several signals at once is searched by ``cosim.check`` (`cosim/analysis/check.py`).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from blocks.contract.symbols import hash_of
 from blocks.contract.trace import Traced
 from cosim.compile.expressions import Expressions
 from cosim.compile.instances import Instance
@@ -37,10 +41,11 @@ LARGEST = 20000  # nodes; larger blocks are not looked at, for a diagram has to 
 FEW = 8  # equations that are looked at one by one
 SHAPES = 200  # shapes of blocks with switches that are looked at, for the same reason
 SHOWN = 20  # places that one note lists
-SAMPLES = 200
-LINES = 4  # that are bisected for each condition
-BISECTIONS = 56  # down to neighbouring floats
+BESIDE = 16 * float(np.finfo(float).eps)  # how near to a switch its sides are compared, relative
+ELSEWHERE = 4  # values of all that does not switch
 JUMP = 1e-6  # relative; less is rounding at a steep place
+
+Sides = Iterator[tuple[int, np.ndarray, np.ndarray]]  # a condition; the equations before and behind it
 
 
 class JumpWarning(UserWarning):
@@ -48,19 +53,28 @@ class JumpWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class _Jump:
-    """What jumps, by how much, and what does it."""
+class Jump:
+    """One equation that jumps.
 
+    path, kind : of the block; what : the equation; size : how far it jumps; by : what switches
+    in_time : the switch is at a certain time
+    """
+
+    path: str
+    kind: str
     what: str
     size: float
     by: str
     in_time: bool
 
+    def __str__(self) -> str:
+        when = "at a certain time" if self.in_time else f"at a switch ({self.by})"
+        return f"'{self.path}' ({self.kind}): {self.what} jumps by {self.size:.3g} {when}"
+
 
 def warn_of_jumps(instances: Mapping[str, Instance], between: Expressions) -> None:
-    """Warn once of all blocks whose continuous equations jump."""
-    looked: set[int] = set()
-    lines = [line for inst in instances.values() for line in _lines(inst, between, looked)]
+    """Warn once of all blocks whose continuous equations jump at a place that is plain to see."""
+    lines = [str(jump) for jump in jumps(instances, between, plain_sides, SHAPES)]
     if lines:
         if len(lines) > SHOWN:
             lines = [*lines[:SHOWN], f"and {len(lines) - SHOWN} more"]
@@ -73,20 +87,115 @@ def warn_of_jumps(instances: Mapping[str, Instance], between: Expressions) -> No
         )
 
 
-def _lines(inst: Instance, between: Expressions, looked: set[int]) -> Iterator[str]:
-    """What is to be said of one block; `looked` has the shapes looked at so far."""
-    traced = inst.traced
-    if inst.block.switches_by_design or (len(looked) >= SHAPES and id(traced) not in looked):
+def jumps(
+    instances: Mapping[str, Instance],
+    between: Expressions,
+    sides_of: Callable[[Switching], Sides],
+    shapes: float = np.inf,
+) -> Iterator[Jump]:
+    """Jumps of every block without ``switches_by_design``, the largest of each equation.
+
+    sides_of : looks at both sides of conditions; shapes : how many shapes of blocks are looked at
+    """
+    looked: set[int] = set()
+    for inst in instances.values():
+        shape = id(inst.traced)
+        if inst.block.switches_by_design or (len(looked) >= shapes and shape not in looked):
+            continue
+        parts = _parts(inst.traced)
+        if not parts:
+            continue
+        looked.add(shape)
+        moving = tuple(_is_moving(between, driver) for driver in inst.drivers)
+        found = inst.traced.derived.get(  # blocks of one shape jump alike
+            ("jumps", sides_of, moving), partial(_largest, inst, parts, moving, sides_of)
+        )
+        kind = type(inst.block).__name__
+        for jump in found:
+            yield Jump(inst.path, kind, jump.what, jump.size, jump.by, jump.in_time)
+
+
+class Switching:
+    """Continuous equations of one block with its conditions, as numbers.
+
+    conditions : (k,) SX, their values; surfaces : (k,) SX, zero where each switches; names : what they are
+    f : function of the block's arguments for equations and conditions
+    points : where its arguments may stand
+    """
+
+    def __init__(self, inst: Instance, parts: Mapping[str, ca.SX], moving: tuple[bool, ...]) -> None:
+        self.traced, self.parts = inst.traced, parts
+        expressions = ca.vertcat(*parts.values())
+        found = _conditions(self.traced, expressions)
+        self.conditions = ca.vertcat(ca.SX(0, 1), *[value for value, _, _ in found])
+        self.surfaces = ca.vertcat(ca.SX(0, 1), *[surface for _, surface, _ in found])
+        self.names = [name for _, _, name in found]
+        self.f = ca.Function("f", self.traced.arguments, [expressions, self.conditions])
+        self.points = Points(inst, moving)
+
+    def at(self, f: ca.Function, rows: np.ndarray) -> list[np.ndarray]:
+        """Outputs of a function of the block's arguments at each row, (n, m)."""
+        found = f.map(len(rows)).call([ca.DM(part.T) for part in self.points.split(rows)])
+        return [np.array(part, dtype=float).T for part in found]
+
+
+def _largest(
+    inst: Instance,
+    parts: Mapping[str, ca.SX],
+    moving: tuple[bool, ...],
+    sides_of: Callable[[Switching], Sides],
+) -> list[Jump]:
+    """The largest jump of each equation of a block."""
+    switching, clock = Switching(inst, parts, moving), inst.traced.declared.time.element_hash()
+    if not switching.names or not switching.points.vary.any():
+        return []
+    cuts = np.cumsum([e.numel() for e in parts.values()])[:-1]
+    best: dict[str, Jump] = {}
+    for k, below, above in sides_of(switching):
+        sizes = np.split(np.abs(below) + np.abs(above), cuts)
+        for what, part, size in zip(parts, np.split(np.abs(above - below), cuts), sizes, strict=True):
+            if np.any(part > JUMP * (1 + size)) and (what not in best or part.max() > best[what].size):
+                timed = all(hash_of(s) == clock for s in ca.symvar(switching.conditions[k]))
+                best[what] = Jump("", "", what, float(part.max()), switching.names[k], timed)
+    return list(best.values())
+
+
+def plain_sides(switching: Switching) -> Sides:
+    """Both sides of conditions that switch at a value of one argument, at a few values of all others."""
+    points, every = switching.points, [e for a in switching.traced.arguments for e in a.nonzeros()]
+    place = {hash_of(e): k for k, e in enumerate(every) if points.vary[k]}
+    of = []  # (condition, the argument it switches at)
+    for k in range(len(switching.names)):
+        own = [place[hash_of(s)] for s in ca.symvar(switching.surfaces[k]) if hash_of(s) in place]
+        if len(own) == 1:
+            of.append((k, own[0]))
+    if not of:
         return
-    parts = _parts(traced)
-    if not parts:
-        return
-    looked.add(id(traced))
-    moving = tuple(_is_moving(between, driver) for driver in inst.drivers)
-    kind = type(inst.block).__name__
-    for jump in traced.derived.get(("jumps", moving), lambda: list(_jumps(inst, parts, moving))):
-        when = "at a certain time" if jump.in_time else f"at a switch ({jump.by})"
-        yield f"'{inst.path}' ({kind}): {jump.what} jumps by {jump.size:.3g} {when}"
+    rng = np.random.default_rng(20240401)
+    which, column = (np.array(part) for part in zip(*of, strict=True))
+    lines = np.repeat(np.arange(len(of)), ELSEWHERE)  # each condition with several values of the others
+    rows = np.array([points.start() if n % ELSEWHERE == 0 else points.draw(rng) for n in range(len(lines))])
+    line, varied = np.arange(len(lines)), column[lines]
+    g = ca.Function("g", switching.traced.arguments, [switching.surfaces])
+
+    def surface(value: np.ndarray | float) -> np.ndarray:
+        moved = rows.copy()
+        moved[line, varied] = value
+        values: np.ndarray = switching.at(g, moved)[0][line, which[lines]]
+        return values
+
+    at0, at1, at2 = (surface(v) for v in (0.0, 1.0, 2.0))
+    slope = at1 - at0
+    with np.errstate(all="ignore"):
+        affine = np.abs(at2 - 2 * at1 + at0) <= 1e-9 * np.abs(slope)
+        where = -at0 / slope
+    near = BESIDE * np.maximum(np.abs(where), 1.0)
+    low, high = rows.copy(), rows.copy()
+    low[line, varied], high[line, varied] = where - near, where + near
+    (below, before), (above, behind) = (switching.at(switching.f, side) for side in (low, high))
+    switched = before[line, which[lines]] != behind[line, which[lines]]
+    for n in np.flatnonzero(affine & switched & np.isfinite(below - above).all(axis=1)):
+        yield int(which[lines[n]]), below[n], above[n]
 
 
 def _parts(traced: Traced) -> dict[str, ca.SX]:
@@ -119,42 +228,14 @@ def _is_moving(between: Expressions, driver: tuple[str, str] | None) -> bool:
     expression = None if driver is None else between.find(driver)
     if expression is None:
         return False
-    return any(s.element_hash() in between.moving for s in ca.symvar(expression))
+    return any(hash_of(s) in between.moving for s in ca.symvar(expression))
 
 
-# --- numbers ----------------------------------------------------------------------------------------------
-def _jumps(inst: Instance, parts: Mapping[str, ca.SX], moving: tuple[bool, ...]) -> Iterator[_Jump]:
-    """Jumps of a block, the largest of each equation."""
-    traced = inst.traced
-    expressions = ca.vertcat(*parts.values())
-    conditions, names = _conditions(traced, expressions)
-    f = ca.Function("f", traced.arguments, [expressions, ca.vertcat(*conditions)])
-    points = _Points(inst, moving)
-    if not points.vary.any():
-        return
-    sides = _sides(f, points, len(conditions))
-    cuts = np.cumsum([e.numel() for e in parts.values()])[:-1]
-    clock = traced.declared.time.element_hash()
-    best: dict[str, _Jump] = {}
-    for k, below, above, difference in sides:
-        for what, part, size in zip(
-            parts, np.split(difference, cuts), np.split(np.abs(below) + np.abs(above), cuts), strict=True
-        ):
-            if (
-                np.any(part > JUMP * (1 + size))
-                and part.max() > best.get(what, _Jump("", 0.0, "", False)).size
-            ):
-                timed = all(s.element_hash() == clock for s in ca.symvar(conditions[k]))
-                best[what] = _Jump(what, float(part.max()), names[k], timed)
-    yield from best.values()
-
-
-def _conditions(traced: Traced, expressions: ca.SX) -> tuple[list[ca.SX], list[str]]:
-    """Values of all switches as expressions, and what they are."""
+def _conditions(traced: Traced, expressions: ca.SX) -> list[tuple[ca.SX, ca.SX, str]]:
+    """Of all switches: their value, what is zero where they switch, and what they are."""
     f = ca.Function("f", traced.arguments, [expressions])
     work: dict[int, Any] = {}  # SX; the elements of one have a type of their own
-    found: list[ca.SX] = []
-    names: list[str] = []
+    found: list[tuple[ca.SX, ca.SX, str]] = []
     for k in range(f.n_instructions()):
         code, out, into = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
         if code == ca.OP_INPUT:
@@ -164,18 +245,24 @@ def _conditions(traced: Traced, expressions: ca.SX) -> tuple[list[ca.SX], list[s
         elif code == ca.OP_OUTPUT:
             continue
         elif code == ca.OP_CALL:
-            return [ca.SX(0)], ["nothing"]  # what is behind a call is its own affair
+            return []  # what is behind a call is its own affair
         else:
             given = [work[i] for i in into]
             value = ca.SX.unary(code, given[0]) if len(given) == 1 else ca.SX.binary(code, *given)
             work[out[0]] = value
             if code in SWITCHES:
-                found.append(value)
-                names.append(SWITCHES[code])
-    return found, names
+                found.append((value, _surface(code, given), SWITCHES[code]))
+    return found
 
 
-class _Points:
+def _surface(code: int, given: list[Any]) -> ca.SX:
+    """What is zero where a switch is, at one of its places: floor, ceil and remainders have many."""
+    if code in (ca.OP_FLOOR, ca.OP_CEIL):
+        return ca.SX(given[0] - 1)
+    return ca.SX(given[0] - given[1] if len(given) == 2 else given[0])
+
+
+class Points:
     """Random values of all that moves between ticks; everything else as it is at the start."""
 
     def __init__(self, inst: Instance, moving: tuple[bool, ...]) -> None:
@@ -195,6 +282,10 @@ class _Points:
         self._cuts = np.cumsum([len(v) for v in base])[:-1]
         self._sizes = np.abs(p[p != 0])
 
+    def start(self) -> np.ndarray:
+        """All as at the start of a run."""
+        return self._whole.copy()
+
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """One point; its size is anything from 0.01 to 1000, or that of a parameter."""
         size = 10 ** rng.uniform(-2, 3)
@@ -208,34 +299,3 @@ class _Points:
     def split(self, rows: np.ndarray) -> list[np.ndarray]:
         """Columns of each argument."""
         return np.split(rows, self._cuts, axis=1)
-
-
-def _sides(
-    f: ca.Function, points: _Points, count: int
-) -> Iterable[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """For each condition, the equations just before and behind it on a few lines, and their difference."""
-    rng = np.random.default_rng(20240401)
-
-    def at(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Equations and conditions at each row, (n, m) and (n, count)."""
-        found = f.map(len(rows)).call([ca.DM(part.T) for part in points.split(rows)])
-        value, condition = (np.array(part, dtype=float).T for part in found)
-        return value, condition
-
-    drawn = np.array([points.draw(rng) for _ in range(SAMPLES)])
-    switched = at(drawn)[1]
-    change = np.isfinite(switched[1:] - switched[:-1]) & (switched[1:] != switched[:-1])
-    lines = [(k, i) for k in range(count) for i in np.flatnonzero(change[:, k])[:LINES]]
-    if not lines:
-        return
-    which, begin = (np.array(part) for part in zip(*lines, strict=True))
-    old, every = switched[begin, which], np.arange(len(lines))
-    low, high = np.zeros((len(lines), 1)), np.ones((len(lines), 1))
-    place = lambda s: drawn[begin] + s * (drawn[begin + 1] - drawn[begin])
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        same = (at(place(middle))[1][every, which] == old)[:, None]
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
-    below, above = at(place(low))[0], at(place(high))[0]
-    for n in np.flatnonzero(np.isfinite(below - above).all(axis=1)):
-        yield int(which[n]), below[n], above[n], np.abs(above[n] - below[n])

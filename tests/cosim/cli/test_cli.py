@@ -316,3 +316,37 @@ def test_a_deck_that_fails_keeps_what_it_had(cosim, tmp_path):
 def test_coordinates_are_for_decks(cosim):
     done = cosim("run", "ramp.toml", "--coordinates", "absolute")
     assert done.exit_code == 1 and "--coordinates belongs to decks" in done.stderr
+
+
+JUMPING = """\
+import numpy as np
+from blocks import Function, Integrator
+from cosim import Diagram
+
+
+def make():
+    d = Diagram("jumping")
+    f = d.add("f", Function(lambda x, v: np.where(x + v > 1.0, -1.0, 1.0)))
+    v, x = d.add("v", Integrator()), d.add("x", Integrator())
+    f["y"] >> v["u"]
+    v["y"] >> x["u"]
+    x["y"] >> f["x"]
+    v["y"] >> f["v"]
+    return d
+"""
+
+
+def test_check_names_what_jumps_and_fails(cosim, tmp_path):
+    (tmp_path / "jumping.py").write_text(JUMPING)
+    scenario = '[diagram]\nfactory = "jumping:make"\n\n[run]\nuntil = 1.0\n'
+    done = cosim("check", "ramp.toml", "--trust", scenario=scenario)
+    assert done.exit_code == 1 and not done.stderr
+    assert "'f' (Function): output 'y' jumps by 2 at a switch (a comparison)" in done.stdout
+    assert "b.where_event(condition, a, b)" in done.stdout
+
+
+@pytest.mark.parametrize("file", ["ramp.toml", str(PENDULUM)])
+def test_check_of_what_does_not_jump(cosim, file):
+    done = cosim("check", file)
+    assert done.exit_code == 0, done.stderr
+    assert "none found" in done.stdout

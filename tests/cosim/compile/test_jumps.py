@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blocks import PID, Constant, Function, Hold, Integrator, Saturation, Sine
-from cosim import Diagram
+from cosim import Diagram, check
 from cosim.compile.jumps import JumpWarning
 from tests.helpers.made import Made, alone
 from tests.helpers.runs import build
@@ -68,7 +68,45 @@ SMOOTH = {
 
 @pytest.mark.parametrize("name", list(SMOOTH))
 def test_sides_that_meet_are_not_told(name):
-    assert note(alone(lambda b: moving(b, SMOOTH[name]))) == ""
+    d = alone(lambda b: moving(b, SMOOTH[name]))
+    assert note(d) == "" and check(d) == ()
+
+
+@pytest.mark.parametrize("name", list(JUMPS))
+def test_a_check_finds_what_flattening_finds(name):
+    law, size = JUMPS[name]
+    (found,) = check(alone(lambda b: moving(b, law)))
+    assert (found.path, found.kind, found.what) == ("it", "Made", "the derivative of 'x'")
+    assert found.size == pytest.approx(size, rel=1e-3) and not found.in_time
+
+
+HIDDEN = {
+    "a curve": (lambda x, v, t: np.where(x * x > 2.0, 5.0, 0.0), 5.0),
+    "two states": (lambda x, v, t: np.where(x + v > 1.0, 3.0, 0.0), 3.0),
+    "a state and the time": (lambda x, v, t: np.sign(x - t), 2.0),
+}
+
+
+@pytest.mark.parametrize("name", list(HIDDEN))
+def test_a_check_searches_where_flattening_does_not_look(name):
+    law, size = HIDDEN[name]
+
+    def equations(b):
+        x, v = b.continuous("x", 1.0), b.continuous("v", 0.0)
+        b.derivative(x, v)
+        b.derivative(v, law(x, v, b.time) - x)
+
+    d = alone(equations)
+    assert note(d) == ""
+    (found,) = check(d)
+    assert found.what == "the derivative of 'v'" and found.size == pytest.approx(size, rel=1e-6)
+    assert "'it' (Made): the derivative of 'v' jumps by" in str(found)
+    assert check(next(b for _, b in d.graph.nodes(data="block")))[0].path == "plant"  # a block alone
+
+
+def test_an_affine_place_is_plain_whatever_its_numbers():
+    told = note(alone(lambda b: moving(b, lambda x, t: np.where(2.0 * x - 0.3 <= 0.7 - 8.0 * x, 1.0, -1.5))))
+    assert "jumps by 2.5 at a switch" in told
 
 
 def test_an_event_is_not_told():
