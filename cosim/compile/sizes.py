@@ -28,10 +28,10 @@ def resolve_sizes(wiring: Wiring, cache: TraceCache) -> dict[str, Traced]:
     work = _Sizes(wiring, cache)
     work.propagate()
     while work.waiting:
-        if not work.promise():
+        if not work.find_independent():
             work.assume()
         work.propagate()
-    work.settle()
+    work.rerun_widened()
     work.check()
     if work.problems:
         raise WiringError(dict.fromkeys(work.problems), path=wiring.name)
@@ -55,7 +55,7 @@ class _Sizes:
                 self.readers[source].append(path)
         self.waiting = dict.fromkeys(wiring.blocks)
         self.queue = deque(wiring.blocks)
-        self.candidates = dict.fromkeys(wiring.blocks)  # blocks that may promise a size
+        self.candidates = dict.fromkeys(wiring.blocks)  # blocks that may know a size without all their inputs
         self.frontier: dict[str, None] = {}  # blocks that know the size of some input
 
     def inherited(self, path: str) -> list[str]:
@@ -117,7 +117,7 @@ class _Sizes:
             self.candidates.update(dict.fromkeys(readers))
             self.frontier.update(dict.fromkeys(readers))
 
-    def promise(self) -> bool:
+    def find_independent(self) -> bool:
         """In a loop: outputs whose size does not change with their inputs. True if any was found."""
         found = False
         while self.candidates and not found:
@@ -147,8 +147,8 @@ class _Sizes:
                 self.assumed[path, name] = 1
         self.queue.append(path)
 
-    def settle(self) -> None:
-        """Run blocks again whose driver turned out wider than was assumed or promised."""
+    def rerun_widened(self) -> None:
+        """Run blocks again whose driver turned out wider than was assumed or known first."""
         limit = GROWTH * max(self.size.values(), default=1)
         runs: Counter[str] = Counter()
         queue = deque(p for p in self.wiring.blocks if self.stale(p))
