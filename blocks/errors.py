@@ -84,6 +84,15 @@ class SimulationError(PlantloopError):
     """A run stopped before its end; ``result`` holds everything up to then."""
 
 
+def shown(value: object, most: int = 80) -> str:
+    """A value for a message, on one line: of a long list, or a number of many digits, its beginning."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python prints no integer of more than 4300 digits
+        text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else type(value).__name__
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def near_miss(name: object, choices: Iterable[str]) -> str:
     """Text that offers the nearest known name, or lists what there is.
 

@@ -37,7 +37,7 @@ from blocks.contract.declaring import Record
 from blocks.contract.instance import Make
 from blocks.contract.rate import Rate, Ticks, instants
 from blocks.contract.symbols import Array, as_array, as_matrix, as_scalar, column, hash_of
-from blocks.errors import BlockError, near_miss
+from blocks.errors import BlockError, near_miss, shown
 
 STATIC = ("solve", "hold", "zero")
 DISTRIBUTIONS = ("normal", "uniform")
@@ -121,10 +121,10 @@ class Equations(Record):
             array = np.array(value, dtype=float)
         except (TypeError, ValueError):
             raise BlockError(
-                f"parameter '{name}' is {value!r}, expected numbers.", port=name, value=value
+                f"parameter '{name}' is {shown(value)}, expected numbers.", port=name, value=value
             ) from None
         if not np.all(np.isfinite(array)) and not np.all(np.abs(array[~np.isfinite(array)]) == np.inf):
-            raise BlockError(f"parameter '{name}' is not a number: {value!r}.", port=name, value=value)
+            raise BlockError(f"parameter '{name}' is not a number: {shown(value)}.", port=name, value=value)
         mask = array != 0 if array.ndim >= 2 else np.ones(array.shape, dtype=bool)
         symbol = ca.SX.sym(name, int(mask.sum()))
         self._parameters[name] = Parameter(

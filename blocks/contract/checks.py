@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.rate import Rate, Ticks, instant
-from blocks.errors import BlockError, near_miss
+from blocks.errors import BlockError, near_miss, shown
 
+PLAIN = (int, float, np.integer, np.floating)  # numbers
 KINDS_OF_ARRAY = {0: "a number", 1: "a vector (n,)", 2: "a matrix (m, n)"}
 
 
@@ -28,8 +29,10 @@ def settle(block: Any, **values: Any) -> None:
 def fault(block: Any, field: str, what: str, expected: str, hint: str = "") -> BlockError:
     """The error about one field: ``<class>: <field> <what>, expected <expected>. <cure>``."""
     value = getattr(block, field)
+    found = " ".join(what.split())
+    found, expected = (text if len(text) <= 200 else f"{text[:197]}..." for text in (found, expected))
     return BlockError(
-        f"{type(block).__name__}: {field} {what}, expected {expected}.", value=value, hint=hint or None
+        f"{type(block).__name__}: {field} {found}, expected {expected}.", value=value, hint=hint or None
     )
 
 
@@ -41,14 +44,14 @@ def _array(block: Any, field: str, dims: tuple[int, ...], infinite: bool) -> np.
         if array.dtype.kind in "USc":
             raise TypeError
         array = array.astype(float)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         hint = "Give every row the same length and real numbers only." if 2 in dims else ""
-        raise fault(block, field, f"is {given!r}", expected, hint) from None
+        raise fault(block, field, f"is {shown(given)}", expected, hint) from None
     if array.ndim not in dims or array.size == 0:
         raise fault(block, field, f"has shape {array.shape}", expected)
     if np.any(np.isnan(array)) or not (infinite or np.all(np.isfinite(array))):
         raise fault(
-            block, field, f"is {given!r}", "finite numbers", "Look where the missing value was computed."
+            block, field, f"is {shown(given)}", "finite numbers", "Look where the missing value was computed."
         )
     return array
 
@@ -85,14 +88,17 @@ def matrix(block: Any, field: str, shape: tuple[int | None, int | None], vector:
 def positive(block: Any, field: str, unit: str = "") -> None:
     """Refuse anything not above zero."""
     if np.any(np.asarray(getattr(block, field), dtype=float) <= 0):
-        raise fault(block, field, f"is {getattr(block, field)}{unit}", f"more than 0{unit}")
+        raise fault(block, field, f"is {shown(getattr(block, field))}{unit}", f"more than 0{unit}")
 
 
-def count(block: Any, field: str, least: int = 1) -> int:
-    """An int of at least `least`."""
+MOST = 10**6  # ports or components of one block
+
+
+def count(block: Any, field: str, least: int = 1, most: int = MOST) -> int:
+    """An int from `least` to `most`."""
     value = getattr(block, field)
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise fault(block, field, f"is {value!r}", f"an integer of at least {least}")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        raise fault(block, field, f"is {shown(value)}", f"an integer of at least {least} and at most {most}")
     return int(value)
 
 
@@ -104,28 +110,39 @@ def counts(block: Any, field: str, least: int) -> tuple[int, ...]:
     except TypeError:
         items = []
     plain = all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in items)
-    if not items or not plain or any(v < least for v in items):
-        raise fault(block, field, f"is {value!r}", f"a list of integers of at least {least}")
+    if not items or not plain or any(not least <= v <= MOST for v in items):
+        expected = f"a list of integers of at least {least} and at most {MOST}"
+        raise fault(block, field, f"is {shown(value)}", expected)
     return tuple(int(v) for v in items)
+
+
+def flag(block: Any, field: str) -> bool:
+    """True or False."""
+    value = getattr(block, field)
+    if not isinstance(value, (bool, np.bool_)):
+        raise fault(block, field, f"is {shown(value)}", "True or False")
+    return bool(value)
 
 
 def choice(block: Any, field: str, choices: Iterable[str]) -> None:
     """Refuse a word that is not one of `choices`, offering the nearest."""
     value, known = getattr(block, field), list(choices)
-    if value not in known:
-        cure = near_miss(str(value), known)
+    if not isinstance(value, str) or value not in known:
+        cure = near_miss(shown(value), known)
         listed = " or ".join(f'"{c}"' for c in known)
-        raise fault(block, field, f"is {value!r}", listed, cure[0].upper() + cure[1:])
+        raise fault(block, field, f"is {shown(value)}", listed, cure[0].upper() + cure[1:])
 
 
 def signs(block: Any, field: str, alphabet: str) -> str:
     """A word over `alphabet` such as "+-"; an int n means n times its first letter."""
     value = getattr(block, field)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST:
         return alphabet[0] * value
     if not isinstance(value, str) or not value or set(value) - set(alphabet):
         letters = " and ".join(f'"{letter}"' for letter in alphabet)
-        raise fault(block, field, f"is {value!r}", f"one of {letters} per input, or the number of inputs")
+        raise fault(
+            block, field, f"is {shown(value)}", f"one of {letters} per input, or the number of inputs"
+        )
     return value
 
 
@@ -148,17 +165,17 @@ def rate(block: Any, optional: bool = False) -> None:
     if block.sample is None:
         if not optional:
             raise BlockError(f"{name} needs a sample time.", hint="Give one in seconds, as in sample=0.01.")
-        if block.offset != 0:
+        if not (isinstance(block.offset, (int, float, Fraction)) and block.offset == 0):
             raise fault(block, "offset", f"is {block.offset!r} without a sample time", "0", "Give sample=...")
         return
+    given = (block.sample, block.offset)
+    if any(isinstance(v, (bool, np.bool_)) or not isinstance(v, (str, Fraction, *PLAIN)) for v in given):
+        what = f"is {shown(block.sample)} with offset {shown(block.offset)}"
+        raise fault(block, "sample", what, "two numbers of seconds")
     try:
         Ticks.of(block.sample, block.offset)
     except BlockError as error:
         raise BlockError(f"{name}: {error}", value=error.value) from None
-    except (TypeError, ValueError):
-        raise fault(
-            block, "sample", f"is {block.sample!r} with offset {block.offset!r}", "two numbers of seconds"
-        ) from None
 
 
 def period(block: Any) -> float:
@@ -176,7 +193,7 @@ def moment(block: Any, field: str, value: Rate) -> float | Fraction:
         exact = instant(value, field)
     except BlockError as error:
         raise BlockError(f"{type(block).__name__}: {error}", value=value) from None
-    except (TypeError, ValueError):
-        raise fault(block, field, f"has {value!r}", "a number of seconds") from None
+    except (OverflowError, TypeError, ValueError):
+        raise fault(block, field, f"has {shown(value)}", "a number of seconds") from None
     nearest = float(exact)
     return nearest if nearest == value or instant(nearest) == exact else exact

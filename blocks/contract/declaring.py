@@ -15,7 +15,7 @@ from blocks.contract.callback import PythonCall
 from blocks.contract.declared import Declared, Event, Input, Memory, Output, Parameter, SampleHistory, Term
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, column
-from blocks.errors import BlockError, near_miss
+from blocks.errors import BlockError, near_miss, shown
 
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 
@@ -134,9 +134,9 @@ class Record:
         try:
             value = np.ravel(np.asarray(initial, dtype=float))
         except (TypeError, ValueError):
-            raise BlockError(f"initial value of '{name}' is {initial!r}, expected numbers.") from None
+            raise BlockError(f"initial value of '{name}' is {shown(initial)}, expected numbers.") from None
         if not np.all(np.isfinite(value)):
-            raise BlockError(f"initial value of '{name}' is not finite: {initial!r}.", value=initial)
+            raise BlockError(f"initial value of '{name}' is not finite: {shown(initial)}.", value=initial)
         actual = value.size if size is None else int(size)
         if value.size not in (1, actual):
             if not self.guessed:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from blocks.errors import BlockError
+from blocks.errors import BlockError, shown
 
 Rate = int | float | str | Fraction
 """How a user writes a period, an offset or an instant: 1, 0.01, "0.01", "1/60" or Fraction(1, 60), in s."""
@@ -44,7 +44,8 @@ def rational(value: Rate, what: str = "rate") -> Fraction:
     Parameters
     ----------
     value : int, Fraction, decimal or fraction text, or float [s]
-        a float becomes the simplest fraction within 1e-14 with denominator up to 1e6
+        a float becomes the simplest fraction within 1e-14 with denominator up to 1e6, or, where it is smaller
+        than those can be, the decimal number it is written as; a NumPy number what it is written as
     what : str    what the number is, for the message
 
     Raises
@@ -52,27 +53,50 @@ def rational(value: Rate, what: str = "rate") -> Fraction:
     BlockError    not a finite number, or a float that is no simple fraction
     """
     if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
-        return Fraction(value)
+        return _within_reach(Fraction(value), value, what)
+    if isinstance(value, np.integer):
+        return Fraction(int(value))
+    if isinstance(value, (np.float16, np.float32)) and np.isfinite(value):
+        value = str(value)
     if isinstance(value, str):
         try:
-            return Fraction(value.replace(" ", ""))
+            return _within_reach(Fraction(value.replace(" ", "")), value, what)
         except (ValueError, ZeroDivisionError):
-            raise BlockError(
-                f"{what} {value!r} is not a number of seconds.",
-                value=value,
-                hint='Write it as 0.01, "0.01" or "1/60".',
-            ) from None
+            raise _no_number(value, what) from None
+    if isinstance(value, bool) or not isinstance(value, (float, np.floating)):
+        raise _no_number(value, what)
     number = float(value)
     if not math.isfinite(number):
         raise BlockError(f"{what} is {number}, expected a finite number of seconds.", value=value)
     found = simple(number)
     if found is None:
+        found = Fraction(repr(number))
+        if abs(found) >= LEAST and abs(found.numerator) <= LARGEST_DENOMINATOR and abs(number) < 1e-3:
+            return found
         raise BlockError(
             f"{what} {number!r} s is no fraction with a denominator up to 1e6, so its ticks cannot be exact.",
             value=value,
             hint='Write it as a fraction, for instance "1/60" or Fraction(1, 60).',
         )
     return found
+
+
+LEAST = Fraction(1, 10**12)  # s; floats below it are no sample times
+LONGEST = 10**15  # s
+
+
+def _within_reach(found: Fraction, value: Rate, what: str) -> Fraction:
+    if abs(found) > LONGEST:
+        raise BlockError(f"{what} is {shown(value, 30)} s, expected at most {LONGEST:g} s.", value=value)
+    return found
+
+
+def _no_number(value: object, what: str) -> BlockError:
+    return BlockError(
+        f"{what} {shown(value)} is not a number of seconds.",
+        value=value,
+        hint='Write it as 0.01, "0.01" or "1/60".',
+    )
 
 
 def instant(value: Rate, what: str = "instant") -> Fraction:
@@ -83,7 +107,9 @@ def instant(value: Rate, what: str = "instant") -> Fraction:
     try:
         return rational(value, what)
     except BlockError:
-        if isinstance(value, str) or not math.isfinite(float(value)):
+        if isinstance(value, (str, bool, int, Fraction)) or not isinstance(value, (float, np.floating)):
+            raise
+        if not math.isfinite(value):
             raise
         return Fraction(float(value))
 
@@ -109,6 +135,11 @@ class Ticks:
 
     period: Fraction
     offset: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        for name in ("period", "offset"):
+            if type(value := getattr(self, name)) is not Fraction:
+                object.__setattr__(self, name, rational(value, name))
 
     def __hash__(self) -> int:
         """As fast as integers: a Fraction takes a modular inverse."""

@@ -41,7 +41,7 @@ class Integrator(Block):
     reset: bool = False
 
     def __post_init__(self) -> None:
-        checks.settle(self, initial=checks.numbers(self, "initial"))
+        checks.settle(self, initial=checks.numbers(self, "initial"), reset=checks.flag(self, "reset"))
         checks.limits(self)
         x = np.asarray(self.initial)
         for side, beyond in (("low", np.less), ("high", np.greater)):

@@ -81,7 +81,7 @@ class Hold(Block):
     Direct feedthrough: u to y at ticks, none between them.
     Update: previous samples move one place.
 
-    order : hold_order: 0 holds, 1 is linear, 2 quadratic, ...; structural
+    order : hold_order: 0 holds, 1 is linear, 2 quadratic, ... up to 9; structural
     sample, offset : s; structural
     initial : number or (n,), unit of u; run-time number
 
@@ -98,7 +98,7 @@ class Hold(Block):
 
     def __post_init__(self) -> None:
         checks.rate(self)
-        order = checks.count(self, "order", least=0)
+        order = checks.count(self, "order", least=0, most=9)
         checks.settle(self, order=order, initial=checks.numbers(self, "initial"))
 
     def define(self, b: Equations) -> None:

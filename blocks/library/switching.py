@@ -41,6 +41,7 @@ class Relay(Block):
     on: bool = False
 
     def __post_init__(self) -> None:
+        checks.settle(self, on=checks.flag(self, "on"))
         for name in ("on_point", "off_point", "on_value", "off_value"):
             checks.settle(self, **{name: checks.numbers(self, name)})
         if np.any(np.asarray(self.off_point) > np.asarray(self.on_point)):
