@@ -281,7 +281,7 @@ def simulate(
                                           due at its end; default a thousandth of the run
     log_at : (n,) s                       log exactly at these instants
     inputs : dict                         constant values of the diagram's own inputs
-    progress : callable                   told the time [s] after every stop
+    progress : callable                   called with the time [s] after every stop
     initial, parameters, signals          as for `Simulation`
     settings : RunSettings                several of the following at once; each may also be given by itself
     **settings

@@ -181,7 +181,7 @@ class System:
         return self
 
     def function(self, name: str, make: Callable[[], list[ca.SX]]) -> ca.Function:
-        """Function (t, x, h, w, p) -> outputs, compiled for CasADi's machine once per name."""
+        """Function (t, x, h, w, p) -> outputs, compiled for CasADi's virtual machine once per name."""
 
         def made() -> ca.Function:
             results = [ca.densify(e) for e in make()]

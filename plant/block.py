@@ -252,7 +252,7 @@ class Plant(Block):
     def _reassembled(self) -> Plant:
         """The plant with a start that suits its filters."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # told when it was read
+            warnings.simplefilter("ignore", UserWarning)  # shown when it was read
             plant = self._assembled()
         gone = set(self.jumpy) - set(plant.jumpy)
         return replace(plant, warnings=tuple(text for text in self.warnings if text not in gone))
@@ -371,7 +371,7 @@ class Plant(Block):
         declare_outputs(b, ports, signals, self.requests)
         if self.audit:
             ledger.declare(b, moving, solution, closure, declared.wheels)
-        declared.unknowns.settle(moving)
+        declared.unknowns.write_equations(moving)
         declared.instants.stops_at({t for f in self.formulas.values() for t in f.break_times(moving.spline)})
 
     def _constraints(self) -> list[Element]:

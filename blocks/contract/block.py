@@ -209,7 +209,7 @@ class Equations(Record):
         """Say that discrete states are the older samples of a sampled memory, the newest of them first.
 
         All have the ticks and the size of `newest`. In steady running they are equal to it, which linear
-        models take as given; how many of them count is told by `sample_count`, which events restart.
+        models take as given; `sample_count` says how many of them count, which events restart.
         """
         now = self._memories[self._name_of(newest, "a history of samples")]
         states = [self._memories[self._name_of(state, "a history of samples")] for state in older]

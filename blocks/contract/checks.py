@@ -20,7 +20,7 @@ PLAIN = (int, float, np.integer, np.floating)  # numbers
 KINDS_OF_ARRAY = {0: "a number", 1: "a vector (n,)", 2: "a matrix (m, n)"}
 
 
-def settle(block: Any, **values: Any) -> None:
+def assign(block: Any, **values: Any) -> None:
     """Replace fields of a frozen dataclass; for ``__post_init__`` only."""
     for name, value in values.items():
         object.__setattr__(block, name, value)
@@ -147,9 +147,9 @@ def signs(block: Any, field: str, alphabet: str) -> str:
 
 
 def limits(block: Any) -> None:
-    """Settle ``low`` and ``high`` (None leaves a side open); refuse low > high and sizes that differ."""
+    """Check ``low`` and ``high`` (None leaves a side open); refuse low > high and sizes that differ."""
     sides = ("low", "high")
-    settle(block, **{s: numbers(block, s, infinite=True) for s in sides if getattr(block, s) is not None})
+    assign(block, **{s: numbers(block, s, infinite=True) for s in sides if getattr(block, s) is not None})
     if block.low is None or block.high is None:
         return
     low, high = np.asarray(block.low), np.asarray(block.high)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
-from blocks.library.realisation import canonical, from_control, settle_polynomials, settle_state_space
+from blocks.library.realisation import canonical, check_polynomials, check_state_space, from_control
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Integrator(Block):
     reset: bool = False
 
     def __post_init__(self) -> None:
-        checks.settle(self, initial=checks.numbers(self, "initial"), reset=checks.flag(self, "reset"))
+        checks.assign(self, initial=checks.numbers(self, "initial"), reset=checks.flag(self, "reset"))
         checks.limits(self)
         x = np.asarray(self.initial)
         for side, beyond in (("low", np.less), ("high", np.greater)):
@@ -113,7 +113,7 @@ class StateSpace(Block):
     initial: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
-        settle_state_space(self)
+        check_state_space(self)
 
     @classmethod
     def of(cls, system: Any, initial: ArrayLike = 0.0) -> StateSpace:
@@ -156,7 +156,7 @@ class TransferFunction(Block):
     initial: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        settle_polynomials(self)
+        check_polynomials(self)
 
     @classmethod
     def of(cls, system: Any, initial: ArrayLike | None = None) -> TransferFunction:

@@ -67,7 +67,7 @@ class PID(Block):
     initial: ArrayLike = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        _settle(self)
+        _check_fields(self)
 
     def define(self, b: Equations) -> None:
         """Declare ports, the integral and the derivative's filter."""
@@ -142,7 +142,7 @@ class DiscretePID(Block):
     def __post_init__(self) -> None:
         checks.rate(self)
         checks.choice(self, "method", ("forward", "backward"))
-        _settle(self)
+        _check_fields(self)
         tracks = self.ki is not None and self.anti_windup == "back-calculation"
         if tracks and np.any(np.asarray(self.tracking) < checks.period(self)):
             what, least = f"is {self.tracking} s", f"at least the sample time, {checks.period(self)} s"
@@ -172,17 +172,17 @@ class DiscretePID(Block):
         b.output("u", u, self.sample, self.offset)
 
 
-def _settle(block: PID | DiscretePID) -> None:
+def _check_fields(block: PID | DiscretePID) -> None:
     """Check the fields both controllers have."""
     gains = [name for name in ("kp", "ki", "kd") if getattr(block, name) is not None]
     for name in (*gains, "cutoff", "tracking", "initial"):
-        checks.settle(block, **{name: checks.numbers(block, name)})
+        checks.assign(block, **{name: checks.numbers(block, name)})
     checks.positive(block, "cutoff", " rad/s")
     checks.positive(block, "tracking", " s")
     checks.choice(block, "anti_windup", ANTI_WINDUP)
     checks.limits(block)
     if block.weights is not None:
-        checks.settle(block, weights=checks.numbers(block, "weights", dims=(1,)))
+        checks.assign(block, weights=checks.numbers(block, "weights", dims=(1,)))
         if np.size(block.weights) != 2:
             raise checks.fault(block, "weights", f"is {block.weights}", "two numbers (b, c)")
 
@@ -236,7 +236,7 @@ class StateFeedback(Block):
     offset: Rate = 0.0
 
     def __post_init__(self) -> None:
-        checks.settle(self, K=checks.matrix(self, "K", (None, None)))
+        checks.assign(self, K=checks.matrix(self, "K", (None, None)))
         checks.rate(self, optional=True)
 
     def define(self, b: Equations) -> None:

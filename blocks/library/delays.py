@@ -35,7 +35,7 @@ class TransportDelay(Block):
     initial: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
-        checks.settle(
+        checks.assign(
             self, delay=checks.numbers(self, "delay", dims=(0,)), initial=checks.numbers(self, "initial")
         )
         checks.positive(self, "delay", " s")

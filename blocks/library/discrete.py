@@ -18,10 +18,10 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.library.realisation import (
     canonical,
+    check_polynomials,
+    check_state_space,
     from_control,
     sample_of,
-    settle_polynomials,
-    settle_state_space,
 )
 
 
@@ -46,7 +46,7 @@ class UnitDelay(Block):
 
     def __post_init__(self) -> None:
         checks.rate(self)
-        checks.settle(self, initial=checks.numbers(self, "initial"))
+        checks.assign(self, initial=checks.numbers(self, "initial"))
 
     def define(self, b: Equations) -> None:
         """Declare ports, the state and its update."""
@@ -87,7 +87,7 @@ class DiscreteIntegrator(Block):
     def __post_init__(self) -> None:
         checks.rate(self)
         checks.choice(self, "method", ("forward", "backward", "trapezoidal"))
-        checks.settle(self, initial=checks.numbers(self, "initial"))
+        checks.assign(self, initial=checks.numbers(self, "initial"))
 
     def define(self, b: Equations) -> None:
         """Declare ports, the state and its update."""
@@ -133,7 +133,7 @@ class DiscreteStateSpace(Block):
 
     def __post_init__(self) -> None:
         checks.rate(self)
-        settle_state_space(self)
+        check_state_space(self)
 
     @classmethod
     def of(
@@ -184,7 +184,7 @@ class DiscreteTransferFunction(Block):
 
     def __post_init__(self) -> None:
         checks.rate(self)
-        settle_polynomials(self)
+        check_polynomials(self)
 
     @classmethod
     def of(

@@ -99,7 +99,7 @@ class Hold(Block):
     def __post_init__(self) -> None:
         checks.rate(self)
         order = checks.count(self, "order", least=0, most=9)
-        checks.settle(self, order=order, initial=checks.numbers(self, "initial"))
+        checks.assign(self, order=order, initial=checks.numbers(self, "initial"))
 
     def define(self, b: Equations) -> None:
         """Declare ports and the hold between them."""
@@ -132,7 +132,7 @@ class RateTransition(Block):
 
     def __post_init__(self) -> None:
         checks.rate(self)
-        checks.settle(self, initial=checks.numbers(self, "initial"))
+        checks.assign(self, initial=checks.numbers(self, "initial"))
 
     def define(self, b: Equations) -> None:
         """Declare ports and the hold between them."""

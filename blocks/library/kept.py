@@ -164,7 +164,7 @@ def keeps(function: Callable[..., Any], names: list[str]) -> KeepsError:
 
 
 def named(function: Callable[..., Any]) -> str:
-    """Name of a function and where it is written, as far as it tells."""
+    """Name of a function and where it is written, as far as it is known."""
     code = getattr(function, "__code__", None)
     name = getattr(function, "__name__", None) or f"of class {type(function).__name__}"
     return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name

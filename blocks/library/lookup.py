@@ -48,7 +48,7 @@ class LookupTable1D(Block):
     def __post_init__(self) -> None:
         checks.choice(self, "interpolation", ("linear", "cubic"))
         checks.choice(self, "outside", OUTSIDE)
-        checks.settle(
+        checks.assign(
             self,
             points=checks.numbers(self, "points", dims=(1,)),
             values=checks.numbers(self, "values", dims=(1, 2)),
@@ -112,10 +112,10 @@ class LookupTable2D(Block):
     def __post_init__(self) -> None:
         checks.choice(self, "outside", OUTSIDE)
         for name in ("rows", "columns"):
-            checks.settle(self, **{name: checks.numbers(self, name, dims=(1,))})
+            checks.assign(self, **{name: checks.numbers(self, name, dims=(1,))})
             _check_points(self, name, least=2)
         shape = (np.size(self.rows), np.size(self.columns))
-        checks.settle(self, values=checks.matrix(self, "values", shape))
+        checks.assign(self, values=checks.matrix(self, "values", shape))
 
     def define(self, b: Equations) -> None:
         """Declare ports and the call."""

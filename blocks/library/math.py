@@ -30,7 +30,7 @@ class Gain(Block):
     k: ArrayLike
 
     def __post_init__(self) -> None:
-        checks.settle(self, k=checks.numbers(self, "k", dims=(0, 1, 2)))
+        checks.assign(self, k=checks.numbers(self, "k", dims=(0, 1, 2)))
 
     def define(self, b: Equations) -> None:
         """Declare ports and the product."""
@@ -60,7 +60,7 @@ class Sum(Block):
     signs: str | int = "++"
 
     def __post_init__(self) -> None:
-        checks.settle(self, signs=checks.signs(self, "signs", "+-"))
+        checks.assign(self, signs=checks.signs(self, "signs", "+-"))
 
     def define(self, b: Equations) -> None:
         """Declare one input per sign and their sum."""
@@ -91,7 +91,7 @@ class Product(Block):
     operations: str | int = "**"
 
     def __post_init__(self) -> None:
-        checks.settle(self, operations=checks.signs(self, "operations", "*/"))
+        checks.assign(self, operations=checks.signs(self, "operations", "*/"))
 
     def define(self, b: Equations) -> None:
         """Declare one input per operation and their product."""

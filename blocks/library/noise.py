@@ -38,7 +38,7 @@ class RandomNumber(Block):
     offset: Rate = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
-        _settle(self, "mean", "variance")
+        _check_fields(self, "mean", "variance")
         if np.any(np.asarray(self.variance) < 0):
             raise checks.fault(self, "variance", f"is {self.variance}", "0 or more")
 
@@ -70,7 +70,7 @@ class UniformRandomNumber(Block):
     offset: Rate = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
-        _settle(self, "low", "high")
+        _check_fields(self, "low", "high")
         if np.any(np.asarray(self.low) > np.asarray(self.high)):
             expected = f"at most high = {self.high}"
             raise checks.fault(self, "low", f"is {self.low}", expected, "Exchange them.")
@@ -81,9 +81,9 @@ class UniformRandomNumber(Block):
         b.output("y", low + (high - low) * _draw(b, self, "uniform", self.low, self.high))
 
 
-def _settle(block: RandomNumber | UniformRandomNumber, *fields: str) -> None:
+def _check_fields(block: RandomNumber | UniformRandomNumber, *fields: str) -> None:
     checks.rate(block)
-    checks.settle(block, **{name: checks.numbers(block, name) for name in fields})
+    checks.assign(block, **{name: checks.numbers(block, name) for name in fields})
     sizes = {np.size(getattr(block, name)) for name in fields} - {1}
     if len(sizes) > 1:
         raise checks.fault(block, fields[0], f"and {fields[1]} have sizes {sorted(sizes)}", "one size")

@@ -135,7 +135,7 @@ class Quantizer(Block):
     interval: ArrayLike
 
     def __post_init__(self) -> None:
-        checks.settle(self, interval=checks.numbers(self, "interval"))
+        checks.assign(self, interval=checks.numbers(self, "interval"))
         checks.positive(self, "interval")
 
     def define(self, b: Equations) -> None:

@@ -115,7 +115,7 @@ class PythonFunction(HoldsFunctions, Block):
         _check_callable(self)
         checks.rate(self, optional=True)
         self._check_kind()
-        checks.settle(
+        checks.assign(
             self,
             inputs=self._checked_inputs(),
             size=checks.count(self, "size"),
@@ -144,7 +144,7 @@ class PythonFunction(HoldsFunctions, Block):
             return (("u", components),) if components else ()
         try:
             sizes = dict(self.inputs)
-            checks.settle(self, inputs=tuple(sizes.values()))
+            checks.assign(self, inputs=tuple(sizes.values()))
             return tuple(zip(sizes, checks.counts(self, "inputs", least=1), strict=True)) if sizes else ()
         except (TypeError, ValueError):
             expected = 'a number of components or a dict such as {"u": 2}'

@@ -11,32 +11,32 @@ from blocks.contract.symbols import Array
 from blocks.errors import BlockError
 
 
-def settle_state_space(block: Any) -> None:
+def check_state_space(block: Any) -> None:
     """Check A, B, C, D and initial of a state-space block and keep them as tuples; D = None becomes 0."""
-    checks.settle(block, A=checks.matrix(block, "A", (None, None)))
+    checks.assign(block, A=checks.matrix(block, "A", (None, None)))
     n, columns = np.shape(block.A)
     if n != columns:
         hint = "A has one row and one column per state."
         raise checks.fault(block, "A", f"has shape {(n, columns)}", "a square matrix (n, n)", hint)
-    checks.settle(
+    checks.assign(
         block,
         B=checks.matrix(block, "B", (n, None), vector="column"),
         C=checks.matrix(block, "C", (None, n)),
     )
     size = (np.shape(block.C)[0], np.shape(block.B)[1])
     if block.D is None:
-        checks.settle(block, D=np.zeros(size).tolist())
-    checks.settle(block, D=checks.matrix(block, "D", size), initial=checks.numbers(block, "initial"))
+        checks.assign(block, D=np.zeros(size).tolist())
+    checks.assign(block, D=checks.matrix(block, "D", size), initial=checks.numbers(block, "initial"))
     _check_initial(block, n)
 
 
-def settle_polynomials(block: Any) -> None:
+def check_polynomials(block: Any) -> None:
     """Check num, den and initial of a transfer-function block; leading zeros go."""
     for field in ("num", "den"):
-        checks.settle(block, **{field: checks.numbers(block, field)})
+        checks.assign(block, **{field: checks.numbers(block, field)})
         coefficients = tuple(np.atleast_1d(getattr(block, field)).tolist())
         first = next((k for k, c in enumerate(coefficients) if c != 0), len(coefficients) - 1)
-        checks.settle(block, **{field: coefficients[first:]})
+        checks.assign(block, **{field: coefficients[first:]})
     if block.den == (0.0,):
         raise checks.fault(block, "den", "is zero", "a polynomial other than 0")
     above, below = len(block.num) - 1, len(block.den) - 1
@@ -49,7 +49,7 @@ def settle_polynomials(block: Any) -> None:
             "Pure derivatives are not realisable: add fast poles, or use the filtered derivative of PID.",
         )
     if block.initial is not None:
-        checks.settle(block, initial=checks.numbers(block, "initial"))
+        checks.assign(block, initial=checks.numbers(block, "initial"))
         _check_initial(block, below)
 
 

@@ -30,7 +30,7 @@ class Mux(Block):
     n: int = 2
 
     def __post_init__(self) -> None:
-        checks.settle(self, n=checks.count(self, "n"))
+        checks.assign(self, n=checks.count(self, "n"))
 
     def define(self, b: Equations) -> None:
         """Declare the inputs and the vector of them."""
@@ -56,7 +56,7 @@ class Demux(Block):
     def __post_init__(self) -> None:
         one = isinstance(self.sizes, (int, np.integer))
         sizes = (1,) * checks.count(self, "sizes") if one else checks.counts(self, "sizes", least=1)
-        checks.settle(self, sizes=sizes)
+        checks.assign(self, sizes=sizes)
 
     def define(self, b: Equations) -> None:
         """Declare the input and its parts."""
@@ -84,8 +84,8 @@ class Selector(Block):
 
     def __post_init__(self) -> None:
         if isinstance(self.indices, (int, np.integer)):
-            checks.settle(self, indices=(self.indices,))
-        checks.settle(self, indices=checks.counts(self, "indices", least=0))
+            checks.assign(self, indices=(self.indices,))
+        checks.assign(self, indices=checks.counts(self, "indices", least=0))
 
     def define(self, b: Equations) -> None:
         """Declare the input and the picked components."""

@@ -36,7 +36,7 @@ class Constant(Block):
     value: ArrayLike
 
     def __post_init__(self) -> None:
-        checks.settle(self, value=checks.numbers(self, "value"))
+        checks.assign(self, value=checks.numbers(self, "value"))
 
     def define(self, b: Equations) -> None:
         """Declare the output."""
@@ -85,7 +85,7 @@ class Step(Block):
 
     def __post_init__(self) -> None:
         sides = {side: checks.numbers(self, side) for side in ("before", "after")}
-        checks.settle(self, **sides, time=checks.moment(self, "time", self.time))
+        checks.assign(self, **sides, time=checks.moment(self, "time", self.time))
         _one_size(self, "before", "after")
 
     def define(self, b: Equations) -> None:
@@ -117,7 +117,7 @@ class Ramp(Block):
 
     def __post_init__(self) -> None:
         ends = {field: checks.numbers(self, field) for field in ("slope", "initial")}
-        checks.settle(self, **ends, start=checks.moment(self, "start", self.start))
+        checks.assign(self, **ends, start=checks.moment(self, "start", self.start))
         _one_size(self, "slope", "initial")
 
     def define(self, b: Equations) -> None:
@@ -154,7 +154,7 @@ class Sine(Block):
 
     def __post_init__(self) -> None:
         fields = ("amplitude", "frequency", "phase", "bias")
-        checks.settle(self, **{field: checks.numbers(self, field) for field in fields})
+        checks.assign(self, **{field: checks.numbers(self, field) for field in fields})
         _one_size(self, *fields)
         checks.rate(self, optional=True)
 
@@ -189,7 +189,7 @@ class Pulse(Block):
     delay: Rate = 0.0
 
     def __post_init__(self) -> None:
-        checks.settle(self, amplitude=checks.numbers(self, "amplitude"))
+        checks.assign(self, amplitude=checks.numbers(self, "amplitude"))
         for field in ("period", "width", "delay"):
             checks.moment(self, field, getattr(self, field))
         if rational(self.period) <= 0:
@@ -237,7 +237,7 @@ class TimeTable(Block):
         if listed.ndim != 1 or listed.size == 0:
             raise checks.fault(self, "times", f"has shape {listed.shape}", "(n,)")
         times = tuple(checks.moment(self, "times", time) for time in listed.tolist())
-        checks.settle(self, times=times, values=checks.numbers(self, "values", dims=(1, 2)))
+        checks.assign(self, times=times, values=checks.numbers(self, "values", dims=(1, 2)))
         if len(times) != len(self.values):  # type: ignore[arg-type]  # a tuple by now
             expected = f"one row per time, {len(times)}"
             raise checks.fault(self, "values", f"has shape {np.shape(self.values)}", expected)

@@ -41,9 +41,9 @@ class Relay(Block):
     on: bool = False
 
     def __post_init__(self) -> None:
-        checks.settle(self, on=checks.flag(self, "on"))
+        checks.assign(self, on=checks.flag(self, "on"))
         for name in ("on_point", "off_point", "on_value", "off_value"):
-            checks.settle(self, **{name: checks.numbers(self, name)})
+            checks.assign(self, **{name: checks.numbers(self, name)})
         if np.any(np.asarray(self.off_point) > np.asarray(self.on_point)):
             expected = f"at most on_point = {self.on_point}"
             raise checks.fault(self, "off_point", f"is {self.off_point}", expected, "Exchange them.")
@@ -97,7 +97,7 @@ class Switch(Block):
     criteria: str = ">="
 
     def __post_init__(self) -> None:
-        checks.settle(self, threshold=checks.numbers(self, "threshold", dims=(0,)))
+        checks.assign(self, threshold=checks.numbers(self, "threshold", dims=(0,)))
         checks.choice(self, "criteria", (">=", ">"))
 
     def define(self, b: Equations) -> None:
@@ -145,7 +145,7 @@ class RateLimiter(Block):
         checks.rate(self, optional=True)
         sides = [s for s in ("rising", "falling") if getattr(self, s) is not None]
         for name in (*sides, "initial"):
-            checks.settle(self, **{name: checks.numbers(self, name)})
+            checks.assign(self, **{name: checks.numbers(self, name)})
         for name in sides:
             checks.positive(self, name)
 
@@ -233,7 +233,7 @@ class StopWhen(Block):
     def __post_init__(self) -> None:
         if not isinstance(self.message, str) or not self.message:
             raise checks.fault(self, "message", f"is {self.message!r}", "a text that says why the run ends")
-        checks.settle(self, threshold=checks.numbers(self, "threshold", dims=(0,)))
+        checks.assign(self, threshold=checks.numbers(self, "threshold", dims=(0,)))
         checks.choice(self, "direction", DIRECTIONS)
 
     def define(self, b: Equations) -> None:

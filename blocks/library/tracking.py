@@ -35,7 +35,7 @@ class PeakHold(Block):
     def __post_init__(self) -> None:
         checks.choice(self, "kind", ("max", "min"))
         if self.initial is not None:
-            checks.settle(self, initial=checks.numbers(self, "initial", dims=(0,)))
+            checks.assign(self, initial=checks.numbers(self, "initial", dims=(0,)))
 
     def define(self, b: Equations) -> None:
         """Declare ports and the memory."""
@@ -98,7 +98,7 @@ class TurnCounter(Block):
 
     def __post_init__(self) -> None:
         for name in ("period", "initial"):
-            checks.settle(self, **{name: checks.numbers(self, name, dims=(0,))})
+            checks.assign(self, **{name: checks.numbers(self, name, dims=(0,))})
         checks.positive(self, "period")
 
     def define(self, b: Equations) -> None:

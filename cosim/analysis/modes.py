@@ -23,7 +23,7 @@ REAL = 1e-12  # of the largest eigenvalue: a smaller imaginary part is rounding
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """One real eigenvalue, or a conjugate pair told by the one with the positive imaginary part.
+    """One real eigenvalue, or a conjugate pair, given by the one with the positive imaginary part.
 
     eigenvalue : complex     [1/s]
     shape : (n,) complex     what every state does, relative to the one that moves most

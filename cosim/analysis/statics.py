@@ -11,8 +11,8 @@ Where the Jacobian is singular, as for a pendulum held out horizontally, where n
 long Newton step would go uphill, the step goes downhill instead: (s 1 - J) y = r, which is a step of the
 system in treacle (pseudo-transient continuation).
 
-Near a hilltop, or on it, Newton's method finds or keeps the unstable equilibrium; whether it is stable is
-told.
+Near a hilltop, or on it, Newton's method finds or keeps the unstable equilibrium; its result says
+whether it is stable.
 
 Source: Deuflhard, Newton Methods for Nonlinear Problems, sections 3.3, 4.4; Kelley and Keyes, SIAM J. Numer.
 Anal. 35 (1998) 508.
@@ -32,7 +32,7 @@ from cosim.analysis.operating import Model, static_of
 from cosim.slots import Slot
 
 ROUNDS = 200
-SETTLED = 1e-11  # of a coordinate, or absolutely: the last Newton step is no longer
+CONVERGED = 1e-11  # of a coordinate, or absolutely: the last Newton step is no longer
 UNEXPLAINED = 1e-8  # of the forces at the start: what may be left where the Jacobian is singular
 SHORTEST = 1 / 32  # Newton steps that would have to be shorter are not taken
 CLOSING = 40  # rounds of projection
@@ -87,7 +87,7 @@ class _Point:
         return self.N.shape[1]
 
 
-def settle(model: Model, rounds: int = ROUNDS) -> Equilibrium:
+def equilibrium_near(model: Model, rounds: int = ROUNDS) -> Equilibrium:
     """Take a model to an equilibrium near its state; see the module text.
 
     Raises
@@ -218,7 +218,7 @@ class _Statics:
             left = float(np.abs(at.r + at.jacobian @ step).max(initial=0.0))
             explained = left <= UNEXPLAINED * self.scale
             far = float(np.abs(at.directions @ step).max(initial=0.0))
-            if explained and far <= SETTLED * max(1.0, float(np.abs(self.context.x).max(initial=0.0))):
+            if explained and far <= CONVERGED * max(1.0, float(np.abs(self.context.x).max(initial=0.0))):
                 return self._found(self._polished(at, step), done)
             taken = None
             if explained and (far <= reach or float(at.r @ step) > 0):

@@ -59,7 +59,7 @@ def simulate_many(
     parameters, initial     for all runs; those of a run come on top
     log_every, log_at       instants to log; default the end only
     signals                 as for `simulate`
-    progress : callable     told how many runs are done
+    progress : callable     called with how many runs are done
     settings : RunSettings  several of the following at once; run i draws with seed + i unless it names
                             its own
     **settings

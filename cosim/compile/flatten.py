@@ -27,9 +27,6 @@ from cosim.compile.wiring import ExternalInput, expand
 from cosim.slots import Slot
 from cosim.system import Delay, Draw, Problem, Samples, Signal, System, SystemEvent, stack
 
-SOLVED = ("algebraic", "delayed")  # memories that live in w; all others but states live in h
-
-
 Look = Callable[[Mapping[str, Instance], Expressions], None]
 
 

@@ -100,7 +100,7 @@ class _Sizes:
             self.know((path, output.name), output.size)
 
     def check_names(self, path: str, inputs: list[str]) -> None:
-        """Of a block whose ports only its sizes tell: connections to inputs that exist, none left open."""
+        """Of a block whose ports follow from its sizes: connections to inputs that exist, none left open."""
         connected = self.connected[path]
         missing = [open_input(path, name) for name in inputs if name not in connected]
         unknown = [n for n in connected if n not in inputs]

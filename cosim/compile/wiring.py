@@ -132,7 +132,7 @@ def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
     for into, out in expander.edges.items():
         fits = _check_target(into, expander, ports, problems)
         if not fits and _is_output(into, expander, ports):
-            continue  # the wrong way round: told once
+            continue  # the wrong way round: reported once
         source = expander.source(out)
         right = source is None or _check_source(source, ports, problems)
         if not fits or not right:

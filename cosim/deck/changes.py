@@ -69,8 +69,8 @@ def _changed(stage: Stage, command: Activate | Deactivate | Modification, what: 
 def moves_in_words(moved: dict[str, float]) -> str:
     """How far bodies were moved, "" where none was."""
     most = sorted(moved.items(), key=lambda item: -abs(item[1]))
-    told = ", ".join(f"{name} by {d:.6g}" for name, d in most[:4])
-    return f"; constraints moved {told}" + (f" and {len(most) - 4} more" * (len(most) > 4)) if most else ""
+    listed = ", ".join(f"{name} by {d:.6g}" for name, d in most[:4])
+    return f"; constraints moved {listed}" + (f" and {len(most) - 4} more" * (len(most) > 4)) if most else ""
 
 
 def assembly(stage: Stage, command: Simulate) -> DeckStep:

@@ -88,7 +88,7 @@ def run_deck(
     trust: bool = False,
     out: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
-    told: Callable[[DeckStep], None] | None = None,
+    on_step: Callable[[DeckStep], None] | None = None,
     **keywords: Unpack[Keywords],
 ) -> DeckRun:
     """Run the commands of a deck in order, each from the state the one before left.
@@ -100,8 +100,8 @@ def run_deck(
                                 variable's own expression gives
     coordinates, stabilisation, trust     as for `Plant.read`
     out : folder                for the files that Save and linear analyses write; None writes none
-    progress : callable         told the time [s] while a simulation runs
-    told : callable             told every step when it is done
+    progress : callable         called with the time [s] while a simulation runs
+    on_step : callable          called with every step when it is done
     settings : RunSettings      several of the following at once; they go before those of Param_Transient
     **settings
 
@@ -123,10 +123,10 @@ def run_deck(
     )  # fmt: skip
     program = list(_program(model, model.commands, ()))
     _check(model, program)
-    heard: set[str] = set()
-    with _once(heard):
+    shown: set[str] = set()
+    with _once(shown):
         stage = Stage(model, options)
-    return _Run(stage, told, heard).all(program)
+    return _Run(stage, on_step, shown).all(program)
 
 
 def _read(deck: str | Path | IO[bytes] | bytes) -> Model:
@@ -136,8 +136,8 @@ def _read(deck: str | Path | IO[bytes] | bytes) -> Model:
 
 
 @contextlib.contextmanager
-def _once(heard: set[str]) -> Iterator[None]:
-    """Warnings that were not told before; every command builds the plant anew, which would repeat them."""
+def _once(shown: set[str]) -> Iterator[None]:
+    """Warnings that were not shown before; every command builds the plant anew, which would repeat them."""
     caught: list[warnings.WarningMessage] = []
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -145,8 +145,8 @@ def _once(heard: set[str]) -> Iterator[None]:
             yield
     finally:
         for w in caught:
-            if str(w.message) not in heard:
-                heard.add(str(w.message))
+            if str(w.message) not in shown:
+                shown.add(str(w.message))
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 
 
@@ -244,8 +244,8 @@ def _is_silent(command: UnknownCommand) -> bool:
 class _Run:
     """The commands of one deck under way."""
 
-    def __init__(self, stage: Stage, told: Callable[[DeckStep], None] | None, heard: set[str]) -> None:
-        self.stage, self.told, self._heard = stage, told, heard
+    def __init__(self, stage: Stage, on_step: Callable[[DeckStep], None] | None, shown: set[str]) -> None:
+        self.stage, self.on_step, self._shown = stage, on_step, shown
         self.steps: list[DeckStep] = []
         self.begun = False
 
@@ -259,7 +259,7 @@ class _Run:
             if isinstance(command, UnknownCommand):
                 continue
             try:
-                with _once(self._heard):
+                with _once(self._shown):
                     step = self._one(command)
                 self._done(step)
             except Halted as halted:
@@ -274,8 +274,8 @@ class _Run:
 
     def _done(self, step: DeckStep) -> None:
         self.steps.append(step)
-        if self.told is not None:
-            self.told(step)
+        if self.on_step is not None:
+            self.on_step(step)
 
     def _one(self, command: Element) -> DeckStep:
         if isinstance(command, Simulate) and not self.begun:
@@ -286,9 +286,9 @@ class _Run:
         try:
             return COMMANDS[type(command)](self.stage, command)
         except PlantloopError as error:
-            raise self._told_where(command, error) from error
+            raise self._with_place(command, error) from error
 
-    def _told_where(self, command: Element, error: PlantloopError) -> PlantloopError:
+    def _with_place(self, command: Element, error: PlantloopError) -> PlantloopError:
         """The error with the command's place, and with all that was computed until then."""
         parts = [step.result for step in self.steps if step.result is not None]
         if error.result is not None:

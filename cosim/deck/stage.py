@@ -97,7 +97,7 @@ class Stage:
         o = self.options
         with warnings.catch_warnings():
             if not first:
-                warnings.simplefilter("ignore", PlantWarning)  # told when the deck was read
+                warnings.simplefilter("ignore", PlantWarning)  # shown when the deck was read
             return Plant.from_model(
                 model, trust=o.trust, coordinates=o.coordinates, stabilisation=o.stabilisation
             )
@@ -168,7 +168,7 @@ class Stage:
         self.context = context
         self.context.stopped = ""
 
-    def settled(self, system: System, context: Context, time: float) -> None:
+    def rest_at(self, system: System, context: Context, time: float) -> None:
         """Stand where statics of the same plant ended."""
         self.context = moved_context(self.system, system, context, time, also=self.context)
         self._set_inputs()
@@ -182,7 +182,7 @@ class Stage:
     @cached_property
     def statics(self) -> Plant:
         """The plant with TIME standing still."""
-        from plant.equations.rest import resting
+        from plant.equations.frozen_time import resting
 
         return resting(self.plant)
 

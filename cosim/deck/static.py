@@ -11,7 +11,7 @@ import numpy as np
 from blocks.errors import PlantloopError
 from cosim.analysis.attrition import attrition
 from cosim.analysis.operating import Model, model_of
-from cosim.analysis.statics import ROUNDS, Equilibrium, StaticsError, pace, settle
+from cosim.analysis.statics import ROUNDS, Equilibrium, StaticsError, equilibrium_near, pace
 from cosim.deck.outcome import DeckStep, joined
 from cosim.deck.stage import moved_context, parts_of
 from cosim.deck.transient import end_of, times_of
@@ -22,7 +22,7 @@ from cosim.run.given import set_input
 from cosim.simulation import Simulation
 from plant.elements import Model as Elements
 from plant.elements import Param_Static, Reference_Marker, Simulate
-from plant.equations.rest import TIME, kinetic_energy
+from plant.equations.frozen_time import TIME, kinetic_energy
 from plant.forces.table import FORCES
 
 if TYPE_CHECKING:
@@ -93,10 +93,10 @@ def equilibrium(stage: Stage, command: Simulate, time: float, quasi: bool) -> tu
     try:
         if limits.method == "MKEAM" and not quasi:
             swings = _swing(stage, model, limits)
-        found = settle(model, max(ROUNDS, limits.max_num_iter or 0))
+        found = equilibrium_near(model, max(ROUNDS, limits.max_num_iter or 0))
     except StaticsError as error:
         raise _placed(stage, command, time, error) from None
-    stage.settled(model.system, model.context, time)
+    stage.rest_at(model.system, model.context, time)
     return found, swings, model
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PRINT_INTERVAL = Fraction(1, 100)  # s; the format's default
 SOLVERS = {"ABAM": "dopri5", "MSTIFF": STIFF, "VSTIFF": STIFF, "DSTIFF": STIFF}
-"""Ours for each integrator_type; a name that is not here is told and takes the default."""
+"""Ours for each integrator_type; a name that is not here takes the default."""
 
 
 class Halted(Exception):
@@ -149,7 +149,7 @@ def _thinned(result: Result, every: int | None) -> Result:
 
 
 def _sensor(stage: Stage, message: str) -> Sensor_Event | None:
-    """The sensor whose stop a message tells of."""
+    """The sensor whose stop a message is about."""
     for sensor in stage.model.all(Sensor_Event):
         if message.startswith(f"{sensor.where}: "):
             return sensor

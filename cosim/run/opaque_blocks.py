@@ -56,12 +56,12 @@ class Instances:
         for name, make in self._makes.items():
             if name not in states or name not in self._made:
                 self._close(name)
-                with self._told_of(name):
+                with self._with_path(name):
                     self._made[name] = make()
                 for live in self._of_call.get(name, ()):
                     live.instance = self._made[name]
             if name in states and hasattr(self._made[name], "load"):
-                with self._told_of(name):
+                with self._with_path(name):
                     self._made[name].load(states[name])
 
     def save(self) -> dict[str, bytes]:
@@ -74,7 +74,7 @@ class Instances:
         found = {}
         for name, instance in self._made.items():
             if hasattr(instance, "save"):
-                with self._told_of(name):
+                with self._with_path(name):
                     found[name] = bytes(instance.save())
         return found
 
@@ -90,7 +90,7 @@ class Instances:
             close()
 
     @contextlib.contextmanager
-    def _told_of(self, name: str) -> Iterator[None]:
+    def _with_path(self, name: str) -> Iterator[None]:
         """Errors carry the path of the block."""
         try:
             yield
@@ -108,7 +108,7 @@ class Instances:
                 path=segment.path,
                 hint="Begin a new Simulation.",
             )
-        with self._told_of(name):
+        with self._with_path(name):
             return self._made[name].call(t, u)
 
     @contextlib.contextmanager

@@ -171,7 +171,7 @@ class Scenario:
         return Place(self.source, keys)
 
     def _wiring_place(self, problem: str, place: Place) -> Place:
-        """The list in the file that a wiring problem is about, as far as its text tells."""
+        """The list in the file that a wiring problem is about, as far as its text says."""
         if self._connection_named_in(problem):
             return place.at("wiring", "connect")
         blocks = re.findall(r"'([^'.\s]+)[.']", problem)

@@ -82,7 +82,7 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Pl
 
     Returns
     -------
-    plant : Plant       ``assembly.moved`` tells what closing its constraints moved
+    plant : Plant       ``assembly.moved`` is what closing its constraints moved
 
     Raises
     ------

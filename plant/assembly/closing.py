@@ -42,7 +42,7 @@ ROUNDS = 60
 CLOSED = 1e-12  # of the size of the mechanism: how well positions are closed
 IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free, below which it is none
 GAP = 1e-7  # of the size of the mechanism: beyond it a loop counts as open
-WORTH_TELLING = 1e-6  # length or rad: moves beyond it are told
+REPORTED = 1e-6  # length or rad: moves beyond it are reported
 ROOT = 1e-14  # relative: how well unknowns of implicit variables are solved for
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
@@ -405,7 +405,7 @@ class Assembler:
         """A line for each element with conditions that hold by themselves or repeat others; rank; Jacobian.
 
         Last come the joints that are in line, where fewer rows are independent at q than beside it.
-        What repeats others only at a singular pose is not told: a pose next to it is looked at as well. The
+        What repeats others only at a singular pose is not reported: a pose next to it is looked at too. The
         Jacobian of the conditions that count is that of the pose with the largest rank.
         """
         rng = np.random.default_rng(20240301)
@@ -437,9 +437,9 @@ class Assembler:
             others = np.abs(w) > 1e-6 * np.abs(w[k])
             others[k] = False
             lost[int(self._kept[k])] = set(self._kept[others].tolist())
-        return self._told(lost), best.rank, design, in_line
+        return self._messages(lost), best.rank, design, in_line
 
-    def _told(self, lost: dict[int, set[int]]) -> list[str]:
+    def _messages(self, lost: dict[int, set[int]]) -> list[str]:
         conditions = self.closure.conditions
         lines = []
         size = Counter(id(c.element) for c in conditions)
@@ -502,13 +502,13 @@ def assemble(
         singular = singular_start(mechanism, in_line, rates)
     closing, qd = replace(closing, design=design), rates.of(0)
     moved = moves(mechanism, q0, q, assembler.q_cuts)
-    told = {name: d for name, d in moved.items() if abs(d) > WORTH_TELLING}
-    if told:
-        most = sorted(told.items(), key=lambda item: -abs(item[1]))[:6]
+    large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
+    if large:
+        most = sorted(large.items(), key=lambda item: -abs(item[1]))[:6]
         warnings.warn(
             "assembly moved the start to close all constraints: "
             + ", ".join(f"{name} by {d:.6g}" for name, d in most)
-            + (f" and {len(told) - 6} more" if len(told) > 6 else "")
+            + (f" and {len(large) - 6} more" if len(large) > 6 else "")
             + ". Correct the design configuration if that is not meant.",
             PlantWarning,
             stacklevel=2,

@@ -35,7 +35,7 @@ class Body_Rigid(Element):
     """A rigid body, or the ground when ``isground``.
 
     ``mass`` [mass] and ``inertia_*`` [mass length^2] (about the origin and axes of marker ``im_id``, else
-    ``cg_id``) may be left out where the body cannot move, which only the mechanics can tell. ``v_ic_*``
+    ``cg_id``) may be left out where the body cannot move, which only the mechanics knows. ``v_ic_*``
     [length/time] is the velocity of the CG along global axes or those of ``vm_id``, ``w_ic_*`` [rad/time]
     the angular velocity along global axes or those of ``wm_id``. The ground needs an id only.
     """
@@ -215,7 +215,7 @@ def _on_another_body(body: Element, others: Others, name: str, id: int | None) -
     """Fault of a marker that should be fixed to ``body`` and is not."""
     marker = others.get(Reference_Marker, id)
     if marker is None or others.missing((marker.body[0],), marker.body_id):
-        return  # a fault told elsewhere
+        return  # a fault reported elsewhere
     if marker.body != (body.tag, body.id):
         yield (
             f"{name}={id} is a marker of {marker.body[0]} {marker.body[1]}; "

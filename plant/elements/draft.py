@@ -54,7 +54,7 @@ class Draft:
         self._in_commands.setdefault(command.tag, set()).add(command.id)
 
     def unreadable(self, tag: str, id: int) -> None:
-        """An element with problems already told: references to it are no further problem."""
+        """An element whose problems are reported already: references to it are no further problem."""
         self._unreadable.setdefault(tag, set()).add(id)
 
     def ignore(self, tag: str, id: int, source: Source) -> None:

@@ -100,12 +100,12 @@ class Element:
         cls.tag = cls.__name__
 
     def __post_init__(self) -> None:
-        faults = list(self._settle_attributes()) or list(self.faults())
+        faults = list(self._check_attributes()) or list(self.faults())
         if faults:
             where = self.where
             raise ModelProblems([line(where, fault) for fault in faults], about=where, path=where)
 
-    def _settle_attributes(self) -> Iterator[str]:
+    def _check_attributes(self) -> Iterator[str]:
         """Bring every attribute into its own type; a fault for each that is not of its kind."""
         for name, attribute in attributes_of(type(self)).items():
             value = getattr(self, name)
@@ -114,12 +114,12 @@ class Element:
                     yield f"{name} is None; give a value or leave it out"
                 continue
             try:
-                settled = attribute.kind.check(value)
+                checked = attribute.kind.check(value)
             except ValueError as fault:
                 yield f"{name}={shown(value)} {fault}"
                 continue
-            if settled is not value:
-                object.__setattr__(self, name, settled)
+            if checked is not value:
+                object.__setattr__(self, name, checked)
 
     @property
     def where(self) -> str:
@@ -155,7 +155,7 @@ class Element:
 
     @classmethod
     def read_text(cls, text: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Attributes told by the text between the tags; ``given`` are those already read.
+        """Attributes given by the text between the tags; ``given`` are those already read.
 
         Most elements have none, and text there is a misplaced attribute.
         """

@@ -135,7 +135,7 @@ class Reference_Marker(UserSubroutine):
                 )
 
     def _circle(self, others: Others) -> Iterator[str]:
-        """Fault of a circle of ``rm_id``, told once by the marker with the smallest id on it."""
+        """Fault of a circle of ``rm_id``, reported once, by the marker with the smallest id on it."""
         chain = {self.id: None}  # a dict, to keep the order and still be quick to search
         marker = others.get(Reference_Marker, self.rm_id)
         while marker is not None and marker.id not in chain:

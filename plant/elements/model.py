@@ -81,7 +81,7 @@ class Model:
         for element in elements:
             draft.elements.setdefault(element.tag, {})[element.id] = element
         draft.check()
-        draft.remarks.clear()  # told when the model was read
+        draft.remarks.clear()  # shown when the model was read
         draft.report()
         return dataclasses.replace(Model.of(draft, self.file), commands=self.commands)
 

@@ -66,7 +66,7 @@ class VariableUnknowns:
         values = ca.vertcat(ca.SX(0, 1), *[self._known[id] for id in found])
         return Roots(values, ca.vertcat(ca.SX(0, 1), *found.values()))
 
-    def settle(self, setting: Setting) -> None:
+    def write_equations(self, setting: Setting) -> None:
         """Write down the equations of all unknowns asked for."""
         while self._open:
             self._b.residual(setting.equation(self._open.pop(0)[0]))

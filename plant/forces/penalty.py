@@ -126,7 +126,7 @@ def _local(setting: Setting, penalty: Penalty) -> tuple[Local, ca.SX]:
     """g in terms of markers that are symbols."""
     local = Local(setting, lambda id: _at_rest(setting, id), setting.inputs.drifts, states_move=False)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: told before
+        warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: shown before
         return local, local.value(penalty.element)
 
 

@@ -73,7 +73,7 @@ class TreeModel:
             if not whole or not 0 <= parent < i:
                 raise BlockError(f"TreeModel: parent of body {i} is {parent}, expected 0 to {i - 1}.")
         bodies = range(1, len(self.parent) + 1)
-        settled = {
+        checked = {
             "parent": tuple(int(parent) for parent in self.parent),
             "jtype": tuple(self.jtype),
             "Xtree": tuple(
@@ -83,7 +83,7 @@ class TreeModel:
             "I": tuple(_inertia(I, i) for i, I in zip(bodies, self.I, strict=True)),
             "gravity": vector("TreeModel: gravity", self.gravity, 3),
         }
-        vars(self).update(settled)
+        vars(self).update(checked)
 
     @property
     def NB(self) -> int:

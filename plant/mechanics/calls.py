@@ -16,7 +16,7 @@ import casadi as ca
 from plant.mechanics.spatial import Matrix
 
 Part = Callable[..., Sequence[Matrix]]
-Key = tuple[object, ...]  # tells parts apart that take equal arguments; its first entry names the functions
+Key = tuple[object, ...]  # distinguishes parts that take equal arguments; its first entry names the functions
 
 UNITS = ca.DM([1.0, -1.0])
 ONE, MINUS_ONE = -2, -1  # entries that are these numbers; others count from 0

@@ -2,7 +2,7 @@
 
 Rows are taken in one by one and turned into a triangle R by Givens rotations, with the columns in an order
 that keeps R narrow. A row that turns out to be nothing but a combination of rows before it adds nothing to R
-and is told; what R lacks are the directions the rows leave free. Rates are measured in the mass metric,
+and is reported; what R lacks are the directions the rows leave free. Rates are measured in the mass metric,
 x = L^T qd with H = L L^T, in which every step is the one of least kinetic energy.
 
 Source: George and Heath, Solution of sparse linear least squares problems using Givens rotations, Linear

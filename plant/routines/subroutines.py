@@ -226,7 +226,7 @@ def variables_asked_for(model: Model, element: UserSubroutine) -> set[int]:
         routine = Script(model, element).numeric()
     recorder = Recorder(model, form.name not in WITHOUT_ACCESS)
     par = [float(p) for p in element.parameters]
-    with contextlib.suppress(Exception):  # told when its equation is written
+    with contextlib.suppress(Exception):  # reported when its equation is written
         routine([element.id, 0.0, par, len(par), False, True], recorder)
     references = {r for text in recorder.asked().texts for r in parse(text, "user subroutine").references()}
     return {int(ids[0]) for kind, ids in references if kind == "variable"}

@@ -72,7 +72,7 @@ def test_a_mistake_among_the_commands(commands, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = []
     with pytest.raises(PlantloopError) as error:
-        run_deck(deck(pendulum(0.5) + MOTION + MARKED, commands), told=told.append)
+        run_deck(deck(pendulum(0.5) + MOTION + MARKED, commands), on_step=told.append)
     assert str(error.value).startswith(message) or message in str(error.value).splitlines()[0]
     assert not told  # nothing ran
 

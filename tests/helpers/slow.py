@@ -51,7 +51,9 @@ class Slow:
             )
         return found
 
-    def settle(self, t: float, due: Sequence[tuple[str, Memory]] = ()) -> dict[tuple[str, str], np.ndarray]:
+    def values_at(
+        self, t: float, due: Sequence[tuple[str, Memory]] = ()
+    ) -> dict[tuple[str, str], np.ndarray]:
         """All outputs at t; the memories that are `due` are unknown at first, and found on the way."""
         known: dict[tuple[str, str], np.ndarray] = {}
         for name, m in due:
@@ -92,7 +94,7 @@ class Slow:
                     solo.own[solo.at(m)] = solo.next[solo.at(m)]
                 if m.kind == "instants":
                     solo.own[solo.at(m)] = sum(moment <= self.t for moment in solo.times[m.name])
-        known = self.settle(t, self.due(hits))
+        known = self.values_at(t, self.due(hits))
         for name, solo in self.solos.items():
             for m in solo.declared.memories_of("discrete"):
                 if m.ticks in hits:
@@ -104,7 +106,7 @@ class Slow:
         return [(n, m) for n, s in solos for m in s.declared.memories if m.kind in TICKED and m.ticks in hits]
 
     def derivative(self, t: float) -> dict[str, np.ndarray]:
-        known = self.settle(t)
+        known = self.values_at(t)
         return {name: solo.slope(t, solo.own, self.inputs(name, known)) for name, solo in self.solos.items()}
 
     def integrate(self, stop: Fraction, method: str, step: float) -> None:
@@ -135,7 +137,7 @@ class Slow:
             if k:
                 self.integrate(k * grid, method, step)
             self.tick()
-            rows.append(self.settle(float(self.t)))
+            rows.append(self.values_at(float(self.t)))
         return {f"{name}.{port}": np.array([row[name, port] for row in rows]) for name, port in rows[0]}
 
     def has_loop(self, grid: Fraction) -> bool:
@@ -149,7 +151,7 @@ class Slow:
         before = {name: solo.own.copy() for name, solo in self.solos.items()}
         for hits in sorted(subsets):
             try:
-                self.settle(0.0, self.due(hits))
+                self.values_at(0.0, self.due(hits))
             except Loop:
                 return True
             finally:

@@ -36,6 +36,9 @@ def callee(name: str, function: ca.Function) -> str:
         "{\n    return casadi_f0(arg, res, iw, w, mem);\n}\n"
     )
     body = text[:start].replace('extern "C" {', "")
-    for name_of, sign in (("fmin", "<"), ("fmax", ">")):  # as CasADi's machine takes them, see functions.h
+    for name_of, sign in (
+        ("fmin", "<"),
+        ("fmax", ">"),
+    ):  # as CasADi's virtual machine takes them, see functions.h
         body = body.replace(f"return {name_of}(x, y);", f"return x {sign}= y || y != y ? x : y;")
     return body + own

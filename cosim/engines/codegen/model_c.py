@@ -36,7 +36,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Generated:
-    """All C files of a system; `note` tells which piece computes which signals."""
+    """All C files of a system; `note` says which piece computes which signals."""
 
     sources: list[Source]
     note: dict[str, Any]

@@ -298,7 +298,7 @@ class _Planner:
 
 
 def _shape(number: int, key: copies.Key) -> plan.Shape:
-    """A key as a plan tells it."""
+    """A key as a plan writes it."""
     *operations, stores = key
 
     def operand(kind: str, value: int | str) -> plan.ShapeOperand:

@@ -19,7 +19,9 @@ class Tableau:
     a : strictly lower triangle, row by row; b, c : weights and nodes
     error : b minus the weights of the embedded method (empty: fixed step only)
     dense : weights of the fifth coefficient of the continuous extension (empty: cubic Hermite)
-    first_same_as_last : the last stage is the derivative at the end of the step
+
+    The last stage of a method with error weights is the derivative at the end of the step, which the next one
+    begins with.
     """
 
     name: str
@@ -29,7 +31,12 @@ class Tableau:
     c: tuple[float, ...]
     error: tuple[float, ...] = ()
     dense: tuple[float, ...] = ()
-    first_same_as_last: bool = False
+
+    def __post_init__(self) -> None:
+        if self.error and self.a[-1] != self.b[:-1]:
+            raise ValueError(
+                f"the last stage of '{self.name}' is not at the end of the step, as both engines rely on"
+            )
 
     @property
     def stages(self) -> int:
@@ -70,7 +77,6 @@ DOPRI5 = Tableau(
         -12715105075 / 11282082432, 0.0, 87487479700 / 32700410799, -10690763975 / 1880347072,
         701980252875 / 199316789632, -1453857185 / 822651844, 69997945 / 29380423,
     ),
-    first_same_as_last=True,
 )  # fmt: skip
 
 TABLEAUS = {t.name: t for t in (EULER, RK4, DOPRI5)}

@@ -88,7 +88,7 @@ def get(key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
         for other in making.iterdir():
             if other.name not in (LIBRARY, NOTE) and other.suffix != ".c":
                 other.unlink()
-        return _settle(making, home / key)
+        return _publish(making, home / key)
     except OSError as error:
         shutil.rmtree(making, ignore_errors=True)
         why = "the disk is full" if error.errno == errno.ENOSPC else str(error)
@@ -102,7 +102,7 @@ def get(key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
         raise
 
 
-def _settle(making: Path, place: Path) -> Entry:
+def _publish(making: Path, place: Path) -> Entry:
     """Rename a finished folder into place; a sound one that is there already wins, a damaged one goes."""
     for _ in range(3):
         try:

@@ -63,7 +63,7 @@ def _straight(live: LiveCall) -> Answer:
 
 
 def _on_casadi(function: ca.Function) -> Answer:
-    """A function with Python inside, on CasADi's machine."""
+    """A function with Python inside, on CasADi's virtual machine."""
     given = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
     bound = Bound(function, given)
 

@@ -122,7 +122,7 @@ class Scheduler:
         target[segment.writes] = value
 
     def _call(self, segment: Segment, argument: np.ndarray, t: float) -> np.ndarray:
-        """Call an opaque block; what goes wrong inside is told with its path."""
+        """Call an opaque block; errors inside it carry its path."""
         path, began = segment.path, time.perf_counter()
         try:
             given = self.workspace.instances.call(segment, t, argument)

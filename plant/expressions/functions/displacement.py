@@ -14,7 +14,7 @@ from plant.expressions.functions.corners import direction_angle, norm
 from plant.expressions.functions.entry import Function
 from plant.expressions.scope import Scope
 
-ALIGNED = 1e-8  # sine of the angle between two z-axes below which psi and phi are not told apart
+ALIGNED = 1e-8  # sine of the angle between two z-axes below which psi and phi are one angle
 
 
 def separation(scope: Scope, i: int, j: int) -> ca.SX:

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from cosim.analysis.operating import model_of
-from cosim.analysis.statics import StaticsError, settle
+from cosim.analysis.statics import StaticsError, equilibrium_near
 from cosim.deck import run_deck
 from plant import Plant
-from plant.equations.rest import resting
+from plant.equations.frozen_time import resting
 from tests.helpers.decks import ALONG_Y, body, deck, joint, marker, pendulum, simulate, slider
 from tests.helpers.plants import deck as shipped
 from tests.helpers.plants import reference
@@ -202,7 +202,7 @@ def test_a_resting_plant_has_no_time_in_its_rates():
     """Settling a driven pendulum on its own, without a deck."""
     motion = '<Motion_Joint id="1" joint_id="1" joint_type="R" expr="0.2+TIME"/>'
     plant = Plant.read(deck(pendulum(-0.2) + motion))
-    found = settle(model_of(resting(plant), inputs=(), outputs=()))
+    found = equilibrium_near(model_of(resting(plant), inputs=(), outputs=()))
     assert found.residual < 1e-9 and found.stable
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plant import Plant
-from plant.equations.rest import TIME, kinetic_energy, resting
+from plant.equations.frozen_time import TIME, kinetic_energy, resting
 from tests.helpers.decks import deck, pendulum, slider
 from tests.helpers.plants import DATA, Alone
 
