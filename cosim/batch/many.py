@@ -35,7 +35,7 @@ KEYS = ("parameters", "initial", "seed")
 @takes_settings
 def simulate_many(
     diagram: Diagram | Block | System,
-    runs: Sequence[Mapping[str, Any]] | Mapping[str, Any],
+    runs: int | Sequence[Mapping[str, Any]] | Mapping[str, Any],
     until: float,
     *,
     threads: int | None = None,
@@ -53,7 +53,8 @@ def simulate_many(
     Parameters
     ----------
     runs : list of {"parameters": {name: value}, "initial": {name: value}, "seed": int}, every key optional;
-        or one such dict of arrays whose first axis counts the runs: ``{"parameters": {"plant.m": masses}}``
+        or one such dict of arrays whose first axis counts the runs: ``{"parameters": {"plant.m": masses}}``;
+        or how many, which differ by their random draws only
     threads : int           how many runs at once, be it in threads or processes; default as many as there are
                             processors
     parameters, initial     for all runs; those of a run come on top
@@ -92,8 +93,14 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _listed(runs: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _listed(runs: int | Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """One dict per run, checked."""
+    if isinstance(runs, (int, np.integer)) and not isinstance(runs, bool) and runs >= 1:
+        return [{} for _ in range(int(runs))]
+    if not isinstance(runs, (Sequence, Mapping)):
+        raise PlantloopError(
+            f"runs is {runs!r}, expected a list of dicts, one dict of arrays, or how many.", value=runs
+        )
     listed = _split(runs) if isinstance(runs, Mapping) else list(runs)
     for k, run in enumerate(listed):
         if not isinstance(run, Mapping):

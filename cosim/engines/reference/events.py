@@ -80,7 +80,8 @@ class Events:
             f"events follow each other without end at t={t:.9g} s (chattering or Zeno): {names}.",
             path=self.events[due[0]].path,
             time=t,
-            hint="Add hysteresis, a dead zone or a rest state, so that the event disarms itself.",
+            hint="Add hysteresis, a dead zone or a rest state, so that the event disarms itself; an event of "
+            'one way only, as a bounce on the way down, says so: b.when(..., direction="falling").',
         )
 
     def _apply(self, t: float, due: list[int]) -> list[Event]:

@@ -29,6 +29,8 @@ def log_times(
 ) -> np.ndarray | None:
     """Instants [s] to log, None for every step; without a wish a thousand equal intervals.
 
+    Multiples of an interval, and the end, whether it is one of them or not.
+
     Raises
     ------
     PlantloopError     both given, not increasing, outside [start, until], or an interval that is not positive
@@ -55,7 +57,9 @@ def log_times(
         raise PlantloopError(f"log_every is {log_every} s, expected a positive interval.", value=log_every)
     first = -(-Fraction(start) // every) if start else 0
     last = int(Fraction(until) / every + Fraction(1, 10**9))
-    return _multiples(every, int(first), last)
+    times = _multiples(every, int(first), last)
+    ends = len(times) > 0 and until - times[-1] <= SNAP * until
+    return times if ends else np.append(times, until)  # the end is logged whatever the interval
 
 
 def _multiples(every: Fraction, first: int, last: int) -> np.ndarray:

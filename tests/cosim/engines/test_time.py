@@ -179,7 +179,7 @@ def test_result_time_is_exactly_what_was_asked_for():
 @pytest.mark.parametrize("every", [0.1, "1/10", Fraction(1, 10)])
 def test_log_every_gives_whole_multiples_each_rounded_once(every):
     r = simulate(build("", c=Clock()), 0.35, log_every=every)
-    assert r.time.tolist() == [0.0, 0.1, 0.2, 0.3]
+    assert r.time.tolist() == [0.0, 0.1, 0.2, 0.3, 0.35]  # and the end
 
 
 def test_log_every_includes_an_end_that_is_a_multiple():
