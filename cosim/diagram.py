@@ -52,7 +52,8 @@ class Node:
     name: str
 
     def __getitem__(self, port: str) -> PortRef:
-        return PortRef(self.diagram, self.name, port)
+        block = self.diagram._graph.nodes[self.name]["block"]
+        return PortRef(self.diagram, self.name, block.port_name(port) if isinstance(block, Block) else port)
 
 
 class Diagram:

@@ -32,7 +32,8 @@ class Names:
     error : what is raised about a name
 
     An exact name wins over an alias, that over ``signal[i]``, and that over ``signal.label``; a label may
-    leave out the unit in brackets at its end.
+    leave out the unit in brackets at its end. Last comes the one name that differs in capitals, blanks and
+    dashes only: ports of plants are called by the slug of their label, which a user may spell as it is.
     """
 
     kind: str
@@ -75,7 +76,16 @@ class Names:
         for candidate in tried if self.parts else ():
             if (component := self._component(candidate)) is not None:
                 return component
-        return None
+        return self._spelled_otherwise(tried) if self.parts else None
+
+    def _spelled_otherwise(self, tried: Sequence[str]) -> tuple[str, int | None] | None:
+        """What is meant where capitals, blanks or dashes differ; None if several are."""
+        wanted = {folded(name) for name in tried}
+        found = {full for full in self.known if folded(full) in wanted}
+        found |= {
+            full for alias, full in self.aliases.items() if full in self.known and folded(alias) in wanted
+        }
+        return (found.pop(), None) if len(found) == 1 else None
 
     def unknown(self, name: str) -> PlantloopError:
         """The error about a name that means nothing."""
@@ -122,6 +132,15 @@ class Names:
             choices = ", ".join(f"'{full}[{i}]'" for i in found)
             raise self.error(f"'{name}' is ambiguous.", path=full, hint=f"Use one of {choices}.")
         return found[0] if found else None
+
+
+def folded(name: str) -> str:
+    """Lower case, with other signs than letters, digits, dots and brackets as one underscore.
+
+    >>> folded("plant.Control force")
+    'plant.control_force'
+    """
+    return re.sub(r"[^a-z0-9.\[\]@]+", "_", name.lower())
 
 
 def component_names(slots: Mapping[str, Any], size: int) -> tuple[str, ...]:

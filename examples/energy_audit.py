@@ -16,12 +16,10 @@ import numpy as np
 
 from cosim import Diagram, Result, simulate
 from plant import Plant
-from plant.energy import BodyStates, EnergyLedger, ledger, states_of
+from plant.energy import BodyStates, EnergyLedger, ledger, output_of
 
 MODEL = Path(__file__).with_name("energy_audit.xml")
-HUB = 0  # the first body
 STIFFNESS, FREE = 40.0, 0.3  # N m/rad and rad, of the spring at the hinge
-HINGE = np.array([0.5, 0.0, 0.0])  # m, on the hub
 KNOWN = 16.99315  # J by hand at the start: hub 0.17, panel 4.5983 + 0.4235, wheel 10.00135, spring 1.8
 
 
@@ -35,20 +33,11 @@ class Audit(NamedTuple):
 
 def procedures(r: Result, plant: Plant) -> list[BodyStates]:
     """The bodies at every instant, from output in each of the four notations."""
-    inertial = states_of(r, plant)  # hub, panel and wheel in inertial coordinates
-    m, I, w, x, v, h, Iw = (getattr(inertial, name) for name in ("m", "I", "w", "r", "v", "h", "Iw"))
-    A = r["plant.audit_bodies"].reshape(len(r.time), 2, 18)[:, HUB, 9:].reshape(-1, 3, 3)  # axes of the hub
-    R, V = inertial.centre, inertial.centre_velocity
-    rel, rate = x - R[:, None], v - V[:, None]
-    eta = x[:, HUB] + A @ HINGE  # joint 1 is the hinge
-    eta_rate = v[:, HUB] + np.cross(w[:, HUB], A @ HINGE)
     return [
-        inertial,
-        BodyStates.from_system_cm(m, I, w, rel, rate, R, V, h, Iw),
-        BodyStates.from_first_body(
-            m, A[:, None].mT @ I @ A[:, None], w @ A, rel @ A, rate @ A, R, V, A, h @ A, Iw
-        ),
-        BodyStates.from_first_joint(m, I, w, x - eta[:, None], v - eta_rate[:, None], eta, eta_rate, h, Iw),
+        BodyStates.from_inertial(**output_of(r, plant, "inertial")),
+        BodyStates.from_system_cm(**output_of(r, plant, "system_cm")),
+        BodyStates.from_first_body(**output_of(r, plant, "first_body")),
+        BodyStates.from_first_joint(**output_of(r, plant, "first_joint")),  # joint 1 is the hinge
     ]
 
 

@@ -47,7 +47,7 @@ from plant.formats.motionsolve.described import description_of
 from plant.mechanics.massless import massless_links
 from plant.mechanics.mechanism import Mechanism, mechanism_of
 from plant.names import unique_names
-from plant.ports import Ports, found_port, ports_of
+from plant.ports import Ports, found_port, port_name, ports_of
 from plant.reporting import ModelProblems, PlantWarning
 from plant.routines.script_data import filled
 from plant.routines.subroutines import refuse_untrusted
@@ -241,6 +241,7 @@ class Plant(Block):
         BlockError    no such port (with the near miss), or a value that is not possible
         """
         port = found_port({**self.inputs, **self.outputs}, name)
+        name = port.name
         if filter is not None and name not in self.inputs:
             raise BlockError(f"port '{name}' is an output; filter= belongs to inputs.", port=name)
         port = port.changed(sampling_period, offset_time, hold_order, filter)
@@ -248,6 +249,10 @@ class Plant(Block):
             return replace(self, outputs=MappingProxyType({**self.outputs, name: port}))
         plant = replace(self, inputs=MappingProxyType({**self.inputs, name: port}))
         return plant if filter is None else plant._reassembled()
+
+    def port_name(self, name: str) -> str:
+        """A port by its name, or by its label as the file spells it: "P3" or "Control force"."""
+        return port_name([*self.inputs, *self.outputs, *self.requests], name)
 
     def _reassembled(self) -> Plant:
         """The plant with a start that suits its filters."""

@@ -1,7 +1,8 @@
 """Energy and momentum: from simulation output alone, and the account an audited run keeps.
 
 *From output.* `BodyStates` holds masses, tensors, positions and velocities of N bodies and the momenta of N_w
-wheels, all in inertial coordinates; its constructors take the four kinds of output a simulation may give::
+wheels, all in inertial coordinates; its constructors take the four kinds of output a simulation may give, and
+`output_of` gives the output of a run in any of them::
 
     KE = 1/2 (sum w_i^T I_i w_i + m_i v_i^T v_i + sum h_k^T h_k / Iw_k)                            (1)
     PE = 1/2 sum k_i theta_i^2 - sum m_i g^T r_i                                                   (2)
@@ -24,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import ModelError
-from plant.elements import Body_Rigid, Inertia_Wheel
+from blocks.errors import ModelError, near_miss
+from plant.elements import Body_Rigid, Constraint_Joint, Inertia_Wheel
 from plant.elements.bodies import PRODUCT_OF_INERTIA_SIGN
 from plant.equations.ledger import BODY, ENERGY
 
@@ -55,9 +56,13 @@ class BodyStates:
 
     @staticmethod
     def from_inertial(m: Any, I: Any, w: Any, r: Any, v: Any, h: Any = (), Iw: Any = ()) -> BodyStates:
-        """Procedure 1: everything is inertial already."""
-        wheels = h if np.size(h) else np.zeros((0, 3))
-        return BodyStates(*(np.asarray(a, dtype=float) for a in (m, I, w, r, v, wheels, Iw)))
+        """Procedure 1: everything is inertial already.
+
+        Raises
+        ------
+        ModelError    an array of another shape than the others ask for; all that do not fit together
+        """
+        return BodyStates(**_shaped({"m": m, "I": I, "w": w, "r": r, "v": v, "h": h, "Iw": Iw}))
 
     @staticmethod
     def from_system_cm(
@@ -72,8 +77,8 @@ class BodyStates:
         Iw: Any = (),
     ) -> BodyStates:
         """Procedure 2: r, v are relative to the system's centre of mass, which is at R with velocity V."""
-        r, v, R, V = (np.asarray(a, dtype=float) for a in (r, v, R, V))
-        return BodyStates.from_inertial(m, I, w, r + R[..., None, :], v + V[..., None, :], h, Iw)
+        given = {"m": m, "I": I, "w": w, "r": r, "v": v, "h": h, "Iw": Iw, "R": R, "V": V}
+        return BodyStates(**_moved(_shaped(given), "R", "V"))
 
     @staticmethod
     def from_first_body(
@@ -92,11 +97,13 @@ class BodyStates:
 
         C : (..., 3, 3) from body 1 to inertial coordinates; R, V are inertial. v is the inertial rate of r.
         """
-        C = np.asarray(C, dtype=float)
-        given = (np.asarray(a, dtype=float) for a in (w, r, v, h if np.size(h) else np.zeros((0, 3))))
-        turned = [np.einsum("...ij,...nj->...ni", C, a) for a in given]
-        tensors = np.einsum("...ij,...njk,...lk->...nil", C, np.asarray(I, dtype=float), C)
-        return BodyStates.from_system_cm(m, tensors, turned[0], turned[1], turned[2], R, V, turned[3], Iw)
+        given = {"m": m, "I": I, "w": w, "r": r, "v": v, "h": h, "Iw": Iw, "R": R, "V": V, "C": C}
+        found = _shaped(given)
+        C = found.pop("C")
+        for name in ("w", "r", "v", "h"):
+            found[name] = np.einsum("...ij,...nj->...ni", C, found[name])
+        found["I"] = np.einsum("...ij,...njk,...lk->...nil", C, found["I"], C)
+        return BodyStates(**_moved(found, "R", "V"))
 
     @staticmethod
     def from_first_joint(
@@ -111,7 +118,35 @@ class BodyStates:
         Iw: Any = (),
     ) -> BodyStates:
         """Procedure 4: r, v are relative to joint 1, which is at eta with velocity eta_rate."""
-        return BodyStates.from_system_cm(m, I, w, r, v, eta, eta_rate, h, Iw)
+        given = {"m": m, "I": I, "w": w, "r": r, "v": v, "h": h, "Iw": Iw, "eta": eta, "eta_rate": eta_rate}
+        return BodyStates(**_moved(_shaped(given), "eta", "eta_rate"))
+
+    # --- the same, as output in another notation ----------------------------------------------------------
+    def inertial(self) -> dict[str, np.ndarray]:
+        """Arguments of `from_inertial`, by name."""
+        return {name: getattr(self, name) for name in ("m", "I", "w", "r", "v", "h", "Iw")}
+
+    def system_cm(self) -> dict[str, np.ndarray]:
+        """Arguments of `from_system_cm`: places and velocities from the system's centre of mass."""
+        R, V = self.centre, self.centre_velocity
+        relative = {"r": self.r - R[..., None, :], "v": self.v - V[..., None, :], "R": R, "V": V}
+        return self.inertial() | relative
+
+    def first_body(self, C: Any) -> dict[str, np.ndarray]:
+        """Arguments of `from_first_body`; C : (..., 3, 3) from body 1 to inertial coordinates."""
+        found = self.system_cm()
+        C = _shaped({**self.inertial(), "C": C})["C"]
+        for name in ("w", "r", "v", "h"):
+            found[name] = np.einsum("...ji,...nj->...ni", C, found[name])
+        found["I"] = np.einsum("...ji,...njk,...kl->...nil", C, found["I"], C)
+        return {**found, "C": C}
+
+    def first_joint(self, eta: Any, eta_rate: Any) -> dict[str, np.ndarray]:
+        """Arguments of `from_first_joint`; eta, eta_rate : (..., 3) place and velocity of joint 1."""
+        given = _shaped({**self.inertial(), "eta": eta, "eta_rate": eta_rate})
+        eta, rate = given["eta"], given["eta_rate"]
+        relative = {"r": self.r - eta[..., None, :], "v": self.v - rate[..., None, :]}
+        return {**given, **relative}
 
     @property
     def KE(self) -> Any:
@@ -146,6 +181,62 @@ class BodyStates:
     def centre_velocity(self) -> np.ndarray:
         """(..., 3) its velocity."""
         return self.momentum / self.m.sum()
+
+
+NUMBERS = {"m": "(N,)", "I": "(..., N, 3, 3)", "h": "(..., Nw, 3)", "Iw": "(Nw,)", "C": "(..., 3, 3)"}
+NUMBERS |= dict.fromkeys(("w", "r", "v"), "(..., N, 3)")
+NUMBERS |= dict.fromkeys(("R", "V", "eta", "eta_rate"), "(..., 3)")
+"""Shapes of the arguments of the four procedures: N bodies, Nw wheels, any leading axes of times."""
+
+
+def _shaped(given: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Arguments of a procedure as arrays that fit each other; all that do not are told together."""
+    found, problems = {}, []
+    for name, value in given.items():
+        if name == "h" and np.size(value) == 0:
+            value = np.zeros((0, 3))
+        try:
+            found[name] = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            problems.append(f"{name} is {value!r}, expected numbers of shape {NUMBERS[name]}")
+    if not problems:
+        problems = _misfits(found)
+    if problems:
+        raise ModelError(
+            f"body states: {'; '.join(problems)}.",
+            hint="One body is N = 1: m=[2.0], w of shape (1, 3). Wheels need h and Iw together.",
+        )
+    return found
+
+
+def _misfits(found: dict[str, np.ndarray]) -> list[str]:
+    """What is wrong with the shapes, in words."""
+    sizes = {"N": found["m"].size, "Nw": found["Iw"].size, "3": 3}
+    problems, leading = [], {}
+    for name, array in found.items():
+        free, *axes = (part.strip() for part in NUMBERS[name].strip("()").split(",") if part.strip())
+        expected = tuple(sizes[axis] for axis in ([free, *axes] if free != "..." else axes))
+        own = array.shape[max(0, array.ndim - len(expected)) :]
+        if own != expected or (free != "..." and array.ndim != len(expected)):
+            shape = NUMBERS[name].replace("Nw", str(sizes["Nw"])).replace("N", str(sizes["N"]))
+            problems.append(f"{name} has shape {array.shape}, expected {shape}")
+        elif free == "...":
+            leading[name] = array.shape[: array.ndim - len(expected)]
+    if not problems:
+        try:
+            np.broadcast_shapes(*leading.values())
+        except ValueError:
+            times = ", ".join(f"{name} {shape}" for name, shape in leading.items() if shape)
+            problems.append(f"the leading axes of times do not fit each other: {times}")
+    if not problems and np.any(found["Iw"] <= 0):
+        problems.append(f"Iw is {found['Iw'].tolist()}, expected moments of inertia above 0")
+    return problems
+
+
+def _moved(found: dict[str, np.ndarray], place: str, velocity: str) -> dict[str, np.ndarray]:
+    """Places and velocities relative to a moving point as inertial ones."""
+    r0, v0 = found.pop(place), found.pop(velocity)
+    return found | {"r": found["r"] + r0[..., None, :], "v": found["v"] + v0[..., None, :]}
 
 
 # --- accounts of a run ----------------------------------------------------------------------------------
@@ -187,6 +278,61 @@ def states_of(result: Any, plant: Any, path: str = "plant") -> BodyStates:
     Iw = factor * np.array([wheel.inertia for wheel in wheels])
     r, v, w = table[..., :3], table[..., 3:6], table[..., 6:9]
     return BodyStates.from_inertial(m, I, w, r, v, h, Iw)
+
+
+NOTATIONS = ("inertial", "system_cm", "first_body", "first_joint")
+
+
+def output_of(
+    result: Any, plant: Any, notation: str, path: str = "plant", joint: int | None = None
+) -> dict[str, np.ndarray]:
+    """What a run of an audited plant gave for its bodies, in one of the four notations of the document.
+
+    Parameters
+    ----------
+    result, plant, path : as in `states_of`
+    notation : str        "inertial", "system_cm", "first_body" or "first_joint": arguments, by name, of
+                          the constructor ``from_<notation>`` of `BodyStates`
+    joint : int           id of the Constraint_Joint on body 1 that "first_joint" is about; None: the first
+                          in the model that has a marker on body 1, else its centre of mass
+
+    Body 1 is the first body of the model; its axes are those of its inertia marker.
+
+    Raises
+    ------
+    ModelError    no such notation, or the joint has no marker on body 1
+    """
+    if notation not in NOTATIONS:
+        raise ModelError(f"notation {notation!r} is not known; {near_miss(notation, NOTATIONS)}")
+    states = states_of(result, plant, path)
+    if notation in ("inertial", "system_cm"):
+        return states.inertial() if notation == "inertial" else states.system_cm()
+    table = np.asarray(result[f"{path}.audit_bodies"])[:, :BODY]
+    r, v, w, A = table[:, :3], table[:, 3:6], table[:, 6:9], table[:, 9:].reshape(-1, 3, 3)
+    if notation == "first_body":
+        return states.first_body(A)
+    arm = A @ _joint_on_first(plant, joint)
+    return states.first_joint(r + arm, v + np.cross(w, arm))
+
+
+def _joint_on_first(plant: Any, joint: int | None) -> np.ndarray:
+    """(3,) from the centre of mass of body 1 to a joint on it, along the body's axes."""
+    body, frames = plant.mechanism.links[0].body, plant.model.frames
+    markers = [m for j in plant.model.all(Constraint_Joint) if joint in (None, j.id) for m in _ends(j)]
+    own = [m for m in markers if plant.mechanism.description.point(m)[0] == body.key]
+    if not own and joint is not None:
+        raise ModelError(
+            f"Constraint_Joint {joint} has no marker on {body.where}, the first body.",
+            path=body.where,
+            hint="Leave joint= out for the first joint that has.",
+        )
+    cg = body.source.cg_id
+    (r0, _), (_, A) = frames[cg], frames[getattr(body.source, "im_id", None) or cg]
+    return np.asarray(A.T @ (frames[own[0]][0] - r0)) if own else np.zeros(3)
+
+
+def _ends(joint: Constraint_Joint) -> tuple[int, int]:
+    return joint.i_marker_id, joint.j_marker_id
 
 
 @dataclass(frozen=True, eq=False)

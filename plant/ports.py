@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -185,12 +185,19 @@ def _request_port(name: str, request: Post_Request) -> Port:
 
 
 def found_port(ports: Ports, name: str) -> Port:
-    """The port of this name.
+    """The port of this name, or of this label.
 
     Raises
     ------
     BlockError    there is none; offers the near miss
     """
-    if name not in ports:
+    own = port_name(ports, name)
+    if own not in ports:
         raise BlockError(f"the plant has no port '{name}'; {near_miss(name, ports)}", port=name)
-    return ports[name]
+    return ports[own]
+
+
+def port_name(ports: Collection[str], name: str) -> str:
+    """The name of the port that `name` means: itself, or the slug of a label as the file spells it."""
+    own = slug(name) if isinstance(name, str) else name
+    return own if name not in ports and own in ports else name

@@ -54,6 +54,10 @@ class Block(abc.ABC):
     def define(self, b: Equations) -> None:
         """Declare ports, states and equations on `b`."""
 
+    def port_name(self, name: str) -> str:
+        """The port a name means, where a user may spell it otherwise than `define` does; else the name."""
+        return name
+
 
 class Equations(Record):
     """Collects what one block declares while it is traced. Its calls are the whole block contract.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
-from plant.energy import EnergyLedger, ledger
+from plant.energy import NOTATIONS, BodyStates, EnergyLedger, ledger, output_of, states_of
 from tests.helpers.plants import deck
 
 ALONG = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
@@ -124,3 +126,89 @@ def test_a_run_without_an_audit_says_how():
     r = simulate(d, until=0.1, engine="reference")
     with pytest.raises(ModelError, match=r"plant\.audited\(\)"):
         ledger(r)
+
+
+# --- four notations -------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def spacecraft():
+    """Hub, sprung panel and spinning wheel, tumbling; the run and the plant."""
+    plant = Plant.read(Path(__file__).parents[2] / "examples" / "energy_audit.xml").audited()
+    d = Diagram("spacecraft")
+    d.add("plant", plant)
+    return simulate(d, until=2.0, log_every=0.25, rtol=1e-10, atol=1e-12, engine="reference"), plant
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+def test_output_in_any_notation_is_what_its_procedure_takes(spacecraft, notation):
+    states = states_of(*spacecraft)
+    again = getattr(BodyStates, f"from_{notation}")(**output_of(*spacecraft, notation))
+    for name in ("m", "I", "w", "r", "v", "h", "Iw"):
+        assert getattr(again, name) == pytest.approx(getattr(states, name), abs=1e-11), name
+    assert pytest.approx(ledger(spacecraft[0]).KE, abs=1e-9) == states.KE
+
+
+def test_what_the_notations_are_about(spacecraft):
+    """No moment about the centre of mass; in axes of body 1 its tensor stays; a hinge keeps its distance."""
+    r, plant = spacecraft
+    cm = output_of(r, plant, "system_cm")
+    assert np.abs(np.einsum("n,tni->ti", cm["m"], cm["r"])).max() < 1e-11
+    assert np.abs(np.einsum("n,tni->ti", cm["m"], cm["v"])).max() < 1e-11
+    body = output_of(r, plant, "first_body")
+    assert np.ptp(body["I"][:, 0], axis=0).max() < 1e-12 < np.ptp(states_of(r, plant).I[:, 0], axis=0).max()
+    assert np.einsum("tij,tkj->tik", body["C"], body["C"]) == pytest.approx(np.eye(3)[None].repeat(9, 0))
+    joint = output_of(r, plant, "first_joint")
+    lengths = np.linalg.norm(joint["r"], axis=2)
+    assert np.ptp(lengths, axis=0) == pytest.approx([0, 0], abs=1e-11)
+    hinge = plant.model.frames[plant.model.all(Constraint_Joint)[0].i_marker_id][0]
+    assert lengths[0] == pytest.approx(
+        [
+            np.linalg.norm(plant.model.frames[link.body.source.cg_id][0] - hinge)
+            for link in plant.mechanism.links
+        ]
+    )
+    across = np.einsum("tni,tni->tn", joint["r"], joint["v"])  # it only turns about the hinge
+    assert np.abs(across).max() < 1e-11 < np.abs(joint["v"]).max()
+
+
+def test_a_notation_or_joint_that_is_not_there(spacecraft):
+    with pytest.raises(ModelError, match="did you mean 'first_body'"):
+        output_of(*spacecraft, "firstbody")
+    with pytest.raises(ModelError, match="Constraint_Joint 77 has no marker on .*hub"):
+        output_of(*spacecraft, "first_joint", joint=77)
+
+
+GOOD = {"m": [2.0, 1.0], "I": np.ones((2, 3, 3)), **dict.fromkeys("wrv", np.ones((5, 2, 3)))}
+REST = {
+    "inertial": {},
+    "system_cm": {"R": np.ones(3), "V": np.ones((5, 3))},
+    "first_body": {"R": np.ones(3), "V": np.ones(3), "C": np.eye(3)},
+    "first_joint": {"eta": np.ones((5, 3)), "eta_rate": np.ones(3)},
+}
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+@pytest.mark.parametrize(
+    "name, value, text",
+    [
+        ("w", np.ones((2, 2)), r"w has shape \(2, 2\), expected \(\.\.\., 2, 3\)"),
+        ("I", np.ones((3, 3)), r"I has shape \(3, 3\), expected \(\.\.\., 2, 3, 3\)"),
+        ("m", [[2.0, 1.0]], r"m has shape \(1, 2\)"),
+        ("m", 3.0, r"m has shape \(\), expected \(1,\)"),
+        ("r", np.ones((4, 2, 3)), r"leading axes of times .* r \(4,\)"),
+        ("v", "fast", "v is 'fast', expected numbers"),
+        ("h", np.ones((1, 3)), r"h has shape \(1, 3\), expected \(\.\.\., 0, 3\).*h and Iw together"),
+        ("Iw", [0.5], r"h has shape \(0, 3\), expected \(\.\.\., 1, 3\)"),
+    ],
+)
+def test_shapes_of_the_procedures_are_checked(notation, name, value, text):
+    make = getattr(BodyStates, f"from_{notation}")
+    given = {**GOOD, **REST[notation]}
+    assert np.isfinite(make(**given).KE).all()
+    with pytest.raises(ModelError, match=text):
+        make(**{**given, name: value})
+
+
+@pytest.mark.parametrize("notation, name", [(n, name) for n in NOTATIONS for name in REST[n]])
+def test_shapes_of_reference_points_are_checked(notation, name):
+    with pytest.raises(ModelError, match=rf"{name} has shape \(4,\)"):
+        getattr(BodyStates, f"from_{notation}")(**{**GOOD, **REST[notation], name: np.ones(4)})
