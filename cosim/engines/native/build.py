@@ -26,6 +26,7 @@ from cosim.version import __version__
 ENGINES = Path(__file__).parents[1]
 RUNTIME = ENGINES / "native" / "runtime"
 GENERATOR = (
+    ENGINES.parent / "compile",  # writes how crossings move, beside the equations that are hashed themselves
     ENGINES / "codegen",
     ENGINES / "methods",
     ENGINES / "native",
