@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.support.table import Row, heading, in_turn, repeated, show, smoke
 from blocks import DiscreteStateSpace, Gain, Integrator
+from blocks.contract.memories import DiscreteState
 from cosim import Diagram, Simulation
 
 
@@ -40,7 +41,7 @@ def swings(pairs: int, lags: int) -> Diagram:
 def states(simulation: Simulation) -> np.ndarray:
     """Every state, continuous and discrete."""
     kept = simulation.snapshot()
-    places = [s.index for s in simulation.system.held.values() if s.kind == "discrete"]
+    places = [s.index for s in simulation.system.held_of(DiscreteState).values()]
     return np.concatenate([kept.x, *(kept.h[p] for p in places)])
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from blocks.errors import PlantloopError, near_miss
 
 UNIT = re.compile(r"\s*\[[^\]]*\]$")  # at the end of a label: "theta [rad]"
@@ -146,16 +144,12 @@ def folded(name: str) -> str:
 def component_names(slots: Mapping[str, Any], size: int) -> tuple[str, ...]:
     """Names of the components of a vector: "motor.w", "motor.x[1]", "controller.K[0,1]".
 
-    slots : name -> what has places in it as `index`, and where it is an array its `shape` and `mask`
+    slots : name -> what has places in it as `index`, each called as `components` says
     """
     found = [""] * size
     for name, slot in slots.items():
         places = [int(k) for k in slot.index]
-        if slot.shape and slot.mask is not None:
-            inside = [",".join(map(str, entry)) for entry in np.argwhere(slot.mask)]
-        else:
-            inside = [str(k) for k in range(len(places))] if len(places) > 1 else [""]
-        for place, where in zip(places, inside, strict=True):
+        for place, where in zip(places, slot.components, strict=True):
             found[place] = f"{name}[{where}]" if where else name
     return tuple(found)
 

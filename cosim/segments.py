@@ -14,7 +14,7 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
-from blocks.contract.declared import External
+from blocks.contract.memories import External
 from blocks.contract.rate import Ticks
 from cosim.slots import Place, Slot
 
@@ -96,10 +96,9 @@ class Segment(abc.ABC):
         return self.external is None
 
     def place_of(self, k: int, held: Mapping[str, Slot]) -> Place:
-        """The k-th number written; a sampled output is called as its signal is."""
+        """The k-th number written."""
         slot = next(s for n in self.names if self.writes[k] in (s := held[n]).index)
-        component = int(self.writes[k] - slot.index[0]) if slot.size > 1 else None
-        return Place(slot.shown, slot.path, component)
+        return slot.place(int(self.writes[k]))
 
 
 @dataclass(frozen=True)

@@ -1,40 +1,20 @@
-"""Named places in the vectors of a system."""
+"""Named places in the vectors of a system.
+
+One class per thing that has a place: a memory of a block, a parameter, the counters of a rate, the unknown of
+a loop, what is added to a signal.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from blocks.contract.declared import Memory
+from blocks.contract.memories import Memory
 
-
-@dataclass(frozen=True)
-class Slot:
-    """A named piece of one of the vectors; `index` are its places there."""
-
-    name: str
-    kind: str
-    index: np.ndarray
-    initial: np.ndarray
-    labels: tuple[str, ...] = ()
-    memory: Memory | None = None
-    path: str = ""  # the block it belongs to
-    rate: int | None = None
-    times: tuple[Fraction, ...] = ()
-    shape: tuple[int, ...] = ()
-    mask: np.ndarray | None = None  # parameters: which entries of the array are run-time numbers
-
-    @property
-    def size(self) -> int:
-        """Number of components."""
-        return len(self.index)
-
-    @property
-    def shown(self) -> str:
-        """What messages call it."""
-        return f"{self.path}.{self.memory.output}" if self.memory and self.memory.output else self.name
+M = TypeVar("M", bound=Memory)
 
 
 @dataclass(frozen=True)
@@ -47,3 +27,92 @@ class Place:
 
     def __str__(self) -> str:
         return self.name if self.component is None else f"{self.name}[{self.component}]"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A named piece of one of the vectors; what it holds is a subclass.
+
+    index : (size,) its places there; initial : (size,) float
+    """
+
+    name: str
+    index: np.ndarray
+    initial: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.index)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A label for each component, may be empty."""
+        return ()
+
+    @property
+    def components(self) -> list[str]:
+        """What each component is called behind the name, in brackets; "" where there is one only."""
+        return [str(k) for k in range(self.size)] if self.size > 1 else [""] * self.size
+
+    def place(self, index: int) -> Place:
+        """The number at a place of the vector, for messages."""
+        return Place(self.name, "", self._component(index))
+
+    def _component(self, index: int) -> int | None:
+        return int(index - self.index[0]) if self.size > 1 else None
+
+
+@dataclass(frozen=True)
+class MemorySlot(Slot, Generic[M]):
+    """A memory of the block `path`.
+
+    rate : number of the rate at whose ticks alone it changes, None if there is none
+    times : instants [s] it counts
+    """
+
+    memory: M
+    path: str
+    rate: int | None = None
+    times: tuple[Fraction, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """See `Slot.labels`."""
+        return self.memory.component_labels
+
+    def place(self, index: int) -> Place:
+        """See `Slot.place`; a sampled output is called as its signal is."""
+        m = self.memory
+        name = self.name if m.shown == m.name else f"{self.path}.{m.shown}"
+        return Place(name, self.path, self._component(index))
+
+
+@dataclass(frozen=True)
+class ParameterSlot(Slot):
+    """The run-time numbers of a parameter: where `mask` is True in an array of its `shape`."""
+
+    shape: tuple[int, ...]
+    mask: np.ndarray
+
+    @property
+    def components(self) -> list[str]:
+        """See `Slot.components`: indices into the array."""
+        if not self.shape:
+            return super().components
+        return [",".join(map(str, entry)) for entry in np.argwhere(self.mask)]
+
+
+@dataclass(frozen=True)
+class TickSlot(Slot):
+    """Of one rate: the time of the last tick, the number of ticks, and the number since holds restarted."""
+
+
+@dataclass(frozen=True)
+class LoopSlot(Slot):
+    """An output that is an unknown of an algebraic loop between ticks."""
+
+
+@dataclass(frozen=True)
+class AddedSlot(Slot):
+    """What is added to a signal from outside."""

@@ -28,13 +28,14 @@ import numpy as np
 
 from blocks.contract.callback import PythonCall, alone
 from blocks.contract.derived import Derived
+from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteState, Memory
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError
 from cosim.functions import Arguments, PureFunction
 from cosim.names import Names, component_names, listed
 from cosim.segments import Segment
 from cosim.signal_tree import Leaf, SignalTree
-from cosim.slots import Place, Slot
+from cosim.slots import M, MemorySlot, ParameterSlot, Place, Slot
 
 ROUNDING = 1e-13  # relative; two times this close are one
 
@@ -128,10 +129,10 @@ class System:
     h: ca.SX
     w: ca.SX
     p: ca.SX
-    states: Mapping[str, Slot]  # places in x
+    states: Mapping[str, MemorySlot[ContinuousState]]  # places in x
     held: Mapping[str, Slot]  # places in h
     solved: Mapping[str, Slot]  # places in w
-    parameters: Mapping[str, Slot]  # places in p
+    parameters: Mapping[str, ParameterSlot]  # places in p
     aliases: Mapping[str, str]  # other names of parameters
     inputs: Mapping[str, Slot]  # places in h
     perturbed: Mapping[str, Slot]  # those of the inputs that are added to a signal
@@ -391,13 +392,27 @@ class System:
         return self.derived.get("moments", self._find_moments)
 
     def _find_moments(self) -> np.ndarray:
-        return np.sort([float(m) for slot in self.held.values() for m in slot.times])
+        return np.sort([float(m) for slot in self.held_of(CountedInstants).values() for m in slot.times])
 
-    def _initial_slots(self) -> dict[str, Slot]:
+    def held_of(self, kind: type[M]) -> dict[str, MemorySlot[M]]:
+        """Memories of a kind that have places in h."""
+        slots = ((n, s) for n, s in self.held.items() if isinstance(s, MemorySlot))
+        return {n: s for n, s in slots if isinstance(s.memory, kind)}
+
+    @property
+    def discrete_places(self) -> list[np.ndarray]:
+        """Places in h of the discrete states of each rate."""
+        places: list[list[np.ndarray]] = [[np.zeros(0, dtype=int)] for _ in self.rates]
+        for slot in self.held_of(DiscreteState).values():
+            assert slot.rate is not None  # a discrete state has one
+            places[slot.rate].append(slot.index)
+        return [np.concatenate(found) for found in places]
+
+    def _initial_slots(self) -> dict[str, MemorySlot[Any]]:
         """What ``initial=`` may set: continuous states (in x); discrete states, modes and samples (in h)."""
         inputs = {slot.name for slot in self.inputs.values()}
-        kinds = ("discrete", "mode", "sampled")
-        held = {n: s for n, s in self.held.items() if s.kind in kinds and n not in inputs}
+        held = self.held_of(Memory)
+        held = {n: s for n, s in held.items() if s.memory.settable and n not in inputs}
         return {**held, **self.states}
 
     def state_name(self, index: int) -> str:

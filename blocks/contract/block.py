@@ -32,9 +32,25 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import PythonCall
-from blocks.contract.declared import External, Input, Output, Parameter, PortHold, SampleHistory, Term
+from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term
 from blocks.contract.declaring import Record
 from blocks.contract.instance import Make
+from blocks.contract.memories import (
+    AcceptedMemory,
+    AlgebraicUnknown,
+    Branch,
+    ContinuousState,
+    CountedInstants,
+    DelayedSignal,
+    DiscreteState,
+    External,
+    ExternalOutput,
+    Memory,
+    Mode,
+    RandomDraw,
+    SampledMemory,
+    Slope,
+)
 from blocks.contract.rate import Rate, Ticks, instants
 from blocks.contract.symbols import Array, as_array, as_matrix, as_scalar, column, hash_of
 from blocks.errors import BlockError, near_miss, shown
@@ -108,9 +124,8 @@ class Equations(Record):
         self._unique(name, self._outputs, "output")
         value = column(expression, f"output '{name}'")
         if sample is not None:
-            memory = f"{name}@sampled"
-            value = column(self.sampled(value, sample, offset, initial, name=memory))
-            self._memories[memory] = replace(self._memories[memory], output=name)
+            ticks = self._ticks(sample, offset)
+            value = column(self._sampled(f"{name}@sampled", value, ticks, initial, output=name))
         self._outputs[name] = Output(name, value, tuple(labels), auxiliary)
 
     # --- numbers ----------------------------------------------------------------------------------
@@ -166,11 +181,11 @@ class Equations(Record):
         if static not in STATIC:
             raise BlockError(f"state '{name}': static='{static}', {near_miss(static, STATIC)}")
         more = {"static": static, "nominal": float(nominal), "labels": tuple(labels), "part": part}
-        return self._memory("continuous", name, initial, size, **more)
+        return self._memory(ContinuousState, name, initial, size, **more)
 
     def derivative(self, state: Array, expression: Any) -> None:
         """Give x' of a continuous state."""
-        self._complete(state, "continuous", expression, "derivative")
+        self._complete(state, ContinuousState, expression, "derivative")
 
     def discrete(
         self,
@@ -183,11 +198,11 @@ class Equations(Record):
     ) -> Array:
         """State that changes at its ticks, in the update phase. Give its next value with `update`."""
         ticks = self._ticks(sample, offset)
-        return self._memory("discrete", name, initial, size, ticks=ticks, labels=tuple(labels))
+        return self._memory(DiscreteState, name, initial, size, ticks=ticks, labels=tuple(labels))
 
     def update(self, state: Array, expression: Any) -> None:
         """Give x[k+1] of a discrete state from the values at tick k."""
-        self._complete(state, "discrete", expression, "update")
+        self._complete(state, DiscreteState, expression, "update")
 
     def sampled(
         self,
@@ -198,15 +213,12 @@ class Equations(Record):
         name: str | None = None,
     ) -> Array:
         """Memory refreshed with `expression` in the output phase of its ticks, held in between."""
-        value = column(expression)
-        array = self._memory(
-            "sampled",
-            name or f"sampled{len(self._memories)}",
-            initial,
-            value.numel(),
-            ticks=self._ticks(sample, offset),
-        )
-        self._complete(array, "sampled", value, "sampled value")
+        label = name or f"sampled{len(self._memories)}"
+        return self._sampled(label, column(expression), self._ticks(sample, offset), initial)
+
+    def _sampled(self, name: str, value: ca.SX, ticks: Ticks, initial: Any, output: str = "") -> Array:
+        array = self._memory(SampledMemory, name, initial, value.numel(), ticks=ticks, output=output)
+        self._complete(array, SampledMemory, value, "sampled value")
         return array
 
     def sample_history(self, newest: Array, older: Sequence[Array]) -> None:
@@ -217,14 +229,15 @@ class Equations(Record):
         """
         now = self._memories[self._name_of(newest, "a history of samples")]
         states = [self._memories[self._name_of(state, "a history of samples")] for state in older]
-        for m, kind in ((now, "sampled"), *((m, "discrete") for m in states)):
-            if m.kind != kind or m.ticks is None or (m.ticks, m.size) != (now.ticks, now.size):
+        kinds: list[type[Memory]] = [SampledMemory, *(DiscreteState for _ in states)]
+        for m, kind in zip([now, *states], kinds, strict=True):
+            if not isinstance(m, kind) or (m.rate, m.size) != (now.rate, now.size):
                 raise BlockError(
-                    f"'{m.name}' in the history of '{now.name}' is {m.kind} with {m.size} components at "
-                    f"{m.ticks}, expected {kind} with {now.size} at {now.ticks}."
+                    f"'{m.name}' in the history of '{now.name}' is {m.word} with {m.size} components at "
+                    f"{m.rate}, expected {kind.word} with {now.size} at {now.rate}."
                 )
-        assert now.ticks is not None  # checked with the others
-        self._histories.append(SampleHistory(now.name, tuple(m.name for m in states), now.ticks))
+        assert now.rate is not None  # a sampled memory has one
+        self._histories.append(SampleHistory(now.name, tuple(m.name for m in states), now.rate))
 
     def tick_time(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
         """Time of the newest tick [s]; before the first one, its time to come."""
@@ -253,12 +266,12 @@ class Equations(Record):
         ``make()`` gives every run an `Instance` of its own: called, saved, loaded and closed with it.
         """
         return self._memory(
-            "external",
+            ExternalOutput,
             name,
             initial,
             size,
             ticks=self._ticks(sample, offset),
-            external=External(make, column(argument)),
+            block=External(make, column(argument)),
         )
 
     def opaque(
@@ -293,9 +306,8 @@ class Equations(Record):
         owner = self._field_of(times if not isinstance(times, (list, tuple)) or len(times) != 1 else times[0])
         if owner is None:
             owner = self._field_of(times)
-        return self._memory(
-            "instants", name or f"instants{len(self._memories)}", 0.0, 1, times=exact, times_field=owner
-        )
+        label = name or f"instants{len(self._memories)}"
+        return self._memory(CountedInstants, label, 0.0, 1, times=exact, times_field=owner)
 
     def mode(self, name: str, initial: Any, size: int | None = None, at_ticks: Any = None) -> Array:
         """Discrete state without ticks, changed only by events.
@@ -305,10 +317,15 @@ class Equations(Record):
         the same instant has left. Between ticks it is memory and needs events (`when`).
         """
         if at_ticks is None:
-            return self._memory("mode", name, initial, size)
-        array = self._memory("branch", name, initial, size)
+            return self._memory(Mode, name, initial, size)
+        return self._branch(name, initial, size, at_ticks)
+
+    def _branch(
+        self, name: str, initial: Any, size: int | None, at_ticks: Any, rest: float | None = None
+    ) -> Array:
+        array = self._memory(Branch, name, initial, size, rest=rest)
         value = at_ticks(array) if callable(at_ticks) else at_ticks
-        self._complete(array, "branch", value, "value at ticks")
+        self._complete(array, Branch, value, "value at ticks")
         return array
 
     def accepted(self, name: str, expression: Any, initial: Any, size: int | None = None) -> Array:
@@ -317,18 +334,17 @@ class Equations(Record):
         `expression` may be a function of the memory itself: ``lambda old: np.maximum(old, u)``.
         """
         probe = None if callable(expression) else column(expression)
-        array = self._memory("accepted", name, initial, size if probe is None else probe.numel())
+        array = self._memory(AcceptedMemory, name, initial, size if probe is None else probe.numel())
         value = column(expression(array)) if callable(expression) else probe
-        self._complete(array, "accepted", value, "accepted value")
+        self._complete(array, AcceptedMemory, value, "accepted value")
         return array
 
     def delayed(self, expression: Any, seconds: Any, initial: Any = 0.0, name: str | None = None) -> Array:
         """The value of `expression` so many seconds ago; `initial` before there is a past."""
         value = column(expression)
-        array = self._memory(
-            "delayed", name or f"delayed{len(self._memories)}", initial, value.numel(), delay=column(seconds)
-        )
-        self._complete(array, "delayed", value, "delayed signal")
+        label = name or f"delayed{len(self._memories)}"
+        array = self._memory(DelayedSignal, label, initial, value.numel(), seconds=column(seconds))
+        self._complete(array, DelayedSignal, value, "delayed signal")
         return array
 
     def slope(self, expression: Any, name: str | None = None) -> Array:
@@ -338,8 +354,8 @@ class Equations(Record):
         instants does not change, nor does, here, a delayed signal.
         """
         value = column(expression)
-        array = self._memory("slope", name or f"slope{len(self._memories)}", 0.0, value.numel())
-        self._complete(array, "slope", value, "expression of a slope")
+        array = self._memory(Slope, name or f"slope{len(self._memories)}", 0.0, value.numel())
+        self._complete(array, Slope, value, "expression of a slope")
         return array
 
     def random(
@@ -355,11 +371,11 @@ class Equations(Record):
             raise BlockError(f"random draw '{kind}': {near_miss(kind, DISTRIBUTIONS)}")
         ticks = self._ticks(sample, offset)
         label = name or f"random{len(self._memories)}"
-        return self._memory("random", label, 0.0, size, ticks=ticks, distribution=kind)
+        return self._memory(RandomDraw, label, 0.0, size, ticks=ticks, distribution=kind)
 
     def algebraic(self, name: str, guess: Any, size: int | None = None) -> Array:
         """Implicit unknown, found so that `residual` is zero; Newton starts from `guess`."""
-        return self._memory("algebraic", name, guess, size)
+        return self._memory(AlgebraicUnknown, name, guess, size)
 
     def residual(self, expression: Any) -> None:
         """Expression that the algebraic unknowns make zero; as many components in all as unknowns."""
@@ -392,7 +408,7 @@ class Equations(Record):
         correction, all its corrections are given this way.
         """
         memory = self._memories[self._name_of(state, "a correction")]
-        if memory.kind != "continuous":
+        if not isinstance(memory, ContinuousState):
             raise BlockError(f"correction given for '{memory.name}', which is no continuous state.")
         value = self._sized(expression, memory.size, f"correction of '{memory.name}'")
         self._memories[memory.name] = replace(memory, correction=value)
@@ -424,7 +440,7 @@ class Equations(Record):
         pairs = []
         for state, value in resets.items() if isinstance(resets, Mapping) else resets:
             target = self._memories[self._name_of(state, "a reset")]
-            if target.kind not in ("continuous", "discrete", "mode", "branch"):
+            if not target.resettable:
                 raise BlockError(f"event resets '{target.name}', which is no state or mode.")
             pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
         self._event(crossing, direction, name, tuple(pairs), "")
@@ -437,8 +453,11 @@ class Equations(Record):
         """`a` while g >= 0, else `b`; the branch is held during a step and flipped by an event."""
         label = name or f"branch{len(self._memories)}"
         side = self._scalar(g)
-        branch = self.mode(label, 1.0, at_ticks=lambda old: np.where(np.abs(side) > THRESHOLD, side > 0, old))
-        self._memories[label] = replace(self._memories[label], rest=1.0)
+
+        def held(old: Array) -> Array:
+            return np.where(np.abs(side) > THRESHOLD, side > 0, old)
+
+        branch = self._branch(label, 1.0, None, held, rest=1.0)
         for state, direction, value in (("on", "rising", 1.0), ("off", "falling", 0.0)):
             reset = (label, self._sized(value, 1, "branch"))
             self._event(g, direction, f"{label} {state}", (reset,), "", rest=1)

@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
 import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import PythonCall
-from blocks.contract.instance import Make
+from blocks.contract.memories import Memory
 from blocks.contract.rate import Ticks
+
+M = TypeVar("M", bound=Memory)
 
 
 @dataclass(frozen=True)
@@ -83,79 +86,6 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Memory:
-    """Anything a context stores for a block under a name.
-
-    kind is one of `KINDS`; `initial` is an array (size,); `field` names the dataclass field it comes from.
-    `ticks` is set for discrete states and sampled memories. `expression` is the derivative of a continuous
-    state, the next value of a discrete one, the sampled or accepted value, the delayed signal, or the
-    residual of an algebraic unknown; for a branch its value at the start and at ticks; None for a plain mode
-    and for counted instants.
-    """
-
-    name: str
-    kind: str
-    symbol: ca.SX
-    initial: np.ndarray
-    field: str | None = None
-    ticks: Ticks | None = None
-    expression: ca.SX | None = None
-    labels: tuple[str, ...] = ()
-    static: str = "solve"
-    nominal: float = 1.0
-    delay: ca.SX | None = None
-    times: tuple[Fraction, ...] = ()
-    times_field: str | None = None
-    distribution: str = ""
-    external: External | None = None
-    rest: float | None = None  # of a branch: what it is while its condition rests on the threshold
-    correction: ca.SX | None = None  # of a continuous state: what brings the invariants back to zero
-    part: str = ""  # of a continuous state: the component of the block it belongs to, such as a joint
-    output: str = ""  # of a sampled memory: the output that shows it
-
-    @cached_property
-    def size(self) -> int:
-        """Number of components."""
-        return int(self.symbol.numel())
-
-    @property
-    def shown(self) -> str:
-        """What messages call it: the output that shows it, else its own name."""
-        return self.output or self.name
-
-    @property
-    def equation(self) -> ca.SX:
-        """The expression, where the kind of memory must have one."""
-        if self.expression is None:
-            raise ValueError(f"memory '{self.name}' of kind {self.kind} has no expression")
-        return self.expression
-
-
-KINDS = (
-    "continuous",  # ODE state
-    "discrete",  # state changed at ticks, in the update phase
-    "sampled",  # refreshed in the output phase of its ticks
-    "external",  # output of a ticked opaque block
-    "mode",  # changed by events only
-    "branch",  # mode that follows its condition at the start and, like a sampled memory, at every tick
-    "accepted",  # refreshed after every accepted step
-    "algebraic",  # implicit unknown
-    "delayed",  # the past of a signal
-    "slope",  # how fast an expression changes along the solution
-    "random",  # one draw per tick
-    "instants",  # how many of the listed instants have passed
-)
-
-
-@dataclass(frozen=True)
-class External:
-    """Ticked opaque block, called by the host: `make` gives a run its instance, `argument` is its input u."""
-
-    make: Make
-    argument: ca.SX
-
-
-@dataclass(frozen=True)
 class Event:
     """Zero crossing with resets: when `crossing` crosses zero in `direction`, each target takes its value.
 
@@ -215,6 +145,6 @@ class Declared:
     histories: tuple[SampleHistory, ...] = ()
     rounding: float = 0.0  # times what a last digit changes, back on the invariants, is no error of a step
 
-    def memories_of(self, kind: str) -> list[Memory]:
+    def memories_of(self, kind: type[M]) -> list[M]:
         """Memories of one kind, in order of declaration."""
-        return [m for m in self.memories if m.kind == kind]
+        return [m for m in self.memories if isinstance(m, kind)]

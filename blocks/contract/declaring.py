@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import PythonCall
-from blocks.contract.declared import Declared, Event, Input, Memory, Output, Parameter, SampleHistory, Term
+from blocks.contract.declared import Declared, Event, Input, Output, Parameter, SampleHistory, Term
+from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Evolving, Memory, Slope
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, column
 from blocks.errors import BlockError, near_miss, shown
+
+M = TypeVar("M", bound=Memory)
 
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 
@@ -59,11 +62,10 @@ class Record:
         self._distribute_residuals()
         self._correct_least()
         self._slopes_where_they_may()
-        for memory in self._memories.values():
-            if memory.expression is None and memory.kind in ("continuous", "discrete"):
-                call = "derivative" if memory.kind == "continuous" else "update"
+        for memory in self._memories_of(Evolving):
+            if memory.expression is None:
                 raise BlockError(
-                    f"state '{memory.name}' has no equation.", hint=f"Give it with b.{call}(...)."
+                    f"state '{memory.name}' has no equation.", hint=f"Give it with b.{memory.given_by}(...)."
                 )
         return Declared(
             tuple(self._inputs.values()),
@@ -84,14 +86,14 @@ class Record:
 
     def _slopes_where_they_may(self) -> None:
         """Slopes are found last of all, so only what is found then may use them."""
-        slopes = [m.symbol for m in self._memories.values() if m.kind == "slope"]
+        slopes = [m.symbol for m in self._memories_of(Slope)]
         if not slopes:
             return
         uses = {f"output '{o.name}'": o.expression for o in self._outputs.values()}
         uses |= {
             f"'{m.name}'": m.expression
-            for m in self._memories.values()
-            if m.kind != "continuous" and m.expression is not None
+            for m in self._memories_of(Evolving)
+            if not m.uses_slopes and m.expression is not None
         }
         wrong = [what for what, e in uses.items() if ca.depends_on(e, ca.vertcat(*slopes))]
         if wrong:
@@ -106,7 +108,7 @@ class Record:
 
     def _correct_least(self) -> None:
         """Corrections of a block that gives none: the least change of its states (Gauss-Newton)."""
-        states = [m for m in self._memories.values() if m.kind == "continuous"]
+        states = self._memories_of(ContinuousState)
         if not self._invariants or not states or any(m.correction is not None for m in states):
             return
         g = ca.vertcat(*[g for g, _ in self._invariants])
@@ -116,11 +118,11 @@ class Record:
         start = 0
         for m in states:
             part = ca.densify(change[start : start + m.size])
-            self._memories[m.name] = replace(self._memories[m.name], correction=part)
+            self._memories[m.name] = replace(m, correction=part)
             start += m.size
 
     def _distribute_residuals(self) -> None:
-        unknowns = [m for m in self._memories.values() if m.kind == "algebraic"]
+        unknowns = self._memories_of(AlgebraicUnknown)
         count, residual = sum(m.size for m in unknowns), ca.vertcat(ca.SX(0, 1), *self._residuals)
         if count != residual.numel():
             raise BlockError(f"{count} algebraic unknowns but {residual.numel()} residuals.")
@@ -129,7 +131,11 @@ class Record:
             self._memories[memory.name] = replace(memory, expression=residual[start : start + memory.size])
             start += memory.size
 
-    def _memory(self, kind: str, name: str, initial: Any, size: int | None, **more: Any) -> Array:
+    def _memories_of(self, kind: type[M]) -> list[M]:
+        return [m for m in self._memories.values() if isinstance(m, kind)]
+
+    def _memory(self, kind: type[Memory], name: str, initial: Any, size: int | None, **more: Any) -> Array:
+        """Declare a memory; `more` are the fields of its kind."""
         self._unique(name, self._memories, "state or memory")
         try:
             value = np.ravel(np.asarray(initial, dtype=float))
@@ -146,19 +152,18 @@ class Record:
                 )
             actual, self.lenient = value.size, True
         symbol = ca.SX.sym(name, actual)
-        self._memories[name] = Memory(
-            name, kind, symbol, np.broadcast_to(value, actual).copy(), self._field_of(initial), **more
-        )
+        start = np.broadcast_to(value, actual).copy()
+        self._memories[name] = kind(name, symbol, start, self._field_of(initial), **more)
         array = as_array(symbol)
         self._arrays[id(array)] = name
         self._kept.append(array)
         return array
 
-    def _complete(self, array: Array, kind: str, expression: Any, what: str) -> None:
+    def _complete(self, array: Array, kind: type[Evolving], expression: Any, what: str) -> None:
         name = self._name_of(array, what)
         memory = self._memories[name]
-        if memory.kind != kind:
-            raise BlockError(f"{what} given for '{name}', which is {memory.kind}, not {kind}.")
+        if not isinstance(memory, kind):
+            raise BlockError(f"{what} given for '{name}', which is {memory.word}, not {kind.word}.")
         if memory.expression is not None:
             raise BlockError(f"{what} of '{name}' is given twice.")
         value = self._sized(expression, memory.size, f"{what} of '{name}'")

@@ -19,8 +19,9 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block, Equations
-from blocks.contract.declared import Declared, Memory, Parameter
+from blocks.contract.declared import Declared, Parameter
 from blocks.contract.derived import Derived
+from blocks.contract.memories import CountedInstants, Evolving, Memory
 from blocks.contract.rate import instants
 from blocks.contract.refusals import explained, user_line
 from blocks.contract.shape import says_all, shape
@@ -77,7 +78,7 @@ class Traced:
         """Fields of the block that are numbers, and what for; all others are part of its shape."""
         d = self.declared
         found = {m.field: "initial" for m in d.memories if m.field}
-        found.update({m.times_field: "times" for m in d.memories if m.times_field})
+        found.update({m.times_field: "times" for m in d.memories_of(CountedInstants) if m.times_field})
         found.update({q.field: "parameter" for q in d.parameters if q.field})
         return found
 
@@ -96,9 +97,9 @@ class Traced:
         return found
 
     @cached_property
-    def evolving(self) -> list[Memory]:
+    def evolving(self) -> list[Evolving]:
         """Memories with an equation for their new value (derivative, next or sampled value)."""
-        return [m for m in self.declared.memories if m.expression is not None]
+        return self.declared.memories_of(Evolving)
 
     @cached_property
     def new_values(self) -> ca.SX:
@@ -149,7 +150,7 @@ class Traced:
         """The numbers of one block of this shape."""
         parameters = {q.name: self._parameter(q, block) for q in self.declared.parameters}
         initial = {m.name: self._initial(m, block) for m in self.declared.memories}
-        times = {m.name: self._times(m, block) for m in self.declared.memories if m.kind == "instants"}
+        times = {m.name: self._times(m, block) for m in self.declared.memories_of(CountedInstants)}
         return Values(parameters, initial, times)
 
     @staticmethod
@@ -166,7 +167,7 @@ class Traced:
         return np.broadcast_to(value, m.size).copy()
 
     @staticmethod
-    def _times(m: Memory, block: Block) -> tuple[Fraction, ...]:
+    def _times(m: CountedInstants, block: Block) -> tuple[Fraction, ...]:
         if m.times_field is None:
             return m.times
         return instants(tuple(np.ravel(np.asarray(getattr(block, m.times_field), object)).tolist()))

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError
 from cosim.analysis.discretise import refuse_delays
 from cosim.diagram import Diagram, around
@@ -21,7 +22,7 @@ from cosim.names import Names, component_names, listed, mapped, no_block
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.opaque_blocks import looking_at
-from cosim.slots import Slot
+from cosim.slots import MemorySlot, Slot
 from cosim.system import pick
 
 
@@ -211,6 +212,6 @@ def _components(names: Sequence[str], slots: Sequence[Slot]) -> list[str]:
     ]
 
 
-def static_of(slot: Slot) -> str:
+def static_of(slot: MemorySlot[ContinuousState]) -> str:
     """What a state does in an equilibrium: "solve", "hold" or "zero"."""
-    return slot.memory.static if slot.memory else "solve"
+    return slot.memory.static

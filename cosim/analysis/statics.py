@@ -20,6 +20,7 @@ Anal. 35 (1998) 508.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +28,10 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import null_space
 
+from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError
 from cosim.analysis.operating import Model, static_of
-from cosim.slots import Slot
+from cosim.slots import MemorySlot, Slot
 
 ROUNDS = 200
 CONVERGED = 1e-11  # of a coordinate, or absolutely: the last Newton step is no longer
@@ -325,10 +327,10 @@ def _newton(at: _Point) -> tuple[np.ndarray, np.ndarray]:
     return -inverse @ at.r, inverse
 
 
-def _owner(slot: Slot) -> tuple[str, str]:
+def _owner(slot: MemorySlot[ContinuousState]) -> tuple[str, str]:
     """What a state belongs to: a block, and the part of it, such as a joint."""
-    return slot.path, slot.memory.part if slot.memory else ""
+    return slot.path, slot.memory.part
 
 
-def _places(slots: dict[str, Slot]) -> np.ndarray:
+def _places(slots: Mapping[str, Slot]) -> np.ndarray:
     return np.concatenate([np.zeros(0, int), *[slot.index for slot in slots.values()]])

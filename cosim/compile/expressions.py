@@ -39,7 +39,7 @@ class Expressions:
             return self.base.moving
         symbols = [self.t, *self.assumed]
         for inst in self.instances.values():
-            symbols += [inst.symbols[m.name] for m in inst.memories("continuous", "algebraic", "delayed")]
+            symbols += [inst.symbols[m.name] for m in inst.traced.declared.memories if m.moves]
         return frozenset(s.element_hash() for s in ca.symvar(ca.vertcat(*symbols)))
 
     def with_new_values(self) -> Expressions:
@@ -88,8 +88,8 @@ class Expressions:
     def sample(self, node: Node) -> None:
         """Evaluate a sampled memory; blocks evaluated later in this layer see the new value."""
         key = (node.path, node.name)
-        memory = next(m for m in self.instances[node.path].traced.declared.memories if m.name == node.name)
-        value = self.of(node.path, f"m:{node.name}", memory.equation)
+        memory = self.instances[node.path].refreshed(node.name)
+        value = self.of(node.path, f"m:{node.name}", memory.reads)
         if node.component is None:
             self.memories[key] = value
             return

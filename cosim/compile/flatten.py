@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.memories import (
+    AcceptedMemory,
+    AlgebraicUnknown,
+    Branch,
+    ContinuousState,
+    DelayedSignal,
+    Evolving,
+    Memory,
+    RandomDraw,
+    Slope,
+)
 from blocks.contract.rate import Ticks
 from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
 from blocks.errors import BlockError, PlantloopError, WiringError, near_miss
@@ -24,9 +35,10 @@ from cosim.compile.schedule import build_schedule
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes
 from cosim.compile.wiring import ExternalInput, expand
-from cosim.slots import Slot
+from cosim.slots import AddedSlot, LoopSlot, MemorySlot, ParameterSlot, Slot, TickSlot
 from cosim.system import Delay, Draw, Problem, Samples, Signal, System, SystemEvent, stack
 
+S = TypeVar("S", bound=Slot)
 Look = Callable[[Mapping[str, Instance], Expressions], None]
 
 
@@ -76,18 +88,18 @@ def _trace_apart(blocks: dict[str, Block], traced: dict[str, Traced]) -> None:
 
 
 @dataclass
-class _Vector:
+class _Vector(Generic[S]):
     """Collects the slots, symbols and initial values of one of the vectors x, h, w, p."""
 
-    slots: dict[str, Slot] = field(default_factory=dict)
+    slots: dict[str, S] = field(default_factory=dict)
     symbols: list[ca.SX] = field(default_factory=list)
     initial: list[np.ndarray] = field(default_factory=list)
     size: int = 0
 
-    def add(self, name: str, kind: str, symbol: ca.SX, initial: np.ndarray, **more: Any) -> Slot:
+    def add(self, kind: Callable[..., S], name: str, symbol: ca.SX, initial: np.ndarray, *more: Any) -> S:
+        """Give a symbol the next places; `more` are the fields of its kind of slot."""
         index = np.arange(self.size, self.size + symbol.numel())
-        slot = Slot(name, kind, index, initial, **more)
-        self.slots[name] = slot
+        self.slots[name] = slot = kind(name, index, initial, *more)
         self.symbols.append(symbol)
         self.initial.append(initial)
         self.size += symbol.numel()
@@ -113,7 +125,9 @@ class _Assembly:
         self.name, self.instances, self.solve_loops = name, instances, solve_loops
         self.port_rates, self.outports, self.borders = port_rates, outports, borders
         self.t = ca.SX.sym("t")
-        self.x, self.h, self.w, self.p = _Vector(), _Vector(), _Vector(), _Vector()
+        self.x, self.p = _Vector[MemorySlot[ContinuousState]](), _Vector[ParameterSlot]()
+        self.h, self.w = _Vector[Slot](), _Vector[Slot]()
+        self.vectors: dict[str, _Vector[Any]] = {"x": self.x, "h": self.h, "w": self.w}  # of memories
         self.aliases: dict[str, str] = {}
         self.rates = sorted({ticks for inst in instances.values() for ticks in inst.traced.declared.ticks})
         self.rate_index = {ticks: k for k, ticks in enumerate(self.rates)}
@@ -131,21 +145,22 @@ class _Assembly:
         for m in inst.traced.declared.memories:
             symbol = ca.SX.sym(f"{inst.path}.{m.name}", m.size)
             inst.symbols[m.name] = symbol
-            if m.kind in ("delayed", "slope"):
-                continue  # the one behind all algebraic unknowns, the other when all derivatives are known
-            vector = self.x if m.kind == "continuous" else self.w if m.kind == "algebraic" else self.h
-            vector.add(
-                f"{inst.path}.{m.name}",
-                m.kind,
-                symbol,
-                inst.values.initial[m.name],
-                labels=m.labels,
-                memory=m,
-                path=inst.owner,
-                rate=self.rate_index[m.ticks] if m.ticks else None,
-                times=inst.values.times.get(m.name, ()),
-            )
+            if m.vector and not m.placed_last:
+                self._place(inst, m)
         inst.own = stack(inst.symbols.values())
+
+    def _place(self, inst: Instance, m: Memory) -> None:
+        rate = None if m.rate is None else self.rate_index[m.rate]
+        self.vectors[m.vector].add(
+            MemorySlot,
+            f"{inst.path}.{m.name}",
+            inst.symbols[m.name],
+            inst.values.initial[m.name],
+            m,
+            inst.owner,
+            rate,
+            inst.values.times.get(m.name, ()),
+        )
 
     def _parameters(self, inst: Instance) -> None:
         symbols = []
@@ -154,7 +169,7 @@ class _Assembly:
             if q.size:
                 symbol = ca.SX.sym(f"{inst.path}.{q.name}", q.size)
                 name = f"{inst.path}.{q.name}"
-                self.p.add(name, "parameter", symbol, value[q.mask], shape=value.shape, mask=q.mask)
+                self.p.add(ParameterSlot, name, symbol, value[q.mask], value.shape, q.mask)
                 symbols.append(symbol)
                 for alias in q.aliases:
                     self.aliases[f"{inst.path}.{alias}"] = name
@@ -177,11 +192,12 @@ class _Assembly:
             known += [".".join(border) for border in self.borders]
             raise WiringError([f"no port '{name}' to perturb; {near_miss(name, known)}"], path=name)
         size = sizes[port]
-        return self.h.add(f"{name}+", "mode", ca.SX.sym(f"{name}+", size), np.zeros(size))
+        return self.h.add(AddedSlot, f"{name}+", ca.SX.sym(f"{name}+", size), np.zeros(size))
 
     def _tick(self, k: int, ticks: Ticks) -> ca.SX:
         symbol = ca.SX.sym(f"tick{k}", 3)
-        self.h.add(f"tick {ticks} #{k}", "tick", symbol, np.array([float(ticks.offset), 0.0, 0.0]), rate=k)
+        start = np.array([float(ticks.offset), 0.0, 0.0])
+        self.h.add(TickSlot, f"tick {ticks} #{k}", symbol, start)
         return symbol
 
     def system(self, look: Look) -> System:
@@ -225,8 +241,8 @@ class _Assembly:
             schedule=tuple(schedule),
             signals=signals,
             derivative=derivative,
-            accepted=self._refreshed(between, "accepted"),
-            starting=self._refreshed(between, "branch"),
+            accepted=self._refreshed(between, AcceptedMemory),
+            starting=self._refreshed(between, Branch),
             events=events,
             residual=residual,
             loops=tuple(self.loops),
@@ -253,7 +269,7 @@ class _Assembly:
         rates = [
             between.memory(inst.path, m.name)
             for inst in self.instances.values()
-            for m in inst.memories("continuous")
+            for m in inst.memories(ContinuousState)
         ]
         if rates:
             look(self.instances, between)
@@ -273,7 +289,7 @@ class _Assembly:
         return tuple(
             (int(s.index[0]), int(s.index[1]), int(s.index[2]))
             for s in self.h.slots.values()
-            if s.kind == "tick"
+            if isinstance(s, TickSlot)
         )
 
     def _order(self, order: list[Node]) -> tuple[str, ...]:
@@ -346,20 +362,20 @@ class _Assembly:
         for node in unknowns:
             size = 1 if node.component is not None else self._size(node)
             symbol = ca.SX.sym(f"{node}", size)
-            self.w.add(f"loop {node}", "algebraic", symbol, np.zeros(size))
+            self.w.add(LoopSlot, f"loop {node}", symbol, np.zeros(size))
             self.loops += [str(node)] * size
             between.assume(node, symbol)
         for inst in self.instances.values():
-            for m in inst.memories("delayed"):
-                symbol, initial = inst.symbols[m.name], inst.values.initial[m.name]
-                self.w.add(f"{inst.path}.{m.name}", "delayed", symbol, initial, memory=m, path=inst.owner)
+            for m in inst.traced.declared.memories:
+                if m.placed_last:
+                    self._place(inst, m)
         for node in order:
             if node not in cut:
                 between.output(node)
         residuals = [
             between.of(inst.path, "z:", ca.vertcat(*[m.equation for m in found]))
             for inst in self.instances.values()
-            if (found := inst.memories("algebraic"))
+            if (found := inst.memories(AlgebraicUnknown))
         ]
         return ca.vertcat(ca.SX(0, 1), *residuals, *[between.mismatch(node) for node in unknowns])
 
@@ -368,7 +384,7 @@ class _Assembly:
         return next(o.size for o in outputs if o.name == node.name)
 
     def _slopes(self, between: Expressions) -> Slopes:
-        pairs = [(inst, m.name) for inst in self.instances.values() for m in inst.memories("slope")]
+        pairs = [(inst, m.name) for inst in self.instances.values() for m in inst.memories(Slope)]
         return Slopes(
             [f"{inst.path}.{name}" for inst, name in pairs],
             ca.vertcat(ca.SX(0, 1), *[inst.symbols[name] for inst, name in pairs]),
@@ -378,10 +394,9 @@ class _Assembly:
     def _delays(self, between: Expressions) -> tuple[Delay, ...]:
         found = []
         for inst in self.instances.values():
-            for m in inst.memories("delayed"):
-                assert m.delay is not None  # declared with the memory
+            for m in inst.memories(DelayedSignal):
                 name = f"{inst.path}.{m.name}"
-                seconds = between.of(inst.path, f"delay:{m.name}", m.delay)
+                seconds = between.of(inst.path, f"delay:{m.name}", m.seconds)
                 slot = self.w.slots[name]
                 found.append(
                     Delay(name, slot.index, between.memory(inst.path, m.name), seconds, slot.initial)
@@ -390,9 +405,10 @@ class _Assembly:
 
     def _draws(self) -> tuple[Draw, ...]:
         return tuple(
-            Draw(name, slot.index, slot.rate, slot.memory.distribution)
-            for name, slot in self.h.slots.items()
-            if slot.kind == "random" and slot.memory and slot.rate is not None
+            Draw(name, self.h.slots[name].index, self.rate_index[m.ticks], m.distribution)
+            for inst in self.instances.values()
+            for m in inst.memories(RandomDraw)
+            for name in (f"{inst.path}.{m.name}",)
         )
 
     def _events(self, between: Expressions) -> Iterator[SystemEvent]:
@@ -402,13 +418,12 @@ class _Assembly:
                 resets, names, discrete = [], [], [np.zeros(0, dtype=int)]
                 for target, value in event.resets:
                     name = f"{inst.path}.{target}"
-                    kind = inst.memory(target).kind
-                    slot = (self.x if kind == "continuous" else self.h).slots[name]
-                    new = between.of(inst.path, f"reset{k}:{target}", value)
-                    resets.append(("x" if kind == "continuous" else "h", slot.index, new))
+                    m = inst.memory(target)
+                    index = self.vectors[m.vector].slots[name].index
+                    resets.append((m.vector, index, between.of(inst.path, f"reset{k}:{target}", value)))
                     names.append(name)
-                    if kind == "discrete":
-                        discrete.append(slot.index)
+                    if m.has_next:
+                        discrete.append(index)
                 yield SystemEvent(
                     f"{inst.path}.{event.name}",
                     inst.path,
@@ -421,14 +436,9 @@ class _Assembly:
                     event.rest,
                 )
 
-    def _refreshed(self, between: Expressions, kind: str) -> tuple[ca.SX, np.ndarray]:
-        """New values and places of the memories of a kind that have an expression."""
-        found = [
-            (i.path, m.name)
-            for i in self.instances.values()
-            for m in i.memories(kind)
-            if m.expression is not None
-        ]
+    def _refreshed(self, between: Expressions, kind: type[Evolving]) -> tuple[ca.SX, np.ndarray]:
+        """New values and places of the memories of a kind."""
+        found = [(i.path, m.name) for i in self.instances.values() for m in i.memories(kind)]
         places = [self.h.slots[f"{path}.{name}"].index for path, name in found]
         values = [between.memory(path, name) for path, name in found]
         return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])
@@ -444,14 +454,14 @@ class _Assembly:
         parts = [
             np.full(m.size, inst.traced.declared.rounding)
             for inst in self.instances.values()
-            for m in inst.memories("continuous")
+            for m in inst.memories(ContinuousState)
         ]
         return np.concatenate([np.zeros(0), *parts])
 
     def _corrections(self, between: Expressions) -> list[ca.SX]:
         found = []
         for inst in self.instances.values():
-            states = inst.memories("continuous")
+            states = inst.memories(ContinuousState)
             if all(m.correction is None for m in states):
                 found += [ca.SX.zeros(m.size) for m in states]
             else:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import casadi as ca
 
 from blocks.contract.block import Block
-from blocks.contract.declared import Memory
+from blocks.contract.memories import Memory, Refreshed
 from blocks.contract.trace import Traced, Values
 from cosim.compile.netlist import Port
+
+M = TypeVar("M", bound=Memory)
 
 
 @dataclass
@@ -38,13 +41,14 @@ class Instance:
         """Path of the block of the diagram that this one is, or belongs to."""
         return self.before or self.path
 
-    def memories(self, *kinds: str) -> list[Memory]:
-        """Memories of the given kinds, in order of declaration."""
-        return [m for m in self.traced.declared.memories if m.kind in kinds]
+    def memories(self, kind: type[M]) -> list[M]:
+        """Memories of a kind, in order of declaration."""
+        return self.traced.declared.memories_of(kind)
 
     def memory(self, name: str) -> Memory:
         """Memory by name."""
         return next(m for m in self.traced.declared.memories if m.name == name)
 
-
-TICKED = ("sampled", "external", "branch")  # refreshed in the output phase: at a tick, signals pass them
+    def refreshed(self, name: str) -> Refreshed:
+        """Memory by name, of those that signals pass at a tick."""
+        return next(m for m in self.memories(Refreshed) if m.name == name)

@@ -20,6 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.contract.memories import ContinuousState
 from blocks.contract.symbols import hash_of
 from blocks.contract.trace import Traced
 from cosim.compile.expressions import Expressions
@@ -205,7 +206,7 @@ def _parts(traced: Traced) -> dict[str, ca.SX]:
 
 def _switching(traced: Traced) -> dict[str, ca.SX]:
     d = traced.declared
-    states = [m for m in d.memories if m.kind == "continuous"]
+    states = d.memories_of(ContinuousState)
     found = [(f"the derivative of '{m.name}'", f"m:{m.name}", m.equation) for m in states]
     found += [(f"output '{o.name}'", f"y:{o.name}", o.expression) for o in d.outputs if not o.auxiliary]
     found = [(what, name, ca.SX(e)) for what, name, e in found if e is not None and e.numel()]
@@ -274,7 +275,7 @@ class Points:
         base = [np.zeros(1), own, p, ticks, *signals]
         own_moves = np.zeros(len(own), dtype=bool)
         for m in d.memories:
-            own_moves[traced.slices[m.name]] = m.kind in ("continuous", "algebraic", "delayed")
+            own_moves[traced.slices[m.name]] = m.moves
         inputs = [np.full(i.size, m) for i, m in zip(d.inputs, moving, strict=True)]
         fixed = [np.zeros(len(p), dtype=bool), np.zeros(d.tick_symbols.numel(), dtype=bool)]
         self.vary = np.concatenate([[True], own_moves, *fixed, *inputs])

@@ -14,9 +14,10 @@ import casadi as ca
 import networkx as nx
 import numpy as np
 
+from blocks.contract.memories import AlgebraicUnknown, Refreshed
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
-from cosim.compile.instances import TICKED, Instance
+from cosim.compile.instances import Instance
 
 
 class Node(NamedTuple):
@@ -65,10 +66,10 @@ class Dependencies:
             for o in inst.traced.declared.outputs:
                 self._sizes[inst.path, "y", o.name] = o.size
             if at_tick:
-                for m in inst.memories(*TICKED):
+                for m in inst.memories(Refreshed):
                     self._sizes[inst.path, "m", m.name] = m.size
                     self._shown[inst.path, "m", m.name] = m.shown
-                if inst.memories("algebraic"):
+                if inst.memories(AlgebraicUnknown):
                     self._sizes[inst.path, "z", "unknowns"] = 1
 
     def order(self) -> list[Node]:
@@ -79,7 +80,7 @@ class Dependencies:
         AlgebraicLoopError     with every loop hop by hop
         """
         graph, cyclic = self._split_cycles()
-        while held := {(n.path, n.kind, n.name) for c in cyclic for n in c if self._is_branch(n)}:
+        while held := {(n.path, n.kind, n.name) for c in cyclic for n in c if self._may_keep(n)}:
             self.held |= held
             graph, cyclic = self._split_cycles()
         self.ordered = graph
@@ -173,12 +174,11 @@ class Dependencies:
             output = next(o for o in d.outputs if o.name == node.name)
             inputs, own, _, _ = inst.traced.depends(f"y:{node.name}", output.expression)
         elif node.kind == "z":
-            residual = ca.vertcat(*[m.equation for m in inst.memories("algebraic")])
+            residual = ca.vertcat(*[m.equation for m in inst.memories(AlgebraicUnknown)])
             inputs, own, _, _ = inst.traced.depends("z:", residual)
         else:
-            memory = next(m for m in d.memories if m.name == node.name)
-            expression = memory.external.argument if memory.external else memory.equation
-            inputs, own, _, _ = inst.traced.depends(f"m:{node.name}", expression)
+            memory = inst.refreshed(node.name)
+            inputs, own, _, _ = inst.traced.depends(f"m:{node.name}", memory.reads)
             if memory.external:  # an opaque function may use all it is given
                 inputs, own = _for_all(inputs, memory.size), _for_all(own, memory.size)
         rows = slice(None) if node.component is None else slice(node.component, node.component + 1)
@@ -190,10 +190,10 @@ class Dependencies:
         used: np.ndarray = np.any(own[rows], axis=0)
         ticked = [
             (m.name, used[inst.traced.slices[m.name]])
-            for m in inst.memories(*TICKED)
-            if not (node.kind == "m" and m.kind == "branch" and m.name == node.name)  # may keep its old value
+            for m in inst.memories(Refreshed)
+            if not (node.kind == "m" and m.may_keep and m.name == node.name)
         ]
-        unknowns = any(used[inst.traced.slices[m.name]].any() for m in inst.memories("algebraic"))
+        unknowns = any(used[inst.traced.slices[m.name]].any() for m in inst.memories(AlgebraicUnknown))
         return ports, [(name, mask) for name, mask in ticked if mask.any()], unknowns
 
     def _node(self, path: str, kind: str, name: str, component: int | None = None) -> Node:
@@ -208,15 +208,14 @@ class Dependencies:
         else:
             yield self._node(path, kind, name)
 
-    def _is_branch(self, node: Node) -> bool:
-        return node.kind == "m" and self.instances[node.path].memory(node.name).kind == "branch"
+    def _may_keep(self, node: Node) -> bool:
+        return node.kind == "m" and self.instances[node.path].refreshed(node.name).may_keep
 
     # --- cycles through rates that never meet ----------------------------------------------------
     def _ticks(self, node: Node) -> Ticks | None:
         if node.kind != "m":
             return None
-        memories = self.instances[node.path].traced.declared.memories
-        return next(m.ticks for m in memories if m.name == node.name)
+        return self.instances[node.path].refreshed(node.name).rate
 
     def _meeting(self, graph: nx.DiGraph) -> nx.DiGraph:
         """Sampled memories of a cycle, with an edge where one needs another at the same instant."""

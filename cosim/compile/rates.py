@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blocks.contract.declared import PortHold
+from blocks.contract.memories import Branch
 from blocks.contract.rate import Ticks
 from blocks.contract.trace import TraceCache
 from blocks.errors import PlantloopError, WiringError
@@ -18,7 +19,6 @@ from cosim.compile.instances import Instance
 from cosim.compile.netlist import Port
 
 CONTINUOUS = 1  # bit 0 of a rate set; bit k+1 stands for rates[k]
-WITH_RATE = ("discrete", "sampled", "external", "random")
 
 
 class SignalRates:
@@ -55,7 +55,7 @@ class SignalRates:
     def _own(self, inst: Instance) -> Iterator[tuple[str, np.ndarray, list[int]]]:
         """Feedthrough mask and own rates of each output; alike for all blocks of a shape."""
         own = [
-            self._bit(m.ticks) if m.kind in WITH_RATE and m.ticks else CONTINUOUS
+            self._bit(m.rate) if m.rate else CONTINUOUS
             for m in inst.traced.declared.memories
             for _ in range(m.size)
         ]
@@ -124,7 +124,7 @@ def _through_branches(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """What a value depends on, with what decides its branches in place of the branches."""
     inputs, own, ticks, time = np.array(found[0]), np.array(found[1]), np.array(found[2]), np.array(found[3])
-    for m in inst.memories("branch"):
+    for m in inst.memories(Branch):
         place = inst.traced.slices[m.name]
         used = own[:, place].any(axis=1)
         own[:, place] = False

@@ -15,6 +15,7 @@ import casadi as ca
 import networkx as nx
 import numpy as np
 
+from blocks.contract.memories import DiscreteState
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
 from cosim.compile.expressions import Expressions
@@ -143,8 +144,8 @@ def _solve_segment(
     nodes: list[Node],
 ) -> Segment:
     """Sampled memories of a loop: their places are to hold a fixed point of the expressions."""
-    memories = [instances[n.path].memory(n.name) for n in nodes]
-    rates = {m.ticks for m in memories}
+    memories = [instances[n.path].refreshed(n.name) for n in nodes]
+    rates = {m.rate for m in memories}
     opaque = [str(n) for n, m in zip(nodes, memories, strict=True) if m.external]
     if opaque or len(rates) > 1:
         why = f"{opaque[0]} is an opaque function" if opaque else "its blocks have different rates"
@@ -159,7 +160,7 @@ def _solve_segment(
         values.append(value[cut])
         places.append(where[cut])
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
-    ticks = memories[0].ticks
+    ticks = memories[0].rate
     assert ticks is not None  # every sampled memory has a rate
     where = np.concatenate(places)
     return SolveSegment(AtRate(index[ticks]), nodes[0].path, names, ca.vertcat(*values), where)
@@ -167,10 +168,10 @@ def _solve_segment(
 
 def _writer(instances: dict[str, Instance], node: Node, alone: set[Node]) -> object:
     """Memories with one writer may share a segment: those of one rate; opaque blocks stay apart."""
-    memory = instances[node.path].memory(node.name)
-    if memory.kind == "external":
+    memory = instances[node.path].refreshed(node.name)
+    if memory.external:
         return (node.path, node.name)
-    return node if node in alone else memory.ticks
+    return node if node in alone else memory.rate
 
 
 def _segment(
@@ -183,11 +184,11 @@ def _segment(
     graph: nx.DiGraph,
 ) -> Segment:
     """Expressions of the memories in `nodes`, each with the new values of those before it."""
-    first = instances[nodes[0].path].memory(nodes[0].name)
-    when: Activation = EveryTick() if first.ticks is None else AtRate(index[first.ticks])
+    first = instances[nodes[0].path].refreshed(nodes[0].name)
+    when: Activation = EveryTick() if first.rate is None else AtRate(index[first.rate])
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
     if first.external is not None:
-        argument = between.of(nodes[0].path, f"m:{first.name}", first.external.argument)
+        argument = between.of(nodes[0].path, f"m:{first.name}", first.reads)
         where = place(names[0])
         return ExternalSegment(when, nodes[0].path, names, argument, where, block=first.external)
     fresh = between.with_new_values()
@@ -219,12 +220,12 @@ def _segment(
 
 def _at_rest(instances: dict[str, Instance], fresh: Expressions, path: str, name: str) -> ca.SX:
     """New value of a memory; a branch whose condition never moves between ticks keeps no old value at 0."""
-    value, memory = fresh.memories[path, name], instances[path].memory(name)
-    if memory.rest is None:
+    value, rest = fresh.memories[path, name], instances[path].refreshed(name).at_rest
+    if rest is None:
         return value
     if any(s.element_hash() in fresh.moving for s in ca.symvar(value)):
         return value
-    still: ca.SX = ca.substitute(value, instances[path].symbols[name], ca.SX(memory.rest))
+    still: ca.SX = ca.substitute(value, instances[path].symbols[name], ca.SX(rest))
     return still
 
 
@@ -238,8 +239,7 @@ def _updates(
     found: dict[Ticks, list[tuple[str, ca.SX]]] = defaultdict(list)
     first: dict[Ticks, str] = {}
     for inst in instances.values():
-        for m in inst.memories("discrete"):
-            assert m.ticks is not None  # a discrete state has a rate
+        for m in inst.memories(DiscreteState):
             first.setdefault(m.ticks, inst.path)
             found[m.ticks].append((f"{inst.path}.{m.name}", between.memory(inst.path, m.name)))
     segments: list[Segment] = []

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.contract.memories import CountedInstants, Memory
 from cosim.diagram import ALONE, system_alone
 from cosim.names import Names
 from cosim.run.context import Context
@@ -34,7 +35,6 @@ from plant.ports import Port
 from plant.reporting import PlantWarning
 
 REPEATS = f"{ALONE}.repeats"  # memories of how constraints repeat each other
-KEPT = ("accepted", "mode", "branch")  # memories that carry over by name; nothing here is sampled
 
 
 @dataclass(frozen=True)
@@ -232,15 +232,15 @@ def moved_context(
         old = before.states.get(name)
         if old is not None and old.size == slot.size:
             new.x[slot.index] = context.x[old.index]
-    for name, slot in system.held.items():
-        old = before.held.get(name)
-        if old is not None and old.size == slot.size and old.kind == slot.kind and slot.kind in KEPT:
-            new.h[slot.index] = context.h[old.index]
-            new.next[slot.index] = context.next[old.index]
-    for name, slot in system.held.items():
-        if slot.kind == "instants":
-            new.instants[name] = 0
-            new.h[slot.index] = 0.0
+    known = before.held_of(Memory)
+    for name, held in system.held_of(Memory).items():
+        was = known.get(name)
+        if was is not None and held.memory.continues(was.memory):
+            new.h[held.index] = context.h[was.index]
+            new.next[held.index] = context.next[was.index]
+    for name, counted in system.held_of(CountedInstants).items():
+        new.instants[name] = 0
+        new.h[counted.index] = 0.0
     _unknowns(system, before, context, new)
     return new
 

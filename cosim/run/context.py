@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.contract.memories import CountedInstants
 from cosim.run.history import History
 from cosim.run.opaque_blocks import Instances
 from cosim.system import System
@@ -55,7 +56,7 @@ class Context:
             system.p0.copy(),
             system.h0.copy(),
             [0] * len(system.rates),
-            {name: 0 for name, slot in system.held.items() if slot.kind == "instants"},
+            dict.fromkeys(system.held_of(CountedInstants), 0),
             np.zeros(len(system.events)),
             system.w0[: system.residual.numel()].copy(),
             {d.name: History(d.initial) for d in system.delays},

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from blocks.contract.memories import Memory
 from blocks.errors import PlantloopError
 from cosim.compile.flatten import structural_error
 from cosim.names import text
 from cosim.run.context import Context
-from cosim.slots import Slot
+from cosim.slots import MemorySlot
 from cosim.system import System
 
 
@@ -27,11 +28,11 @@ def set_initial(system: System, context: Context, name: str, value: Any) -> None
     """Set a continuous or discrete state, a mode or a sampled memory, or one component of it."""
     states = system.names("state")
     full, component = states.locate(name)
-    slot: Slot = states.known[full]
+    slot: MemorySlot[Memory] = states.known[full]
     places = slot.index if component is None else slot.index[component : component + 1]
     target = context.x if full in system.states else context.h
     target[places] = numbers(value, len(places), name)
-    if slot.kind == "discrete":
+    if slot.memory.has_next:
         context.next[places] = target[places]
 
 
@@ -55,7 +56,6 @@ def set_parameter(system: System, context: Context, name: str, value: Any) -> No
     if np.isnan(array).any():
         raise PlantloopError(f"parameter '{name}' is not a number.", path=name, value=value)
     array = array.reshape(slot.shape)
-    assert slot.mask is not None  # every parameter slot has one
     if array[~slot.mask].any():
         raise structural_error(system, name)
     context.p[slot.index] = array[slot.mask]

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from blocks.contract.memories import ContinuousState
 from blocks.contract.trace import Traced, trace
 from plant import Plant
 
@@ -39,7 +40,7 @@ class Alone:
         chosen = {**values.parameters, **{k: np.array(v) for k, v in (parameters or {}).items()}}
         self.p = np.concatenate([np.zeros(0), *[np.ravel(chosen[q.name]) for q in self.declared.parameters]])
         self.own = np.concatenate([np.zeros(0), *values.initial.values()])
-        self.states = [m for m in self.declared.memories if m.kind == "continuous"]
+        self.states = self.declared.memories_of(ContinuousState)
         self.at = np.concatenate(
             [np.zeros(0, int), *[np.arange(*self.traced.slices[m.name].indices(10**9)) for m in self.states]]
         )

@@ -14,12 +14,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from blocks.contract.declared import Memory
+from blocks.contract.memories import (
+    ContinuousState,
+    CountedInstants,
+    DiscreteState,
+    ExternalOutput,
+    Memory,
+    SampledMemory,
+)
 from blocks.contract.rate import Ticks
 from cosim import Diagram
 from tests.helpers.solo import Solo
 
-TICKED = ("sampled", "external")
+TICKED = (SampledMemory, ExternalOutput)
 WEIGHTS = {"euler": (1.0,), "rk4": (1 / 6, 1 / 3, 1 / 3, 1 / 6)}
 NODES = {
     "euler": (0.0,),
@@ -75,9 +82,9 @@ class Slow:
 
     @staticmethod
     def sample(solo: Solo, m: Memory, u: list[np.ndarray], t: float) -> np.ndarray:
-        if m.kind == "sampled":
+        if isinstance(m, SampledMemory):
             return solo.evaluate(m.name, m.expression, u, t, solo.own)
-        argument = solo.evaluate(m.name, m.external.argument, u, t, solo.own)
+        argument = solo.evaluate(m.name, m.block.argument, u, t, solo.own)
         unknown = np.full(m.size, np.nan)
         return unknown if np.isnan(argument).any() else np.ravel(solo.instances[m.name].call(t, argument))
 
@@ -90,20 +97,21 @@ class Slow:
             for rate in solo.taken:
                 solo.taken[rate] += rate in hits
             for m in solo.declared.memories:
-                if m.kind == "discrete" and m.ticks in hits:
+                if isinstance(m, DiscreteState) and m.ticks in hits:
                     solo.own[solo.at(m)] = solo.next[solo.at(m)]
-                if m.kind == "instants":
+                if isinstance(m, CountedInstants):
                     solo.own[solo.at(m)] = sum(moment <= self.t for moment in solo.times[m.name])
         known = self.values_at(t, self.due(hits))
         for name, solo in self.solos.items():
-            for m in solo.declared.memories_of("discrete"):
+            for m in solo.declared.memories_of(DiscreteState):
                 if m.ticks in hits:
                     u = self.inputs(name, known)
                     solo.next[solo.at(m)] = solo.evaluate(m.name, m.expression, u, t, solo.own)
 
     def due(self, hits: Sequence[Ticks]) -> list[tuple[str, Memory]]:
         solos = self.solos.items()
-        return [(n, m) for n, s in solos for m in s.declared.memories if m.kind in TICKED and m.ticks in hits]
+        every = [(n, m) for n, s in solos for m in s.declared.memories if isinstance(m, TICKED)]
+        return [(n, m) for n, m in every if m.ticks in hits]
 
     def derivative(self, t: float) -> dict[str, np.ndarray]:
         known = self.values_at(t)
@@ -111,7 +119,7 @@ class Slow:
 
     def integrate(self, stop: Fraction, method: str, step: float) -> None:
         """Equal steps of an explicit Runge-Kutta method."""
-        moving = any(solo.declared.memories_of("continuous") for solo in self.solos.values())
+        moving = any(solo.declared.memories_of(ContinuousState) for solo in self.solos.values())
         begin, end = float(self.t), float(stop)
         n = max(1, math.ceil((end - begin) / step - 1e-9)) if moving else 0
         h = (end - begin) / n if n else 0.0

@@ -13,6 +13,15 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.memories import (
+    ContinuousState,
+    CountedInstants,
+    DiscreteState,
+    Evolving,
+    ExternalOutput,
+    SampledMemory,
+    Ticked,
+)
 from blocks.contract.rate import Rate, Ticks, instant
 from blocks.contract.trace import Traced, trace
 
@@ -31,7 +40,7 @@ class Solo:
         self.own = np.concatenate([np.zeros(0), *values.initial.values()])
         self.next = self.own.copy()
         self.times = values.times
-        self.instances = {m.name: m.external.make() for m in self.declared.memories if m.external}
+        self.instances = {m.name: m.block.make() for m in self.declared.memories_of(ExternalOutput)}
         self.taken = dict.fromkeys(self.declared.ticks, 0)
         self.t = 0.0
 
@@ -48,7 +57,7 @@ class Solo:
 
     def expressions(self) -> dict[str, Any]:
         """Everything a memory is given by: derivatives, next values, sampled values."""
-        return {m.name: m.expression for m in self.declared.memories if m.expression is not None}
+        return {m.name: m.expression for m in self.declared.memories_of(Evolving)}
 
     def tick_values(self) -> list[float]:
         pairs = []
@@ -62,26 +71,25 @@ class Solo:
         self.t = float(time)
         if rates is None:
             rates = [r for r, n in self.taken.items() if r.offset + n * r.period == time]
-        due = [m for m in self.declared.memories if m.ticks in rates]
+        due = [m for m in self.declared.memories_of(Ticked) if m.ticks in rates]
         for rate in rates:
             self.taken[rate] += 1
         for m in due:
-            if m.kind == "discrete":
+            if isinstance(m, DiscreteState):
                 self.own[self.at(m)] = self.next[self.at(m)]
-        for m in self.declared.memories:
-            if m.kind == "instants":
-                self.own[self.at(m)] = sum(moment <= time for moment in self.times[m.name])
+        for m in self.declared.memories_of(CountedInstants):
+            self.own[self.at(m)] = sum(moment <= time for moment in self.times[m.name])
         self.refresh(due, u)
         for m in due:
-            if m.kind == "discrete":
+            if isinstance(m, DiscreteState):
                 self.next[self.at(m)] = self.evaluate(m.name, m.expression, u, self.t, self.own)
 
     def refresh(self, due: Sequence[Any], u: Sequence[np.ndarray]) -> None:
         for m in due:
-            if m.kind == "sampled":
+            if isinstance(m, SampledMemory):
                 self.own[self.at(m)] = self.evaluate(m.name, m.expression, u, self.t, self.own)
-            elif m.kind == "external":
-                argument = self.evaluate(m.name, m.external.argument, u, self.t, self.own)
+            elif isinstance(m, ExternalOutput):
+                argument = self.evaluate(m.name, m.block.argument, u, self.t, self.own)
                 self.own[self.at(m)] = self.instances[m.name].call(self.t, argument)
 
     def feedthrough(self, ticking: bool) -> dict[str, np.ndarray]:
@@ -90,11 +98,11 @@ class Solo:
         width = sum(i.size for i in d.inputs)
         passed = np.zeros((self.own.size, width), dtype=bool)  # memories that signals pass at a tick
         for m in d.memories if ticking else ():
-            if m.kind == "sampled":
+            if isinstance(m, SampledMemory):
                 inputs, own, _, _ = self.traced.depends(m.name, m.expression)
                 passed[self.at(m)] = inputs | (own.astype(int) @ passed.astype(int) > 0)
-            elif m.kind == "external":
-                inputs, own, _, _ = self.traced.depends(m.name, m.external.argument)
+            elif isinstance(m, ExternalOutput):
+                inputs, own, _, _ = self.traced.depends(m.name, m.block.argument)
                 passed[self.at(m)] = (inputs | (own.astype(int) @ passed.astype(int) > 0)).any(axis=0)
         found = {}
         for o in d.outputs:
@@ -132,12 +140,12 @@ class Solo:
     def slope(self, t: float, own: np.ndarray, u: Sequence[np.ndarray]) -> np.ndarray:
         """Derivative of `own`; 0 for everything but continuous states."""
         rate = np.zeros(own.size)
-        for m in self.declared.memories_of("continuous"):
+        for m in self.declared.memories_of(ContinuousState):
             rate[self.at(m)] = self.evaluate(m.name, m.expression, u, t, own)
         return rate
 
     def _advance(self, end: float, step: float, signals: Mapping[str, Signal]) -> None:
-        if self.declared.memories_of("continuous") and end > self.t:
+        if self.declared.memories_of(ContinuousState) and end > self.t:
             n = int(np.ceil((end - self.t) / step - 1e-9))
             h = (end - self.t) / n
             for k in range(n):

@@ -12,6 +12,13 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from blocks.contract.memories import (
+    AcceptedMemory,
+    ContinuousState,
+    CountedInstants,
+    DiscreteState,
+    SampledMemory,
+)
 from blocks.contract.trace import trace
 from plant import Plant, PlantWarning
 from plant.elements import (
@@ -121,7 +128,8 @@ def test_sampled_output_is_held():
         Control_PlantOutput(id=9, label="y", variable_id_list=(1,), sampling_period=0.1),
     ]
     declared = trace(Plant.from_model(axle(*elements)), {}).declared
-    assert [m.kind for m in declared.memories] == ["continuous", "continuous", "sampled", "discrete"]
+    kinds = [ContinuousState, ContinuousState, SampledMemory, DiscreteState]
+    assert [type(m) for m in declared.memories] == kinds
     assert str(declared.ticks[0]) == "10 Hz"
 
 
@@ -137,7 +145,7 @@ def test_state_names_and_initial_values(pendulum):
     assert list(pendulum.initial) == ["slider_on_ground.q", "hinge.q", "slider_on_ground.qd", "hinge.qd"]
     assert pendulum.initial["hinge.q"] == pytest.approx([-0.1])
     declared = trace(pendulum, {}).declared
-    states = declared.memories_of("continuous")
+    states = declared.memories_of(ContinuousState)
     assert [m.name for m in states] == list(pendulum.initial)
     assert [m.static for m in states] == ["solve", "solve", "zero", "zero"]
     assert states[1].labels == ("angle",)
@@ -255,7 +263,7 @@ def test_angles_between_bodies_of_one_axis_are_coordinates():
         )
     )
     alone = Alone(plant)
-    memories = {m.name for m in alone.declared.memories if m.kind == "accepted"}
+    memories = {m.name for m in alone.declared.memories_of(AcceptedMemory)}
     assert memories == {"AX(20,10)"}
     x = alone.x0.copy()
     x[alone.slice("axle.q")] = 20.0
@@ -273,7 +281,7 @@ def test_other_angles_follow_the_nearest_branch():
             )
         )
     )
-    (memory,) = [m for m in alone.declared.memories if m.kind == "accepted"]
+    (memory,) = alone.declared.memories_of(AcceptedMemory)
     assert memory.initial == pytest.approx([0.0])
     position = alone.traced.slices[memory.name]
     x = alone.x0.copy()
@@ -340,7 +348,7 @@ def test_splines_and_instants_in_forces():
         val_expression="CUBSPL(TIME, 0, 4) + STEP(TIME, 1, 0, 2, 5) + IF(TIME - 0.5: 0, 1, 1)",
     )
     alone = Alone(Plant.from_model(axle(spline, force)))
-    instants = {m.times for m in alone.declared.memories if m.kind == "instants"}
+    instants = {m.times for m in alone.declared.memories_of(CountedInstants)}
     assert instants == {(Fraction(1, 2),), (Fraction(1), Fraction(2))}
     assert alone.derivative(2.0, alone.x0)[1] == pytest.approx(
         4.0 + 5.0

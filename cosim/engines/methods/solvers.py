@@ -34,7 +34,7 @@ def _scipy(problem: Problem, s: RunSettings, name: str) -> Stepper:
 
 def absolute_tolerances(system: System, atol: float) -> np.ndarray:
     """The setting times the nominal size of every state, (nx,)."""
-    nominal = [np.full(slot.size, slot.memory.nominal) for slot in system.states.values() if slot.memory]
+    nominal = [np.full(slot.size, slot.memory.nominal) for slot in system.states.values()]
     scaled: np.ndarray = atol * np.concatenate([np.zeros(0), *nominal])
     return scaled
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from blocks.contract.memories import CountedInstants
 from cosim.engines.methods.crossing_rates import thresholds
 from cosim.engines.native import bindings
 from cosim.engines.reference.draws import stream
@@ -34,7 +35,7 @@ def tables_of(system: System) -> tuple[bindings.Structure, Arrays]:
         "rates": len(system.rates),
         "segments": len(system.schedule),
         "instants": len(arrays["instant_time"]),
-        "lists": len(_instant_lists(system)),
+        "lists": len(system.held_of(CountedInstants)),
         "accepted": len(system.accepted[1]),
         "invariants": system.invariants.numel(),
         "events": len(system.events),
@@ -64,10 +65,6 @@ def _grouped(groups: Iterable[Iterable[int]]) -> tuple[np.ndarray, np.ndarray]:
     return _integers(starts), _integers(k for group in every for k in group)
 
 
-def _instant_lists(system: System) -> list[str]:
-    return [name for name, slot in system.held.items() if slot.kind == "instants"]
-
-
 def _rates(system: System) -> Arrays:
     """Ticks are whole multiples of 1/grid s; `*_place` are places in h."""
     times, counts, fresh = zip(*system.tick_slots, strict=True) if system.tick_slots else ((), (), ())
@@ -93,9 +90,10 @@ def _segments(system: System) -> Arrays:
 
 def _instants(system: System) -> Arrays:
     """Listed instants [s] of all lists in the order of time."""
-    lists = _instant_lists(system)
+    slots = system.held_of(CountedInstants)
+    lists = list(slots)
     instants = sorted(
-        (float(t), name, int(system.held[name].index[0])) for name in lists for t in system.held[name].times
+        (float(t), name, int(slot.index[0])) for name, slot in slots.items() for t in slot.times
     )
     return {
         "instant_time": np.array([t for t, _, _ in instants], dtype=float),
@@ -106,13 +104,8 @@ def _instants(system: System) -> Arrays:
 
 def _memories(system: System) -> Arrays:
     """Discrete states by rate, what is refreshed at accepted steps and starts, scales of the states."""
-    places: list[list[int]] = [[] for _ in system.rates]
-    for slot in system.held.values():
-        if slot.kind == "discrete" and slot.rate is not None:
-            places[slot.rate] += [int(k) for k in slot.index]
-    starts, discrete = _grouped(places)
-    states = system.states.values()
-    nominal = [s.memory.nominal for s in states if s.memory for _ in range(s.size)]
+    starts, discrete = _grouped(system.discrete_places)
+    nominal = [s.memory.nominal for s in system.states.values() for _ in range(s.size)]
     return {
         "discrete_start": starts,
         "discrete": discrete,

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict
 
 import numpy as np
 
+from blocks.contract.memories import CountedInstants
 from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.segments import Segment, SolveSegment
 from cosim.slots import Place
-from cosim.system import System
 
 
 class Scheduler:
@@ -35,11 +34,10 @@ class Scheduler:
         self._grid = grid = system.grid
         self._first = [int(r.offset * grid) for r in system.rates]
         self._period = [int(r.period * grid) for r in system.rates]
-        self._discrete = _discrete_places(system)
+        self._discrete = system.discrete_places
         self._instants = sorted(
             (float(t), name, int(slot.index[0]))
-            for name, slot in system.held.items()
-            if slot.kind == "instants"
+            for name, slot in system.held_of(CountedInstants).items()
             for t in slot.times
         )
         self._substreams = {d.name: stream(d.name) for d in system.draws}
@@ -149,13 +147,3 @@ class Scheduler:
                 hint="Return as many numbers as the block's size says.",
             )
         return value
-
-
-def _discrete_places(system: System) -> list[np.ndarray]:
-    """Places in h of the discrete states of each rate."""
-    places: dict[int, list[np.ndarray]] = defaultdict(list)
-    for slot in system.held.values():
-        if slot.kind == "discrete" and slot.rate is not None:
-            places[slot.rate].append(slot.index)
-    empty = np.zeros(0, dtype=int)
-    return [np.concatenate([empty, *places[k]]) for k in range(len(system.rates))]

@@ -15,6 +15,7 @@ import pytest
 
 import blocks
 from blocks import Block, Function, Switch
+from blocks.contract.memories import Branch, CountedInstants, Mode
 from blocks.contract.trace import TraceCache, trace
 from tests.blocks.examples_table import EXAMPLES
 from tests.helpers.solo import Solo
@@ -37,7 +38,9 @@ def at_random(block, sizes, seed=0, traced=None):
     scale = 10 ** rng.uniform(-2, 0.5)  # small ones stay within limits, large ones go beyond
     solo = Solo(block, sizes, traced)
     for m in solo.declared.memories:
-        whole = {"instants": len(m.times), "mode": 1, "branch": 1}.get(m.kind)
+        whole = (
+            len(m.times) if isinstance(m, CountedInstants) else 1 if isinstance(m, (Mode, Branch)) else None
+        )
         solo.own[solo.at(m)] = (
             scale * rng.normal(size=m.size) if whole is None else rng.integers(0, whole + 1, size=m.size)
         )
@@ -132,7 +135,9 @@ def test_derived_feedthrough_is_perturbed_feedthrough(block, sizes, ticking):
 def test_jacobians_equal_finite_differences(block, sizes):
     solo, u = at_random(block, sizes, seed=3)
     t, own, p, ticks, *inputs = solo.traced.arguments
-    smooth = np.array([m.kind != "instants" for m in solo.declared.memories for _ in range(m.size)], bool)
+    smooth = np.array(
+        [not isinstance(m, CountedInstants) for m in solo.declared.memories for _ in range(m.size)], bool
+    )
     x = ca.vertcat(own, *inputs)
     varied = np.flatnonzero(np.concatenate([smooth, np.ones(x.numel() - own.numel(), bool)]))
     point = np.concatenate([solo.own, *u])

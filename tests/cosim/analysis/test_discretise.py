@@ -94,9 +94,9 @@ class Muddled(Block):
 @pytest.mark.parametrize(
     ("case", "text"),
     [
-        ("wide", "'wide' in the history of 'newest' is discrete with 2 components"),
+        ("wide", "'wide' in the history of 'newest' is a discrete state with 2 components"),
         ("slow", "'slow' in the history of 'newest'"),
-        ("no", "'slow' in the history of 'slow' is discrete"),
+        ("no", "'slow' in the history of 'slow' is a discrete state"),
     ],
 )
 def test_a_history_that_is_none_says_so(case, text):

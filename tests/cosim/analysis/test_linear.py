@@ -28,6 +28,7 @@ from blocks import (
     UnitDelay,
 )
 from blocks.contract.declared import PortHold
+from blocks.contract.memories import DiscreteState
 from cosim import Diagram, linearize, trim
 from tests.helpers.linearised import Pendulum, Spacecraft
 from tests.helpers.runs import Simulation, build, simulate
@@ -248,7 +249,7 @@ def before_ticks(d, n):
     """States just before tick k by the names of the linear model, k = 1 ... n."""
     sim = Simulation(d, solver="dopri5", rtol=1e-12, atol=1e-14)
     names = [(name, "x", slot) for name, slot in sim.system.states.items()]
-    names += [(name, "next", slot) for name, slot in sim.system.held.items() if slot.kind == "discrete"]
+    names += [(name, "next", slot) for name, slot in sim.system.held_of(DiscreteState).items()]
     found, held = [], None
     for _ in range(n + 1):
         sim.step()

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from blocks import Constant, Gain, Integrator, PlantloopError
+from blocks.contract.memories import Memory
 from cosim import Simulation
+from cosim.slots import LoopSlot, MemorySlot, TickSlot
 from tests.helpers.everything import Counter, digest, everything, simulation
 from tests.helpers.made import chain
 
@@ -17,11 +19,18 @@ KINDS += [("dopri5", "auto"), ("rk4", "auto"), ("rodas4", "auto")]  # native: no
 ROOT = Path(__file__).parents[3]
 
 
+def kinds_of(base):
+    """The subclasses that have no subclasses themselves."""
+    below = base.__subclasses__()
+    return {kind for cls in below for kind in kinds_of(cls)} if below else {base}
+
+
 def test_every_kind_of_state_is_in_play():
     system = everything().system(solve_loops=True)
-    kinds = {slot.kind for slots in (system.states, system.held, system.solved) for slot in slots.values()}
-    every = "continuous discrete sampled external mode branch accepted algebraic delayed random instants tick"
-    assert kinds == set(every.split())
+    slots = [slot for places in (system.states, system.held, system.solved) for slot in places.values()]
+    stored = {kind for kind in kinds_of(Memory) if kind.vector}  # a slope is none
+    assert {type(slot.memory) for slot in slots if isinstance(slot, MemorySlot)} == stored
+    assert {type(slot) for slot in slots} == {MemorySlot, TickSlot, LoopSlot}
     assert system.invariants.numel() and any(
         name.startswith("gain") or "sum" in name for name in system.loops
     )

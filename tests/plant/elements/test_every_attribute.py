@@ -260,7 +260,7 @@ def numbers(model: Model) -> tuple[str, str]:
     for width in (0.01, 0.1, 0.5):
         near = [v + width * rng.standard_normal(v.shape) for v in (system.x0, system.h0, system.w0)]
         found += np.asarray(function(0.3, *near, system.p0)).tobytes()
-    kinds = [(n, getattr(s.memory, "static", ""), s.initial.tolist()) for n, s in system.states.items()]
+    kinds = [(n, s.memory.static, s.initial.tolist()) for n, s in system.states.items()]
     held = [(n, s.initial.tolist()) for n, s in system.held.items()]
     happens = [(e.name, e.direction, e.stop, e.rest) for e in system.events]
     text = repr(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blocks.contract.memories import AlgebraicUnknown
 from blocks.contract.trace import trace
 from blocks.errors import ModelError, SimulationError
 from cosim import Diagram, simulate
@@ -213,7 +214,7 @@ def test_members_of_inputs_outputs_and_arrays():
         outputs(1, 2, 3, 4),
     ]
     alone = Alone(slider(*elements))
-    unknown = next(m for m in alone.declared.memories if m.kind == "algebraic")
+    unknown = alone.declared.memories_of(AlgebraicUnknown)[0]
     alone.own[alone.traced.slices[unknown.name]] = 0.25
     expected = [0.25, 7.0, 2.0, 0.25 + 70 + 200 + 250]
     assert alone.output("y", u={"u": [2.0]}) == pytest.approx(expected)

@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from blocks.contract.memories import ContinuousState
 from blocks.contract.trace import trace
 from plant import Plant
 from plant.elements import Body_Point, Body_Rigid, Constraint_Joint, Model, Param_Unit, Reference_Marker
@@ -148,7 +149,7 @@ def test_equal_links_share_their_functions():
     counts = []
     for n in (30, 60):
         traced = trace(Plant.read(chain(n)), {})
-        derivative = ca.vertcat(*[m.expression for m in traced.declared.memories_of("continuous")])
+        derivative = ca.vertcat(*[m.expression for m in traced.declared.memories_of(ContinuousState)])
         counts.append(len(traced.function("x'", derivative).find_functions()))
     assert counts[0] == counts[1] < 20
 
@@ -160,7 +161,7 @@ def test_thousand_links_stay_linear():
     sizes = []
     for n in (30, 60, 120):
         traced = trace(Plant.read(chain(n)), {})
-        derivative = ca.vertcat(*[m.expression for m in traced.declared.memories_of("continuous")])
+        derivative = ca.vertcat(*[m.expression for m in traced.declared.memories_of(ContinuousState)])
         sizes.append(traced.function("x'", derivative).n_instructions())
     assert sizes[2] - sizes[1] == 2 * (sizes[1] - sizes[0])
 

@@ -1,0 +1,338 @@
+"""The kinds of memories a block may have: anything that a context stores for it under a name.
+
+One class per kind, with the fields of that kind, which answers what the compiler, the engines and snapshots
+ask. Sizes are numbers of scalars, expressions dense CasADi SX columns in the block's own symbols.
+
+=================== ====== ==================================================================================
+kind                vector its value changes
+=================== ====== ==================================================================================
+`ContinuousState`   x      with its derivative
+`DiscreteState`     h      at its ticks, to what the update phase of the tick before has found
+`SampledMemory`     h      in the output phase of its ticks
+`ExternalOutput`    h      in the output phase of its ticks, when its opaque block is called
+`Mode`              h      by events only
+`Branch`            h      by events, at the start, and in the output phase of every tick
+`AcceptedMemory`    h      after every accepted step and event
+`RandomDraw`        h      at its ticks, before the output phase
+`CountedInstants`   h      at the instants it counts
+`AlgebraicUnknown`  w      at every evaluation: it makes a residual zero
+`DelayedSignal`     w      at every evaluation: it is the past of a signal
+`Slope`             none   never stored: an expression takes its place
+=================== ====== ==================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.instance import Make
+from blocks.contract.rate import Ticks
+
+
+# --- what kinds have in common ----------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Memory:
+    """What all kinds have; each kind is a subclass of its own.
+
+    symbol : (size,) symbols of its value; initial : (size,) float
+    field : the dataclass field of the block that gives the initial value, None if none does
+    """
+
+    name: str
+    symbol: ca.SX
+    initial: np.ndarray
+    field: str | None = None
+
+    word: ClassVar[str]  # what messages call the kind, with its article
+    vector: ClassVar[Literal["x", "h", "w", ""]] = "h"  # of the flat system; "" for none
+    placed_last: ClassVar[bool] = False  # in its vector, behind the unknowns that loops add
+    moves: ClassVar[bool] = False  # also between instants
+    has_next: ClassVar[bool] = False  # its next value waits for the next tick
+    settable: ClassVar[bool] = False  # by `initial=` of a run
+    resettable: ClassVar[bool] = False  # by events
+    uses_slopes: ClassVar[bool] = False  # its expression may: it is found together with them
+    carried_over: ClassVar[bool] = False  # into the next stage of a run whose system changes
+
+    @cached_property
+    def size(self) -> int:
+        """Number of components."""
+        return int(self.symbol.numel())
+
+    @property
+    def shown(self) -> str:
+        """What messages call it: the output that shows it, else its own name."""
+        return self.name
+
+    @property
+    def component_labels(self) -> tuple[str, ...]:
+        """A label for each component; empty where none are given."""
+        return ()
+
+    @property
+    def rate(self) -> Ticks | None:
+        """The ticks at which alone it changes; None if it also changes otherwise."""
+        return None
+
+    @property
+    def reads(self) -> ca.SX:
+        """What its new value is found from, (n,); nothing of what changes by itself."""
+        return ca.SX(0, 1)
+
+    def continues(self, old: Memory) -> bool:
+        """Does it take the value of `old`, which had its name in the stage before?"""
+        return self.carried_over and type(self) is type(old) and self.size == old.size
+
+
+@dataclass(frozen=True)
+class Evolving(Memory):
+    """A memory with an expression: its derivative, new value, signal or residual, (size,).
+
+    The expression may be given after the memory is declared, by the call `given_by` of `Equations`.
+    """
+
+    expression: ca.SX | None = None
+
+    given_by: ClassVar[str]
+
+    @property
+    def equation(self) -> ca.SX:
+        """The expression, which is there once the block is traced."""
+        if self.expression is None:
+            raise ValueError(f"'{self.name}', {self.word}, has no expression")
+        return self.expression
+
+    @property
+    def reads(self) -> ca.SX:
+        """See `Memory.reads`."""
+        return self.equation
+
+
+@dataclass(frozen=True)
+class Ticked(Memory):
+    """A memory that changes at the ticks of one rate only."""
+
+    _: KW_ONLY
+    ticks: Ticks
+
+    @property
+    def rate(self) -> Ticks:
+        """See `Memory.rate`."""
+        return self.ticks
+
+
+@dataclass(frozen=True)
+class Refreshed(Memory):
+    """A memory that is refreshed in the output phase: at a tick, signals pass it.
+
+    At an instant what reads it needs what it reads.
+    """
+
+    may_keep: ClassVar[bool] = False  # its old value: it may read itself, and change after a loop it is in
+
+    @property
+    def external(self) -> External | None:
+        """The opaque block that is called for its new value, if one is."""
+        return None
+
+    @property
+    def at_rest(self) -> float | None:
+        """What its old value counts as where nothing it reads moves between ticks; None: as what it is."""
+        return None
+
+
+@dataclass(frozen=True)
+class State(Evolving):
+    """A state of the block's own dynamics, with a label for each component (may be empty)."""
+
+    _: KW_ONLY
+    labels: tuple[str, ...] = ()
+
+    settable: ClassVar[bool] = True
+    resettable: ClassVar[bool] = True
+
+    @property
+    def component_labels(self) -> tuple[str, ...]:
+        """See `Memory.component_labels`."""
+        return self.labels
+
+
+# --- the kinds --------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class ContinuousState(State):
+    """State of an ordinary differential equation; the expression is its derivative by time.
+
+    static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
+    nominal : typical size, in its own unit
+    part : the component of the block it belongs to, such as a joint
+    correction : (size,) what brings the invariants back to zero
+    """
+
+    _: KW_ONLY
+    static: str = "solve"
+    nominal: float = 1.0
+    part: str = ""
+    correction: ca.SX | None = None
+
+    word: ClassVar[str] = "a continuous state"
+    given_by: ClassVar[str] = "derivative"
+    vector: ClassVar[Literal["x", "h", "w", ""]] = "x"
+    moves: ClassVar[bool] = True
+    uses_slopes: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class DiscreteState(Ticked, State):
+    """State that changes at ticks; the expression is its value at the next tick."""
+
+    word: ClassVar[str] = "a discrete state"
+    given_by: ClassVar[str] = "update"
+    has_next: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class SampledMemory(Refreshed, Ticked, Evolving):
+    """The value of an expression at the newest tick.
+
+    output : the output that shows it, "" if none does
+    """
+
+    _: KW_ONLY
+    output: str = ""
+
+    word: ClassVar[str] = "a sampled memory"
+    given_by: ClassVar[str] = "sampled"
+    settable: ClassVar[bool] = True
+
+    @property
+    def shown(self) -> str:
+        """See `Memory.shown`."""
+        return self.output or self.name
+
+
+@dataclass(frozen=True)
+class External:
+    """Ticked opaque block, called by the host: `make` gives a run its instance, `argument` is its input u."""
+
+    make: Make
+    argument: ca.SX
+
+
+@dataclass(frozen=True)
+class ExternalOutput(Refreshed, Ticked):
+    """Output of a ticked opaque block."""
+
+    _: KW_ONLY
+    block: External
+
+    word: ClassVar[str] = "an output of an opaque block"
+
+    @property
+    def external(self) -> External:
+        """See `Refreshed.external`."""
+        return self.block
+
+    @property
+    def reads(self) -> ca.SX:
+        """See `Memory.reads`."""
+        return self.block.argument
+
+
+@dataclass(frozen=True)
+class Mode(Memory):
+    """Discrete state without ticks."""
+
+    word: ClassVar[str] = "a mode"
+    settable: ClassVar[bool] = True
+    resettable: ClassVar[bool] = True
+    carried_over: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Branch(Refreshed, Evolving):
+    """Mode that takes the value of its expression at the start and, like a sampled memory, at every tick.
+
+    rest : what it is while its condition rests on the threshold; None: what it was
+    """
+
+    _: KW_ONLY
+    rest: float | None = None
+
+    word: ClassVar[str] = "a branch"
+    given_by: ClassVar[str] = "mode"
+    resettable: ClassVar[bool] = True
+    carried_over: ClassVar[bool] = True
+    may_keep: ClassVar[bool] = True
+
+    @property
+    def at_rest(self) -> float | None:
+        """See `Refreshed.at_rest`."""
+        return self.rest
+
+
+@dataclass(frozen=True)
+class AcceptedMemory(Evolving):
+    """The value of an expression after the newest accepted step or event."""
+
+    word: ClassVar[str] = "an accepted memory"
+    given_by: ClassVar[str] = "accepted"
+    carried_over: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class RandomDraw(Ticked):
+    """One draw per tick from a `distribution`: "normal" or "uniform"."""
+
+    _: KW_ONLY
+    distribution: str
+
+    word: ClassVar[str] = "a random draw"
+
+
+@dataclass(frozen=True)
+class CountedInstants(Memory):
+    """How many of the listed `times` [s] have passed; `times_field` is the block's field that lists them."""
+
+    _: KW_ONLY
+    times: tuple[Fraction, ...]
+    times_field: str | None = None
+
+    word: ClassVar[str] = "a count of instants"
+
+
+@dataclass(frozen=True)
+class AlgebraicUnknown(Evolving):
+    """Implicit unknown; the expression is as much of the block's residual as it has components."""
+
+    word: ClassVar[str] = "an algebraic unknown"
+    given_by: ClassVar[str] = "residual"
+    vector: ClassVar[Literal["x", "h", "w", ""]] = "w"
+    moves: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class DelayedSignal(Evolving):
+    """The value of its expression `seconds` ago, one number [s]."""
+
+    _: KW_ONLY
+    seconds: ca.SX
+
+    word: ClassVar[str] = "a delayed signal"
+    given_by: ClassVar[str] = "delayed"
+    vector: ClassVar[Literal["x", "h", "w", ""]] = "w"
+    placed_last: ClassVar[bool] = True
+    moves: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Slope(Evolving):
+    """How fast its expression changes along the solution, per s: put in once all derivatives are known."""
+
+    word: ClassVar[str] = "a slope"
+    given_by: ClassVar[str] = "slope"
+    vector: ClassVar[Literal["x", "h", "w", ""]] = ""

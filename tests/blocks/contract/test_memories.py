@@ -1,0 +1,158 @@
+"""Kinds of memories: what every call of the contract leaves behind, and what each kind answers."""
+
+import numpy as np
+import pytest
+
+from blocks import BlockError
+from blocks.contract.memories import (
+    AcceptedMemory,
+    AlgebraicUnknown,
+    Branch,
+    ContinuousState,
+    CountedInstants,
+    DelayedSignal,
+    DiscreteState,
+    Evolving,
+    ExternalOutput,
+    Mode,
+    RandomDraw,
+    Refreshed,
+    SampledMemory,
+    Slope,
+)
+from blocks.contract.rate import Ticks
+from blocks.contract.trace import trace
+from cosim import Diagram, Simulation
+from tests.helpers.made import Made
+
+RATE = Ticks.of("1/10")
+
+
+class Constantly:
+    """Opaque and without a memory."""
+
+    def call(self, t, u):
+        return u
+
+    def save(self):
+        return b""
+
+    def load(self, state):
+        pass
+
+    def close(self):
+        pass
+
+
+def all_kinds(b):
+    x, k = b.continuous("x", 0.5), b.discrete("k", 0.25, "1/10")
+    b.derivative(x, -x)
+    b.update(k, k + 1)
+    b.output("s", x, sample="1/10")
+    b.external("e", Constantly, x, 1, "1/10")
+    b.mode("m", 0.75)
+    b.where_event(x[0] - 0.1, 1.0, 2.0, name="branch")
+    b.accepted("a", x, 0.0)
+    z = b.algebraic("z", 0.0)
+    b.residual(z - x)
+    b.delayed(x, 0.1, name="d")
+    b.slope(x, name="slope")
+    b.random("1/10", name="r")
+    b.instants([0.05], name="i")
+    b.output("y", z)
+
+
+KINDS = {
+    "x": ContinuousState,
+    "k": DiscreteState,
+    "s@sampled": SampledMemory,
+    "e": ExternalOutput,
+    "m": Mode,
+    "branch": Branch,
+    "a": AcceptedMemory,
+    "z": AlgebraicUnknown,
+    "d": DelayedSignal,
+    "slope": Slope,
+    "r": RandomDraw,
+    "i": CountedInstants,
+}
+
+
+@pytest.fixture(scope="module")
+def declared():
+    return trace(Made(all_kinds), {}).declared
+
+
+def names_where(declared, question):
+    return {m.name for m in declared.memories if question(m)}
+
+
+def test_every_call_leaves_its_kind_behind(declared):
+    assert {m.name: type(m) for m in declared.memories} == KINDS
+    for name, kind in KINDS.items():
+        assert [m.name for m in declared.memories_of(kind)] == [name]
+
+
+def test_what_the_kinds_answer(declared):
+    assert names_where(declared, lambda m: m.vector == "x") == {"x"}
+    assert names_where(declared, lambda m: m.vector == "w") == {"z", "d"}
+    assert names_where(declared, lambda m: not m.vector) == {"slope"}
+    assert names_where(declared, lambda m: m.moves) == {"x", "z", "d"}
+    assert names_where(declared, lambda m: m.rate == RATE) == {"k", "s@sampled", "e", "r"}
+    assert names_where(declared, lambda m: m.rate is None) == set(KINDS) - {"k", "s@sampled", "e", "r"}
+    assert names_where(declared, lambda m: m.has_next) == {"k"}
+    assert names_where(declared, lambda m: m.settable) == {"x", "k", "m", "s@sampled"}
+    assert names_where(declared, lambda m: m.resettable) == {"x", "k", "m", "branch"}
+    assert names_where(declared, lambda m: m.carried_over) == {"m", "branch", "a"}
+    assert {m.name for m in declared.memories_of(Refreshed)} == {"s@sampled", "e", "branch"}
+    assert [m.name for m in declared.memories_of(Refreshed) if m.external] == ["e"]
+    assert [m.at_rest for m in declared.memories_of(Refreshed)] == [None, None, 1.0]
+    without = {"e", "m", "r", "i"}
+    assert {m.name for m in declared.memories_of(Evolving)} == set(KINDS) - without
+
+
+def test_a_memory_goes_on_from_one_of_its_kind_and_size(declared):
+    by_name = {m.name: m for m in declared.memories}
+    assert by_name["m"].continues(by_name["m"]) and by_name["a"].continues(by_name["a"])
+    assert not by_name["m"].continues(by_name["a"])
+    assert not by_name["k"].continues(by_name["k"])
+    wider = trace(Made(lambda b: b.mode("m", [1.0, 2.0])), {}).declared.memories[0]
+    assert not wider.continues(by_name["m"]) and not by_name["m"].continues(wider)
+
+
+def test_they_are_where_they_say_in_a_flat_system():
+    d = Diagram("all")
+    d.add("b", Made(all_kinds))
+    system = d.system()
+    assert set(system.states) == {"b.x"} and set(system.solved) == {"b.z", "b.d"}
+    for name, kind in KINDS.items():
+        if kind not in (ContinuousState, AlgebraicUnknown, DelayedSignal, Slope):
+            (slot,) = system.held_of(kind).values()
+            assert (slot.name, slot.path, slot.size) == (f"b.{name}", "b", 1)
+    assert "b.slope" not in system.held
+    assert system.h0[system.held["b.k"].index] == [0.25] and system.h0[system.held["b.m"].index] == [0.75]
+    assert str(system.held["b.s@sampled"].place(system.held["b.s@sampled"].index[0])) == "b.s"
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_an_initial_value_of_a_discrete_state_is_that_of_its_first_tick(engine):
+    d = Diagram("all")
+    d.add("b", Made(all_kinds))
+    sim = Simulation(d, engine=engine, initial={"b.k": 7.0, "b.m": 3.0})
+    places = [int(sim.system.held[name].index[0]) for name in ("b.k", "b.m")]
+    sim.advance(0.35)  # ticks at 0, 0.1, 0.2, 0.3
+    np.testing.assert_array_equal(sim.snapshot().h[places], [10.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("declare", "text"),
+    [
+        (lambda b: b.derivative(b.discrete("k", 0.0, 1), 1.0), "'k', which is a discrete state, not a cont"),
+        (lambda b: b.update(b.accepted("a", 1.0, 0.0), 1.0), "'a', which is an accepted memory, not a disc"),
+        (lambda b: b.continuous("x", 0.0), r"'x' has no equation.*\n?.*b\.derivative\("),
+        (lambda b: b.discrete("k", 0.0, 1), r"'k' has no equation.*\n?.*b\.update\("),
+    ],
+)
+def test_an_equation_of_another_kind_is_refused(declare, text):
+    with pytest.raises(BlockError, match=text):
+        trace(Made(declare), {})
