@@ -23,6 +23,7 @@ from plant.constraints.solution import Unknowns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable
 from plant.equations import ledger
+from plant.equations.constraint_elements import closure_of
 from plant.equations.controls import check_controls, control_states
 from plant.equations.filters import declare_inputs, filter_states
 from plant.equations.outcome import Awaited, Solved, Withheld
@@ -182,12 +183,12 @@ class Plant(Block):
     def _assembled(self) -> Plant:
         """The plant with a start that obeys its constraints."""
         mechanism = self.mechanism
-        closing, massless = self.closing(), massless_links(mechanism)
-        if closing is None:
+        written, massless = self._written(), massless_links(mechanism)
+        if written is None:
             refuse_massless(mechanism, massless)
             start = tuple(link.q0 for link in mechanism.links)
             return replace(self, start=start, rates=initial_rates(mechanism))
-        b, closure = closing
+        b, setting, closure = written
         cuts = np.cumsum([link.joint.nq for link in mechanism.links])[:-1]
 
         def wishes(q: np.ndarray) -> list[Wish]:
@@ -198,11 +199,16 @@ class Plant(Block):
         except SingularMass:
             refuse_massless(mechanism, massless)
             raise
-        jumpy = tuple(jumps(closure.setting.inputs, closure, self.inputs))
+        jumpy = tuple(jumps(setting.inputs, closure, self.inputs))
         return replace(self, start=assembly.q, rates=assembly.qd, assembly=assembly, jumpy=jumpy)
 
     def closing(self) -> tuple[Equations, Closure] | None:
         """All constraints, written for assembly: scratch equations with them; None where there are none."""
+        written = self._written()
+        return None if written is None else (written[0], written[2])
+
+    def _written(self) -> tuple[Equations, Quantities, Closure] | None:
+        """The same with the quantities the constraints are made from."""
         elements = self._constraints()
         if not elements:
             return None
@@ -211,7 +217,7 @@ class Plant(Block):
         with tracing():
             states = free._states(b)
             setting = Quantities(states.declared, states.kinematics, lambda _: Withheld())
-            return b, Closure(setting, elements)
+            return b, setting, closure_of(setting, elements)
 
     def __repr__(self) -> str:
         bodies = len(self.mechanism.links)
@@ -359,7 +365,7 @@ class Plant(Block):
         constraints = [] if self.assembly is None else self._constraints()
         free = Quantities(declared, kinematics, lambda _: Withheld())
         if self.assembly is not None:
-            closure = Closure(free, constraints, self.assembly.closing)
+            closure = closure_of(free, constraints, self.assembly.closing)
         unknowns = Unknowns()
         forced = Quantities(declared, kinematics, lambda own: Awaited(own, closure, unknowns), free)
         solution = solve(b, kinematics.tree, closure, loads(forced), unknowns, self.stabilisation.gains)

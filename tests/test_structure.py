@@ -90,13 +90,22 @@ def test_cosim_meets_plants_only_where_decks_and_files_are_read():
     assert not wrong
 
 
-@pytest.mark.parametrize("room", ["plant.mechanics", "plant.assembly", "plant.description"])
+OF_DECKS = ("plant.elements", "plant.formats")
+
+
+@pytest.mark.parametrize("room", ["plant.description", "plant.mechanics", "plant.constraints"])
 def test_the_mechanics_know_no_elements_of_a_deck(room):
-    """They work on a description, whatever it was read from."""
+    """They work on a description and on conditions between its frames, whatever they were read from."""
     wrong = [
-        (a, b) for a, b in GRAPH.edges
-        if a.startswith(room) and b.startswith(("plant.elements", "plant.formats"))
+        (a, b) for a in GRAPH if a.startswith(room)
+        for b in nx.descendants(GRAPH, a) if b.startswith((*OF_DECKS, "plant.equations"))
     ]  # fmt: skip
+    assert not wrong
+
+
+def test_assembly_knows_no_elements_of_a_deck():
+    """It closes what it is given; a plant as a whole is carried over in `carry`."""
+    wrong = [(a, b) for a, b in GRAPH.edges if a.startswith("plant.assembly") and b.startswith(OF_DECKS)]
     assert not wrong
 
 

@@ -28,6 +28,7 @@ from plant.assembly.branches import Branches, branches
 from plant.assembly.initial_rates import Wish
 from plant.assembly.start_rates import Rates, named_rates, null_space, singular_start
 from plant.constraints.closure import Closing, Closure
+from plant.constraints.conditions import Constraint
 from plant.mechanics.light import lent_inertia
 from plant.mechanics.massless import is_singular, slender_rates
 from plant.mechanics.mechanism import GROUND, Mechanism
@@ -320,17 +321,17 @@ class Assembler:
             return q
         condition = self.closure.conditions[self._started[worst]]
         open_ones = {
-            self.closure.conditions[self._started[k]].element.where: None
+            self.closure.conditions[self._started[k]].constraint.where: None
             for k in np.argsort(-np.abs(residual))
             if np.abs(residual[k]) > GAP * max(self.size, 1.0)
         }
         others = ", ".join(list(open_ones)[1:4])
         raise ModelError(
-            f"{condition.element.where}: cannot be closed: after {ROUNDS} Newton-Raphson rounds its "
+            f"{condition.constraint.where}: cannot be closed: after {ROUNDS} Newton-Raphson rounds its "
             f"{condition.text} is off by {abs(residual[worst]):.6g}, expected 0"
             + (f" (also open: {others})" if others else "")
             + ".",
-            path=condition.element.where,
+            path=condition.constraint.where,
             value=float(residual[worst]),
             hint="Check marker positions and axes of the loop, or start nearer to a pose that closes.",
         )
@@ -384,19 +385,20 @@ class Assembler:
 
     def _elements(self, W: np.ndarray) -> list[str]:
         """Constraints and joints of the tree whose conditions are in some combinations (columns of W)."""
-        taking_part = [self.closure.conditions[self._kept[k]].element for k in np.flatnonzero(W.any(axis=1))]
+        conditions = self.closure.conditions
+        taking_part = [conditions[self._kept[k]].constraint for k in np.flatnonzero(W.any(axis=1))]
         names = []
-        for element in dict.fromkeys(taking_part):
-            names += [f"{element.tag} {element.id}", *self._loop(element)]
+        for constraint in dict.fromkeys(taking_part):
+            names += [constraint.name, *self._loop(constraint)]
         return list(dict.fromkeys(names))
 
     def _check_rates(self, rows: list[int], missed: np.ndarray, target: np.ndarray) -> None:
         if not len(rows) or missed.max() <= 1e-8 * max(1.0, float(np.abs(target).max())):
             return
-        element = self.closure.conditions[rows[int(np.argmax(missed))]].element
+        constraint = self.closure.conditions[rows[int(np.argmax(missed))]].constraint
         raise ModelError(
-            f"{element.where}: contradicts the other constraints: no velocities obey them all.",
-            path=element.where,
+            f"{constraint.where}: contradicts the other constraints: no velocities obey them all.",
+            path=constraint.where,
             hint="Remove one of the motions or constraints that fix the same velocity.",
         )
 
@@ -442,18 +444,17 @@ class Assembler:
     def _messages(self, lost: dict[int, set[int]]) -> list[str]:
         conditions = self.closure.conditions
         lines = []
-        size = Counter(id(c.element) for c in conditions)
-        of: dict[int, list[int]] = {}
+        size = Counter(c.constraint for c in conditions)
+        of: dict[Constraint, list[int]] = {}
         for k in lost:
-            of.setdefault(id(conditions[k].element), []).append(k)
-        for own in of.values():
-            element = conditions[own[0]].element
-            others = dict.fromkeys(conditions[o].element for k in own for o in sorted(lost[k]))
-            names = [f"{e.tag} {e.id}" for e in others if e is not element]
+            of.setdefault(conditions[k].constraint, []).append(k)
+        for constraint, own in of.items():
+            others = dict.fromkeys(conditions[o].constraint for k in own for o in sorted(lost[k]))
+            names = [other.name for other in others if other is not constraint]
             if not names or any(not lost[k] for k in own):
-                names += [n for n in self._loop(element) if n not in names]
+                names += [n for n in self._loop(constraint) if n not in names]
             lines.append(
-                f"{element.where}: {len(own)} of its {size[id(element)]} conditions "
+                f"{constraint.where}: {len(own)} of its {size[constraint]} conditions "
                 f"({', '.join(conditions[k].text for k in sorted(own))}) repeat what "
                 f"{', '.join(names) or 'the other joints'} fix already; motion unaffected, but how these "
                 "joints share the reactions is not determined (the smallest are taken)."
@@ -461,12 +462,12 @@ class Assembler:
             )
         return lines
 
-    def _loop(self, element: Any) -> list[str]:
-        """Joints of the tree between an element's markers."""
+    def _loop(self, constraint: Constraint) -> list[str]:
+        """Joints of the tree between a constraint's markers."""
         mechanism: Mechanism = self.mechanism
-        if getattr(element, "i_marker_id", None) is None:
+        if constraint.ends is None:
             return []
-        ends = [mechanism.place(id).link for id in (element.i_marker_id, element.j_marker_id)]
+        ends = [mechanism.place(id).link for id in constraint.ends]
         paths = [set(mechanism.path(link)) if link != GROUND else set() for link in ends]
         between = sorted(paths[0] ^ paths[1])
         joints = [mechanism.links[k].connection for k in between]

@@ -8,25 +8,21 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., eqs. 6.3.18 (mult
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
-from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, Values, conditions
+from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, Constraint
 from plant.constraints.local import Local
-from plant.elements import Element, UserSubroutine
-from plant.equations.setting import Setting
-from plant.expressions.scope import MarkerState
+from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.motion import Roots
 from plant.mechanics.spatial import Matrix, cross
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-NOTHING = ca.SX(3, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,46 +48,40 @@ class Closing:
 
 
 class Closure:
-    """Constraints of a plant at the symbolic state.
+    """Constraints of a mechanism at the symbolic state.
 
     Parameters
     ----------
-    setting : Setting         the plant's quantities, without forces
-    elements : iterable       the constraint elements, in order
-    closing : Closing         which conditions count; None: all of them
+    kinematics : Kinematics      links and markers
+    local : Local                the markers the conditions are written for
+    conditions : list            all conditions, in order
+    closing : Closing            which of them count; None: all
     """
 
-    def __init__(self, setting: Setting, elements: Iterable[Element], closing: Closing | None = None) -> None:
-        self.setting, self._kinematics = setting, setting.kinematics
-        self.mechanics = setting.kinematics.tree
+    def __init__(
+        self,
+        kinematics: Kinematics,
+        local: Local,
+        conditions: Sequence[Condition],
+        closing: Closing | None = None,
+    ) -> None:
+        self._kinematics, self._local = kinematics, local
+        self.mechanics = kinematics.tree
         self._moving: dict[int, tuple[Matrix, Matrix]] = {}  # columns of the links' own joints
-        self._at_rest = self.mechanics.spatial(None, ca.SX(3, 1))
-        self.local = Local(setting, self._state, setting.inputs.drifts)
-        parts = Values(setting.model, self.local, setting.formula, self._scripted)
-        self.elements = list(elements)
-        every = conditions(parts, self.elements)
-        kept = range(len(every)) if closing is None else closing.kept
-        self.conditions: list[Condition] = [every[k] for k in kept]
+        self.constraints: list[Constraint] = list(dict.fromkeys(c.constraint for c in conditions))
+        kept = range(len(conditions)) if closing is None else closing.kept
+        self.conditions: list[Condition] = [conditions[k] for k in kept]
         self.closing = closing
         self.repeats: dict[tuple[int, ...], Matrix] = {}  # of sets of rows, see `repeats.py`
         self._write()
-
-    def _scripted(self, element: UserSubroutine, *given: ca.SX) -> ca.SX:
-        """Value of a constraint's user subroutine, which may take coordinates as arguments."""
-        return self.setting.constraint(element, self.local, *given)
 
     @property
     def size(self) -> int:
         """Number of conditions."""
         return len(self.conditions)
 
-    def _state(self, id: int) -> MarkerState:
-        """Actual state of a marker, with its accelerations at qdd = 0."""
-        a, al = self._kinematics.accelerations(id, self._at_rest, NOTHING)
-        return replace(self._kinematics.marker(id), a=a, al=al)
-
     def _write(self) -> None:
-        local, found = self.local, self.conditions
+        local, found = self._local, self.conditions
         column = ca.vertcat(ca.SX(0, 1), *[c.value for c in found])
         rates = ca.SX(local.rate(column)) if found else column
         moving = [k for k, c in enumerate(found) if c.moving]
@@ -187,9 +177,9 @@ class Closure:
         """Conditions on velocities: rates of those on positions, and those given as such."""
         return self.rows(lambda c: c.level <= VELOCITY)
 
-    def of(self, element: Element) -> list[int]:
-        """Conditions of one element."""
-        return self.rows(lambda c: c.element is element)
+    def of(self, constraint: Constraint) -> list[int]:
+        """Conditions of one constraint."""
+        return self.rows(lambda c: c.constraint is constraint)
 
     def is_servo(self, k: int) -> bool:
         """Does the multiplier act only where the model's own forces use it?"""

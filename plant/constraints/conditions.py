@@ -1,60 +1,51 @@
-"""What every constraint element demands, as scalar conditions between markers.
+"""Scalar conditions between markers: what constraints are made of, whoever demands them.
 
-What a joint demands is in its entry of `mechanics.joints`; joints that carry coordinates need it only where
-they close a loop, or in absolute coordinates.
-
-Source: MotionSolve reference guide, Constraint_Joint, Constraint_Coupler, Constraint_General, Motion_Joint,
-Motion_Marker; Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 9.4.
+A constraint demands one or several conditions, written for markers that are symbols (`local.py`). Their
+rates, gradients, multipliers and reactions follow from `value`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
-
-from blocks.errors import ModelError
-from plant.constraints.local import Local
-from plant.elements import (
-    Constraint_Coupler,
-    Constraint_General,
-    Constraint_Joint,
-    Element,
-    Model,
-    Motion_Joint,
-    Motion_Marker,
-    Reference_Variable,
-    UserSubroutine,
-)
-from plant.expressions.functions.corners import arc_sine, direction_angle
-from plant.expressions.scope import Refusal
-from plant.mechanics.joints import Setting
-from plant.mechanics.mechanism import in_frame
 
 POSITION, VELOCITY, ACCELERATION = 0, 1, 2
-AXES = "xyz"
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """Whose conditions are.
+
+    name : str              as messages about others call it
+    where : str             as messages about itself call it, with its place in a file
+    ends : (i, j) or None   keys of its frames I and J, where it ties two
+    source                  what demands it; the algebra does not look at it
+    """
+
+    name: str
+    where: str
+    ends: tuple[int, int] | None = None
+    source: Any = None
 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """One scalar equation of a constraint element, in terms of local markers.
+    """One scalar equation of a constraint, in terms of local markers.
 
-    element : Element         whose it is; its multiplier is part of that element's reaction
+    constraint : Constraint   whose it is; its multiplier is part of that constraint's reaction
     text : str                what it fixes, for messages
     value : (1, 1)            displacement that is fixed or driven; of a `moving` condition a velocity
     level : int               which of value, its rate and its second rate is prescribed
     drive : (1, 1)            what it is to be (0 at position level: it is part of the value)
     moving : bool             the value is itself a velocity (rolling without slip)
     reacts : bool             its multiplier acts on the bodies along the gradient
-    start : (1, 1) or None    value at the start, where level leaves it open; `start_rate` of its rate
+    start : float or None     value at the start, where level leaves it open; `start_rate` of its rate
     driven : bool             it prescribes a motion in time
     """
 
-    element: Element
+    constraint: Constraint
     text: str
     value: ca.SX
     level: int = POSITION
@@ -64,173 +55,3 @@ class Condition:
     start: float | None = None
     start_rate: float | None = None
     driven: bool = False
-
-
-# --- elements --------------------------------------------------------------------------------------------
-class Values:
-    """What the elements' conditions are made from."""
-
-    def __init__(
-        self,
-        model: Model,
-        local: Local,
-        expression: Callable[[Element, str], Any],
-        scripted: Callable[..., ca.SX],
-    ) -> None:
-        self.model, self.local = model, local
-        self._expression, self.scripted = expression, scripted
-
-    def expression(self, element: Element, attribute: str) -> ca.SX:
-        """Value of an expression attribute in terms of local markers."""
-        found = self._expression(element, attribute)
-        if found is None and isinstance(element, UserSubroutine) and element.has_subroutine:
-            return self.scripted(element)
-        return ca.SX(0) if found is None else ca.SX(found.evaluate(self.local))
-
-    def angle_z(self, i: int, j: int) -> ca.SX:
-        """AZ(I,J) with turns counted."""
-        R = self.local.marker(j).A.T @ self.local.marker(i).A
-        return self.local.angle("AZ", i, j, direction_angle(R[1, 0], R[0, 0]))
-
-    def distance_z(self, i: int, j: int) -> ca.SX:
-        """DZ(I,J,J)."""
-        I, J = self.local.marker(i), self.local.marker(j)
-        return ca.dot(I.r - J.r, J.A[:, 2])
-
-    def coordinate(self, joint: Constraint_Joint, freedom: str | None) -> ca.SX:
-        """AZ ("R") or DZ ("T") of a joint."""
-        turns = (freedom or joint.kind.freedoms[0]) == "R"
-        return (self.angle_z if turns else self.distance_z)(joint.i_marker_id, joint.j_marker_id)
-
-    def coordinate_at_design(self, joint: Constraint_Joint, freedom: str | None) -> float:
-        """The same in the design configuration."""
-        r, A = self.design(joint.i_marker_id, joint.j_marker_id)
-        turns = (freedom or joint.kind.freedoms[0]) == "R"
-        return math.atan2(A[1, 0], A[0, 0]) if turns else float(r[2])
-
-    def design(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Design pose of marker I in J."""
-        return in_frame(self.model.frames[j], self.model.frames[i])
-
-
-def _joint(values: Values, joint: Constraint_Joint) -> Iterator[Condition]:
-    i, j = joint.i_marker_id, joint.j_marker_id
-    r0, A0 = values.design(i, j)
-    local = values.local
-    setting = Setting(
-        local.marker(i),
-        local.marker(j),
-        lambda: values.angle_z(i, j),
-        lambda y, x: local.angle("pinion", i, j, -direction_angle(y, x)),
-        r0,
-        A0,
-        joint.numbers,
-        joint.where,
-    )
-    for text, value in joint.kind.equations(setting):
-        yield Condition(joint, text, value)
-
-
-def _coupler(values: Values, coupler: Constraint_Coupler) -> Iterator[Condition]:
-    """c1 q1 + c2 q2 (+ c3 q3) keeps the value it has in the design configuration; what COUSUB gives is 0."""
-    joints = [(values.model.find(Constraint_Joint, id), freedom) for id, freedom in coupler.coordinates]
-    q = [values.coordinate(*each) for each in joints]
-    if coupler.coefficients is None:
-        yield Condition(coupler, "COUSUB of the coordinates", values.scripted(coupler, ca.vertcat(*q)))
-        return
-    design = [values.coordinate_at_design(*each) for each in joints]
-    total = ca.SX(0)
-    for c, now, then in zip(coupler.coefficients, q, design, strict=True):
-        total += c * (now - then)
-    yield Condition(coupler, "coupled coordinates", total)
-
-
-def _general(values: Values, constraint: Constraint_General) -> Iterator[Condition]:
-    g = values.expression(constraint, "expr")
-    _refuse_integrals(values, constraint, g)
-    moving = values.local.moves(g)
-    yield Condition(constraint, "expr", g, VELOCITY if moving else POSITION, moving=moving)
-
-
-def _driven(
-    values: Values, motion: Motion_Joint | Motion_Marker, text: str, value: ca.SX
-) -> Iterator[Condition]:
-    drive = values.expression(motion, "expr")
-    level = "DVA".index(motion.val_type)
-    if level == POSITION:
-        value, drive = value - drive, ca.SX(0)
-    yield Condition(
-        motion,
-        text,
-        value,
-        level,
-        drive,
-        start=motion.ic_disp if level >= VELOCITY else None,
-        start_rate=motion.ic_vel if level == ACCELERATION else None,
-        driven=True,
-    )
-
-
-def _motion_joint(values: Values, motion: Motion_Joint) -> Iterator[Condition]:
-    joint = values.model.find(Constraint_Joint, motion.joint_id)
-    yield from _driven(values, motion, "driven coordinate", values.coordinate(joint, motion.joint_type))
-
-
-def _motion_marker(values: Values, motion: Motion_Marker) -> Iterator[Condition]:
-    I, J = values.local.marker(motion.i_marker_id), values.local.marker(motion.j_marker_id)
-    if motion.direction in AXES.upper():
-        value = ca.dot(I.r - J.r, J.A[:, AXES.upper().index(motion.direction)])
-    else:
-        R = J.A.T @ I.A  # = Rx(b1) Ry(b2) Rz(b3)
-        value = {
-            "B1": lambda: direction_angle(-R[1, 2], R[2, 2]),
-            "B2": lambda: arc_sine(R[0, 2]),
-            "B3": lambda: direction_angle(-R[0, 1], R[0, 0]),
-        }[motion.direction]()
-    yield from _driven(values, motion, f"driven {motion.direction}", value)
-
-
-def _hard_variable(values: Values, variable: Reference_Variable) -> Iterator[Condition]:
-    g = values.expression(variable, "expr")
-    if values.local.moves(g):
-        raise ModelError(
-            f"{variable.where}: expr={variable.expr!r} depends on velocities, but a constraint by "
-            "is_implicit may depend on displacements and TIME only.",
-            path=variable.where,
-            hint="Write it as a Constraint_General, or use autobalance PENALTY.",
-        )
-    _refuse_integrals(values, variable, g)
-    yield Condition(variable, "expr", g, reacts=variable.autobalance != "DISABLED")
-
-
-def _refuse_integrals(values: Values, element: Element, g: ca.SX) -> None:
-    """A constraint is defined for displacements, velocities and time; no force can move a state at once."""
-    if values.local.integrates(g):
-        raise ModelError(
-            f"{element.where}: depends on a variable in dot_form or on DIF, whose value no force can change "
-            "at once, but a constraint may depend on displacements and TIME only.",
-            path=element.where,
-            hint="Constrain what is integrated, as a Constraint_General.",
-        )
-
-
-CONDITIONS: Mapping[type[Element], Callable[[Values, Any], Iterator[Condition]]] = {
-    Constraint_Joint: _joint,
-    Constraint_Coupler: _coupler,
-    Constraint_General: _general,
-    Motion_Joint: _motion_joint,
-    Motion_Marker: _motion_marker,
-    Reference_Variable: _hard_variable,
-}
-"""What each constraint element demands. Add a constraint: add an entry."""
-
-
-def conditions(values: Values, elements: Iterable[Element]) -> list[Condition]:
-    """All conditions of these elements, in order."""
-    found: list[Condition] = []
-    for element in elements:
-        try:
-            found += CONDITIONS[type(element)](values, element)
-        except Refusal as refusal:
-            raise ModelError(f"{element.where}: {refusal}.", path=element.where) from refusal
-    return found

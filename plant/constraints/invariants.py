@@ -75,8 +75,8 @@ def closes_loops(closure: Closure) -> bool:
             body = joined[body]
         return body
 
-    for element in closure.elements:
-        rates = closing.pattern[closure.of(element)].any(axis=0)
+    for constraint in closure.constraints:
+        rates = closing.pattern[closure.of(constraint)].any(axis=0)
         bodies = {int(k) for k in np.searchsorted(starts, np.flatnonzero(rates), side="right") - 1}
         if len(bodies) == 1:
             bodies.add(ground)

@@ -11,27 +11,16 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., sections 6.6 and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
-from plant.elements import (
-    Control_Diff,
-    Control_PlantInput,
-    Control_PlantOutput,
-    Element,
-    Reference_Array,
-    Reference_Variable,
-    UserSubroutine,
-)
-from plant.equations.lookup import asked, listed
-from plant.equations.role import Role
-from plant.equations.setting import Setting
-from plant.expressions.recursion import Finding, name_of
-from plant.expressions.scope import MarkerState, Refusal
-from plant.expressions.splines import SplineData
+from plant.expressions.scope import MarkerState
+from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.motion import Roots
 from plant.mechanics.spatial import Matrix, skew
+
+NOTHING = ca.SX(3, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,44 +37,34 @@ class _Marker:
 
 
 class Local:
-    """A `Scope` whose markers are symbols of their own, with all that is worked out from them.
-
-    Variables that solve an equation, and the states of integrals, keep the plant's symbols; their rates are
-    found here: by the implicit function theorem, and from what they integrate.
+    """Markers as symbols of their own, with all that is worked out from them.
 
     Parameters
     ----------
-    setting : Setting           answers for what depends on no marker
+    kinematics : Kinematics     counts the turns of angles
     state : callable            id -> MarkerState with the actual pose, velocities and, in `a` and `al`, the
                                 accelerations at qdd = 0
     drifts : list of (x, x')    further symbols that change in time, with their rates
-    states_move : bool          rates of integrals and control states are needed, and refused where they are
-                                not known; else these states count as constant
     """
 
     def __init__(
         self,
-        setting: Setting,
+        kinematics: Kinematics,
         state: Callable[[int], MarkerState],
         drifts: Sequence[tuple[ca.SX, ca.SX]] = (),
-        states_move: bool = True,
     ) -> None:
-        self._setting, self._state, self._drifts = setting, state, list(drifts)
-        self._states_move = states_move
+        self._kinematics, self._state, self._drifts = kinematics, state, list(drifts)
         self._markers: dict[int, _Marker] = {}
         self._branches: list[tuple[ca.SX, ca.SX]] = []
         self._angles: dict[tuple[str, int, int], ca.SX] = {}
-        self._variables: dict[int, ca.SX] = {}
-        self._arrays: dict[int, ca.SX] = {}
         self._integrals: list[ca.SX] = []
         self._unknowns: list[tuple[ca.SX, ca.SX]] = []  # v, and R(v, ...) = 0 in terms of local symbols
-        self._under_way: list[str] = []
 
-    # --- what expressions ask -------------------------------------------------------------------------
+    # --- markers --------------------------------------------------------------------------------------
     @property
     def time(self) -> ca.SX:
         """Simulated time."""
-        return self._setting.time
+        return self._kinematics.time
 
     def marker(self, id: int) -> MarkerState:
         """A marker as symbols; the ground frame is what it is."""
@@ -114,127 +93,26 @@ class Local:
         if key not in self._angles:
             turns = ca.SX.sym(f"{function}{i},{j}")
             actual = self.actual(principal)
-            self._branches.append((turns, self._setting.angle(function, i, j, actual) - actual))
+            self._branches.append((turns, self._kinematics.angle(function, i, j, actual) - actual))
             self._angles[key] = principal + turns
         return self._angles[key]
 
-    def value(self, element: Element, attribute: str = "expr") -> ca.SX:
-        """What an expression, or else the subroutine, of an element gives; 0 where there is neither."""
-        formula = self._setting.formula(element, attribute)
-        if formula is not None:
-            return formula.evaluate(self)
-        if isinstance(element, UserSubroutine) and element.has_subroutine:
-            return self._setting.constraint(element, self)
-        return ca.SX(0)
+    # --- what changes besides markers ------------------------------------------------------------------
+    def unknown(self, v: ca.SX, R: ca.SX) -> None:
+        """Take over an unknown v (1, 1) of the equation R = 0 in terms of local symbols."""
+        self._unknowns.append((v, R))
 
-    def variable(self, id: int) -> ca.SX:
-        """VARVAL: worked out from the local markers, or the symbol it has in the plant."""
-        if id not in self._variables:
-            self._variables[id] = self._of_variable(asked(self._setting.model, Reference_Variable, id))
-        return self._variables[id]
-
-    def _of_variable(self, variable: Reference_Variable) -> ca.SX:
-        setting, role = self._setting, self._setting.role(variable.id)
-        if role in (Role.GIVEN, Role.CONSTRAINT):
-            symbol = setting.variable(variable.id)
-            if variable.dot_form and variable.id not in setting.inputs.values:
-                self._integral(symbol, variable)
-            return symbol
-        if role is Role.EXPLICIT:
-            if self._under_way and self._under_way[-1] == name_of(variable):
-                # its subroutine asks for its own value; the plant has found that out, and made it an unknown
-                return setting.variable(variable.id)
-            with Finding(self._under_way, variable):
-                value = self.value(variable)
-            v = self._variables.get(variable.id)
-            if v is None:
-                return value
-            self._unknowns.append((v, value - v))
-            return v
-        v = self._variables[variable.id] = setting.variable(variable.id)
-        g = self.value(variable)
-        self._unknowns.append((v, g - v if role is Role.ITSELF else g))
-        return v
-
-    def _integral(self, x: ca.SX, element: Element) -> None:
-        """x' is what the element's expression gives."""
-        self._integrals.append(x)
-        if not self._states_move:
-            return
-        with Finding(self._under_way, element):
-            rate = self.value(element)
-        if self.moves(rate):
-            raise Refusal(
-                f"{element.tag} {element.id} integrates velocities, so a constraint on it is one on "
-                "velocities; write a Constraint_General with what it integrates"
-            )
+    def drift(self, x: ca.SX, rate: ca.SX) -> None:
+        """Take over a symbol that changes in time, with its rate in terms of local symbols."""
         self._drifts.append((x, rate))
 
-    def array(self, id: int, k: int) -> ca.SX:
-        """ARYVAL."""
-        array = asked(self._setting.model, Reference_Array, id)
-        if array.type == "U" and k <= len(array.variable_id):
-            return self.variable(array.variable_id[k - 1])
-        if array.type in ("X", "Y") and self._states_move:
-            raise Refusal(
-                f"Reference_Array {id} is filled by a control element, whose rates a constraint cannot "
-                "follow; write the equation with Control_Diff or Reference_Variables"
-            )
-        if array.has_subroutine and not array.values:
-            if id not in self._arrays:
-                self._arrays[id] = self._setting.constraint(array, self)
-            if k <= self._arrays[id].numel():
-                return ca.SX(self._arrays[id][k - 1])
-        return self._setting.array(id, k)
+    def integral(self, x: ca.SX) -> None:
+        """Take over the state of an integral, which no force can change at once."""
+        self._integrals.append(x)
 
-    def state(self, id: int) -> ca.SX:
-        """DIF: the symbol of a Control_Diff, which follows its equation."""
-        diff, x = asked(self._setting.model, Control_Diff, id), self._setting.state(id)
-        known = [each for each in self._integrals if ca.is_equal(each, x)]
-        if known or not self._states_move:
-            return x
-        if diff.is_implicit:
-            raise Refusal(
-                f"Control_Diff {id} is implicit, and its rate is not known where constraints are written; "
-                "write it explicitly, or as an implicit Reference_Variable"
-            )
-        self._integral(x, diff)
-        return x
-
-    def state_rate(self, id: int) -> ca.SX:
-        """DIF1."""
-        diff = asked(self._setting.model, Control_Diff, id)
-        if diff.is_implicit and self._states_move:
-            raise Refusal(f"the rate of Control_Diff {id}, which is implicit, is not known to constraints")
-        return self._setting.state_rate(id) if diff.is_implicit else self.value(diff)
-
-    def plant_input(self, id: int, k: int) -> ca.SX:
-        """PINVAL."""
-        return self.variable(listed(self._setting.model, Control_PlantInput, id, k))
-
-    def plant_output(self, id: int, k: int) -> ca.SX:
-        """POUVAL."""
-        return self.variable(listed(self._setting.model, Control_PlantOutput, id, k))
-
-    def sensor(self, id: int) -> ca.SX:
-        """SENVAL."""
-        return self._setting.sensor(id)
-
-    def wheel(self, id: int) -> tuple[ca.SX, ca.SX]:
-        """No constraint may depend on wheels."""
-        raise Refusal("a constraint cannot depend on a wheel; write it in displacements and TIME")
-
-    def spline(self, id: int) -> SplineData:
-        """Points of a spline."""
-        return self._setting.spline(id)
-
-    def force(self, function: str, ids: tuple[int, ...]) -> ca.SX:
-        """No constraint may depend on forces."""
-        raise Refusal("a constraint cannot depend on forces; write it in displacements and TIME")
-
-    def passed(self, times: tuple[float, ...]) -> ca.SX:
-        """Instants passed."""
-        return self._setting.passed(times)
+    def is_integral(self, x: ca.SX) -> bool:
+        """Whether a state has been taken over as that of an integral."""
+        return any(ca.is_equal(each, x) for each in self._integrals)
 
     # --- derivatives ----------------------------------------------------------------------------------
     @property
@@ -269,7 +147,7 @@ class Local:
 
     @property
     def roots(self) -> Roots:
-        """Unknowns of variables used so far, with their equations in terms of local symbols."""
+        """Unknowns taken over so far, with their equations in terms of local symbols."""
         every = [ca.vertcat(ca.SX(0, 1), *[pair[k] for pair in self._unknowns]) for k in (0, 1)]
         return Roots(*every)
 
@@ -285,7 +163,7 @@ class Local:
         return {id: (parts[2 * k], parts[2 * k + 1]) for k, id in enumerate(self._markers)}
 
     def integrates(self, g: ca.SX) -> bool:
-        """Does an expression contain integrals (variables in dot_form, states of control elements)?"""
+        """Does an expression contain states of integrals?"""
         return any(ca.depends_on(g, x) for x in self._integrals)
 
     def displaces(self, g: ca.SX) -> bool:
@@ -322,3 +200,14 @@ class Local:
         if not symbols:
             return [ca.SX(e) for e in expressions]
         return [ca.sparsify(e) for e in ca.substitute([ca.SX(e) for e in expressions], symbols, values)]
+
+
+def at_rest(kinematics: Kinematics) -> Callable[[int], MarkerState]:
+    """Function from a marker's id to its actual state, with its accelerations at qdd = 0."""
+    links = kinematics.tree.spatial(None, ca.SX(3, 1))
+
+    def state(id: int) -> MarkerState:
+        a, al = kinematics.accelerations(id, links, NOTHING)
+        return replace(kinematics.marker(id), a=a, al=al)
+
+    return state

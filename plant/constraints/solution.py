@@ -19,8 +19,8 @@ from blocks.contract.symbols import hash_of
 from blocks.errors import ModelError
 from plant.constraints.closure import Closure
 from plant.constraints.repeats import saddle_of
-from plant.forces.loads import Loads
 from plant.mechanics.absolute import Bodies
+from plant.mechanics.applied import Loads
 from plant.mechanics.saddle import MassInverse
 from plant.mechanics.spatial import Matrix
 from plant.mechanics.tree import Tree
@@ -155,7 +155,7 @@ def _constrained(
         lam[row] = symbol
         equations.symbols.append(symbol)
         equations.residuals.append(closure.J[row, :] @ whole - gamma[row])
-        equations.names.append(closure.conditions[row].element.where)
+        equations.names.append(closure.conditions[row].constraint.where)
         equations.multipliers.add(name)
     return whole, lam, equations
 

@@ -21,8 +21,9 @@ from plant.constraints.solution import Solution
 from plant.equations.setting import Setting
 from plant.equations.wheels import Wheels
 from plant.forces.entry import Store
-from plant.forces.penalty import Penalty, stored
+from plant.forces.penalty import stored
 from plant.forces.table import FORCES
+from plant.mechanics.applied import Penalty
 from plant.mechanics.spatial import cross
 
 ENERGY = ("KE", "gravity", "springs", "work_in", "dissipated", "constraint_work")

@@ -12,9 +12,9 @@ from typing import Protocol
 import casadi as ca
 
 from plant.constraints.closure import Closure
-from plant.constraints.reactions import Reactions
 from plant.constraints.solution import Solution, Unknowns
 from plant.elements import Reference_Variable
+from plant.equations.reaction_functions import ReactionFunctions
 from plant.equations.setting import Setting
 from plant.expressions.scope import Refusal
 
@@ -90,7 +90,7 @@ class Awaited:
         """See `Outcome.reaction`."""
 
         def actual(solution: Solution) -> ca.SX:
-            return Reactions(self._setting, self._closure, solution).component(function, ids)
+            return ReactionFunctions(self._setting, self._closure, solution).component(function, ids)
 
         return self._unknowns.new((function, ids), 1, f"{function}({','.join(map(str, ids))})", actual)
 
@@ -108,7 +108,7 @@ class Solved:
 
     def __init__(self, setting: Setting, closure: Closure | None, solution: Solution) -> None:
         self._kinematics, self._solution = setting.kinematics, solution
-        self._reactions = Reactions(setting, closure, solution)
+        self._reactions = ReactionFunctions(setting, closure, solution)
         self._multipliers = _by_variable(closure, lambda k: ca.SX(ca.densify(solution.lam[k])))
 
     def accelerations(self, id: int) -> tuple[ca.SX, ca.SX]:
@@ -133,8 +133,9 @@ def _by_variable(closure: Closure | None, multiplier: Callable[[int], ca.SX]) ->
     found: dict[int, ca.SX] = {}
     if closure is None:
         return found
-    found |= {e.id: ca.SX(0) for e in closure.elements if isinstance(e, Reference_Variable)}
+    sources = [constraint.source for constraint in closure.constraints]
+    found |= {e.id: ca.SX(0) for e in sources if isinstance(e, Reference_Variable)}
     for k, condition in enumerate(closure.conditions):
-        if isinstance(condition.element, Reference_Variable):
-            found[condition.element.id] = multiplier(k)
+        if isinstance(condition.constraint.source, Reference_Variable):
+            found[condition.constraint.source.id] = multiplier(k)
     return found

@@ -16,7 +16,6 @@ from typing import Any
 import casadi as ca
 
 from blocks.contract.block import Equations
-from plant.constraints.reactions import CONSTRAINT_FUNCTIONS, SUMS
 from plant.elements import (
     Control_Diff,
     Control_PlantInput,
@@ -33,9 +32,9 @@ from plant.elements import (
 from plant.equations.controls import Controls
 from plant.equations.filters import Inputs
 from plant.equations.instants import Instants
-from plant.equations.kinematics import Kinematics
 from plant.equations.lookup import asked, listed
 from plant.equations.outcome import Outcome
+from plant.equations.reaction_functions import CONSTRAINT_FUNCTIONS, SUMS
 from plant.equations.role import Role
 from plant.equations.setting import Setting
 from plant.equations.variable_unknowns import VariableUnknowns
@@ -48,6 +47,7 @@ from plant.expressions.scope import MarkerState, Refusal, Scope
 from plant.expressions.splines import SplineData
 from plant.forces.table import FORCES
 from plant.forces.wrench import Applied, Spin
+from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.mechanism import GROUND
 from plant.mechanics.motion import Motion, Roots
 from plant.mechanics.spatial import cross

@@ -9,12 +9,12 @@ import casadi as ca
 
 from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable, UserSubroutine
 from plant.equations.filters import Inputs
-from plant.equations.kinematics import Kinematics
 from plant.equations.role import Role
 from plant.expressions.expression import Expression
 from plant.expressions.recursion import Finding
 from plant.expressions.scope import Scope
 from plant.forces.wrench import Applied, Spin
+from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.motion import Motion
 
 

@@ -15,7 +15,6 @@ from plant.elements import Model, Reference_Variable
 from plant.equations.controls import Controls
 from plant.equations.filters import Inputs
 from plant.equations.instants import Instants
-from plant.equations.kinematics import Kinematics
 from plant.equations.quantities import Declared
 from plant.equations.role import Role
 from plant.equations.setting import Setting
@@ -24,6 +23,7 @@ from plant.equations.wheels import Wheels, WheelState
 from plant.expressions.formulas import Formulas
 from plant.mechanics.absolute import Bodies
 from plant.mechanics.inertia import tree_inertias
+from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.mechanism import Mechanism
 from plant.mechanics.tree import Tree
 from plant.tunables import Tunables

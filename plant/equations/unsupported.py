@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from plant.constraints.closure import Closure
-from plant.constraints.conditions import ACCELERATION, CONDITIONS
+from plant.constraints.conditions import ACCELERATION
 from plant.elements import (
     Body_Rigid,
     Constraint_Joint,
@@ -21,6 +21,7 @@ from plant.elements import (
     Reference_Variable,
     Sensor_Event,
 )
+from plant.equations.constraint_elements import CONDITIONS
 from plant.equations.filters import Inputs
 from plant.equations.role import Role
 from plant.equations.variables import hard_constraints
@@ -51,9 +52,10 @@ def jumps(inputs: Inputs, closure: Closure, ports: Ports) -> list[str]:
                     continue
                 if ca.depends_on(ca.vertcat(condition.value, condition.drive), symbol):
                     problems.append(
-                        f"{condition.element.where}: depends on plant input {port.id} through VARVAL({id}), "
-                        "but positions and velocities cannot follow a signal that may jump. Put a second-"
-                        f'order filter behind the port, plant.with_port("{port.name}", filter=0.01); or '
+                        f"{condition.constraint.where}: depends on plant input {port.id} through "
+                        f"VARVAL({id}), but positions and velocities cannot follow a signal that may jump. "
+                        "Put a second-order filter behind the port, "
+                        f'plant.with_port("{port.name}", filter=0.01); or '
                         'prescribe the acceleration (val_type="A"); or drive it with a force or a stiff '
                         "Force_Bushing."
                     )

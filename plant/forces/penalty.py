@@ -12,38 +12,26 @@ factors, penalty1 is meant) and Reference_Variable (comment 3).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import casadi as ca
 
 from blocks.errors import ModelError
 from plant.constraints.local import Local
 from plant.elements import Force_Penalty, Reference_Variable
+from plant.equations.local_scope import LocalScope
 from plant.equations.role import Role
 from plant.equations.setting import Setting
 from plant.expressions.functions.general import step
 from plant.expressions.scope import MarkerState, Refusal
 from plant.forces.entry import Store
+from plant.mechanics.applied import Penalties, Penalty
 from plant.reporting import PlantWarning
 
 
-@dataclass(frozen=True, eq=False)
-class Penalty:
-    """One penalty force, all (1, 1): violation g, its rate along the motion, and the force factor F."""
-
-    element: Force_Penalty | Reference_Variable
-    g: ca.SX
-    rate: ca.SX
-    F: ca.SX
-
-
-Penalties = Mapping[tuple[str, int], Penalty]
-"""By element type and id."""
-
-
 def penalties_of(setting: Setting) -> dict[tuple[str, int], Penalty]:
-    """Every penalty force by (element type, id)."""
+    """Every penalty force by (element type, id); its source is the element."""
     model = setting.model
     elements: list[Force_Penalty | Reference_Variable] = [*model.all(Force_Penalty), *_soft(setting)]
     found = {}
@@ -66,7 +54,7 @@ def penalty_torques(setting: Setting, penalties: Penalties) -> dict[int, ca.SX]:
         try:
             directions = setting.motion.gradient(penalty.g)
         except Refusal as reason:
-            where = penalty.element.where
+            where = penalty.source.where
             raise ModelError(f"{where}: its force has no direction: {reason}.", path=where) from None
         _mention_direction(setting, penalty, directions)
         for link, direction in enumerate(directions):
@@ -78,7 +66,7 @@ def penalty_torques(setting: Setting, penalties: Penalties) -> dict[int, ca.SX]:
 
 def _mention_direction(setting: Setting, penalty: Penalty, directions: Sequence[ca.SX]) -> None:
     """Warn of a penalty that exerts nothing, or not all that its g seems to ask for."""
-    where = penalty.element.where
+    where = penalty.source.where
     exerts = any(direction.nnz() for direction in directions)
     if exerts and setting.motion.moves_with_rates(
         penalty.g
@@ -124,10 +112,11 @@ def penalty_wrenches(setting: Setting, penalties: Penalties) -> dict[int, tuple[
 
 def _local(setting: Setting, penalty: Penalty) -> tuple[Local, ca.SX]:
     """g in terms of markers that are symbols."""
-    local = Local(setting, lambda id: _at_rest(setting, id), setting.inputs.drifts, states_move=False)
+    local = Local(setting.kinematics, lambda id: _at_rest(setting, id), setting.inputs.drifts)
+    scope = LocalScope(setting, local, states_move=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: shown before
-        return local, local.value(penalty.element)
+        return local, scope.value(penalty.source)
 
 
 def _at_rest(setting: Setting, id: int) -> MarkerState:
@@ -159,7 +148,7 @@ def _penalty(setting: Setting, element: Force_Penalty | Reference_Variable) -> P
 
 def stored(penalty: Penalty, setting: Setting) -> Store:
     """A penalty: 1/2 p g^2, or p times the integral of w(s) s, and w penalty1 g'^2."""
-    element = penalty.element
+    element: Force_Penalty | Reference_Variable = penalty.source
     p, c = setting.number(element, "penalty"), setting.number(element, "penalty1")
     g, rate = penalty.g, setting.motion.rate(penalty.g)
     if not (isinstance(element, Force_Penalty) and element.unilateral):
