@@ -1,4 +1,4 @@
-"""A mechanism in neutral terms: bodies, the joints between them, and named frames on them.
+"""A mechanism in neutral terms: bodies, the joints between them, named frames on them, and forces at these.
 
 What the mechanics work on, whatever it was read from. Everything is given in the design configuration, in
 the global frame: a `Frame` is an origin (3,) and axes (3, 3) as columns. A mechanism in Python::
@@ -6,9 +6,11 @@ the global frame: a `Frame` is an origin (3,) and axes (3, 3) as columns. A mech
     hinge = Description.build(
         [rigid_body("arm", 2.0, centre=(0.5, 0.0, 0.0), tensor=np.diag([0.0, 0.1, 0.1]))],
         [Connection("REVOLUTE", ("ground", frame((0, 0, 0))), ("arm", frame((0, 0, 0))), key="pin")],
+        {"tip": ("arm", frame((1, 0, 0))), "hook": ("ground", frame((1, 1, 0)))},
         gravity=(0.0, -9.81, 0.0),
+        forces=[AppliedForce("spring", ("tip", "hook"), SpringDamper(stiffness=50.0, length=0.8))],
     )
-    mechanism_of(hinge)
+    mechanism_of(hinge)  # or Dynamics(hinge)
 
 Numbers of a body are shares of its inertia, each with the constant tensor it is multiplied with, so that the
 numbers can be run-time parameters.
@@ -25,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.errors import ModelError, near_miss
+from plant.mechanics.force_laws import AppliedForce
 from plant.mechanics.joints import JOINT_TYPES, JointType
 from plant.reporting import ModelProblems
 
@@ -133,7 +136,7 @@ class Connection:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """Bodies, joints and frames of a mechanism.
+    """Bodies, joints, frames and forces of a mechanism.
 
     bodies : tuple          without the ground
     joints : tuple          in the order in which they are looked at
@@ -142,6 +145,7 @@ class Description:
     ground : hashable       key of the ground
     factor : float          on mass and inertia, so that F = factor m a in the units used
     name : str              as messages call it
+    forces : tuple          what acts at named frames, besides gravity
     """
 
     bodies: tuple[Body, ...]
@@ -151,6 +155,7 @@ class Description:
     ground: Hashable = GROUND_KEY
     factor: float = 1.0
     name: str = "the mechanism"
+    forces: tuple[AppliedForce, ...] = ()
 
     @staticmethod
     def build(
@@ -159,8 +164,9 @@ class Description:
         points: Mapping[Hashable, End] | None = None,
         gravity: Sequence[float] = (0.0, 0.0, 0.0),
         name: str = "the mechanism",
+        forces: Sequence[AppliedForce] = (),
     ) -> Description:
-        """A description in Python, checked: keys, joint types, frames, numbers.
+        """A description in Python, checked: keys, joint types, frames, numbers, forces.
 
         Raises
         ------
@@ -169,11 +175,15 @@ class Description:
         named = [_named_body(body, k) for k, body in enumerate(bodies, start=1)]
         ties = [_named_joint(joint, k) for k, joint in enumerate(joints, start=1)]
         places = dict(points or {})
+        acting = [replace(force, where=force.where or f"force {force.key!r}") for force in forces]
         problems = [*_faults(named, ties, places), *_faulty_vector("gravity", gravity)]
+        problems += _faulty_forces(acting, places)
         if problems:
             raise ModelProblems(problems, about=name)
         pull = np.asarray(gravity, dtype=float)
-        return Description(tuple(named), tuple(ties), MappingProxyType(places), pull, name=name)
+        return Description(
+            tuple(named), tuple(ties), MappingProxyType(places), pull, name=name, forces=tuple(acting)
+        )
 
     def point(self, key: Hashable) -> End:
         """Body and frame of a named frame.
@@ -203,6 +213,7 @@ class Description:
             self.ground,
             self.factor,
             self.name,
+            self.forces,
         )
         return _restored, parts
 
@@ -302,6 +313,16 @@ def _faulty_share(body: Body, share: Share) -> list[str]:
     if np.abs(share.tensor - share.tensor.T).max() > ORTHONORMAL * scale:
         return [f"{body.where}: {share.name} is not symmetric; check its off-diagonals."]
     return []
+
+
+def _faulty_forces(forces: Sequence[AppliedForce], points: Mapping[Hashable, End]) -> list[str]:
+    keys = [force.key for force in forces]
+    found = [
+        f"{f.where}: the key is used twice; give every force its own."
+        for f in forces
+        if keys.count(f.key) > 1
+    ]
+    return [*found, *(fault for force in forces for fault in force.faults(points))]
 
 
 def _faulty_vector(name: str, value: Sequence[float]) -> list[str]:

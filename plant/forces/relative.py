@@ -8,43 +8,32 @@ from plant.elements import Element
 from plant.equations.setting import Setting
 from plant.expressions.functions.corners import direction_angle
 from plant.forces.wrench import Applied, Wrench
+from plant.mechanics.force_laws import Span
 from plant.mechanics.spatial import cross
 
 NOTHING = ca.SX(3, 1)
 
 
 class Line:
-    """Line of centres of two markers: d = r_I - r_J, its length DM and the rate VR of that."""
+    """Line of centres of two markers: its length DM and the rate VR of that."""
 
     def __init__(self, setting: Setting, i: int, j: int) -> None:
         self._setting, self._ids = setting, (i, j)
-        self._i, self._j = setting.marker(i), setting.marker(j)
-        self.d = self._i.r - self._j.r
-        self.DM = length(self.d)
+        self._span = Span(setting.marker(i), setting.marker(j))
+        self.DM = self._span.length
 
     @property
     def VR(self) -> ca.SX:
         """Rate at which the markers separate; 0 where they coincide."""
-        return ca.dot(self._i.v - self._j.v, self.d) / (self.DM + (self.DM == 0))
+        return self._span.rate
 
     def along(self, force: Element, value: ca.SX) -> Applied:
         """Equal and opposite forces along the line; a positive value pushes the markers apart."""
         i, j = self._ids
-        # of coincident markers a force of zero has no direction and needs none; any other is not defined, nan
-        factor = value / (self.DM + ca.logic_and(self.DM == 0, value == 0))
+        factor = self._span.factor(value)
         self._setting.watch(f"{force.where}, force / DM({i},{j})", factor)
-        F = factor * self.d
+        F = factor * self._span.d
         return Wrench(i, F, NOTHING), Wrench(j, -F, NOTHING)
-
-
-def length(d: ca.SX) -> ca.SX:
-    """|d| (3, 1) with derivative 0 where it is 0; |x| where one component alone is not structurally zero."""
-    entries = [d[k] for k in range(3) if not ca.SX(d[k]).is_zero()]
-    if len(entries) <= 1:
-        return ca.fabs(entries[0]) if entries else ca.SX(0)
-    square = ca.SX(sum(e * e for e in entries))
-    nowhere = square == 0
-    return ca.sqrt(square + nowhere) - nowhere
 
 
 def turned(setting: Setting, axis: int, i: int, j: int) -> ca.SX:

@@ -2,8 +2,9 @@
 
     H qdd + C = tau + J^T lam,      J qdd = gamma
 
-For looking at a mechanism that was made in Python or read from any format; a `Plant` has its own equations,
-in which forces, inputs and constraints of a deck take part. Joints, trees and bodies are the same in both.
+For looking at a mechanism that was made in Python or read from any format, with the forces of its
+description; a `Plant` has its own equations, in which forces, inputs and constraints of a deck take part.
+Joints, trees and bodies are the same in both.
 
 Source: Featherstone, RBDA, sections 3.2, 8.2 and 8.3.
 """
@@ -19,6 +20,7 @@ import numpy as np
 
 from blocks.errors import ModelError, near_miss
 from plant.description import Connection, Description, End
+from plant.expressions.scope import MarkerState
 from plant.mechanics.absolute import Bodies
 from plant.mechanics.inertia import tree_inertias
 from plant.mechanics.joints import Setting
@@ -45,6 +47,8 @@ class MotionAt:
     Phi : (m,)        what the conditions are off by, rate : (m,) its rate
     qdd : (n,)        accelerations, lam : (m,) multipliers (the least where conditions repeat each other)
     rows : (m,) str   what each condition fixes; columns : (n,) str the rates
+    forces : mapping  key of a force of the description -> (k, 6) force and torque at each of its k frames,
+                      along global axes
     """
 
     H: np.ndarray
@@ -57,6 +61,7 @@ class MotionAt:
     lam: np.ndarray
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    forces: Mapping[Hashable, np.ndarray]
 
 
 class Dynamics:
@@ -92,8 +97,13 @@ class Dynamics:
         self.rows = tuple(text for text, _ in parts)
         self._closed = self._function(ca.vertcat(ca.SX(0, 1), *[value for _, value in parts]))
         gravity = ca.SX(constant(description.gravity))
-        C = ca.vertcat(ca.SX(0, 1), *self._tree.inverse(gravity, None, {}))
-        self._moving = ca.Function("moving", [self._q, self._qd], [self._tree.mass_matrix(), C])
+        time, applied = ca.SX.sym("t"), description.forces
+        wrenches = [force.wrenches(time, [self._state(key) for key in force.frames]) for force in applied]
+        C = ca.vertcat(ca.SX(0, 1), *self._tree.inverse(gravity, None, self._on_links(wrenches)))
+        acting = [ca.vertcat(ca.SX(0, 6), *[ca.vertcat(*pair).T for pair in pairs]) for pairs in wrenches]
+        state = [self._q, self._qd, time]
+        self._moving = ca.Function("moving", state, [self._tree.mass_matrix(), C])
+        self._acting = ca.Function("acting", state, [ca.densify(part) for part in acting])
         self._reach: dict[Hashable, ca.Function] = {}
 
     @property
@@ -107,6 +117,7 @@ class Dynamics:
         qd: Any = None,
         tau: Any = None,
         forces: Mapping[Hashable, Wrench] | None = None,
+        time: float = 0.0,
     ) -> MotionAt:
         """Matrices and accelerations at a state.
 
@@ -115,12 +126,15 @@ class Dynamics:
         q : (nq,)         coordinates; those of the design if None
         qd : (n,)         rates; at rest if None
         tau : (n,)        generalized forces
-        forces : mapping  key of a frame -> force and torque there, along global axes
+        forces : mapping  key of a frame -> force and torque there, along global axes, besides the
+                          forces of the description
+        time : float      what the forces of the description are given as time
         """
         n = len(self.columns)
         position = _vector("q", self.start if q is None else q, self._q.numel())
         rates = _vector("qd", np.zeros(n) if qd is None else qd, n)
-        H, C = (np.array(e) for e in self._moving(position, rates))
+        state = [ca.DM(position), ca.DM(rates), ca.DM(_vector("time", [time], 1))]
+        H, C = (np.array(e) for e in self._moving.call(state))
         Phi, J, rate, gamma = (np.array(e) for e in self._closed(position, rates))
         right = _vector("tau", np.zeros(n) if tau is None else tau, n) - C.ravel()
         for key, (F, T) in (forces or {}).items():
@@ -130,7 +144,9 @@ class Dynamics:
         system = np.block([[H, -J.T], [J, np.zeros((m, m))]])
         found = np.linalg.lstsq(system, np.concatenate([right, gamma.ravel()]), rcond=1e-13)[0]
         Phi, rate, gamma = (e.ravel() for e in (Phi, rate, gamma))
-        return MotionAt(H, -right, J, gamma, Phi, rate, found[:n], found[n:], self.rows, self.columns)
+        keys = [force.key for force in self.mechanism.description.forces]
+        acting = dict(zip(keys, (np.array(e) for e in self._acting.call(state)), strict=True))
+        return MotionAt(H, -right, J, gamma, Phi, rate, found[:n], found[n:], self.rows, self.columns, acting)
 
     def _function(self, Phi: Matrix) -> ca.Function:
         """(q, qd) -> Phi, J, its rate and gamma = -(J' qd)."""
@@ -146,6 +162,29 @@ class Dynamics:
             return _Pose(ca.SX(constant(place.s)), ca.SX(constant(place.A)))
         A, r = self._tree.pose(place.link)
         return _Pose(r + A @ constant(place.s), A @ constant(place.A))
+
+    def _state(self, key: Hashable) -> MarkerState:
+        """Pose and motion of a named frame."""
+        place = self.mechanism.place(key)
+        pose = self._pose(self.mechanism.description.point(key))
+        if place.link == GROUND:
+            return MarkerState(pose.r, pose.A, ca.SX(3, 1), ca.SX(3, 1))
+        A, _ = self._tree.pose(place.link)
+        w, v = self._tree.velocity(place.link)
+        return MarkerState(pose.r, pose.A, A @ (v + cross(w, constant(place.s))), A @ w)
+
+    def _on_links(self, wrenches: Sequence[Sequence[tuple[ca.SX, ca.SX]]]) -> dict[int, Matrix]:
+        """[n; f] (6, 1) at the origin of each link and along its axes, of the forces of the description."""
+        found: dict[int, Matrix] = {}
+        for force, pairs in zip(self.mechanism.description.forces, wrenches, strict=True):
+            for key, (F, T) in zip(force.frames, pairs, strict=True):
+                place = self.mechanism.place(key)
+                if place.link != GROUND:
+                    A, _ = self._tree.pose(place.link)
+                    along = A.T @ F
+                    f = ca.vertcat(A.T @ T + cross(constant(place.s), along), along)
+                    found[place.link] = found.get(place.link, ca.SX(6, 1)) + f
+        return found
 
     def _conditions(self, joint: Connection) -> list[tuple[str, ca.SX]]:
         I, J = self._pose(joint.I), self._pose(joint.J)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pickle
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from blocks.errors import ModelError
 from plant.description import Body, Connection, Description, Share, frame, rigid_body
 from plant.mechanics.dynamics import Dynamics
+from plant.mechanics.force_laws import AppliedForce, SpringDamper, TorsionSpring
 from plant.reporting import ModelProblems
 
 G = 9.81
+HOOK = np.array([1.5, 0.3, 0.0])
 both = pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 
 
@@ -21,7 +24,7 @@ def turn(angle: float) -> np.ndarray:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def double_pendulum(q1: float, q2: float) -> Description:
+def double_pendulum(q1: float, q2: float, forces=()) -> Description:
     """Two rods (2 kg, 1 m) and (1 kg, 0.8 m) in a vertical plane; angles from x, the second absolute."""
     tip = np.array([np.cos(q1), np.sin(q1), 0.0])
     rods = [
@@ -41,10 +44,16 @@ def double_pendulum(q1: float, q2: float) -> Description:
         Connection("REVOLUTE", ("upper", frame(tip, turn(q1))), ("lower", frame(tip, turn(q2))), key="knee"),
     ]
     end = tip + 0.8 * np.array([np.cos(q2), np.sin(q2), 0.0])
-    return Description.build(rods, joints, {"toe": ("lower", frame(end))}, (0.0, -G, 0.0), "double pendulum")
+    points = {
+        "toe": ("lower", frame(end)),
+        "hook": ("ground", frame(HOOK)),
+        "above": ("upper", frame(tip, turn(q1))),
+        "below": ("lower", frame(tip, turn(q2))),
+    }
+    return Description.build(rods, joints, points, (0.0, -G, 0.0), "double pendulum", forces)
 
 
-def double_pendulum_accelerations(q1, q2, w1, w2, push=(0.0, 0.0)):
+def double_pendulum_accelerations(q1, q2, w1, w2, push=(0.0, 0.0), torque=0.0):
     """Absolute angles' accelerations (Lagrange): M [a1, a2] = right."""
     m1, m2, l1, l2 = 2.0, 1.0, 1.0, 0.8
     c, s = np.cos(q1 - q2), np.sin(q1 - q2)
@@ -58,6 +67,7 @@ def double_pendulum_accelerations(q1, q2, w1, w2, push=(0.0, 0.0)):
     )
     fx, fy = push
     right += [l1 * (-fx * np.sin(q1) + fy * np.cos(q1)), l2 * (-fx * np.sin(q2) + fy * np.cos(q2))]
+    right += [-torque, torque]  # on the lower rod, its reaction on the upper one
     return np.linalg.solve(M, right)
 
 
@@ -82,7 +92,69 @@ def test_a_double_pendulum_in_python(coordinates):
     assert found.J.shape == (len(dynamics.rows), len(dynamics.columns))
 
 
-def four_bar(crank: float) -> tuple[Description, np.ndarray]:
+def wind(t, ends):
+    (toe,) = ends
+    return [((2.0 * ca.sin(3.0 * t), -0.5 * toe.v[1], 0.0), (0.0, 0.0, 0.0))]
+
+
+FORCES = (
+    AppliedForce("spring", ("toe", "hook"), SpringDamper(40.0, 3.0, 0.5, preload=1.5)),
+    AppliedForce("knee spring", ("below", "above"), TorsionSpring(5.0, 0.8, 0.2, preload=0.3)),
+    AppliedForce("wind", ("toe",), wind),
+)
+
+
+def push_and_torque(q1, q2, w1, w2, t):
+    """Forces of `FORCES` by hand: on the toe (2,), of its spring alone (2,), and the torque at the knee."""
+    toe = np.array([np.cos(q1) + 0.8 * np.cos(q2), np.sin(q1) + 0.8 * np.sin(q2)])
+    v = np.array([-w1 * np.sin(q1) - 0.8 * w2 * np.sin(q2), w1 * np.cos(q1) + 0.8 * w2 * np.cos(q2)])
+    n = (toe - HOOK[:2]) / np.linalg.norm(toe - HOOK[:2])
+    spring = (-40.0 * (np.linalg.norm(toe - HOOK[:2]) - 0.5) - 3.0 * (v @ n) + 1.5) * n
+    torque = -5.0 * (q2 - q1 - 0.2) - 0.8 * (w2 - w1) + 0.3
+    return spring + np.array([2.0 * np.sin(3.0 * t), -0.5 * v[1]]), spring, torque
+
+
+@both
+@pytest.mark.parametrize(
+    ("q1", "q2", "w1", "w2", "t"), [(0.4, -1.1, 1.3, -0.7, 0.2), (-2.0, 0.3, -0.4, 2.1, 1.7)]
+)
+def test_forces_of_a_description_on_a_double_pendulum(coordinates, q1, q2, w1, w2, t):
+    """A spring with a damper to the ground, one at the knee and a wind, against Lagrange's equations."""
+    push, spring, torque = push_and_torque(q1, q2, w1, w2, t)
+    a1, a2 = double_pendulum_accelerations(q1, q2, w1, w2, push, torque)
+    if coordinates == "joint":  # away from the design
+        dynamics = Dynamics(double_pendulum(0.1, 0.5, FORCES))
+        found = dynamics.at([q1, q2 - q1], [w1, w2 - w1], time=t)
+        assert found.qdd == pytest.approx([a1, a2 - a1], rel=1e-12)
+    else:
+        dynamics = Dynamics(double_pendulum(q1, q2, FORCES), coordinates)
+        tip, middle = np.array([-np.sin(q1), np.cos(q1)]), np.array([-np.sin(q2), np.cos(q2)])
+        v1, v2 = 0.5 * w1 * tip, w1 * tip + 0.4 * w2 * middle
+        found = dynamics.at(qd=[*v1, w1, *v2, w2], time=t)
+        assert found.qdd[[2, 5]] == pytest.approx([a1, a2], rel=1e-11)
+    assert list(found.forces) == ["spring", "knee spring", "wind"]
+    assert found.forces["spring"] == pytest.approx(
+        np.array([[*spring, 0, 0, 0, 0], [*-spring, 0, 0, 0, 0]]), abs=1e-11
+    )
+    assert found.forces["knee spring"][:, 5] == pytest.approx([torque, -torque])
+    assert found.forces["wind"].shape == (1, 6)
+
+
+@both
+def test_forces_given_and_forces_of_the_description_are_added(coordinates):
+    push = {"toe": ((3.0, -2.0, 0.0), (0.0, 0.0, 0.4))}
+    plain, sprung = (Dynamics(double_pendulum(0.4, -1.1, own), coordinates) for own in ((), FORCES))
+    acting = sprung.at(time=0.3).forces
+    by_hand = {key: (np.zeros(3), np.zeros(3)) for key in ("toe", "above", "below")}
+    for force in FORCES:
+        for key, (*F, Tx, Ty, Tz) in zip(force.frames, acting[force.key], strict=True):
+            if key in by_hand:
+                by_hand[key] = by_hand[key][0] + F, by_hand[key][1] + [Tx, Ty, Tz]
+    by_hand["toe"] = by_hand["toe"][0] + push["toe"][0], by_hand["toe"][1] + push["toe"][1]
+    assert sprung.at(forces=push, time=0.3).qdd == pytest.approx(plain.at(forces=by_hand).qdd, rel=1e-12)
+
+
+def four_bar(crank: float, forces=()) -> tuple[Description, np.ndarray]:
     """A parallelogram of massless-inertia rods: crank and rocker 1 m, coupler and ground 2 m."""
     along = np.array([np.cos(crank), np.sin(crank), 0.0])
     A, B = along, along + np.array([2.0, 0.0, 0.0])
@@ -103,16 +175,25 @@ def four_bar(crank: float) -> tuple[Description, np.ndarray]:
             "REVOLUTE", ("ground", frame((2, 0, 0))), ("rocker", frame((2, 0, 0), turn(crank))), key="d"
         ),
     ]
-    return Description.build(rods, joints, gravity=(0.0, -G, 0.0)), along
+    points = {"A": ("coupler", frame(A)), "D": ("ground", frame((2, 0, 0)))}
+    return Description.build(rods, joints, points, (0.0, -G, 0.0), forces=forces), along
 
 
 @both
-def test_a_closed_four_bar_in_python(coordinates):
-    """Crank angle x: (2/3 + 3) x'' = -(1 + 3) g cos x, since the coupler only translates."""
+@pytest.mark.parametrize("sprung", [False, True])
+def test_a_closed_four_bar_in_python(coordinates, sprung):
+    """Crank angle x: (2/3 + 3) x'' = -(1 + 3) g cos x + F . dA/dx, since the coupler only translates.
+
+    F is the force of a spring with a damper across the diagonal, from the crank's end A to the foot D.
+    """
     crank, rate = 0.7, 2.0
-    description, along = four_bar(crank)
+    tie = AppliedForce("tie", ("A", "D"), SpringDamper(25.0, 4.0, 1.2))
+    description, along = four_bar(crank, [tie] if sprung else [])
     dynamics = Dynamics(description, coordinates)
-    expected = -4 * G * np.cos(crank) / (2 / 3 + 3)
+    slope, d = np.array([-along[1], along[0], 0.0]), along - [2.0, 0.0, 0.0]
+    L = np.linalg.norm(d)
+    F = -25.0 * (L - 1.2) - 4.0 * rate * (slope @ d) / L
+    expected = (-4 * G * np.cos(crank) + sprung * F * (slope @ d) / L) / (2 / 3 + 3)
     names = [link.name for link in dynamics.mechanism.links]
     speed = rate * np.array([-along[1], along[0]])
     if coordinates == "joint":
@@ -165,6 +246,45 @@ def test_a_description_can_be_pickled():
     assert Dynamics(description).at().qdd == pytest.approx(
         Dynamics(double_pendulum(0.1, 0.2)).at().qdd, abs=0
     )
+
+
+def test_a_description_with_forces_can_be_pickled():
+    description = pickle.loads(pickle.dumps(double_pendulum(0.1, 0.2, FORCES)))
+    assert (
+        Dynamics(description).at().qdd.tolist()
+        == Dynamics(double_pendulum(0.1, 0.2, FORCES)).at().qdd.tolist()
+    )
+
+
+def test_forces_that_cannot_be_are_refused():
+    spring = SpringDamper(stiffness=1.0)
+    with pytest.raises(ModelProblems) as caught:
+        double_pendulum(
+            0.1,
+            0.2,
+            [
+                AppliedForce("a", ("toe", "hok"), spring),
+                AppliedForce("a", ("toe",), spring),
+                AppliedForce("b", ("toe", "hook"), TorsionSpring(np.nan)),
+                AppliedForce("c", (), wind),
+                AppliedForce("d", ("toe",), 3.0),
+            ],
+        )
+    text = str(caught.value)
+    for part in (
+        "force 'a': there is no frame 'hok'; did you mean 'hook'", "force 'a': the key is used twice",
+        "acts between two frames, I and J, not at 1", "stiffness=nan is no finite number",
+        "force 'c': acts at no frame", "force 'd': its law is 3.0",
+    ):  # fmt: skip
+        assert part in text
+    for law, part in (
+        (lambda t, ends: [], r"gives 0 pairs \(force, torque\), expected 1"),
+        (lambda t, ends: [((1.0, 2.0), (0.0, 0.0, 0.0))], "2 components, expected 3"),
+        (lambda t, ends: ends[1], "its law fails on symbols"),
+    ):
+        with pytest.raises(ModelError, match=part) as refused:
+            Dynamics(double_pendulum(0.1, 0.2, [AppliedForce("push", ("toe",), law)]))
+        assert refused.value.path == "force 'push'"
 
 
 def test_everything_wrong_with_a_description_is_told_at_once():
