@@ -15,10 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import networkx as nx
+import numpy as np
 
+from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.contract.trace import trace
-from blocks.errors import WiringError, near_miss
+from blocks.errors import WiringError, near_miss, shown
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Inport, Netlist
 from cosim.names import no_block
@@ -52,6 +54,9 @@ class Node:
     name: str
 
     def __getitem__(self, port: str) -> PortRef:
+        if not isinstance(port, str):
+            hint = f"Write {self.name}['y']."
+            raise WiringError([f"{shown(port)} is no port of '{self.name}'. {hint}"], value=port)
         block = self.diagram._graph.nodes[self.name]["block"]
         return PortRef(self.diagram, self.name, block.port_name(port) if isinstance(block, Block) else port)
 
@@ -68,6 +73,8 @@ class Diagram:
     """
 
     def __init__(self, name: str = "diagram") -> None:
+        if not isinstance(name, str):
+            raise WiringError([f"the name of a diagram is {shown(name)}, expected a text."], value=name)
         self.name = name
         self._graph: nx.MultiDiGraph = nx.MultiDiGraph(name=name)
         self._outports: dict[str, PortRef] = {}
@@ -102,10 +109,18 @@ class Diagram:
         In a subsystem its size is that of what is connected outside; at the top level `size` holds and
         the value is set with ``Simulation.set_input``.
         """
-        return self._node(name, Inport(size))["out"]
+        if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
+            raise WiringError(
+                [f"the size of inport {shown(name)} is {shown(size)}, expected a whole number, 1 or more."],
+                value=size,
+            )
+        return self._node(name, Inport(int(size)))["out"]
 
     def outport(self, name: str, source: PortRef | str) -> None:
         """Show a signal of the inside as an output of the diagram."""
+        if not isinstance(name, str) or not name or FORBIDDEN & set(name):
+            expected = "a text without '.', '/', '[', ']' or blanks"
+            raise WiringError([f"an outport's name is {shown(name)}, expected {expected}."], value=name)
         if name in self._outports:
             raise WiringError([f"'{self.name}' has an output '{name}' already."], path=name)
         self._outports[name] = self._own(source)
@@ -124,7 +139,7 @@ class Diagram:
         self._changed()
 
     def __getitem__(self, name: str) -> Node:
-        if name not in self._graph:
+        if not isinstance(name, str) or name not in self._graph:
             raise WiringError(
                 [f"no block '{name}' in diagram '{self.name}'; {near_miss(name, self._graph.nodes)}"]
             )
@@ -215,8 +230,8 @@ class Diagram:
                 raise WiringError([f"'{ref}' names no port; write 'block.port'."], path=ref)
             return self[node][port]
         if not isinstance(ref, PortRef):  # callers without types may pass anything
-            hint = " Write handle['port']." if isinstance(ref, Node) else ""
-            raise WiringError([f"{ref!r} is no port.{hint}"])
+            text = "" if isinstance(ref, Node) else " or 'block.port'"
+            raise WiringError([f"{shown(ref)} is no port. Write handle['port']{text}."], value=ref)
         if ref.diagram is not self:
             other = ref.diagram.name
             whose = f"diagram '{other}', not to '{self.name}'"
@@ -275,6 +290,7 @@ def system_of(diagram: Diagram | Block | System, solve_loops: bool = False) -> S
     WiringError, AlgebraicLoopError     as `Diagram.system`
     PlantloopError                      something else was given
     """
+    flag(solve_loops, "solve_loops")
     if isinstance(diagram, Diagram):
         return diagram.system(solve_loops)
     if isinstance(diagram, Block):

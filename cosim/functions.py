@@ -32,7 +32,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from blocks.errors import PlantloopError
+from blocks.arguments import number
+from blocks.errors import PlantloopError, shown
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
 
@@ -114,7 +115,7 @@ class _Evaluation:
         self, take: Callable[[list[np.ndarray]], np.ndarray], t: float, x: Any, u: Any, p: Any, h: Any
     ) -> np.ndarray:
         with self._lock:  # the arrays are shared: one call at a time
-            self.t[0] = t
+            self.t[0] = t if t.__class__ is float else number(t, "t", "a finite time [s]")
             if x.__class__ is not np.ndarray or x.shape != self.x.shape or x.dtype is not DOUBLE:
                 x = self._array("x", x)
             self.x[:] = x
@@ -161,12 +162,13 @@ class _Evaluation:
         """Numbers that are no array of the right shape and type yet."""
         names = self._a.names[letter]
         try:
-            if np.iscomplexobj(value):
-                raise TypeError("complex numbers")
-            array = np.asarray(value, dtype=float)
+            array = np.asarray(value)
+            if array.dtype.kind not in "iufb" and array.size:
+                raise TypeError("no numbers")
+            array = array.astype(float)
         except (TypeError, ValueError):
             raise PlantloopError(
-                f"{letter} is {value!r}, expected {len(names)} numbers.", value=value
+                f"{letter} is {shown(value)}, expected {len(names)} numbers.", value=value
             ) from None
         if array.ndim == 0 and len(names) == 1:
             array = array.reshape(1)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from blocks.errors import PlantloopError, near_miss
+from blocks.errors import PlantloopError, near_miss, shown
 
 UNIT = re.compile(r"\s*\[[^\]]*\]$")  # at the end of a label: "theta [rad]"
 COMPONENT = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
@@ -167,7 +166,7 @@ def listed(names: Any, what: str) -> list[str]:
     for name in found:
         if not isinstance(name, str):
             raise PlantloopError(
-                f"{what} contains {name!r}, expected names.",
+                f"{what} contains {shown(name)}, expected names.",
                 value=names,
                 hint='Write a list of texts such as ["block.port"].',
             )
@@ -185,7 +184,7 @@ def mapped(values: Any, what: str) -> dict[str, Any]:
         return {}
     if not isinstance(values, Mapping):
         raise PlantloopError(
-            f"{what} is {values!r}, expected values by name.",
+            f"{what} is {shown(values)}, expected values by name.",
             value=values,
             hint=f'Write {what}={{"block.name": value}}.',
         )
@@ -210,21 +209,6 @@ def text(name: Any, what: str) -> str:
     """
     if not isinstance(name, str):
         raise PlantloopError(
-            f"{what}: {name!r} is no name.", value=name, hint="Write a text such as 'block.port'."
+            f"{what}: {shown(name)} is no name.", value=name, hint="Write a text such as 'block.port'."
         )
     return name
-
-
-def file_path(path: Any, what: str) -> Path:
-    """The path of a file.
-
-    Raises
-    ------
-    PlantloopError      neither text nor a path
-    """
-    try:
-        return Path(path)
-    except TypeError:
-        raise PlantloopError(
-            f"{what} is {path!r}, expected the path of a file.", value=path, hint="Write 'run.nc'."
-        ) from None

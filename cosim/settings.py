@@ -17,6 +17,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
+from blocks.arguments import is_number
 from blocks.errors import PlantloopError, near_miss
 from cosim.engines.methods.solver_names import ADAPTIVE
 
@@ -69,11 +70,6 @@ class Rule:
             raise PlantloopError(f"no {name} '{value}'; {near_miss(value, self.choices)}", value=value)
         cure = self.cure(value) or None
         raise PlantloopError(f"{name} is {value!r}, expected {self.expected}.", value=value, hint=cure)
-
-
-def is_number(value: object) -> bool:
-    """A real number, Python's or NumPy's; True and False are none."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.complexfloating))
 
 
 def _positive(unit: str = "", finite: bool = True) -> Rule:

@@ -6,12 +6,13 @@ import contextlib
 import math
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError
@@ -20,13 +21,14 @@ from cosim.engines.choose import choose
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.reference.log import given_times, log_times
 from cosim.names import mapped
+from cosim.progress import Progress, telling
 from cosim.result.record import Setting
 from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.walltime import WallTime
-from cosim.settings import Keywords, RunSettings, is_number, takes_settings, with_texts
+from cosim.settings import Keywords, RunSettings, takes_settings, with_texts
 from cosim.system import System
 from cosim.version import __version__
 
@@ -98,7 +100,7 @@ class Simulation:
         """Present time [s]."""
         return self._engine.context.t
 
-    def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
+    def advance(self, until: float, progress: Progress | bool | None = None) -> None:
         """Run to exactly `until` [s]; a tick that falls there is executed.
 
         Raises
@@ -115,8 +117,8 @@ class Simulation:
             )
         until = end
         try:
-            with self._wall.running():
-                self._engine.advance(until, progress)
+            with self._wall.running(), telling(progress, until) as tell:
+                self._engine.advance(until, tell)
         except PlantloopError as error:
             error.result = self.result(complete=False, message=str(error))
             raise
@@ -270,7 +272,7 @@ def simulate(
     log_every: Rate | str | None = None,
     log_at: Sequence[float] | None = None,
     signals: Sequence[str] | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | bool | None = None,
     **keywords: Unpack[Keywords],
 ) -> Result:
     """Run a diagram from t = 0 to `until` [s] and return what was logged.
@@ -281,7 +283,7 @@ def simulate(
                                           due at its end; default a thousandth of the run
     log_at : (n,) s                       log exactly at these instants
     inputs : dict                         constant values of the diagram's own inputs
-    progress : callable                   called with the time [s] after every stop
+    progress : callable, or True          called with the time [s] after every stop; True shows a bar
     initial, parameters, signals          as for `Simulation`
     settings : RunSettings                several of the following at once; each may also be given by itself
     **settings

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import choice, flag
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.contract.symbols import tracing
-from blocks.errors import BlockError, ModelError, near_miss
+from blocks.errors import BlockError, ModelError, shown
 from plant.assembly.closing import Assembly, SingularMass, assemble
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
 from plant.constraints.closure import Closure
@@ -141,11 +142,14 @@ class Plant(Block):
         tunable: Sequence[str] = (),
     ) -> Plant:
         """Plant of a model built in Python; arguments and errors as in `read`."""
-        if coordinates not in COORDINATES:
+        if not isinstance(model, Model):
             raise ModelError(
-                f"coordinates='{coordinates}' is not known; {near_miss(coordinates, COORDINATES)}",
-                value=coordinates,
+                f"from_model got {shown(model)}, expected a Model.",
+                value=model,
+                hint="Write Plant.read(path) for a file.",
             )
+        choice(coordinates, "coordinates", COORDINATES, ModelError)
+        flag(trust, "trust", ModelError)
         stabilised = stabilisation_of(stabilisation)
         check_tunable(model, tunable)
         if not trust:

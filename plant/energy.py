@@ -25,10 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import ModelError, near_miss
+from blocks.arguments import array, flag
+from blocks.errors import ModelError, near_miss, shown
 from plant.elements import Body_Rigid, Constraint_Joint, Inertia_Wheel
 from plant.elements.bodies import PRODUCT_OF_INERTIA_SIGN
 from plant.equations.ledger import BODY, ENERGY
+from plant.mechanics.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -158,8 +160,12 @@ class BodyStates:
 
     def PE(self, g: Any = (0.0, 0.0, 0.0), k: Any = (), theta: Any = ()) -> Any:
         """Potential energy, equation (2); k are stiffnesses of springs at joint angles theta."""
-        springs = np.sum(np.asarray(k) * np.asarray(theta) ** 2, axis=-1) / 2
-        return springs - np.einsum("n,...ni,i->...", self.m, self.r, np.asarray(g, dtype=float))
+        g, k = array(g, "g", (3,), "m/s2", ModelError), array(k, "k", (None,), "N m/rad", ModelError)
+        if g.ndim > 1 or k.ndim > 1:
+            raise ModelError(f"g has shape {g.shape} and k {k.shape}, expected (3,) and one per spring.")
+        theta = array(theta, "theta", k.shape, "rad", ModelError)
+        springs = np.sum(k * theta**2, axis=-1) / 2
+        return springs - np.einsum("n,...ni,i->...", self.m, self.r, g)
 
     @property
     def momentum(self) -> np.ndarray:
@@ -168,6 +174,7 @@ class BodyStates:
 
     def angular_momentum(self, wheels: bool = True) -> np.ndarray:
         """(..., 3) angular momentum about the origin, with that of the wheels or without."""
+        flag(wheels, "wheels", ModelError)
         own = np.einsum("...nij,...nj->...i", self.I, self.w)
         orbital = np.einsum("n,...ni->...i", self.m, np.cross(self.r, self.v))
         return np.asarray(own + orbital + (self.h.sum(axis=-2) if wheels else 0.0))
@@ -193,12 +200,12 @@ def _shaped(given: dict[str, Any]) -> dict[str, np.ndarray]:
     """Arguments of a procedure as arrays that fit each other; all that do not are told together."""
     found, problems = {}, []
     for name, value in given.items():
-        if name == "h" and np.size(value) == 0:
+        if name == "h" and isinstance(value, (list, tuple, np.ndarray)) and len(value) == 0:
             value = np.zeros((0, 3))
         try:
-            found[name] = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            problems.append(f"{name} is {value!r}, expected numbers of shape {NUMBERS[name]}")
+            found[name] = array(value, name, (), error=ModelError)
+        except ModelError:
+            problems.append(f"{name} is {shown(value)}, expected finite numbers of shape {NUMBERS[name]}")
     if not problems:
         problems = _misfits(found)
     if problems:
@@ -213,15 +220,15 @@ def _misfits(found: dict[str, np.ndarray]) -> list[str]:
     """What is wrong with the shapes, in words."""
     sizes = {"N": found["m"].size, "Nw": found["Iw"].size, "3": 3}
     problems, leading = [], {}
-    for name, array in found.items():
+    for name, own_array in found.items():
         free, *axes = (part.strip() for part in NUMBERS[name].strip("()").split(",") if part.strip())
         expected = tuple(sizes[axis] for axis in ([free, *axes] if free != "..." else axes))
-        own = array.shape[max(0, array.ndim - len(expected)) :]
-        if own != expected or (free != "..." and array.ndim != len(expected)):
+        own = own_array.shape[max(0, own_array.ndim - len(expected)) :]
+        if own != expected or (free != "..." and own_array.ndim != len(expected)):
             shape = NUMBERS[name].replace("Nw", str(sizes["Nw"])).replace("N", str(sizes["N"]))
-            problems.append(f"{name} has shape {array.shape}, expected {shape}")
+            problems.append(f"{name} has shape {own_array.shape}, expected {shape}")
         elif free == "...":
-            leading[name] = array.shape[: array.ndim - len(expected)]
+            leading[name] = own_array.shape[: own_array.ndim - len(expected)]
     if not problems:
         try:
             np.broadcast_shapes(*leading.values())
@@ -258,8 +265,10 @@ def states_of(result: Any, plant: Any, path: str = "plant") -> BodyStates:
 
     Tensors of bodies whose ``im_id`` is not at the centre of mass are shifted there (parallel axes).
     """
+    if not isinstance(getattr(plant, "mechanism", None), Mechanism):
+        raise ModelError(f"states_of got {shown(plant)} as plant, expected a Plant.", value=plant)
     links, factor = plant.mechanism.links, plant.model.units.factor
-    table = np.asarray(result[f"{path}.audit_bodies"]).reshape(-1, len(links), BODY)
+    table = _audited(result, path, "audit_bodies").reshape(-1, len(links), BODY)
     A = table[..., 9:].reshape(*table.shape[:2], 3, 3)
     local = []
     for link in links:
@@ -335,6 +344,24 @@ def _ends(joint: Constraint_Joint) -> tuple[int, int]:
     return joint.i_marker_id, joint.j_marker_id
 
 
+def _audited(result: Any, path: str, name: str) -> np.ndarray:
+    """A signal of an audited plant."""
+    if not isinstance(path, str):
+        raise ModelError(f"path is {shown(path)}, expected the plant's name in the diagram.", value=path)
+    if not hasattr(result, "time") or not hasattr(result, "keys"):
+        raise ModelError(
+            f"got {shown(result)}, expected the Result of a run.", value=result, hint="Write simulate(...)."
+        )
+    try:
+        return np.asarray(result[f"{path}.{name}"])
+    except LookupError:
+        raise ModelError(
+            f"the result has no '{path}.{name}'.",
+            path=path,
+            hint="Add plant.audited() to the diagram instead of plant.",
+        ) from None
+
+
 @dataclass(frozen=True, eq=False)
 class EnergyLedger:
     """The account of a run: (n,) arrays in energy units of the model, one per entry of `ENERGY`."""
@@ -387,12 +414,5 @@ def ledger(result: Any, path: str = "plant") -> EnergyLedger:
     ------
     ModelError    the plant was not audited
     """
-    try:
-        table = np.asarray(result[f"{path}.audit_energy"])
-    except LookupError:
-        raise ModelError(
-            f"the result has no '{path}.audit_energy'.",
-            path=path,
-            hint="Add plant.audited() to the diagram instead of plant.",
-        ) from None
+    table = _audited(result, path, "audit_energy")
     return EnergyLedger(np.asarray(result.time), *table.reshape(-1, len(ENERGY)).T)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
+from blocks.arguments import is_number
 from blocks.contract.declared import PortHold
 from blocks.contract.rate import Rate, Ticks, rational
-from blocks.errors import BlockError, near_miss
+from blocks.errors import BlockError, near_miss, shown
 from plant.elements import (
     Control_PlantInput,
     Control_PlantOutput,
@@ -109,9 +110,9 @@ class Port:
         )
 
     def _time_constant(self, value: float) -> float:
-        if isinstance(value, (bool, str)) or not 0 <= value < math.inf:
+        if not is_number(value) or not 0 <= value < math.inf:
             raise BlockError(
-                f"filter of port '{self.name}' is {value!r}, expected its time constant in s, above 0 "
+                f"filter of port '{self.name}' is {shown(value)}, expected its time constant in s, above 0 "
                 "(0 for none).",
                 port=self.name,
                 value=value,
@@ -192,12 +193,12 @@ def found_port(ports: Ports, name: str) -> Port:
     BlockError    there is none; offers the near miss
     """
     own = port_name(ports, name)
-    if own not in ports:
-        raise BlockError(f"the plant has no port '{name}'; {near_miss(name, ports)}", port=name)
+    if not isinstance(own, str) or own not in ports:
+        raise BlockError(f"the plant has no port {shown(name)}; {near_miss(name, ports)}", port=str(name))
     return ports[own]
 
 
 def port_name(ports: Collection[str], name: str) -> str:
     """The name of the port that `name` means: itself, or the slug of a label as the file spells it."""
     own = slug(name) if isinstance(name, str) else name
-    return own if name not in ports and own in ports else name
+    return own if isinstance(name, str) and name not in ports and own in ports else name

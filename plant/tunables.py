@@ -7,13 +7,13 @@ shape the equations: constants fold into them, and changing one means building t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import casadi as ca
 
 from blocks.contract.block import Equations
-from blocks.errors import ModelError, near_miss
+from blocks.errors import ModelError, near_miss, shown
 from plant.elements import (
     Body_Point,
     Body_Rigid,
@@ -78,6 +78,12 @@ def check_tunable(model: Model, tunable: Sequence[str]) -> None:
     if isinstance(tunable, str):
         raise ModelError(
             f"tunable={tunable!r} is text, expected a list of names.", hint=f"Write [{tunable!r}]."
+        )
+    if not isinstance(tunable, Iterable) or not all(isinstance(name, str) for name in tunable):
+        raise ModelError(
+            f"tunable is {shown(tunable)}, expected a list of names.",
+            value=tunable,
+            hint='Write tunable=["Body_Rigid/1.mass"].',
         )
     known = {
         parameter_name(element, name)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from blocks.arguments import flag
 from blocks.contract.block import Block
 from cosim.compile.expressions import Expressions
 from cosim.compile.flatten import flatten
@@ -33,6 +34,7 @@ def check(diagram: Diagram | Block, solve_loops: bool = False) -> tuple[Jump, ..
     ------
     WiringError, AlgebraicLoopError     the diagram cannot be flattened
     """
+    flag(solve_loops, "solve_loops")
     found: list[Jump] = []
 
     def look(instances: Mapping[str, Instance], between: Expressions) -> None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import choice
 from blocks.contract.block import Block
-from blocks.errors import PlantloopError, near_miss
 from cosim.analysis.discretise import tick_model
 from cosim.analysis.operating import Model, OperatingPoint, model_of, static_of
 from cosim.analysis.steady import mention_unsteady
@@ -66,12 +66,7 @@ def linearize(
     """
     import control
 
-    if states not in STATES:
-        raise PlantloopError(
-            f"states is {states!r}, expected 'minimal' or 'full'.",
-            value=states,
-            hint=near_miss(states, STATES).capitalize() if isinstance(states, str) else None,
-        )
+    choice(states, "states", STATES)
     model = model_of(system, inputs, outputs, at, parameters)
     mention_unsteady(model)
     s = model.system
@@ -93,13 +88,21 @@ def linearize(
     if labels.shuffled:
         a, b, c = a[labels.square], b[labels.order], c[:, labels.order]
     period = [float(s.rates[0].period)] if s.rates else []
-    return control.StateSpace(
-        a, b, c, d, *period, states=labels.states, inputs=labels.inputs, outputs=labels.outputs,
+    inputs_shown = labels.inputs or [NOBODY]  # python-control refuses (1, 0) matrices
+    if not labels.inputs:
+        b, d = np.zeros((len(a), 1)), np.zeros((len(c), 1))
+    ss = control.StateSpace(
+        a, b, c, d, *period, states=labels.states, inputs=inputs_shown, outputs=labels.outputs,
         name=labels.name, remove_useless_states=False,
     )  # fmt: skip
+    if not labels.inputs:
+        ss.B, ss.D = b[:, :0], d[:, :0]
+        ss.set_inputs([])
+    return ss
 
 
 STATES = ("minimal", "full")
+NOBODY = "none"  # an input of models without any, while they are made
 
 
 @dataclass(frozen=True)

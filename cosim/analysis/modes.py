@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, shown
 
 if TYPE_CHECKING:
     import control
@@ -97,8 +97,16 @@ def modes_of(model: control.StateSpace) -> Modes:
 
     Raises
     ------
-    PlantloopError      a sampled model
+    PlantloopError      a sampled model, or no model
     """
+    import control  # slow to import
+
+    if not isinstance(model, control.StateSpace):
+        raise PlantloopError(
+            f"modes_of got {shown(model)}, expected a linear model, a control.StateSpace.",
+            value=model,
+            hint="Write modes_of(linearize(diagram)).",
+        )
     if model.dt:
         raise PlantloopError(
             f"modes of a sampled model (dt={model.dt} s) were asked for.",

@@ -13,7 +13,7 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.contract.memories import ContinuousState
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, shown
 from cosim.analysis.discretise import refuse_delays
 from cosim.diagram import Diagram, around
 from cosim.engines.methods.newton import newton
@@ -134,7 +134,7 @@ class Model:
         """Go to an operating point; from the start every time."""
         if self._moved:
             self.context.assign(self._start)
-        self._moved = at is not None or bool(parameters) or bool(self.system.residual.numel())
+        self._moved = at is not None or parameters is not None or bool(self.system.residual.numel())
         for name, value in mapped(parameters, "parameters").items():
             set_parameter(self.system, self.context, name, value)
         if at is not None:
@@ -154,10 +154,14 @@ class Model:
         if isinstance(at, OperatingPoint):
             states = at.states if self.prefix else at.initial
             at = dict(states) | {n: v for n, v in at.inputs.items() if n in s.inputs}
-        if not isinstance(at or {}, Mapping):
-            raise PlantloopError(f"at is {at!r}, expected an OperatingPoint, a snapshot or values by name.")
+        if not isinstance(at, Mapping):
+            raise PlantloopError(
+                f"at is {shown(at)}, expected an OperatingPoint, a snapshot or values by name.",
+                value=at,
+                hint='Write at={"block.x": value}, at=trim(...) or at=simulation.snapshot().',
+            )
         inputs = s.names("input")
-        for name, value in (at or {}).items():
+        for name, value in mapped(at, "at").items():
             place = set_input if inputs.find(name) else set_initial
             place(s, c, name, value)
 

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import is_number, number
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError
 from cosim.analysis.operating import Model, OperatingPoint, model_of, static_of
@@ -46,6 +47,9 @@ def trim(
 
     Solved by bounded least squares with the exact Jacobian (scipy.optimize.least_squares, method "trf").
     """
+    tolerance = number(tolerance, "tolerance", "a positive number", above=0.0)
+    if x is not None:
+        x = mapped(x, "x")
     model = model_of(system, at=x, parameters=parameters)
     if model.system.rates:
         raise PlantloopError(
@@ -67,15 +71,17 @@ def trim(
 def _limits_of(name: str, value: Any) -> tuple[float, float]:
     """Two numbers, the lower first."""
     try:
-        low, high = (float(v) for v in value)
+        low, high = value
     except (TypeError, ValueError):
+        low = high = None
+    if not (is_number(low) and is_number(high)):
         raise PlantloopError(
             f"bounds of '{name}' are {value!r}, expected two numbers (low, high).",
             path=name,
             value=value,
             hint="An open side is -inf or inf. To keep one value, list a state in fixed=.",
-        ) from None
-    return low, high
+        )
+    return float(low), float(high)
 
 
 class _Trim:

@@ -7,15 +7,16 @@ bits for any number of threads or processes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
+from blocks.arguments import is_number, number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
-from blocks.errors import PlantloopError, SimulationError, near_miss
+from blocks.errors import PlantloopError, SimulationError, near_miss, shown
 from cosim.batch.runs import Runs
 from cosim.batch.ways import WAYS, way_for
 from cosim.diagram import Diagram, system_of
@@ -24,12 +25,14 @@ from cosim.engines.engine import Engine
 from cosim.engines.reference.log import log_times
 from cosim.engines.starts import DONE, RUNNING, WAITING, Starts
 from cosim.names import mapped
+from cosim.progress import Progress, telling
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_parameter
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.system import System
 
 KEYS = ("parameters", "initial", "seed")
+RUNS = 'Write [{"parameters": {"block.k": 1.0}, "seed": 1}], or {"parameters": {"block.k": [1.0, 2.0]}}.'
 
 
 @takes_settings
@@ -45,7 +48,7 @@ def simulate_many(
     log_every: Rate | None = None,
     log_at: Sequence[float] | None = None,
     signals: Sequence[str] | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | bool | None = None,
     **keywords: Unpack[Keywords],
 ) -> Runs:
     """Run a diagram many times from t = 0 to `until` [s]: in threads, or where there is Python in processes.
@@ -60,7 +63,7 @@ def simulate_many(
     parameters, initial     for all runs; those of a run come on top
     log_every, log_at       instants to log; default the end only
     signals                 as for `simulate`
-    progress : callable     called with how many runs are done
+    progress : callable     called with how many runs are done; True shows a bar
     settings : RunSettings  several of the following at once; run i draws with seed + i unless it names
                             its own
     **settings
@@ -73,18 +76,22 @@ def simulate_many(
     >>> found = simulate_many(d, {"parameters": {"plant.m": np.linspace(0.1, 1, 1000)}}, 10.0)
     """
     chosen = RunSettings.of(settings, **keywords)
-    if threads is not None and threads < 1:
-        raise PlantloopError(f"threads is {threads}, expected one or more.", value=threads)
+    if threads is not None and not (is_number(threads) and threads == int(number(threads, "threads")) >= 1):
+        raise PlantloopError(
+            f"threads is {shown(threads)}, expected a whole number, one or more.", value=threads
+        )
+    until = number(until, "until", "a finite time of zero or more [s]", least=0.0)
     at_end = log_every is None and log_at is None
-    times = log_times(0.0, float(until), log_every, [float(until)] if at_end else log_at)
+    times = log_times(0.0, until, log_every, [until] if at_end else log_at)
     if times is None:
         raise PlantloopError("steps differ from run to run; give log_every as an interval, or log_at.")
     system = system_of(diagram, chosen.solve_loops)
     start = Context.initial(system)
     _give(system, start, {"parameters": parameters, "initial": initial})
     names = system.chosen(signals)
-    starts = _starts(system, chosen, start, _listed(runs), float(until), times, names)
-    return _all(starts, threads or _processors(), progress)
+    starts = _starts(system, chosen, start, _listed(runs), until, times, names)
+    with telling(progress, len(starts), "runs done") as tell:
+        return _all(starts, int(threads or _processors()), tell)
 
 
 def _processors() -> int:
@@ -97,14 +104,16 @@ def _listed(runs: int | Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> list
     """One dict per run, checked."""
     if isinstance(runs, (int, np.integer)) and not isinstance(runs, bool) and runs >= 1:
         return [{} for _ in range(int(runs))]
-    if not isinstance(runs, (Sequence, Mapping)):
+    if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes)):
         raise PlantloopError(
-            f"runs is {runs!r}, expected a list of dicts, one dict of arrays, or how many.", value=runs
+            f"runs is {shown(runs)}, expected a list of dicts, one dict of arrays, or how many.",
+            value=runs,
+            hint=RUNS,
         )
     listed = _split(runs) if isinstance(runs, Mapping) else list(runs)
     for k, run in enumerate(listed):
         if not isinstance(run, Mapping):
-            raise PlantloopError(f"run {k} is a {type(run).__name__}, expected a dict.", value=run)
+            raise PlantloopError(f"run {k} is {shown(run)}, expected a dict.", value=run, hint=RUNS)
         for key in run:
             if key not in KEYS:
                 raise PlantloopError(f"run {k} has a key '{key}'; {near_miss(str(key), KEYS)}", value=key)
@@ -113,22 +122,25 @@ def _listed(runs: int | Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> list
 
 def _split(arrays: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Arrays whose first axis counts the runs, as one dict per run."""
+    for key in arrays:
+        if key not in KEYS:
+            raise PlantloopError(f"runs has a key {shown(key)}; {near_miss(key, KEYS)}", value=key, hint=RUNS)
+    given = {kind: mapped(arrays.get(kind), kind) for kind in ("parameters", "initial")}
     lengths: dict[str, int] = {}
-    for kind in ("parameters", "initial"):
-        lengths |= {name: len(np.atleast_1d(v)) for name, v in arrays.get(kind, {}).items()}
+    for values in given.values():
+        lengths |= {name: len(np.atleast_1d(v)) for name, v in values.items()}
     if "seed" in arrays:
         lengths["seed"] = len(np.atleast_1d(arrays["seed"]))
     if len(set(lengths.values())) > 1:
         raise PlantloopError(f"arrays of different numbers of runs: {lengths}.", value=lengths)
     count = next(iter(lengths.values()), 0)
-    unknown = {key: arrays[key] for key in arrays if key not in KEYS}  # refused by name later
     split: list[Mapping[str, Any]] = []
     for k in range(count):
-        run: dict[str, Any] = dict(unknown)
-        for kind in ("parameters", "initial"):
-            run[kind] = {name: np.atleast_1d(v)[k] for name, v in arrays.get(kind, {}).items()}
+        run: dict[str, Any] = {}
+        for kind, values in given.items():
+            run[kind] = {name: np.atleast_1d(v)[k] for name, v in values.items()}
         if "seed" in arrays:
-            run["seed"] = int(np.atleast_1d(arrays["seed"])[k])
+            run["seed"] = np.atleast_1d(arrays["seed"])[k]
         split.append(run)
     return split
 
@@ -146,7 +158,7 @@ def _starts(
     count, mask = len(runs), 2**64 - 1
     x, h, w, p = (np.tile(v, (count, 1)) for v in (start.x, start.h, start.w, start.p))
     seeds = np.array(
-        [int(run.get("seed", settings.seed + k)) & mask for k, run in enumerate(runs)], np.uint64
+        [_seed(run.get("seed", settings.seed + k), k) & mask for k, run in enumerate(runs)], np.uint64
     )
     for k, run in enumerate(runs):
         _give(system, replace(start, x=x[k], h=h[k], w=w[k], p=p[k], next=h[k].copy()), run, f"run {k}: ")
@@ -157,6 +169,13 @@ def _starts(
         logged=np.zeros(count, np.int64),
         state=np.full(count, WAITING, np.int32),
     )  # fmt: skip
+
+
+def _seed(value: Any, k: int) -> int:
+    """The seed of run k."""
+    if not is_number(value) or value != int(number(value, f"run {k}: seed", "a whole number")):
+        raise PlantloopError(f"run {k}: seed is {shown(value)}, expected a whole number.", value=value)
+    return int(value)
 
 
 def _give(system: System, context: Context, values: Mapping[str, Any], where: str = "") -> None:

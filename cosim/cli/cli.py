@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blocks.errors import PlantloopError, SimulationError
-from cosim.cli.terminal import Row, print_error, print_heading, print_rows, print_sections, progress_bar
+from cosim.cli.terminal import Row, print_error, print_heading, print_rows, print_sections
+from cosim.progress import progress_bar
 from cosim.version import __version__
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Unpack
 
+from blocks.arguments import file_path, flag, function
 from blocks.errors import ModelError, PlantloopError, SimulationError
 from cosim.deck.changes import (
     activate,
@@ -27,6 +28,8 @@ from cosim.deck.outcome import DeckRun, DeckStep, joined
 from cosim.deck.stage import Options, Stage
 from cosim.deck.static import static
 from cosim.deck.transient import Halted, transient
+from cosim.names import mapped
+from cosim.progress import Progress, check_progress
 from cosim.settings import Keywords, RunSettings, takes_settings
 from plant.elements import (
     Activate,
@@ -87,7 +90,7 @@ def run_deck(
     stabilisation: Any = "projection",
     trust: bool = False,
     out: str | Path | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | bool | None = None,
     on_step: Callable[[DeckStep], None] | None = None,
     **keywords: Unpack[Keywords],
 ) -> DeckRun:
@@ -100,7 +103,7 @@ def run_deck(
                                 variable's own expression gives
     coordinates, stabilisation, trust     as for `Plant.read`
     out : folder                for the files that Save and linear analyses write; None writes none
-    progress : callable         called with the time [s] while a simulation runs
+    progress : callable         called with the time [s] while a simulation runs; True shows a bar
     on_step : callable          called with every step when it is done
     settings : RunSettings      several of the following at once; they go before those of Param_Transient
     **settings
@@ -116,10 +119,13 @@ def run_deck(
     SimulationError     a simulation stopped; ``error.result`` holds all that was computed
     """
     chosen = RunSettings.of(settings, **keywords)
+    check_progress(progress)
+    flag(trust, "trust")
+    function(on_step, "on_step", "one DeckStep, when it is done")
     model = deck if isinstance(deck, Model) else _read(deck)
     options = Options(
-        chosen, coordinates, stabilisation, trust, dict(inputs or {}),
-        None if out is None else Path(out), progress,
+        chosen, coordinates, stabilisation, trust, mapped(inputs, "inputs"),
+        None if out is None else file_path(out, "out", "results"), progress,
     )  # fmt: skip
     program = list(_program(model, model.commands, ()))
     _check(model, program)

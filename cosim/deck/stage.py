@@ -11,7 +11,7 @@ over by name.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy as np
 from blocks.contract.memories import CountedInstants, Memory
 from cosim.diagram import ALONE, system_alone
 from cosim.names import Names
+from cosim.progress import Progress
 from cosim.run.context import Context
 from cosim.run.given import set_input
 from cosim.settings import RunSettings
@@ -47,7 +48,7 @@ class Options:
     trust: bool = False
     inputs: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
-    progress: Callable[[float], None] | None = None
+    progress: Progress | bool | None = None
 
 
 class Stage:

@@ -8,6 +8,7 @@ and matplotlib are imported on first use.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, fields
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import PlantloopError
+from blocks.arguments import is_number
+from blocks.errors import PlantloopError, shown
 from cosim.result.record import Event, FloatArray, Setting, Ticks
 from cosim.signal_tree import Leaf, SignalTree
 
@@ -148,16 +150,16 @@ class Result:
         PlantloopError          `t` is no number, or was not logged
         UnknownSignalError      no such signal
         """
-        if not isinstance(t, (int, float, np.integer, np.floating)):
+        if not is_number(t):
             raise PlantloopError(
-                f"at({t!r}, {name!r}): the first is {t!r}, expected a time [s].",
+                f"at({shown(t)}, {shown(name)}): the first is {shown(t)}, expected a time [s].",
                 value=t,
                 hint='Write result.at(0.5, "block.port"): the time comes first.',
             )
         values, time = self[name], self.time
         slack = 1e-12 * abs(t)
         i = int(np.searchsorted(time, t + slack, side="right")) - 1
-        if i < 0 or not abs(time[i] - t) <= slack:
+        if i < 0 or not abs(time[i] - t) <= slack < math.inf:
             near = ", ".join(f"{x:.12g}" for x in time[max(i, 0) : i + 2]) or "none: the log is empty"
             raise PlantloopError(
                 f"'{name}' was not logged at t={t:.12g} s; the nearest instants are {near}.",
@@ -172,7 +174,7 @@ class Result:
 
         The values of one component are (m,). Unpacks: ``t, u = r.ticks("controller.u")``.
         """
-        if name not in self.ticks_of and name in self:
+        if isinstance(name, str) and name not in self.ticks_of and name in self:
             signal, _ = self.locate(name)
             if signal not in self.ticks_of:
                 sampled = ", ".join(f"'{s}'" for s in self.ticks_of) or "none"
@@ -193,7 +195,7 @@ class Result:
         """
         known, where = self.signals if among is None else among, f"result '{self.name}'"
         if not isinstance(name, str):
-            raise UnknownSignalError(f"{name!r} is no signal name in {where}.", value=name)
+            raise UnknownSignalError(f"{shown(name)} is no signal name in {where}.", value=name)
         kind = "sampled signal" if among is self.ticks_of else "signal"
         return self.tree.names(where, kind, known, UnknownSignalError).locate(name)
 
@@ -201,6 +203,8 @@ class Result:
         """A signal or component over time: at its ticks if it has any, else at the logged instants."""
         from cosim.result.result_plot import Course
 
+        if not isinstance(name, str):
+            raise UnknownSignalError(f"{shown(name)} is no signal name in result '{self.name}'.", value=name)
         sampled = (self.locate(name)[0] if name in self else name) in self.ticks_of
         time, values = self.ticks(name) if sampled else (self.time, self[name])
         signal, component = self.locate(name, self.ticks_of if sampled else self.signals)
@@ -259,9 +263,11 @@ class Result:
         """
         from cosim.result.result_plot import draw, save_figure
 
+        if not isinstance(title, str | None):
+            raise PlantloopError(f"title is {shown(title)}, expected a text.", value=title)
         span = (float(self.time[0]), float(self.time[-1])) if len(self.time) else None
-        shown = [self._course(name) for name in (names or self.keys())]
-        figure = draw(shown, span, self.name, title, self.complete)
+        courses = [self._course(name) for name in (names or self.keys())]
+        figure = draw(courses, span, self.name, title, self.complete)
         if path is not None:
             save_figure(figure, path)
         return figure

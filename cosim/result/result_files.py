@@ -19,8 +19,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from blocks.arguments import file_path
 from blocks.errors import PlantloopError
-from cosim.names import file_path
 from cosim.result.record import Event, Record, Ticks, described
 from cosim.result.result_layout import (
     FORMAT,

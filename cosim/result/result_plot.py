@@ -10,7 +10,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from blocks.arguments import file_path
 from blocks.errors import PlantloopError
 from cosim.names import UNIT
 from cosim.result.record import FloatArray
@@ -77,7 +77,7 @@ def draw(
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write the picture; the suffix chooses among the formats matplotlib knows (.png, .svg, .pdf, ...)."""
-    target = Path(path)
+    target = file_path(path, "the file of a picture", "run.png")
     known = figure.canvas.get_supported_filetypes()
     if target.suffix.lower().lstrip(".") not in known:
         raise PlantloopError(

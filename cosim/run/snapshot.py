@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import file_path
 from blocks.errors import PlantloopError
-from cosim.names import file_path
 from cosim.run.context import Context
 from cosim.run.history import History
 from cosim.system import System

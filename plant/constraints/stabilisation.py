@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blocks.errors import ModelError, near_miss
+from blocks.arguments import choice, number
+from blocks.errors import ModelError
 from plant.constraints.solution import Gains
 
 NAMES = ("projection", "baumgarte", "gamma_q")
@@ -38,10 +39,9 @@ class Baumgarte:
     beta: float = 10.0
 
     def __post_init__(self) -> None:
-        if not (self.alpha >= 0 and self.beta >= 0):
-            raise ModelError(
-                f"Baumgarte gains alpha={self.alpha}, beta={self.beta}: expected numbers of 0 or more."
-            )
+        expected = "a finite number of 0 or more [1/s]"
+        for name in ("alpha", "beta"):
+            number(getattr(self, name), f"Baumgarte gain {name}", expected, least=0.0, error=ModelError)
 
     @property
     def gains(self) -> Gains:
@@ -56,8 +56,7 @@ class GammaQ:
     Tstab: float = 0.1
 
     def __post_init__(self) -> None:
-        if not self.Tstab > 0:
-            raise ModelError(f"Tstab={self.Tstab}: expected a time above 0 s.")
+        number(self.Tstab, "Tstab", "a finite time above 0 [s]", above=0.0, error=ModelError)
 
     @property
     def gains(self) -> Gains:
@@ -75,8 +74,7 @@ def stabilisation_of(value: str | Stabilisation) -> Stabilisation:
     ------
     ModelError    not a known name
     """
-    if not isinstance(value, str):
+    if isinstance(value, Stabilisation):
         return value
-    if value not in NAMES:
-        raise ModelError(f"stabilisation='{value}' is not known; {near_miss(value, NAMES)}", value=value)
+    choice(value, "stabilisation", NAMES, ModelError)
     return {"projection": Projection, "baumgarte": Baumgarte, "gamma_q": GammaQ}[value]()

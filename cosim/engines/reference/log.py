@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.rate import Rate, rational
-from blocks.errors import BlockError, PlantloopError, near_miss
+from blocks.errors import BlockError, PlantloopError, near_miss, shown
 from cosim.engines.engine import Logged
 from cosim.engines.methods.steppers import Step
 from cosim.engines.reference.bound import Bound
@@ -41,7 +41,7 @@ def log_times(
         return given_times(log_at, start, until, "log_at")
     if log_every is None:
         return _multiples(Fraction(until) / DEFAULT_INTERVALS, 0, DEFAULT_INTERVALS)
-    if log_every == "step":
+    if isinstance(log_every, str) and log_every == "step":
         return None
     try:
         every = rational(log_every, "log_every")
@@ -84,7 +84,7 @@ def given_times(
     except (TypeError, ValueError):
         found = np.zeros((0, 0))
     if found.ndim != 1:
-        raise PlantloopError(f"{what}: got {times!r}, expected a list of times [s].", value=times)
+        raise PlantloopError(f"{what}: got {shown(times)}, expected a list of times [s].", value=times)
     if not np.isfinite(found).all() or (np.diff(found) < 0).any():
         raise PlantloopError(f"{what} must be finite and not decreasing.", value=times)
     if len(found) and (found[0] < start * (1 - SNAP) or found[-1] > until * (1 + SNAP)):

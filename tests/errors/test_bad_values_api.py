@@ -1,0 +1,511 @@
+"""Every public parameter of what `cosim` and `plant` offer, given values that make no sense.
+
+Each value of `BAD` that is not listed as meaning something for a parameter is refused with an error of ours.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import plant.energy as energy
+from blocks import Gain, Hold, Integrator, Sine, Sum
+from blocks.errors import PlantloopError
+from cosim import (
+    Diagram,
+    Result,
+    RunSettings,
+    Simulation,
+    check,
+    linearize,
+    modes_of,
+    run_deck,
+    simulate,
+    simulate_many,
+    system_of,
+    trim,
+)
+from plant import Baumgarte, GammaQ, Plant, read_model
+from plant.energy import BodyStates
+
+PENDULUM = Path(__file__).parents[2] / "examples" / "inverted_pendulum" / "inverted_pendulum.xml"
+
+
+def anything(*_: Any, **__: Any) -> None:
+    """A function that takes what it is given."""
+
+
+DECK = Path(__file__).parents[2] / "examples" / "deck_commands" / "throw.xml"
+
+BAD: dict[str, Any] = {
+    "None": None,
+    "True": True,
+    "-1": -1,
+    "0": 0,
+    "1": 1,
+    "2.5": 2.5,
+    "200": 200,
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "-inf": -float("inf"),
+    "1j": 1j,
+    "empty text": "",
+    "text": "nonsense",
+    "bytes": b"nonsense",
+    "[]": [],
+    "()": (),
+    "{}": {},
+    "[None]": [None],
+    "[nan]": [float("nan")],
+    "[inf]": [float("inf")],
+    "[-1]": [-1.0],
+    "[1]": [1.0],
+    "[text]": ["nonsense"],
+    "[[1], [1, 2]]": [[1.0], [1.0, 2.0]],
+    "set": {"nonsense"},
+    "dict": {"nonsense": 1.0},
+    "dict of None": {"nonsense": None},
+    "dict by number": {1: 1.0},
+    "object": object(),
+    "class": Gain,
+    "function": anything,
+    "array of shape (0,)": np.zeros(0),
+    "array of shape (2, 3, 4)": np.zeros((2, 3, 4)),
+    "array of text": np.array(["a", "b"]),
+    "array of objects": np.array([None, {}], dtype=object),
+}
+EMPTY = frozenset({"[]", "()", "{}", "array of shape (0,)"})
+NOTHING = frozenset({"None"})
+
+
+NO_VALUES = frozenset({"None", "{}"})
+NUMBERS = frozenset({"-1", "0", "1", "2.5", "200", "[-1]", "[1]"})
+TIMES = frozenset({"0", "1", "2.5", "200"})
+POSITIVE = frozenset({"1", "2.5", "200"})
+SWITCH = frozenset({"True"})
+SETTINGS: dict[str, frozenset[str]] = {
+    "solver": NOTHING,
+    "step": POSITIVE | NOTHING,
+    "rtol": POSITIVE | NOTHING,
+    "atol": POSITIVE | NOTHING,
+    "max_step": POSITIVE | NOTHING | {"inf"},
+    "engine": frozenset(),
+    "seed": frozenset({"-1", "0", "1", "200"}),
+    "solve_loops": SWITCH,
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """An argument that is made when it is needed."""
+
+    make: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A callable with arguments that work, and what else each of its parameters takes."""
+
+    name: str
+    call: Callable[..., Any]
+    good: dict[str, Any]
+    takes: dict[str, frozenset[str]]
+    skipped: tuple[str, ...] = ()
+    beside: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@cache
+def loop() -> Diagram:
+    """x' = sin(t) - x, with an input of its own."""
+    d = Diagram("loop")
+    s, g, i = d.add("sine", Sine(1.0, 1.0)), d.add("gain", Gain(-1.0)), d.add("x", Integrator())
+    total = d.add("sum", Sum("+++"))
+    d.connect(s["y"], total["in1"])
+    d.connect(i["y"], g["u"])
+    d.connect(g["y"], total["in2"])
+    d.connect(d.inport("push"), total["in3"])
+    d.connect(total["y"], i["u"])
+    d.outport("y", i["y"])
+    return d
+
+
+@cache
+def pendulum() -> Plant:
+    return Plant.read(PENDULUM)
+
+
+@cache
+def quiet() -> Diagram:
+    """x' = push - x."""
+    d = Diagram("quiet")
+    total, i = d.add("sum", Sum("+-")), d.add("x", Integrator())
+    d.connect(d.inport("push"), total["in1"])
+    d.connect(i["y"], total["in2"])
+    d.connect(total["y"], i["u"])
+    d.outport("y", i["y"])
+    return d
+
+
+def fresh() -> Diagram:
+    """A diagram of one block."""
+    d = Diagram("fresh")
+    d.add("x", Integrator())
+    return d
+
+
+def connected(port: Any) -> Any:
+    """The block's own input follows one of its ports."""
+    d = fresh()
+    d.connect(d["x"][port], "x.u")
+    return d.system(solve_loops=True)
+
+
+@cache
+def audited() -> Result:
+    d = Diagram()
+    p = d.add("plant", pendulum().audited())
+    for name in pendulum().inputs:
+        d.ground(p[name])
+    return simulate(d, 0.01, solver="rk4", log_every=0.01, engine="reference")
+
+
+@cache
+def finished() -> Result:
+    d = Diagram("finished")
+    x, count = d.add("x", Integrator()), d.add("count", Hold(sample=1e-3))
+    d.connect(x["y"], x["u"])
+    d.connect(x["y"], count["u"])
+    return simulate(d, 0.01, step=1e-3, solver="rk4", engine="reference")
+
+
+def running() -> Simulation:
+    return Simulation(loop(), engine="reference")
+
+
+def free_link() -> dict[str, Any]:
+    """Two bodies, as `BodyStates` takes them."""
+    three = np.ones((2, 3))
+    return {"m": [1.0, 2.0], "I": np.stack([np.eye(3)] * 2), "w": three, "r": three, "v": three}
+
+
+def closed(**given: Any) -> Any:
+    with running() as sim:
+        return sim
+
+
+BODIES = free_link()
+NO_WHEELS = frozenset({"[]", "()", "array of shape (0,)"})
+CALLS = frozenset({"None", "function", "True"})
+LOGGING = {
+    "log_every": NOTHING | POSITIVE,
+    "log_at": NOTHING | EMPTY - {"{}"} | {"[1]"},
+    "signals": EMPTY | NOTHING,
+}
+GIVEN = {"initial": NO_VALUES, "parameters": NO_VALUES, "settings": NOTHING}
+ADAPTIVE = {name: {"solver": "dopri5", "step": None} for name in ("rtol", "atol", "max_step", "solver")}
+FIXED = {"solver": "rk4", "step": 0.1}
+QUICK = {"engine": "reference"}
+TEXT = frozenset({"text"})
+MOVED = free_link() | {"R": np.zeros(3), "V": np.zeros(3)}
+WHEELS = {"h": NO_WHEELS, "Iw": NO_WHEELS}
+
+ONE = NUMBERS | SWITCH | {"nan", "inf", "-inf", "[nan]", "[inf]"}  # floats as they are, for one component
+
+CASES = [
+    Case(
+        "simulate",
+        simulate,
+        {"diagram": Made(loop), "until": 2.5, "solver": "rk4", "step": 0.1} | QUICK,
+        {"until": TIMES, "inputs": NO_VALUES, "progress": CALLS} | GIVEN | LOGGING | SETTINGS,
+        beside=ADAPTIVE,
+    ),
+    Case(
+        "Simulation",
+        Simulation,
+        {"diagram": Made(loop), "solver": "rk4", "step": 0.1} | QUICK,
+        {"signals": EMPTY | NOTHING} | GIVEN | SETTINGS,
+        beside=ADAPTIVE,
+    ),
+    Case(
+        "simulate_many",
+        simulate_many,
+        {"diagram": Made(loop), "runs": [{}], "until": 2.5, "threads": 1, "solver": "rk4", "step": 0.1}
+        | QUICK,
+        {"runs": EMPTY | {"1", "200"}, "until": TIMES, "threads": NOTHING | {"1", "200"}, "progress": CALLS}
+        | GIVEN
+        | LOGGING
+        | SETTINGS,
+        beside=ADAPTIVE,
+    ),
+    Case(
+        "RunSettings",
+        RunSettings,
+        {},
+        {name: takes - NOTHING for name, takes in SETTINGS.items()},
+        ("origins",),
+        {"step": {"solver": "rk4"}},
+    ),
+    Case(
+        "Simulation.advance",
+        lambda until, progress=None: running().advance(until, progress),
+        {"until": 1.0},
+        {"until": TIMES, "progress": CALLS},
+    ),
+    Case("Simulation.value", lambda name: running().value(name), {"name": "x.y"}, {}),
+    Case(
+        "Simulation.set_input",
+        lambda name, value: running().set_input(name, value),
+        {"name": "push", "value": 1.0},
+        {"value": NUMBERS | SWITCH},
+    ),
+    Case(
+        "Simulation.set_parameter",
+        lambda name, value: running().set_parameter(name, value),
+        {"name": "gain.k", "value": 1.0},
+        {"value": NUMBERS | SWITCH | {"inf", "-inf", "[inf]"}},
+    ),
+    Case(
+        "Simulation.restore",
+        lambda snapshot: running().restore(snapshot),
+        {"snapshot": Made(lambda: running().snapshot())},
+        {},
+    ),
+    Case("Simulation.save", lambda path: running().save(path), {"path": "x.npz"}, {"path": TEXT}),
+    Case("Simulation.load", lambda path: running().load(path), {"path": "x.npz"}, {}),
+    Case(
+        "Simulation.log",
+        lambda times: running().log(times),
+        {"times": [1.0]},
+        {"times": NOTHING | EMPTY - {"{}"} | {"[1]"}},
+    ),
+    Case(
+        "linearize",
+        linearize,
+        {"system": Made(loop)},
+        {"inputs": EMPTY | NOTHING, "outputs": EMPTY | NOTHING, "at": NO_VALUES, "parameters": NO_VALUES},
+    ),
+    Case(
+        "linearize a plant",
+        linearize,
+        {"system": Made(pendulum)},
+        {"inputs": EMPTY | NOTHING, "outputs": EMPTY | NOTHING, "at": NO_VALUES, "parameters": NO_VALUES},
+    ),
+    Case(
+        "trim",
+        trim,
+        {"system": Made(quiet)},
+        {
+            "x": NO_VALUES,
+            "u": NO_VALUES,
+            "y": NO_VALUES,
+            "free": EMPTY,
+            "fixed": EMPTY,
+            "bounds": NO_VALUES,
+            "parameters": NO_VALUES,
+            "tolerance": POSITIVE,
+        },
+    ),
+    Case(
+        "trim's numbers",
+        lambda x, u, y, low, high: trim(
+            quiet(), x={"x.x": x}, u={"push": u}, y={"y": y}, free=["push"], bounds={"x.x": (low, high)}
+        ),
+        {"x": 0.0, "u": 0.0, "y": 0.0, "low": -1.0, "high": 1.0},
+        {
+            "x": NUMBERS | SWITCH,
+            "u": NUMBERS | SWITCH,
+            "y": NUMBERS - {"-1", "1", "2.5", "200", "[-1]", "[1]"},
+            "low": frozenset({"-1", "0", "-inf"}),
+            "high": frozenset({"1", "0", "2.5", "200", "inf"}),
+        },
+    ),
+    Case("check", check, {"diagram": Made(loop)}, {"solve_loops": SWITCH}),
+    Case("modes_of", modes_of, {"model": Made(lambda: linearize(pendulum()))}, {}),
+    Case("system_of", system_of, {"diagram": Made(loop)}, {"solve_loops": SWITCH}),
+    Case(
+        "derivatives",
+        lambda t, x, u, p, h: system_of(loop()).derivatives(t, x, u, p, h),
+        {"t": 0.0, "x": [1.0], "u": [1.0], "p": None, "h": None},
+        {
+            "t": NUMBERS - {"[-1]", "[1]"} | {"nan", "inf", "-inf"},
+            "x": ONE,
+            "u": ONE | NOTHING,
+            "p": NOTHING,
+            "h": ONE | NOTHING,
+        },
+    ),
+    Case(
+        "run_deck",
+        run_deck,
+        {"deck": DECK, "coordinates": "joint"},
+        {
+            "inputs": NO_VALUES,
+            "settings": NOTHING,
+            "trust": SWITCH,
+            "out": NOTHING | TEXT,
+            "progress": CALLS,
+            "on_step": NOTHING | {"function"},
+        }
+        | SETTINGS,
+        beside={"step": {"solver": "rk4"}},
+    ),
+    Case("Plant.read", Plant.read, {"path": PENDULUM}, {"trust": SWITCH, "tunable": EMPTY}),
+    Case(
+        "Plant.from_model",
+        Plant.from_model,
+        {"model": Made(lambda: pendulum().model)},
+        {"trust": SWITCH, "tunable": EMPTY},
+    ),
+    Case("read_model", read_model, {"path": PENDULUM}, {}),
+    Case(
+        "Plant.with_port",
+        lambda name, sampling_period=None, offset_time=None, hold_order=None, filter=None: (
+            pendulum().with_port(
+                name,
+                sampling_period=sampling_period,
+                offset_time=offset_time,
+                hold_order=hold_order,
+                filter=filter,
+            )
+        ),
+        {"name": "control_force"},
+        {
+            "sampling_period": NOTHING | POSITIVE | {"0"},
+            "offset_time": NOTHING | POSITIVE | {"0"},
+            "hold_order": NOTHING | {"0", "1", "200"},
+            "filter": NOTHING | POSITIVE | {"0"},
+        },
+    ),
+    Case("Baumgarte", Baumgarte, {}, {"alpha": POSITIVE | {"0"}, "beta": POSITIVE | {"0"}}),
+    Case("GammaQ", GammaQ, {}, {"Tstab": POSITIVE}),
+    Case("Result[]", lambda name: finished()[name], {"name": "x.y"}, {}),
+    Case(
+        "Result.at",
+        lambda t, name: finished().at(t, name),
+        {"t": 0.0, "name": "x.y"},
+        {"t": frozenset({"0"})},
+    ),
+    Case("Result.ticks", lambda name: finished().ticks(name), {"name": "count.y"}, {}),
+    Case("Result.locate", lambda name: finished().locate(name), {"name": "x.y"}, {}),
+    Case(
+        "Result.plot",
+        lambda names, path=None, title=None: finished().plot(names, path=path, title=title),
+        {"names": "x.y"},
+        {"path": NOTHING, "title": NOTHING | TEXT | {"empty text"}},
+    ),
+    Case("Result.save", lambda path: finished().save(path), {"path": "x.npz"}, {}),
+    Case("Result.load", Result.load, {"path": "x.npz"}, {}),
+    Case(
+        "Runs[]",
+        lambda name: simulate_many(loop(), [{}], 0.01, solver="rk4", threads=1, **QUICK)[name],
+        {"name": "x.y"},
+        {},
+    ),
+    Case("Diagram", Diagram, {}, {"name": TEXT | {"empty text"}}),
+    Case(
+        "Diagram.add",
+        lambda name, block: Diagram().add(name, block),
+        {"name": "a", "block": Gain(1.0)},
+        {"name": TEXT},
+    ),
+    Case(
+        "Diagram.inport",
+        lambda name, size: Diagram().inport(name, size),
+        {"name": "a", "size": 1},
+        {"name": TEXT, "size": frozenset({"1", "200"})},
+    ),
+    Case(
+        "Diagram.outport",
+        lambda name, source: fresh().outport(name, source),
+        {"name": "a", "source": "x.y"},
+        {"name": TEXT},
+    ),
+    Case(
+        "Diagram.connect",
+        lambda source, target: fresh().connect(source, target),
+        {"source": "x.y", "target": "x.u"},
+        {},
+    ),
+    Case("Diagram.ground", lambda target: fresh().ground(target), {"target": "x.u"}, {}),
+    Case("Diagram[]", lambda name: fresh()[name], {"name": "x"}, {}),
+    Case("Node[]", lambda port: connected(port), {"port": "y"}, {}),
+    Case(">>", lambda target: fresh()["x"]["y"] >> target, {"target": "x.u"}, {}),
+    Case("BodyStates.from_inertial", BodyStates.from_inertial, BODIES, WHEELS),
+    Case("BodyStates.from_system_cm", BodyStates.from_system_cm, MOVED, WHEELS),
+    Case("BodyStates.from_first_body", BodyStates.from_first_body, MOVED | {"C": np.eye(3)}, WHEELS),
+    Case(
+        "BodyStates.from_first_joint",
+        BodyStates.from_first_joint,
+        BODIES | {"eta": np.zeros(3), "eta_rate": np.zeros(3)},
+        WHEELS,
+    ),
+    Case(
+        "BodyStates.PE",
+        lambda g, k, theta: BodyStates.from_inertial(**BODIES).PE(g, k, theta),
+        {"g": (0.0, 0.0, 0.0), "k": (), "theta": ()},
+        {"k": NO_WHEELS, "theta": NO_WHEELS},
+    ),
+    Case(
+        "angular_momentum",
+        lambda wheels: BodyStates.from_inertial(**BODIES).angular_momentum(wheels),
+        {"wheels": True},
+        {"wheels": SWITCH},
+    ),
+    Case("states_of", energy.states_of, {"result": Made(audited), "plant": Made(pendulum)}, {}),
+    Case("ledger", energy.ledger, {"result": Made(audited)}, {}),
+]
+
+
+def of_parameter(case: Case, name: str) -> list[str]:
+    """What went wrong for one parameter."""
+    wrong = []
+    for what, value in BAD.items():
+        given = {**case.good, **case.beside.get(name, {}), name: value}
+        shown = f"{case.name}({name}={what})"
+        means_something = what in case.takes.get(name, ())
+        try:
+            called(case, given)
+        except PlantloopError as error:
+            if means_something:
+                wrong.append(f"{shown}: refused though it means something: {error}")
+            elif len(str(error)) < 20:
+                wrong.append(f"{shown}: says too little: {error}")
+        except Exception as error:
+            wrong.append(f"{shown}: {type(error).__name__}: {str(error)[:150]}")
+        else:
+            if not means_something:
+                wrong.append(f"{shown}: accepted")
+    return wrong
+
+
+def called(case: Case, given: dict[str, Any]) -> Any:
+    """The case's function with these arguments."""
+    return case.call(**{k: v.make() if isinstance(v, Made) else v for k, v in given.items()})
+
+
+def parameters(case: Case) -> list[str]:
+    return [name for name in inspect.signature(case.call).parameters if name not in case.skipped]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_values_without_sense_are_refused_by_errors_of_ours(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wrong = [text for name in parameters(case) for text in of_parameter(case, name)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_public_callable_of_cosim_is_walked():
+    import cosim
+
+    classes = {cosim.OperatingPoint, cosim.Result}  # made by functions, not by users
+    public = {getattr(cosim, name) for name in cosim.__all__ if not name.startswith("_")} - classes
+    assert public <= {case.call for case in CASES}
+    assert {Plant.read, Plant.from_model, Baumgarte, GammaQ, read_model} <= {case.call for case in CASES}
