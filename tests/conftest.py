@@ -5,6 +5,8 @@ import tempfile
 
 import pytest
 
+from tests.helpers.checks_page import checked, pytest_addoption, pytest_configure  # noqa: F401
+
 
 @pytest.fixture(scope="session", autouse=True)
 def own_folders(tmp_path_factory):

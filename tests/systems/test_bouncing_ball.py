@@ -10,11 +10,15 @@ import pytest
 
 from blocks import Block, Equations, SimulationError
 from cosim import Diagram, simulate
+from tests.helpers.checked import closed_form
 from tests.helpers.plants import reference
 
 KNOWN = reference("bouncing_ball")
 NUMBERS, TIMES = KNOWN["parameters"], np.array(KNOWN["impact_times"])
 ACCEPT = KNOWN["accept"]["event_time_s"]
+
+
+FLIGHT = closed_form("parabolic flights, t_n+1 = t_n + 2 e^n v_1/g")
 
 
 @dataclass(frozen=True)
@@ -56,25 +60,28 @@ def ball(**fields) -> Diagram:
 @pytest.mark.parametrize(
     "settings", [{}, {"solver": "rk4", "step": 0.01}, {"solver": "Radau"}, {"solver": "rodas4"}]
 )
-def test_impacts(settings):
+def test_impacts(checked, settings):
     r = simulate(ball(), until=12.36, log_every=0.01, engine="reference", **settings)
     assert [e.name for e in r.events] == ["ball.bounce"] * len(TIMES)
-    assert np.array([e.time for e in r.events]) == pytest.approx(TIMES, abs=ACCEPT)
+    times = [e.time for e in r.events]
+    checked(times, TIMES, "bouncing ball", "times of impact", FLIGHT, atol=ACCEPT)
     speeds = np.array(KNOWN["impact_speeds_before"])
-    assert np.array([-e.before["ball.v"][0] for e in r.events]) == pytest.approx(speeds, abs=1e-8)
-    assert np.array([e.after["ball.v"][0] for e in r.events]) == pytest.approx(0.8 * speeds, abs=1e-8)
+    before, after = [-e.before["ball.v"][0] for e in r.events], [e.after["ball.v"][0] for e in r.events]
+    checked(before, speeds, "bouncing ball", "speeds before impacts", FLIGHT, atol=1e-8)
+    checked(after, 0.8 * speeds, "bouncing ball", "speeds after impacts", FLIGHT, atol=1e-8)
 
 
-def test_peaks_between_impacts():
+def test_peaks_between_impacts(checked):
     middle = (TIMES[1:] + TIMES[:-1]) / 2
     r = simulate(ball(), until=12.36, log_at=middle, engine="reference")
-    assert r["ball.h"][:, 0] == pytest.approx(np.array(KNOWN["peak_heights_after"][: len(middle)]), abs=1e-8)
+    peaks = KNOWN["peak_heights_after"][: len(middle)]
+    checked(r["ball.h"][:, 0], peaks, "bouncing ball", "peaks", FLIGHT, atol=1e-8)
 
 
-def test_the_zeno_point_is_an_error_that_names_the_ball_and_keeps_the_result():
+def test_the_zeno_point_is_an_error_that_names_the_ball_and_keeps_the_result(checked):
     with pytest.raises(SimulationError, match=r"'ball\.bounce'.*|Zeno") as caught:
         simulate(ball(), until=20.0, log_every=0.5, engine="reference")
-    assert caught.value.time == pytest.approx(KNOWN["zeno_time"], abs=1e-6)
+    checked(caught.value.time, KNOWN["zeno_time"], "bouncing ball", "Zeno time", FLIGHT, atol=1e-6)
     assert "ball.bounce" in str(caught.value) and "Zeno" in str(caught.value)
     r = caught.value.result
     assert not r.complete and r.time[-1] == 12.5 and len(r.events) > 40

@@ -11,11 +11,14 @@ import pytest
 
 from blocks import Hold, Mux, Selector, StateSpace
 from cosim import Diagram, Simulation, simulate
+from tests.helpers.checked import closed_form
 from tests.helpers.made import Made
 from tests.helpers.plants import reference
 
 KNOWN = reference("cosim_two_mass")
 P, START = KNOWN["parameters"], KNOWN["initial_state"]
+
+TWO, EXPONENTIAL = "two coupled masses", closed_form("matrix exponentials")
 
 FIRST = StateSpace(  # m1 x1'' = -k1 x1 - c1 v1 + f
     [[0, 1], [-P["k1"] / P["m1"], -P["c1"] / P["m1"]]],
@@ -56,15 +59,15 @@ def states(r):
     return r["both.out"][:, [0, 2, 1, 3]]
 
 
-def test_as_one_system():
+def test_as_one_system(checked):
     rows = np.array(KNOWN["exact"]["rows"])
     r = simulate(two_mass(), until=10.0, rtol=1e-11, atol=1e-13, log_at=rows[:, 0], engine="reference")
-    assert states(r) == pytest.approx(rows[:, 1:], abs=KNOWN["accept"]["exact"])
+    checked(states(r), rows[:, 1:], TWO, "states of the whole", EXPONENTIAL, atol=KNOWN["accept"]["exact"])
 
 
 @pytest.mark.parametrize("scheme", ["jacobi_zoh", "jacobi_linear"])
 @pytest.mark.parametrize("H", [0.02, 0.01, 0.001])
-def test_macro_steps(scheme, H):
+def test_macro_steps(checked, scheme, H):
     rows = np.array(KNOWN["cosim"][f"{scheme}_H{H:g}"])
     d = two_mass(order=0 if scheme == "jacobi_zoh" else 1, H=H)
     settings = {"solver": "rk4", "step": 1e-3} if H == 0.001 else {"rtol": 1e-11, "atol": 1e-13}
@@ -73,17 +76,25 @@ def test_macro_steps(scheme, H):
     r = simulate(
         d, until=rows[-1, 0], log_at=rows[:, 0], signals=["both.out"], engine="reference", **settings
     )
-    assert states(r) == pytest.approx(rows[:, 1:], abs=KNOWN["accept"]["scheme_values"])
+    checked(
+        states(r),
+        rows[:, 1:],
+        TWO,
+        f"{scheme}, H = {H:g} s",
+        EXPONENTIAL,
+        atol=KNOWN["accept"]["scheme_values"],
+    )
 
 
 @pytest.mark.parametrize(("order", "scheme"), [(0, "jacobi_zoh"), (1, "jacobi_linear")])
-def test_order_of_the_coupling_error(order, scheme):
+def test_order_of_the_coupling_error(checked, order, scheme):
     exact = np.array(KNOWN["exact"]["rows"])[2, 1:]  # t = 1 s
     errors = []
     for H in (0.005, 0.0025):
         r = simulate(two_mass(order, H), until=1.0, log_at=[1.0], engine="reference", rtol=1e-9)
         errors.append(np.linalg.norm(states(r)[0] - exact))
-    assert np.log2(errors[0] / errors[1]) == pytest.approx(KNOWN["observed_order_at_t1"][scheme], abs=0.1)
+    known = KNOWN["observed_order_at_t1"][scheme]
+    checked(np.log2(errors[0] / errors[1]), known, TWO, f"{scheme}, order", EXPONENTIAL, atol=0.1)
 
 
 def ramped(model: StateSpace, size: int) -> Simulation:
@@ -126,9 +137,10 @@ def gauss_seidel(order: int, H: float, until: float) -> np.ndarray:
 
 @pytest.mark.parametrize(("order", "scheme"), [(0, "gauss_seidel_zoh"), (1, "gauss_seidel_linear")])
 @pytest.mark.parametrize("H", [0.02, 0.01, 0.001])
-def test_macro_steps_in_turn(order, scheme, H):
+def test_macro_steps_in_turn(checked, order, scheme, H):
     t, *known = KNOWN["cosim"][f"{scheme}_H{H:g}"][0]
-    assert gauss_seidel(order, H, t) == pytest.approx(known, abs=KNOWN["accept"]["scheme_values"])
+    limit = KNOWN["accept"]["scheme_values"]
+    checked(gauss_seidel(order, H, t), known, TWO, f"{scheme}, H = {H:g} s", EXPONENTIAL, atol=limit)
 
 
 @pytest.mark.parametrize(("order", "scheme"), [(0, "gauss_seidel_zoh"), (1, "gauss_seidel_linear")])

@@ -20,6 +20,7 @@ from plant.elements import (
 )
 from plant.energy import BodyStates, ledger, states_of
 from tests.helpers.cases import MODELS
+from tests.helpers.checked import independent
 from tests.helpers.plants import reference
 from tests.helpers.trees import body, random_rotation
 
@@ -28,6 +29,9 @@ P, S, R = KNOWN["parameters"], KNOWN["state"], KNOWN["results"]
 M, I = np.array(P["m"]), np.array(P["I_inertial"])
 W, POS, VEL = (np.array(S[name]) for name in ("omega", "r", "v"))
 H, IW = np.array(P["wheel_momenta"]), np.array(P["wheel_spin_inertia"])
+
+
+DOCUMENT = independent("direct evaluation of the document's four procedures")
 
 
 def given_in(procedure: int) -> BodyStates:
@@ -47,16 +51,17 @@ def given_in(procedure: int) -> BodyStates:
 
 
 @pytest.mark.parametrize("procedure", [1, 2, 3, 4])
-def test_four_procedures(procedure):
+def test_four_procedures(checked, procedure):
     s = given_in(procedure)
     rel = KNOWN["accept"]["rel"]
     PE = s.PE(P["g"], P["joint_stiffness"], P["joint_angle"])
-    assert pytest.approx(R["KE"], rel=rel) == s.KE
-    assert pytest.approx(R["PE"], rel=rel) == PE
-    assert pytest.approx(R["total"], rel=rel) == s.KE + PE
+    for found, name in ((s.KE, "KE"), (PE, "PE"), (s.KE + PE, "total")):
+        checked(
+            found, R[name], "energy of three bodies", f"{name}, procedure {procedure}", DOCUMENT, rtol=rel
+        )
 
 
-def test_momentum():
+def test_momentum(checked):
     s = given_in(1)
     for found, name in (
         (s.momentum, "linear_momentum"),
@@ -65,7 +70,8 @@ def test_momentum():
         (s.centre, "system_com"),
         (s.centre_velocity, "system_com_velocity"),
     ):
-        assert found == pytest.approx(np.array(R[name]), rel=1e-12, abs=1e-14)
+        what = name.replace("_", " ")
+        checked(found, np.array(R[name]), "energy of three bodies", what, DOCUMENT, rtol=1e-12, atol=1e-14)
 
 
 def chain(*elements: Element) -> Plant:

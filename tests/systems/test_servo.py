@@ -22,12 +22,16 @@ from plant.elements import (
     Model,
     Reference_Variable,
 )
+from tests.helpers.checked import closed_form
 from tests.helpers.loops import at, bar, largest_residual
 from tests.helpers.plants import DATA, deck, reference
 
 KNOWN = reference("servo_constraint_2R")
 ROWS = np.array(KNOWN["reference"]["rows"])
 pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
+
+
+INVERSE = closed_form("inverse kinematics and inverse dynamics")
 
 
 def arm():
@@ -70,11 +74,13 @@ def arm():
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
-def test_circle(coordinates):
+def test_circle(checked, coordinates):
     d = Diagram("servo")
     d.add("plant", Plant.from_model(arm(), coordinates=coordinates))
     r = simulate(d, until=3.0, log_at=ROWS[:, 0], rtol=1e-9, atol=1e-11, engine="reference")
-    assert r["plant.y"] == pytest.approx(ROWS[:, 1:], abs=1e-8)
+    checked(
+        r["plant.y"], ROWS[:, 1:], "two-link arm on a circle", "angles, rates and torques", INVERSE, atol=1e-8
+    )
 
 
 def test_path_is_kept_at_every_step():
@@ -83,7 +89,7 @@ def test_path_is_kept_at_every_step():
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("case", [0, 1])
-def test_seed_example(case, coordinates):
+def test_seed_example(checked, case, coordinates):
     expected = json.loads((DATA / "models" / "robot_2d.expected.json").read_text())
     known = expected["cases"][case]
     d = Diagram("robot")
@@ -97,7 +103,7 @@ def test_seed_example(case, coordinates):
     r = simulate(d, until=times[-1], log_at=times, rtol=1e-9, atol=1e-11, engine="reference")
     for name, column in (("tau1", 0), ("tau2", 1)):
         want = np.array(known["outputs"][name])[::10]
-        assert r["plant.motor_torques"][:, column] == pytest.approx(want, abs=1e-5)
+        checked(r["plant.motor_torques"][:, column], want, "model robot_2d", name, INVERSE, atol=1e-5)
     for name, column in (("q1", 0), ("q2", 1), ("tip_x", 2), ("tip_y", 3)):
         want = np.array(known["outputs"][name])[::10]
-        assert r["plant.arm_pose"][:, column] == pytest.approx(want, abs=1e-8)
+        checked(r["plant.arm_pose"][:, column], want, "model robot_2d", name, INVERSE, atol=1e-8)

@@ -30,12 +30,16 @@ from blocks import (
 from blocks.contract.declared import PortHold
 from blocks.contract.memories import DiscreteState
 from cosim import Diagram, linearize, trim
+from tests.helpers.checked import closed_form, independent
 from tests.helpers.linearised import Pendulum, Spacecraft
 from tests.helpers.runs import Simulation, build, simulate
 
 A, B = np.array([[0.0, 1.0], [-4.0, -0.4]]), np.array([[0.0], [4.0]])
 C, D = np.array([[1.0, 0.0]]), np.zeros((1, 1))
 K = np.array([[0.3, 0.2]])
+
+
+DISCRETE = independent("scipy.signal.cont2discrete")
 
 
 def matrices(ss):
@@ -54,17 +58,26 @@ def test_a_linear_block_gives_its_own_matrices():
     same(ss, A, B, C, [[3.0]])
 
 
-def test_a_transfer_function_has_its_poles_and_zeros():
+def test_a_transfer_function_has_its_poles_and_zeros(checked):
     ss = linearize(TransferFunction([1.0, 3.0], [1.0, 0.4, 4.0]))
     tf = control.tf([1.0, 3.0], [1.0, 0.4, 4.0])
     w = np.array([0.1, 1.0, 2.0, 10.0])
-    np.testing.assert_allclose(ss(1j * w), tf(1j * w), rtol=1e-12)
+    checked(
+        ss(1j * w),
+        tf(1j * w),
+        "transfer function",
+        "frequency response",
+        independent("python-control"),
+        rtol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("q", [0.0, 0.7, np.pi])
-def test_a_nonlinear_block_about_a_point(q):
+def test_a_nonlinear_block_about_a_point(checked, q):
     ss = linearize(Pendulum(), at={"q": q})
     same(ss, [[0, 1], [-9.81 * np.cos(q), -0.5]], [[0], [1]], [[1, 0], [np.sin(q), 0]], [[0], [0]])
+    law = closed_form("-g cos q, -c")
+    checked(ss.A[1], [-9.81 * np.cos(q), -0.5], "pendulum", "linear model", law, atol=1e-14, rtol=1e-14)
 
 
 def test_parameters_and_inputs_of_the_point():
@@ -191,31 +204,37 @@ def test_a_minimal_model_has_the_response_of_the_full_one_in_any_attitude_at_res
 
 
 # --- exact discrete models
-def test_a_plant_behind_a_hold_is_the_textbook_discretisation():
+def test_a_plant_behind_a_hold_is_the_textbook_discretisation(checked):
     d = build("", h=Hold(sample=0.1), p=StateSpace(A, B, C))
     d.connect(d.inport("u"), "h.u")
     d.connect("h.y", "p.u")
     d.outport("y", "p.y")
     ss = linearize(d)
     assert ss.dt == 0.1
-    same(ss, *scipy.signal.cont2discrete((A, B, C, D), 0.1)[:4], rtol=1e-13)
+    for name, found, wanted in zip(
+        "ABCD", matrices(ss), scipy.signal.cont2discrete((A, B, C, D), 0.1), strict=False
+    ):
+        checked(
+            found, wanted, "oscillator behind a hold", f"discrete {name}", DISCRETE, rtol=1e-13, atol=1e-14
+        )
 
 
-def test_poles_of_a_sampled_loop():
+def test_poles_of_a_sampled_loop(checked):
     blocks = {"p": StateSpace(A, B, np.eye(2)), "k": StateFeedback(K, sample=0.1)}
     ss = linearize(build("p.y>k.x k.u>p.u", **blocks))
     Ad, Bd, *_ = scipy.signal.cont2discrete((A, B, C, D), 0.1)
-    np.testing.assert_allclose(np.sort(ss.poles()), np.sort(np.linalg.eigvals(Ad - Bd @ K)), rtol=1e-12)
+    poles = np.sort(np.linalg.eigvals(Ad - Bd @ K))
+    checked(np.sort(ss.poles()), poles, "sampled state feedback", "poles", DISCRETE, rtol=1e-12)
     assert ss.state_labels == ["p_x[0]", "p_x[1]"]
 
 
-def test_a_delay_adds_its_state():
+def test_a_delay_adds_its_state(checked):
     blocks = {"p": StateSpace(A, B, np.eye(2)), "k": StateFeedback(K, sample=0.1), "z": UnitDelay(0.1)}
     ss = linearize(build("p.y>k.x k.u>z.u z.y>p.u", **blocks))
     Ad, Bd, *_ = scipy.signal.cont2discrete((A, B, C, D), 0.1)
     expected = np.block([[Ad, Bd], [-K, np.zeros((1, 1))]])
     assert ss.state_labels == ["p_x[0]", "p_x[1]", "z_x"]
-    np.testing.assert_allclose(ss.A, expected, rtol=1e-13)
+    checked(ss.A, expected, "sampled state feedback with a delay", "discrete A", DISCRETE, rtol=1e-13)
 
 
 def test_sampled_blocks_alone():
@@ -306,7 +325,7 @@ def test_a_nonlinear_plant_is_linearised_at_the_input_its_hold_has_come_to(order
     assert ss(1.0 + 0j).item() == pytest.approx(12.0)  # gain at z = 1: dy/du of y = u^3
 
 
-def test_inputs_of_a_discrete_model_are_held_from_tick_to_tick():
+def test_inputs_of_a_discrete_model_are_held_from_tick_to_tick(checked):
     d = build("", h=Hold(1, sample=0.1), p=StateSpace(A, B, C))
     d.connect(d.inport("u"), "h.u")
     d.connect("h.y", "p.u")
@@ -319,7 +338,10 @@ def test_inputs_of_a_discrete_model_are_held_from_tick_to_tick():
         sim.set_input("u", u)
         outputs.append(float(sim.step() and sim.value("p.y").item()))
     response = control.forced_response(ss, T=np.arange(6) * 0.1, U=inputs)
-    np.testing.assert_allclose(outputs, np.ravel(response.outputs), rtol=1e-9, atol=1e-12)
+    expected, other = np.ravel(response.outputs), independent("python-control, forced_response")
+    checked(
+        outputs, expected, "oscillator behind a first-order hold", "response", other, rtol=1e-9, atol=1e-12
+    )
 
 
 def test_a_sampled_source_is_an_input_like_any_other():

@@ -15,6 +15,7 @@ from cosim.analysis.modes import modes_of
 from cosim.deck import run_deck
 from plant import Plant
 from plant.elements import Model
+from tests.helpers.checked import closed_form, independent
 from tests.helpers.decks import ALONG_Y, body, deck, joint, marker, pendulum, simulate, slider
 from tests.helpers.plants import deck as shipped
 
@@ -33,13 +34,14 @@ def frequencies(model, coordinates, commands=LINEAR, **options):
     return np.array([2 * np.pi * m.frequency for m in run.linear[-1].modes.modes]), run
 
 
-def test_a_pendulum(coordinates):
+def test_a_pendulum(checked, coordinates):
     omega, run = frequencies(pendulum(0.0), coordinates)
-    assert omega == pytest.approx([np.sqrt(2 * 9.81 * 0.5 / (0.1 + 2 * 0.25))], rel=1e-12)
+    known, law = [np.sqrt(2 * 9.81 * 0.5 / (0.1 + 2 * 0.25))], closed_form("sqrt(m g l / (I + m l^2))")
+    checked(omega, known, "pendulum", "frequency", law, rtol=1e-12)
     assert run.linear[0].modes.modes[0].damping == pytest.approx(0.0, abs=1e-12)
 
 
-def test_a_double_pendulum(coordinates):
+def test_a_double_pendulum(checked, coordinates):
     """Two equal point masses on massless rods: omega^2 = g/L (2 -+ sqrt 2)."""
     tiny, length = 1e-9, 0.8
     model = marker(11, 1, axes=ALONG_Y) + body(2, 1.0, tiny, 0.0, 0.0, -length)
@@ -47,14 +49,15 @@ def test_a_double_pendulum(coordinates):
     model += body(3, 1.0, tiny, 0.0, 0.0, -2 * length) + marker(31, 3, z=-length, axes=ALONG_Y)
     model += joint(1, "REVOLUTE", 21, 11, "first") + joint(2, "REVOLUTE", 31, 22, "second")
     omega, run = frequencies(model, coordinates)
-    assert omega**2 == pytest.approx(9.81 / length * (2 + np.array([-1, 1]) * np.sqrt(2)), rel=1e-7)
+    known, law = 9.81 / length * (2 + np.array([-1, 1]) * np.sqrt(2)), closed_form("g/L (2 -+ sqrt 2)")
+    checked(omega**2, known, "double pendulum of points", "squared frequencies", law, rtol=1e-7)
     if coordinates == "joint":  # angles of the second relative to the first: sqrt 2 - 1 and -sqrt 2 - 1
         ratios = [m.shape[1] / m.shape[0] for m in run.linear[0].modes.modes]
         assert np.real(ratios) == pytest.approx([np.sqrt(2) - 1, -np.sqrt(2) - 1], rel=1e-6)
 
 
 @pytest.mark.parametrize("damping", [0.0, 0.3])
-def test_a_chain_of_masses_and_springs(coordinates, damping):
+def test_a_chain_of_masses_and_springs(checked, coordinates, damping):
     """Five equal masses between two walls: omega_k = 2 sqrt(k/m) sin(k pi / 12); damping goes with k."""
     n, mass, k = 5, 2.0, 300.0
     model = marker(11, 1)
@@ -70,12 +73,13 @@ def test_a_chain_of_masses_and_springs(coordinates, damping):
         )
     omega, run = frequencies(model, coordinates, gravity=0.0)
     exact = 2 * np.sqrt(k / mass) * np.sin(np.arange(1, n + 1) * np.pi / (2 * (n + 1)))
-    assert omega == pytest.approx(exact, rel=1e-10)
+    law = closed_form("2 sqrt(k/m) sin(k pi / 12)")
+    checked(omega, exact, "five masses and springs", "frequencies", law, rtol=1e-10)
     ratios = [m.damping for m in run.linear[0].modes.modes]
-    assert ratios == pytest.approx(damping / k * exact / 2, abs=1e-12)
+    checked(ratios, damping / k * exact / 2, "five masses and springs", "damping ratios", law, atol=1e-12)
 
 
-def test_the_table_of_two_masses():
+def test_the_table_of_two_masses(checked):
     """m1 = 1 on k1 = 200 to the wall, m2 = 2 on k2 = 100 to m1: by a generalised eigenvalue problem."""
     model = marker(11, 1) + body(2, 1.0, 0.1, 0.0, 0.0, 1.0) + body(3, 2.0, 0.1, 0.0, 0.0, 2.0)
     model += marker(12, 1, z=1.0) + marker(13, 1, z=2.0)
@@ -89,10 +93,13 @@ def test_the_table_of_two_masses():
     (_, run) = frequencies(model, "joint", gravity=0.0)
     modes = run.linear[0].modes
     squares, shapes = eigh([[300.0, -100.0], [-100.0, 100.0]], np.diag([1.0, 2.0]))
+    eigen = independent("scipy.linalg.eigh")
     assert modes.states == ("a_q", "b_q", "a_qd", "b_qd")
     for mode, square, shape in zip(modes.modes, squares, shapes.T, strict=True):
-        assert mode.frequency == pytest.approx(np.sqrt(square) / (2 * np.pi), rel=1e-12)
-        assert mode.shape[1] / mode.shape[0] == pytest.approx(shape[1] / shape[0], rel=1e-9)
+        checked(mode.frequency, np.sqrt(square) / (2 * np.pi), "two masses", "frequencies", eigen, rtol=1e-12)
+        checked(
+            mode.shape[1] / mode.shape[0], shape[1] / shape[0], "two masses", "mode shapes", eigen, rtol=1e-9
+        )
         assert mode.shape[2] / mode.shape[0] == pytest.approx(mode.eigenvalue, rel=1e-9)
         assert np.abs(mode.shape).max() == pytest.approx(1.0)
     lines = modes.table().splitlines()
@@ -205,11 +212,14 @@ def test_states_that_are_none():
         run_deck(deck(model, '<Param_Linear pstate_id="1"/>' + LINEAR))
 
 
-def test_damping_may_be_left_out_of_the_modes():
+def test_damping_may_be_left_out_of_the_modes(checked):
     model = slider(damping=6.0)
     damped = run_deck(deck(model, LINEAR)).linear[0].modes.modes[0]
     free = run_deck(deck(model, '<Param_Linear disable_damping="TRUE"/>' + LINEAR)).linear[0]
-    assert damped.damping == pytest.approx(6.0 / (2 * np.sqrt(50 * 2.0)), rel=1e-10)
+    ratio = 6.0 / (2 * np.sqrt(50 * 2.0))
+    checked(
+        damped.damping, ratio, "damped slider", "damping ratio", closed_form("c / (2 sqrt(k m))"), rtol=1e-10
+    )
     assert free.modes.modes[0].damping == pytest.approx(0.0, abs=1e-14)
     assert free.modes.modes[0].frequency == pytest.approx(np.sqrt(25.0) / (2 * np.pi), rel=1e-12)
     assert free.model.A[1, 1] == pytest.approx(-3.0)  # the model itself keeps it

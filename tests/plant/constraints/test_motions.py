@@ -21,6 +21,7 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
+from tests.helpers.checked import closed_form
 
 pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
 TIMES = np.array([0.0, 0.3, 1.0])
@@ -69,10 +70,11 @@ LEVELS = {
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("level", "DVA")
-def test_driven_turn_and_its_torque(level, coordinates):
+def test_driven_turn_and_its_torque(checked, level, coordinates):
     y = run(wheel(Motion_Joint(id=1, joint_id=1, joint_type="R", **LEVELS[level])), coordinates)
     q, qd, qdd = sine(TIMES)
-    assert y == pytest.approx(np.array([q, qd, qdd, 2.0 * qdd]).T, abs=1e-8)
+    law, name = closed_form("the given motion, torque I q''"), f"Motion_Joint by {level}"
+    checked(y, np.array([q, qd, qdd, 2.0 * qdd]).T, name, "angle, rates and torque", law, atol=1e-8)
 
 
 def test_initial_displacement_of_a_velocity_motion():
@@ -92,11 +94,12 @@ def test_driven_slide_carries_the_weight():
 
 
 @pytest.mark.parametrize("direction", ["X", "Y", "Z"])
-def test_marker_motion_along_an_axis(direction):
+def test_marker_motion_along_an_axis(checked, direction):
     motion = Motion_Marker(id=1, i_marker_id=20, j_marker_id=10, direction=direction, expr="0.1*TIME**2")
     model = wheel(motion, type="FREE", texts=(f"D{direction}(20)", f"ACC{direction}(20)"))
-    y = run(model)
-    assert y == pytest.approx(np.array([0.1 * TIMES**2, 0.2 + 0 * TIMES]).T, abs=1e-9)
+    y, law = run(model), closed_form("the given motion")
+    expected = np.array([0.1 * TIMES**2, 0.2 + 0 * TIMES]).T
+    checked(y, expected, f"Motion_Marker along {direction}", "way and acceleration", law, atol=1e-9)
 
 
 def test_a_motion_that_a_joint_leaves_no_room_for_is_told():
@@ -181,14 +184,20 @@ def driven_by_a_port(expr="VARVAL(1)", val_type="D", **more):
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("engine", ["reference", "native"])
-def test_a_filtered_input_drives_a_turn(engine, coordinates):
+def test_a_filtered_input_drives_a_turn(checked, engine, coordinates):
     plant = Plant.from_model(wheel(*driven_by_a_port()), coordinates=coordinates)
     plant = plant.with_port("u", filter=TAU)
     d = Diagram("filtered")
     d.connect(d.add("u", Sine(frequency=W))["y"], d.add("plant", plant)["u"])
     r = simulate(d, until=1.5, log_at=LATER, rtol=1e-10, atol=1e-12, engine=engine)
     y, rate, second = after_the_filter(LATER)
-    assert r["plant.y"] == pytest.approx(np.array([y, rate, second, 2.0 * second]).T, abs=1e-7)
+    law, expected = (
+        closed_form("steady sine and (a + b t) exp(-t/tau)"),
+        np.array([y, rate, second, 2.0 * second]).T,
+    )
+    checked(
+        r["plant.y"], expected, "turn driven by a filtered input", "angle, rates and torque", law, atol=1e-7
+    )
 
 
 def test_a_filtered_input_drives_a_rate():

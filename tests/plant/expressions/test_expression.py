@@ -25,6 +25,7 @@ from plant.expressions.expression import (
     parse_optional,
 )
 from plant.expressions.splines import SplineData
+from tests.helpers.checked import published
 from tests.helpers.scope import Symbols, at, number
 
 REFERENCE = pathlib.Path(__file__).parents[2] / "data" / "reference" / "expressions.json"
@@ -95,12 +96,15 @@ def test_arithmetic_is_that_of_python(text, v):
     assert value == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_published_values():
+def test_published_values(checked):
     reference = json.loads(REFERENCE.read_text())
+    printed = published("examples of the language's reference")
     for angle, ratio in reference["steering_ratio_step_100_1000_150_1500"]:
-        assert number("step(varval(1),100,1000,150,1500)", angle) == pytest.approx(ratio, rel=1e-14)
+        found = number("step(varval(1),100,1000,150,1500)", angle)
+        checked(found, ratio, "steering ratio", "STEP", printed, rtol=1e-14)
     for g, w in reference["penalty_smoothing_step_0_0_1_1"]:
-        assert number("STEP(VARVAL(1), 0, 0, 1, 1)", g) == pytest.approx(w, rel=1e-14)
+        found = number("STEP(VARVAL(1), 0, 0, 1, 1)", g)
+        checked(found, w, "smoothing of a penalty", "STEP", printed, rtol=1e-14, atol=1e-300)
     energy = reference["kinetic_energy_example"]
     terms = "+".join(f"{I}*({w})**2" for I, w in zip(energy["I"], energy["w"], strict=True))
     assert number(f"0.5*({energy['m']}*VARVAL(1)**2 + {terms})", energy["VM"]) == pytest.approx(energy["KE"])

@@ -12,6 +12,7 @@ from plant.expressions.expression import MarkerState, PlantWarning, parse
 from plant.expressions.functions import FAMILIES, FUNCTIONS, Function, table
 from plant.expressions.functions.entry import LITERALS, MARKERS
 from plant.expressions.splines import SplineData
+from tests.helpers.checked import closed_form
 from tests.helpers.scope import Symbols, at, number
 
 CURVE = SplineData(
@@ -117,6 +118,7 @@ def _bistop(x, xd, x1, x2, k, e, cmax, d):
     return 0.0
 
 
+PRINTED = closed_form("the language's printed formula in Python")
 FORMULAS = {
     "STEP(x, -0.5, 2, 1.5, 7)": lambda x: _step(x, -0.5, 2, 1.5, 7),
     "STEP5(x, -0.5, 2, 1.5, -7)": lambda x: _step5(x, -0.5, 2, 1.5, -7),
@@ -166,10 +168,10 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_formula(text):
+def test_formula(checked, text):
     for x in (-3.0, -1.5, -1.0, -0.5, 0.0, 0.2, 0.85, 1.0, 1.1, 1.5, 2.5):
         value = number(re.sub(r"\bx\b", "VARVAL(1)", text), x)
-        assert value == pytest.approx(FORMULAS[text](x), rel=1e-12, abs=1e-12), f"x = {x}"
+        checked(value, FORMULAS[text](x), f"`{text}`", "value", PRINTED, rtol=1e-12, atol=1e-12)
 
 
 def test_ends_are_exact():

@@ -12,6 +12,7 @@ from scipy.interpolate import Akima1DInterpolator, CubicSpline, make_interp_spli
 from blocks.errors import ModelError
 from plant.expressions.expression import ExpressionError, parse
 from plant.expressions.splines import KINDS, SplineData, choice, curve
+from tests.helpers.checked import independent
 from tests.helpers.scope import Symbols, at, number
 
 RNG = np.random.default_rng(11)
@@ -32,14 +33,15 @@ REFERENCE = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_values_and_derivatives(kind):
+def test_values_and_derivatives(checked, kind):
     data = SplineData(X, Y)
     expected = REFERENCE[kind](X, Y)
     scope = Symbols(splines={1: data})
     for order in (0, 1, 2):
         wanted = [expected(INSIDE, order + k) for k in range(3)]
         got = np.array([at(f"{kind}(VARVAL(1), 0, 1, {order})", x, scope=scope) for x in INSIDE]).T
-        np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9)
+        what = f"{('value', 'first derivative', 'second derivative')[order]}, and two derivatives of it"
+        checked(got, wanted, f"spline {kind}", what, independent("scipy.interpolate"), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose([number(f"{kind}(VARVAL(1),0,1)", x, scope=scope) for x in X], Y, rtol=1e-12)
 
 

@@ -24,9 +24,11 @@ from plant.elements import (
     Reference_Variable,
 )
 from plant.forces.table import FORCES
+from tests.helpers.checked import Checked, closed_form
 from tests.helpers.plants import Alone
 from tests.helpers.trees import body, marker, random_rotation
 
+BY_HAND = closed_form("the element's formula in NumPy, Newton and Euler")
 I, J, R = 24, 34, 35  # markers: I on body 2, J on body 3, a reference marker on body 3
 
 
@@ -78,7 +80,13 @@ class Scene:
         w, v = self.motion[m // 10]
         return r, A, v + np.cross(w, r - self.frames[m // 10 * 10][0]), w
 
-    def check(self, alone: Alone, *applied: tuple[int, np.ndarray, np.ndarray, np.ndarray]) -> None:
+    def check(
+        self,
+        checked: Checked,
+        subject: str,
+        alone: Alone,
+        *applied: tuple[int, np.ndarray, np.ndarray, np.ndarray],
+    ) -> None:
         """Compare with (body, force, torque, point of action) of each wrench."""
         found = self.wrenches(alone)
         for id in (2, 3):
@@ -87,8 +95,8 @@ class Scene:
                 if target == id:
                     F = F + force
                     T = T + torque + np.cross(at - self.frames[10 * id][0], force)
-            assert found[id][0] == pytest.approx(F, abs=1e-11)
-            assert found[id][1] == pytest.approx(T, abs=1e-11)
+            checked(found[id][0], F, subject, "forces on two free bodies", BY_HAND, atol=1e-11)
+            checked(found[id][1], T, subject, "torques on two free bodies", BY_HAND, atol=1e-11)
 
 
 NONE = np.zeros(3)
@@ -112,11 +120,11 @@ def test_every_force_type_is_here():
     }
 
 
-def test_no_force_no_acceleration(scene):
-    scene.check(scene.plant())
+def test_no_force_no_acceleration(checked, scene):
+    scene.check(checked, "no force", scene.plant())
 
 
-def test_vector_one_body(scene):
+def test_vector_one_body(checked, scene):
     force = Force_Vector_OneBody(
         id=1,
         type="FORCEANDTORQUE",
@@ -129,12 +137,17 @@ def test_vector_one_body(scene):
         tz_expression="0.5",
     )
     A = scene.frames[R][1]
-    scene.check(scene.plant(force), (2, A @ [1, 2, 3], A @ [-1, 0, 0.5], scene.frames[I][0]))
+    scene.check(
+        checked,
+        "Force_Vector_OneBody",
+        scene.plant(force),
+        (2, A @ [1, 2, 3], A @ [-1, 0, 0.5], scene.frames[I][0]),
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*is ignored because type is")
 @pytest.mark.parametrize("kind", ["FORCEONLY", "TORQUEONLY", "FORCEANDTORQUE"])
-def test_vector_two_body_reacts_at_marker_i(scene, kind):
+def test_vector_two_body_reacts_at_marker_i(checked, scene, kind):
     force = Force_Vector_TwoBody(
         id=1,
         type=kind,
@@ -150,17 +163,18 @@ def test_vector_two_body_reacts_at_marker_i(scene, kind):
     A, at = scene.frames[R][1], scene.frames[I][0]
     F = A @ [1, 2, 3] if kind != "TORQUEONLY" else NONE
     T = A @ [4, 5, 0] if kind != "FORCEONLY" else NONE
-    scene.check(scene.plant(force), (2, F, T, at), (3, -F, -T, at))
+    scene.check(checked, f"Force_Vector_TwoBody {kind}", scene.plant(force), (2, F, T, at), (3, -F, -T, at))
 
 
-def test_vector_without_reference_marker_is_in_ground_axes(scene):
+def test_vector_without_reference_marker_is_in_ground_axes(checked, scene):
     force = Force_Vector_OneBody(id=1, type="FORCEONLY", marker_id=I, ref_marker_id=0, fz_expression="2")
-    scene.check(scene.plant(force), (2, np.array([0, 0, 2.0]), NONE, scene.frames[I][0]))
+    name = "Force_Vector_OneBody in ground axes"
+    scene.check(checked, name, scene.plant(force), (2, np.array([0, 0, 2.0]), NONE, scene.frames[I][0]))
 
 
 @pytest.mark.parametrize("action_only", [False, True])
 @pytest.mark.parametrize("kind", ["FORCE", "TORQUE"])
-def test_scalar_two_body(scene, kind, action_only):
+def test_scalar_two_body(checked, scene, kind, action_only):
     force = Force_Scalar_TwoBody(
         id=1, type=kind, i_marker_id=I, j_marker_id=J, is_action_only=action_only, val_expression="2*TIME + 3"
     )
@@ -168,16 +182,17 @@ def test_scalar_two_body(scene, kind, action_only):
     along = Aj[:, 2] if kind == "TORQUE" or action_only else (ri - rj) / np.linalg.norm(ri - rj)
     F, T = (3 * along, NONE) if kind == "FORCE" else (NONE, 3 * along)
     reaction = [] if action_only else [(3, -F, -T, rj)]
-    scene.check(scene.plant(force), (2, F, T, ri), *reaction)
+    scene.check(checked, f"Force_Scalar_TwoBody {kind}", scene.plant(force), (2, F, T, ri), *reaction)
 
 
-def test_scalar_with_a_constant_value(scene):
+def test_scalar_with_a_constant_value(checked, scene):
     force = Force_Scalar_TwoBody(id=1, type="TORQUE", i_marker_id=I, j_marker_id=J, val=-2.0)
     along = scene.frames[J][1][:, 2]
-    scene.check(scene.plant(force), (2, NONE, -2 * along, NONE), (3, NONE, 2 * along, NONE))
+    name = "Force_Scalar_TwoBody of a number"
+    scene.check(checked, name, scene.plant(force), (2, NONE, -2 * along, NONE), (3, NONE, 2 * along, NONE))
 
 
-def test_translational_spring_damper(scene):
+def test_translational_spring_damper(checked, scene):
     force = Force_SpringDamper(
         id=1,
         type="TRANSLATIONAL",
@@ -192,10 +207,10 @@ def test_translational_spring_damper(scene):
     DM = np.linalg.norm(ri - rj)
     direction = (ri - rj) / DM
     F = (-7 * (DM - 1.5) - 0.6 * (vi - vj) @ direction + 0.4) * direction
-    scene.check(scene.plant(force), (2, F, NONE, ri), (3, -F, NONE, rj))
+    scene.check(checked, "Force_SpringDamper", scene.plant(force), (2, F, NONE, ri), (3, -F, NONE, rj))
 
 
-def test_rotational_spring_damper(scene):
+def test_rotational_spring_damper(checked, scene):
     force = Force_SpringDamper(
         id=1,
         type="ROTATIONAL",
@@ -209,10 +224,11 @@ def test_rotational_spring_damper(scene):
     (_, Ai, _, wi), (_, Aj, _, wj) = scene.state(I), scene.state(J)
     C = Aj.T @ Ai
     T = (-7 * (np.arctan2(C[1, 0], C[0, 0]) - 0.3) - 0.6 * (wi - wj) @ Aj[:, 2] + 0.4) * Aj[:, 2]
-    scene.check(scene.plant(force), (2, NONE, T, NONE), (3, NONE, -T, NONE))
+    name = "Force_SpringDamper ROTATIONAL"
+    scene.check(checked, name, scene.plant(force), (2, NONE, T, NONE), (3, NONE, -T, NONE))
 
 
-def test_bushing(scene):
+def test_bushing(checked, scene):
     numbers = {
         "kx": 3,
         "ky": 4,
@@ -238,7 +254,7 @@ def test_bushing(scene):
     F = Aj @ (-np.array([3, 4, 5]) * d - np.array([0.3, 0.4, 0.5]) * rate + [0.1, -0.2, 0.3])
     T = Aj @ (-np.array([0.6, 0.7, 0.8]) * angles - np.array([0.06, 0.07, 0.08]) * w + [0.01, 0, -0.03])
     # the reaction acts at r_I, which is the same as -F at r_J with the torque -delta x F
-    scene.check(scene.plant(force), (2, F, T, ri), (3, -F, -T, ri))
+    scene.check(checked, "Force_Bushing", scene.plant(force), (2, F, T, ri), (3, -F, -T, ri))
 
 
 def test_gravity_acts_at_every_centre_of_mass(scene):

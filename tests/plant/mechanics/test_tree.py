@@ -14,6 +14,7 @@ from plant.formats.motionsolve.described import description_of
 from plant.mechanics.inertia import link_inertia, plain_inertia, tree_inertias
 from plant.mechanics.mechanism import GROUND, mechanism_of
 from plant.mechanics.tree import Tree
+from tests.helpers.checked import closed_form
 from tests.helpers.loops import at, bar, n_four_bar
 from tests.helpers.plants import Alone, deck, reference
 from tests.helpers.trees import TYPES, marker, random_rotation, random_tree
@@ -172,7 +173,7 @@ def test_cart_pole_equations_are_small():
     assert plant.derivative_function.n_instructions() < 110
 
 
-def test_cart_pole_against_the_hand_formula():
+def test_cart_pole_against_the_hand_formula(checked):
     """(M+m) x'' + m l cos(th) th'' - m l sin(th) th'^2 = u - k x - c x', and the hinge's equation."""
     numbers_ = reference("cartpole_lqr_100Hz")["parameters"]
     M, m, l, I = numbers_["M_slider"], numbers_["m_rod"], numbers_["L_rod"] / 2, numbers_["I_com"]
@@ -185,14 +186,16 @@ def test_cart_pole_against_the_hand_formula():
         H = np.array([[M + m, m * l * np.cos(theta)], [m * l * np.cos(theta), I + m * l**2]])
         right = [u - k * x - c * xd + m * l * np.sin(theta) * omega**2, m * g * l * np.sin(theta)]
         found = plant.derivative(0.0, [x, theta, xd, omega], {"u": u})
-        assert found == pytest.approx([xd, omega, *np.linalg.solve(H, right)], rel=1e-12)
+        expected, law = [xd, omega, *np.linalg.solve(H, right)], closed_form("equations of motion by hand")
+        checked(found, expected, "cart-pole", "accelerations", law, rtol=1e-12)
 
 
-def test_cart_pole_linear_model():
+def test_cart_pole_linear_model(checked):
     linear = reference("cartpole_lqr_100Hz")["linear"]
     plant = Alone(Plant.read(deck("cartpole.xml")))
-    assert plant.jacobian("x") == pytest.approx(np.array(linear["A"]), abs=1e-12)
-    assert plant.jacobian("u").ravel() == pytest.approx(linear["B"], abs=1e-12)
+    law = closed_form("equations of motion by hand, linearised")
+    checked(plant.jacobian("x"), linear["A"], "cart-pole", "linear model, A", law, atol=1e-12)
+    checked(plant.jacobian("u").ravel(), linear["B"], "cart-pole", "linear model, B", law, atol=1e-12)
 
 
 def test_inverted_pendulum_linear_model():
