@@ -204,7 +204,7 @@ class Local:
 
 def at_rest(kinematics: Kinematics) -> Callable[[int], MarkerState]:
     """Function from a marker's id to its actual state, with its accelerations at qdd = 0."""
-    links = kinematics.tree.spatial(None, ca.SX(3, 1))
+    links = kinematics.tree.link_accelerations(None, ca.SX(3, 1))
 
     def state(id: int) -> MarkerState:
         a, al = kinematics.accelerations(id, links, NOTHING)

@@ -30,9 +30,9 @@ class Line:
     def along(self, force: Element, value: ca.SX) -> Applied:
         """Equal and opposite forces along the line; a positive value pushes the markers apart."""
         i, j = self._ids
-        factor = self._span.factor(value)
-        self._setting.watch(f"{force.where}, force / DM({i},{j})", factor)
-        F = factor * self._span.d
+        value = self._span.defined(value)
+        self._setting.watch(f"{force.where}, force / DM({i},{j})", value)
+        F = value * self._span.direction
         return Wrench(i, F, NOTHING), Wrench(j, -F, NOTHING)
 
 

@@ -65,8 +65,8 @@ class Bodies:
         return self._poses[i][0] @ W, V
 
     # --- dynamics -------------------------------------------------------------------------------------
-    def spatial(self, qdd: Sequence[Matrix] | None, gravity: Matrix) -> list[Matrix]:
-        """(6, 1) spatial acceleration of every body in its coordinates, with gravity in it as -g.
+    def link_accelerations(self, qdd: Sequence[Matrix] | None, gravity: Matrix) -> list[Matrix]:
+        """(6, 1) classical acceleration of every body in its coordinates, with gravity in it as -g.
 
         qdd : None for zero
         """
@@ -74,21 +74,20 @@ class Bodies:
         for i, link in enumerate(self.mechanism.links):
             rates = ca.SX(link.joint.nv, 1) if qdd is None else qdd[i]
             al, a = self._twist(i, rates)
-            w, v = self.velocity(i)
             A, _ = self._poses[i]
-            found.append(ca.vertcat(al, A.T @ (a - gravity) - cross(w, v)))
+            found.append(ca.vertcat(al, A.T @ (a - gravity)))
         return found
 
     def accelerations(
         self, gravity: Matrix, forces: dict[int, Matrix], tau: dict[int, Matrix] | None = None
     ) -> tuple[list[Matrix], list[Matrix]]:
-        """qdd and spatial accelerations without constraints; arguments as in `Tree.accelerations`."""
+        """qdd and classical accelerations without constraints; arguments as in `Tree.accelerations`."""
         bias = self.inverse(gravity, None, forces)
         qdd = []
         for i, link in enumerate(self.mechanism.links):
             applied = (tau or {}).get(i, ca.SX(link.joint.nv, 1)) - bias[i]
             qdd.append(ca.sparsify(ca.ldl_solve(applied, *ca.ldl(ca.SX(self._mass(i))))))
-        return qdd, self.spatial(qdd, gravity)
+        return qdd, self.link_accelerations(qdd, gravity)
 
     def inverse(
         self, gravity: Matrix, qdd: Sequence[Matrix] | None, forces: dict[int, Matrix]
@@ -133,8 +132,8 @@ class Bodies:
 
     def point_acceleration(self, i: int, a: Matrix, s: Matrix, gravity: Matrix) -> tuple[Matrix, Matrix]:
         """Angular acceleration of body i and acceleration of its point s, both (3, 1) in the ground frame."""
-        w, v = self.velocity(i)
+        w, _ = self.velocity(i)
         A, _ = self._poses[i]
         al = a[:3]
-        classical = a[3:] + cross(w, v) + cross(al, s) + cross(w, cross(w, s))
-        return A @ al, A @ classical + gravity
+        at_point = a[3:] + cross(al, s) + cross(w, cross(w, s))
+        return A @ al, A @ at_point + gravity

@@ -93,29 +93,44 @@ def _column(value: Any) -> ca.SX:
 
 # --- along the line of centres ---------------------------------------------------------------------------
 class Span:
-    """Line of centres of two frames: d = r_I - r_J (3, 1), its length, and how fast that grows."""
+    """Line of centres of two frames, d = r_I - r_J: its length, how fast that grows, its direction (3, 1)."""
 
     def __init__(self, I: MarkerState, J: MarkerState) -> None:
         self._I, self._J = I, J
-        self.d = I.r - J.r
-        self.length = distance(self.d)
+        d = I.r - J.r
+        self.length = distance(d)
+        self.direction = _direction(d, self.length)  # 0 where they coincide
 
     @property
     def rate(self) -> ca.SX:
         """Rate at which the frames separate; 0 where they coincide."""
-        return ca.dot(self._I.v - self._J.v, self.d) / (self.length + (self.length == 0))
+        return ca.dot(self._I.v - self._J.v, self.direction)
 
-    def factor(self, value: ca.SX) -> ca.SX:
-        """What d is multiplied with to give a force of this value on I, positive apart.
+    def defined(self, value: ca.SX) -> ca.SX:
+        """A force of this value along the line.
 
-        Of coincident frames a force of zero has no direction and needs none; any other is not defined, nan.
+        Between coincident frames a force of zero has no direction and needs none; any other is not defined,
+        nan.
         """
-        return value / (self.length + ca.logic_and(self.length == 0, value == 0))
+        return value + ca.if_else((self.length == 0) * value, float("nan"), 0)
+
+
+def _direction(d: ca.SX, length: ca.SX) -> ca.SX:
+    """d / length (3, 1), 0 where d is 0; a sign where one component alone is not structurally zero."""
+    if len(_entries(d)) == 1:
+        # not ca.sign: frames that pass through each other on a line are left to error control, as in space
+        return ca.SX(ca.sparsify(ca.copysign(d != 0, d)))
+    # one division; without `fabs` CasADi makes every product with it a division again
+    return d * ca.fabs(1 / (length + (length == 0)))
+
+
+def _entries(d: ca.SX) -> list[ca.SX]:
+    return [d[k] for k in range(3) if not ca.SX(d[k]).is_zero()]
 
 
 def distance(d: ca.SX) -> ca.SX:
     """|d| (3, 1) with derivative 0 where it is 0; |x| where one component alone is not structurally zero."""
-    entries = [d[k] for k in range(3) if not ca.SX(d[k]).is_zero()]
+    entries = _entries(d)
     if len(entries) <= 1:
         return ca.fabs(entries[0]) if entries else ca.SX(0)
     square = ca.SX(sum(e * e for e in entries))
@@ -139,7 +154,7 @@ class SpringDamper:
     def __call__(self, time: ca.SX, states: Sequence[MarkerState]) -> list[tuple[ca.SX, ca.SX]]:
         span = Span(*states)
         value = -self.stiffness * (span.length - self.length) - self.damping * span.rate + self.preload
-        F = span.factor(value) * span.d
+        F = span.defined(value) * span.direction
         return [(F, NOTHING), (-F, NOTHING)]
 
     def faults(self, frames: int) -> Iterator[str]:

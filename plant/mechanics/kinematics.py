@@ -67,7 +67,7 @@ class Kinematics:
     def accelerations(self, id: int, links: Sequence[ca.SX], gravity: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Acceleration of a marker's origin and angular acceleration, (3, 1) each.
 
-        links : (6, 1) spatial acceleration of every link in its coordinates, with gravity in it as -g
+        links : (6, 1) classical acceleration of every link in its coordinates, with gravity in it as -g
         """
         link = self.link(id)
         if link == GROUND:

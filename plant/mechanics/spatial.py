@@ -150,6 +150,22 @@ def symmetric(M: Matrix) -> Matrix:
     return ca.triu2symm(ca.triu(ca.sparsify(M)))
 
 
+def _turned_back(E: Matrix, M: Matrix) -> Matrix:
+    """E^T M E (3, 3) for a rotation E and a symmetric M.
+
+    A multiple of the unit matrix, such as the mass of a rigid body, does not turn. A diagonal M is such a
+    multiple and a rest with fewer entries.
+    """
+    M = ca.sparsify(M)
+    entries = [M[k, k] for k in range(3)]
+    if M.nnz() > M.sparsity().get_diag()[0].nnz() or not M.nnz():
+        return symmetric(E.T @ M @ E)
+    same = [[ca.is_equal(a, b, 1) for b in entries] for a in entries]
+    k = max(range(3), key=lambda i: sum(same[i]))
+    rest = ca.diag(ca.vertcat(*[0 if same[k][i] else entries[i] - entries[k] for i in range(3)]))
+    return symmetric(entries[k] * ca.SX.eye(3) + E.T @ ca.sparsify(ca.SX(rest)) @ E)
+
+
 @dataclass(frozen=True, eq=False)
 class Transform:
     """Plücker transform X_B_A from frame A to frame B, X = [E 0; -E rx E] (RBDA eq. 2.24).
@@ -195,9 +211,9 @@ class Transform:
         With I', H', M' the blocks turned by E^T:  [I' + rx H'^T - (H' + rx M') rx,  H' + rx M';  .,  M'].
         """
         E, R = self.E, skew(self.r)
-        inertia = symmetric(E.T @ Ia[:3, :3] @ E)
+        inertia = _turned_back(E, Ia[:3, :3])
         H = E.T @ Ia[:3, 3:] @ E
-        M = symmetric(E.T @ Ia[3:, 3:] @ E)
+        M = _turned_back(E, Ia[3:, 3:])
         shifted = H + R @ M
         upper = inertia + R @ H.T - shifted @ R
         return symmetric(ca.blockcat([[upper, shifted], [shifted.T, M]]))

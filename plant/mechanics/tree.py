@@ -5,6 +5,9 @@ one graph of scalars in which constants fold; large ones as calls of small funct
 that all equal links share. Spatial vectors are angular first, in link coordinates; the ground accelerates
 with -g instead of gravity acting on each body.
 
+Accelerations are classical, [alpha; dv/dt of the origin] = a + [0; w x v] (RBDA section 2.11): velocities of
+origins cancel from the equations of motion, by which a pendulum on a cart saves a third of its operations.
+
 Source: Featherstone, RBDA, tables 5.1 (RNEA), 6.2 (CRBA) and 7.1 (ABA).
 """
 
@@ -19,7 +22,7 @@ import casadi as ca
 from plant.mechanics.calls import Calls, written_out
 from plant.mechanics.joints import Joint
 from plant.mechanics.mechanism import GROUND, Mechanism
-from plant.mechanics.spatial import Matrix, Transform, crf, crm, cross, symmetric
+from plant.mechanics.spatial import Matrix, Transform, crf, cross, symmetric
 
 INLINE_LINKS = 20
 """Up to so many links, or so many on a path in a flat mechanism, the equations are written out.
@@ -34,15 +37,23 @@ right-hand side, N = 40, is 1.5 times faster without calls, its residuals 3.4 ti
 def _outward(
     joint: Joint, q: Matrix, qd: Matrix, E: Matrix, r: Matrix, v: Matrix | None = None
 ) -> list[Matrix]:
-    """Transform X_link_parent, motion subspace, velocity and bias acceleration (table 7.1, pass 1)."""
+    """Transform X_link_parent, motion subspace, velocity and bias acceleration (table 7.1, pass 1).
+
+    The bias of classical accelerations, with w_J, v_J of the joint and w = E w_parent:
+    c_J + [w x w_J; (2 w + w_J) x v_J + E (w_parent x (w_parent x r))]
+    """
     XJ, S = joint.jcalc(q)
     X = XJ @ Transform(E, r)
     vJ = S @ qd
     cJ = joint.cJ(q, qd)
-    if v is None:  # on the ground: v x vJ = vJ x vJ = 0
-        return [X.E, X.r, S, vJ, cJ]
-    carried = X.motion(v)
-    return [X.E, X.r, S, carried + vJ, ca.sparsify(cJ + crm(carried) @ vJ)]
+    wJ, along = vJ[:3], vJ[3:]
+    if v is None:
+        return [X.E, X.r, S, vJ, ca.sparsify(cJ + ca.vertcat(ca.SX(3, 1), cross(wJ, along)))]
+    carried, outer = X.motion(v), v[:3]
+    w = carried[:3]
+    centripetal = X.E @ cross(outer, cross(outer, X.r))
+    c = cJ + ca.vertcat(cross(w, wJ), cross(2 * w + wJ, along) + centripetal)
+    return [X.E, X.r, S, carried + vJ, ca.sparsify(c)]
 
 
 def _inward(
@@ -60,19 +71,23 @@ def _inward(
 ) -> list[Matrix]:
     """Gain K and k of qdd = k - K a' and what the link adds to its parent (table 7.1, pass 2).
 
-    I is the link's own inertia, IA and p what its children and the forces on it add.
+    I is the link's own inertia, IA and p what its children and the forces on it add. On the ground nothing
+    is added, and U, u and D of D qdd = u - U^T a' are left as they are: one division is enough.
     """
     IA = I + IA
-    pA = p + crf(v) @ (I @ v)
+    pA = p + gyroscopic(I, v)
     if joint.nv == 0:
-        K, k, Ia, pa = ca.SX(0, 6), ca.SX(0, 1), IA, pA
+        K, k, Ia, pa = ca.SX(0, 6), ca.SX(0, 1), IA, pA + IA @ c
     elif joint.nv == 6:
         # S^T S = 1, so (S^T IA S)^-1 = S^T IA^-1 S: nothing of the link is felt through the joint
         K, k = S.T, S.T @ _solved(IA, S @ tau - pA)
         Ia, pa = ca.SX(6, 6), ca.SX(6, 1)
     else:
         U = IA @ S
-        solved = _solved(symmetric(S.T @ U), ca.horzcat(U.T, tau - S.T @ pA))
+        D, u = symmetric(S.T @ U), tau - S.T @ pA
+        if on_ground:
+            return [U.T, u, D]
+        solved = _solved(D, ca.horzcat(U.T, u))
         K, k = ca.sparsify(solved[:, :6]), solved[:, 6]
         Ia = symmetric(IA - U @ K)
         pa = pA + Ia @ c + U @ k
@@ -82,6 +97,12 @@ def _inward(
     return [K, k, X.inertia_back(Ia), X.force_back(pa)]
 
 
+def gyroscopic(I: Matrix, v: Matrix) -> Matrix:
+    """(6, 1) force that inertia I needs to turn without acceleration: w x* I w, w the angular part of v."""
+    w = ca.vertcat(v[:3], ca.SX(3, 1))
+    return ca.sparsify(crf(w) @ (I @ w))
+
+
 def _solved(D: Matrix, right: Matrix) -> Matrix:
     """D^-1 right for a symmetric positive definite D, structural zeros kept."""
     if D.shape == (1, 1):
@@ -89,10 +110,13 @@ def _solved(D: Matrix, right: Matrix) -> Matrix:
     return ca.ldl_solve(right, *ca.ldl(ca.SX(D)))
 
 
-def _accelerated(E: Matrix, r: Matrix, S: Matrix, c: Matrix, K: Matrix, k: Matrix, a: Matrix) -> list[Matrix]:
+def _accelerated(
+    E: Matrix, r: Matrix, S: Matrix, c: Matrix, a: Matrix, K: Matrix, k: Matrix, D: Matrix | None = None
+) -> list[Matrix]:
     """Acceleration of the link and of its coordinates from its parent's (table 7.1, pass 3)."""
     carried = Transform(E, r).motion(a) + c
-    qdd = k - K @ carried
+    right = k - K @ carried
+    qdd = right if D is None else _solved(D, right)
     return [carried + S @ qdd, qdd]
 
 
@@ -183,8 +207,8 @@ class Tree:
         return starts_of(self.mechanism)
 
     # --- forward dynamics -----------------------------------------------------------------------------
-    def spatial(self, qdd: Sequence[Matrix] | None, gravity: Matrix) -> list[Matrix]:
-        """(6, 1) spatial acceleration of every link in its coordinates, with gravity in it as -g.
+    def link_accelerations(self, qdd: Sequence[Matrix] | None, gravity: Matrix) -> list[Matrix]:
+        """(6, 1) classical acceleration of every link in its coordinates, with gravity in it as -g.
 
         qdd : None for zero
         """
@@ -210,25 +234,25 @@ class Tree:
         Returns
         -------
         qdd : list of (nv, 1)
-        a : list of (6, 1)          spatial accelerations in link coordinates; gravity is in them as -g
+        a : list of (6, 1)          classical accelerations in link coordinates; gravity is in them as -g
         """
         links, tau = self.mechanism.links, tau or {}
         IA: list[Matrix] = [ca.SX(6, 6) for _ in links]
         p: list[Matrix] = [-forces[i] if i in forces else ca.SX(6, 1) for i in range(len(links))]
-        K: list[Matrix] = [None] * len(links)
-        k: list[Matrix] = [None] * len(links)
+        gains: list[Sequence[Matrix]] = [()] * len(links)
         for i in reversed(range(len(links))):
-            K[i], k[i], *felt = self._gather(i, IA[i], p[i], tau.get(i, ca.SX(links[i].joint.nv, 1)))
+            found = self._gather(i, IA[i], p[i], tau.get(i, ca.SX(links[i].joint.nv, 1)))
             parent = links[i].parent
-            if felt:
-                IA[parent], p[parent] = IA[parent] + felt[0], p[parent] + felt[1]
+            gains[i] = found if parent == GROUND else found[:2]
+            if parent != GROUND:
+                IA[parent], p[parent] = IA[parent] + found[2], p[parent] + found[3]
         a: list[Matrix] = []
         qdd: list[Matrix] = []
         base = ca.vertcat(ca.SX(3, 1), -gravity)
         for i, link in enumerate(links):
             outer = base if link.parent == GROUND else a[link.parent]
             moving = (self.X[i].E, self.X[i].r, self.S[i], self._c[i])
-            accelerated, second = self._evaluate(("accelerated",), _accelerated, *moving, K[i], k[i], outer)
+            accelerated, second = self._evaluate(("accelerated",), _accelerated, *moving, outer, *gains[i])
             a.append(accelerated)
             qdd.append(second)
         return qdd, a
@@ -248,7 +272,7 @@ class Tree:
         qdd : None for zero
         """
         links = self.mechanism.links
-        a = self.spatial(qdd, gravity)
+        a = self.link_accelerations(qdd, gravity)
         f = [self._balance(i, a[i], forces) for i in range(len(links))]
         tau: list[Matrix] = [None] * len(links)
         for i in reversed(range(len(links))):
@@ -259,13 +283,13 @@ class Tree:
 
     def _balance(self, i: int, a: Matrix, forces: dict[int, Matrix]) -> Matrix:
         """(6, 1) force that all joints of link i exert on it: what it needs beyond the applied ones."""
-        momentum = self.inertia[i] @ self.v[i]
-        return self.inertia[i] @ a + crf(self.v[i]) @ momentum - forces.get(i, ca.SX(6, 1))
+        applied = forces.get(i, ca.SX(6, 1))
+        return self.inertia[i] @ a + gyroscopic(self.inertia[i], self.v[i]) - applied
 
     def reaction(self, i: int, a: Sequence[Matrix], forces: dict[int, Matrix]) -> Matrix:
         """(6, 1) force [n; f] on link i through its own joint, in link coordinates (table 5.1, f_i).
 
-        a : spatial accelerations of all links; forces : everything else that acts on the links
+        a : classical accelerations of all links; forces : everything else that acts on the links
         """
         f = self._balance(i, a[i], forces)
         for k in range(i + 1, len(self.mechanism.links)):
@@ -298,10 +322,10 @@ class Tree:
     def point_acceleration(self, i: int, a: Matrix, s: Matrix, gravity: Matrix) -> tuple[Matrix, Matrix]:
         """Angular acceleration of link i and acceleration of its point s, both (3, 1) in the ground frame.
 
-        `a` is the link's spatial acceleration from `accelerations`, with gravity in it (RBDA section 2.11).
+        `a` is the link's acceleration from `accelerations`, with gravity in it.
         """
-        w, v = self.velocity(i)
+        w, _ = self.velocity(i)
         A, _ = self.pose(i)
         al = a[:3]
-        classical = a[3:] + cross(w, v) + cross(al, s) + cross(w, cross(w, s))
-        return A @ al, A @ classical + gravity
+        at_point = a[3:] + cross(al, s) + cross(w, cross(w, s))
+        return A @ al, A @ at_point + gravity

@@ -322,6 +322,14 @@ def test_no_force_between_coincident_markers_is_no_force():
     assert alone.derivative(0.0, [-0.25, 0.0]) == pytest.approx([0.0, 1.0])
 
 
+@pytest.mark.parametrize(("at", "rate"), [(0.4, 0.3), (-0.4, 0.3), (1.5, -2.0), (-1.5, -2.0)])
+def test_spring_and_damper_on_either_side_of_a_line(at, rate):
+    """m x'' = -(k (|x| - l) - F0) sgn x - c x'; the damper does not mind on which side the mass is."""
+    alone = _coincident(stiffness=8.0, damping=0.5, length=1.0, preload=3.0)
+    force = -(8.0 * (abs(at) - 1.0) - 3.0) * np.sign(at) - 0.5 * rate
+    assert alone.derivative(0.0, [at, rate]) == pytest.approx([rate, force / 2])
+
+
 def test_springs_at_rest_have_a_derivative():
     """At DM = length the force is zero; its derivative is still the stiffness."""
     alone = _coincident(stiffness=8.0, length=1.0)
