@@ -22,8 +22,10 @@ from plant.constraints.closure import Closure
 from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import Unknowns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
+from plant.coordinates import Coordinates
 from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable
 from plant.equations import ledger
+from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
 from plant.equations.controls import check_controls, control_states
 from plant.equations.filters import declare_inputs, filter_states
@@ -46,6 +48,7 @@ from plant.expressions.formulas import Formulas, formulas_of
 from plant.facts import joints_of
 from plant.forces.loads import loads
 from plant.formats.motionsolve.described import description_of
+from plant.mechanics.dynamics import MotionAt
 from plant.mechanics.massless import massless_links
 from plant.mechanics.mechanism import Mechanism, mechanism_of
 from plant.names import unique_names
@@ -56,6 +59,7 @@ from plant.routines.subroutines import refuse_untrusted
 from plant.tunables import Tunables, check_tunable
 
 COORDINATES = ("joint", "absolute")
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +85,7 @@ class Plant(Block):
     warnings : tuple of str      what was ignored or assumed
     jumpy : tuple of str         constraints that cannot follow an input, which needs a filter before the
                                  plant can be used
+    held : place -> number       coordinates held while the start is assembled
     """
 
     model: Model
@@ -99,6 +104,7 @@ class Plant(Block):
     warnings: tuple[str, ...] = field(default=(), repr=False)
     audit: bool = False
     jumpy: tuple[str, ...] = field(default=(), repr=False)
+    held: Mapping[int, float] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def read(
@@ -107,6 +113,7 @@ class Plant(Block):
         coordinates: str = "joint",
         stabilisation: str | Stabilisation = "projection",
         tunable: Sequence[str] = (),
+        hold: Mapping[str, float] = NOTHING,
     ) -> Plant:
         """Plant in an XML deck.
 
@@ -118,6 +125,8 @@ class Plant(Block):
         stabilisation           how constraints are kept: "projection", "baumgarte", "gamma_q", or with
                                 numbers of its own `Baumgarte(alpha, beta)`, `GammaQ(Tstab)`
         tunable : list of str   structural numbers to be run-time parameters
+        hold : name -> number   coordinates the start is assembled with, and free of afterwards:
+                                ``{"crank.q": 0.3}``; names as in `plant.coordinates`
 
         Raises
         ------
@@ -130,7 +139,7 @@ class Plant(Block):
             warnings.simplefilter("always", UserWarning)
             model = read_model(path)
         texts = _passed_on(caught)
-        plant = Plant.from_model(model, trust, coordinates, stabilisation, tunable)
+        plant = Plant.from_model(model, trust, coordinates, stabilisation, tunable, hold)
         return replace(plant, warnings=(*texts, *plant.warnings))
 
     @staticmethod
@@ -140,6 +149,7 @@ class Plant(Block):
         coordinates: str = "joint",
         stabilisation: str | Stabilisation = "projection",
         tunable: Sequence[str] = (),
+        hold: Mapping[str, float] = NOTHING,
     ) -> Plant:
         """Plant of a model built in Python; arguments and errors as in `read`."""
         if not isinstance(model, Model):
@@ -176,6 +186,7 @@ class Plant(Block):
                 stabilisation=stabilised,
                 tunable=tuple(tunable),
                 trust=trust,
+                held=MappingProxyType(Coordinates(mechanism).held(hold)),
             )
             mention_unused_penalties(model, plant._roles)
             plant = plant._assembled()
@@ -190,8 +201,7 @@ class Plant(Block):
         written, massless = self._written(), massless_links(mechanism)
         if written is None:
             refuse_massless(mechanism, massless)
-            start = tuple(link.q0 for link in mechanism.links)
-            return replace(self, start=start, rates=initial_rates(mechanism))
+            return replace(self, start=self._given_start(), rates=initial_rates(mechanism))
         b, setting, closure = written
         cuts = np.cumsum([link.joint.nq for link in mechanism.links])[:-1]
 
@@ -199,12 +209,20 @@ class Plant(Block):
             return wishes_of(mechanism, np.split(q, cuts))
 
         try:
-            assembly = assemble(b, closure, wishes, massless)
+            assembly = assemble(b, closure, wishes, massless, self.held)
         except SingularMass:
             refuse_massless(mechanism, massless)
             raise
         jumpy = tuple(jumps(setting.inputs, closure, self.inputs))
         return replace(self, start=assembly.q, rates=assembly.qd, assembly=assembly, jumpy=jumpy)
+
+    def _given_start(self) -> tuple[np.ndarray, ...]:
+        """Coordinates of the design, with those that are held at their values."""
+        links = self.mechanism.links
+        q = np.concatenate([np.zeros(0), *[link.q0 for link in links]])
+        for k, value in self.held.items():
+            q[k] = value
+        return tuple(np.split(q, np.cumsum([link.joint.nq for link in links])[:-1])) if links else ()
 
     def closing(self) -> tuple[Equations, Closure] | None:
         """All constraints, written for assembly: scratch equations with them; None where there are none."""
@@ -271,6 +289,42 @@ class Plant(Block):
             plant = self._assembled()
         gone = set(self.jumpy) - set(plant.jumpy)
         return replace(plant, warnings=tuple(text for text in self.warnings if text not in gone))
+
+    def motion_at(
+        self,
+        state: Mapping[str, Any] = NOTHING,
+        *,
+        time: float = 0.0,
+        inputs: Mapping[str, Any] = NOTHING,
+    ) -> MotionAt:
+        """The equations of motion as NumPy arrays at a state, with names of their rows and columns.
+
+        Parameters
+        ----------
+        state : name -> numbers     coordinates, rates (names as in `plant.coordinates`: "crank.q",
+                                    "crank.qd", "crank.angle") and other states; the rest is at the start
+        time : s
+        inputs : port -> numbers    0 where left out
+
+        Mass matrix H, forces Q, constraint Jacobian J, its right-hand side gamma, multipliers lam,
+        accelerations qdd, residuals Phi and their rates: see `plant.mechanics.dynamics.MotionAt`. Conditions
+        that hold by themselves are left out. The state need not obey the constraints. gamma is without
+        stabilisation; angles that count turns by a memory are within half a turn of their start.
+
+        Raises
+        ------
+        ModelError    no such state or input, or wrong numbers
+        """
+        q, qd = (np.concatenate([np.zeros(0), *parts]) for parts in (self.start, self.rates))
+        ports = {self.port_name(name): value for name, value in inputs.items()}
+        return self._at((q, qd), state, time, ports)
+
+    @cached_property
+    def _at(self) -> EquationsAt:
+        b = Equations({})
+        with tracing():
+            written = self._write(b)
+            return EquationsAt(b.declared(), written)
 
     def audited(self) -> Plant:
         """The plant with an account of its energy and momentum: see `plant.energy`."""
@@ -362,6 +416,10 @@ class Plant(Block):
         ------
         ModelProblems    a constraint on positions or velocities depends on an input without a filter
         """
+        self._write(b)
+
+    def _write(self, b: Equations) -> Written:
+        """The same, for whoever looks at the equations."""
         if self.jumpy:
             raise ModelProblems(self.jumpy, about=self.model.file or self.model.name)
         states = self._states(b)
@@ -388,6 +446,7 @@ class Plant(Block):
             ledger.declare(b, moving, solution, closure, declared.wheels)
         declared.unknowns.write_equations(moving)
         declared.instants.stops_at({t for f in self.formulas.values() for t in f.break_times(moving.spline)})
+        return Written(states, closure, solution)
 
     def _constraints(self) -> list[Element]:
         """Elements that constrain the coordinates."""

@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -47,6 +48,7 @@ REPORTED = 1e-6  # length or rad: moves beyond it are reported
 ROOT = 1e-14  # relative: how well unknowns of implicit variables are solved for
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
+NONE: Mapping[int, float] = MappingProxyType({})
 NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
 
 
@@ -170,7 +172,9 @@ class Assembler:
         q, qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
         numbers = _Numbers(b, q, qd, time, closure.roots)
         rates = [link.joint.qdot(*pair) for link, *pair in zip(links, mechanics.q, mechanics.qd, strict=True)]
-        self._qdot = numbers(ca.vertcat(ca.SX(0, 1), *rates))
+        qdot = ca.vertcat(ca.SX(0, 1), *rates)
+        self._qdot = numbers(qdot)
+        self._per_rate = numbers(matrices=[ca.jacobian(qdot, qd)])
         self._plain = numbers(closure.value, closure.rate, matrices=(closure.J, mechanics.mass_matrix()))
         self._massless = list(massless)
         self._support = self._weights(massless)
@@ -280,11 +284,21 @@ class Assembler:
                 part[units] /= np.linalg.norm(part[units])
         return np.concatenate([np.zeros(0), *parts])
 
-    def _starts(self, q: np.ndarray) -> tuple[np.ndarray, csr_array, csr_array]:
-        """Residual, Jacobian of all conditions on the start's positions, and the mass matrix."""
+    def _starts(self, q: np.ndarray, held: Mapping[int, float]) -> tuple[np.ndarray, csr_array, csr_array]:
+        """Residual, Jacobian of all conditions on the start's positions, and the mass matrix.
+
+        held : coordinates with the values they are to have; their rows come last
+        """
         value, _, J, H = self._system(q)
         start = np.array([self._start_of(k) or 0.0 for k in self._started])
-        return value[self._started] - start, J[self._started], H
+        residual, J = value[self._started] - start, J[self._started]
+        if held:
+            from scipy.sparse import vstack
+
+            places = list(held)
+            residual = np.concatenate([residual, q[places] - np.array(list(held.values()))])
+            J = vstack([J, self._per_rate(q)[0][places]]).tocsr()
+        return residual, J, H
 
     @cached_property
     def _started(self) -> list[int]:
@@ -295,15 +309,17 @@ class Assembler:
     def _start_of(self, k: int) -> float | None:
         return self.closure.conditions[k].start
 
-    def positions_closed(self, q: np.ndarray) -> np.ndarray:
+    def positions_closed(self, q: np.ndarray, held: Mapping[int, float] = NONE) -> np.ndarray:
         """Coordinates near q at which every condition on positions holds.
+
+        held : coordinates with the values they are to have besides
 
         Raises
         ------
         ModelError    naming the element that stays open the widest
         """
         for _ in range(ROUNDS):
-            residual, J, H = self._starts(q)
+            residual, J, H = self._starts(q, held)
             if not len(residual) or np.abs(residual).max() <= CLOSED * max(self.size, 1.0):
                 return q
             root = MassRoot(H)
@@ -312,13 +328,15 @@ class Assembler:
             before, q = q, self._moved(q, step * min(1.0, STRIDE / max(longest, 1e-300)))
             if np.abs(q - before).max() <= 1e-15 * max(1.0, np.abs(q).max()):
                 break
-        return self._check(q)
+        return self._check(q, held)
 
-    def _check(self, q: np.ndarray) -> np.ndarray:
-        residual, _, _ = self._starts(q)
+    def _check(self, q: np.ndarray, held: Mapping[int, float]) -> np.ndarray:
+        residual, _, _ = self._starts(q, held)
         worst = int(np.argmax(np.abs(residual)))
         if np.abs(residual[worst]) <= GAP * max(self.size, 1.0):
             return q
+        if held:
+            raise self._not_held(q, held)
         condition = self.closure.conditions[self._started[worst]]
         open_ones = {
             self.closure.conditions[self._started[k]].constraint.where: None
@@ -334,6 +352,17 @@ class Assembler:
             path=condition.constraint.where,
             value=float(residual[worst]),
             hint="Check marker positions and axes of the loop, or start nearer to a pose that closes.",
+        )
+
+    def _not_held(self, q: np.ndarray, held: Mapping[int, float]) -> ModelError:
+        """The error about coordinates with which the mechanism does not close."""
+        names = [f"{link.name}.{name}" for link in self.mechanism.links for name, _ in link.joint.coordinates]
+        wanted = ", ".join(f"{names[k]}={value:.6g}" for k, value in held.items())
+        nearest = ", ".join(f"{names[k]}={q[k]:.6g}" for k in held)
+        return ModelError(
+            f"hold: the mechanism does not close with {wanted}; it comes as near as {nearest}.",
+            value=dict(held),
+            hint="Hold a value within its reach, and no more coordinates than it has degrees of freedom.",
         )
 
     # --- velocities -----------------------------------------------------------------------------------
@@ -484,17 +513,19 @@ def assemble(
     closure: Closure,
     wishes: Callable[[np.ndarray], list[Wish]],
     massless: Sequence[int] = (),
+    held: Mapping[int, float] = NONE,
 ) -> Assembly:
     """Close a mechanism and find out about its constraints.
 
     wishes : function of the start's q that gives the initial velocities asked for
     massless : links without inertia, see `plant.mechanics.massless`
+    held : coordinates with the values they have at the start, and are free of afterwards
     """
     assembler = Assembler(b, closure, massless)
     mechanism = assembler.mechanism
     closing = assembler.closing()
     q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])
-    q = assembler.positions_closed(q0)
+    q = assembler.positions_closed(q0, held)
     lines, rank, design, in_line = assembler.redundant(q)
     rates = assembler.rates(q, wishes(q))
     singular = ""
@@ -504,7 +535,7 @@ def assemble(
     closing, qd = replace(closing, design=design), rates.of(0)
     moved = moves(mechanism, q0, q, assembler.q_cuts)
     large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
-    if large:
+    if large and not held:
         most = sorted(large.items(), key=lambda item: -abs(item[1]))[:6]
         warnings.warn(
             "assembly moved the start to close all constraints: "

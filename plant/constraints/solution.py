@@ -105,7 +105,7 @@ def solve(
         return Solution(qdd, a, ca.SX(0, 1), loads)
     H = tree.mass_matrix() if closure is None else closure.mass_matrix()
     inverse = MassInverse(H, ordered=closure is None or not closure.supports)
-    Q = _generalised(tree, loads)
+    Q = generalised(tree, loads)
     if closure is None:
         whole, lam, servos = inverse(Q), ca.SX(0, 1), _Equations()
     else:
@@ -130,7 +130,7 @@ class _Equations:
     multipliers: set[str] = field(default_factory=set)  # names of unknowns that are multipliers of servos
 
 
-def _generalised(tree: Tree | Bodies, loads: Loads) -> Matrix:
+def generalised(tree: Tree | Bodies, loads: Loads) -> Matrix:
     """Q (nv, 1): joint forces less the bias of motion, gravity and applied forces, so that H qdd = Q."""
     bias, links = tree.inverse(loads.gravity, None, loads.on_links), tree.mechanism.links
     return ca.vertcat(

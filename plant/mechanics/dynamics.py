@@ -12,7 +12,7 @@ Source: Featherstone, RBDA, sections 3.2, 8.2 and 8.3.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -48,7 +48,7 @@ class MotionAt:
     qdd : (n,)        accelerations, lam : (m,) multipliers (the least where conditions repeat each other)
     rows : (m,) str   what each condition fixes; columns : (n,) str the rates
     forces : mapping  key of a force of the description -> (k, 6) force and torque at each of its k frames,
-                      along global axes
+                      along global axes; empty where a `Plant` gives the equations
     """
 
     H: np.ndarray
@@ -61,7 +61,35 @@ class MotionAt:
     lam: np.ndarray
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    forces: Mapping[Hashable, np.ndarray]
+    forces: Mapping[Hashable, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def Q(self) -> np.ndarray:
+        """(n,) right-hand side of the forces, -C."""
+        return -self.C
+
+    @property
+    def saddle(self) -> tuple[np.ndarray, np.ndarray]:
+        """(n + m, n + m) matrix [H J^T; J 0] and (n + m,) right-hand side [Q; gamma], for [qdd; -lam].
+
+        The multipliers of Haug's eq. 6.3.18 have the other sign: here H qdd = Q + J^T lam.
+        """
+        m = len(self.rows)
+        matrix = np.block([[self.H, self.J.T], [self.J, np.zeros((m, m))]])
+        return matrix, np.concatenate([self.Q, self.gamma])
+
+
+def accelerations(
+    H: np.ndarray, Q: np.ndarray, J: np.ndarray, gamma: np.ndarray, reacts: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """qdd (n,) and the least multipliers (k,) with H qdd = Q + J^T lam, J qdd = gamma.
+
+    reacts : (m,) bool    conditions that have a multiplier here, k of them; all if None
+    """
+    n, own = len(H), J if reacts is None else J[reacts]
+    system = np.block([[H, -own.T], [J, np.zeros((len(J), len(own)))]])
+    found = np.linalg.lstsq(system, np.concatenate([Q, gamma]), rcond=1e-13)[0]
+    return found[:n], found[n:]
 
 
 class Dynamics:
@@ -140,13 +168,12 @@ class Dynamics:
         for key, (F, T) in (forces or {}).items():
             wrench = np.concatenate([_vector("force", F, 3), _vector("torque", T, 3)])
             right = right + np.array(self._jacobian(key)(position)).T @ wrench
-        J, m = J.reshape(-1, n), len(self.rows)
-        system = np.block([[H, -J.T], [J, np.zeros((m, m))]])
-        found = np.linalg.lstsq(system, np.concatenate([right, gamma.ravel()]), rcond=1e-13)[0]
+        J = J.reshape(-1, n)
         Phi, rate, gamma = (e.ravel() for e in (Phi, rate, gamma))
+        qdd, lam = accelerations(H, right, J, gamma)
         keys = [force.key for force in self.mechanism.description.forces]
         acting = dict(zip(keys, (np.array(e) for e in self._acting.call(state)), strict=True))
-        return MotionAt(H, -right, J, gamma, Phi, rate, found[:n], found[n:], self.rows, self.columns, acting)
+        return MotionAt(H, -right, J, gamma, Phi, rate, qdd, lam, self.rows, self.columns, acting)
 
     def _function(self, Phi: Matrix) -> ca.Function:
         """(q, qd) -> Phi, J, its rate and gamma = -(J' qd)."""
