@@ -24,7 +24,7 @@ from plant.constraints.solution import Unknowns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.coordinates import Coordinates
 from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable
-from plant.equations import ledger
+from plant.equations import ledger, observed
 from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
 from plant.equations.controls import check_controls, control_states
@@ -103,6 +103,7 @@ class Plant(Block):
     trust: bool = False
     warnings: tuple[str, ...] = field(default=(), repr=False)
     audit: bool = False
+    observe: bool = False
     jumpy: tuple[str, ...] = field(default=(), repr=False)
     held: Mapping[int, float] = field(default_factory=dict, repr=False)
 
@@ -330,6 +331,13 @@ class Plant(Block):
         """The plant with an account of its energy and momentum: see `plant.energy`."""
         return replace(self, audit=True)
 
+    def observed(self) -> Plant:
+        """The plant with outputs of every body, joint and force: see `plant.equations.observed`.
+
+        They are logged but no part of linear models; `plant.pictures` plots, draws and animates them.
+        """
+        return replace(self, observe=True)
+
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:
         """Initial value of every continuous state by name."""
@@ -442,6 +450,8 @@ class Plant(Block):
         declared.controls.declare(moving, signals)
         declared.wheels.declare(moving)
         declare_outputs(b, ports, signals, self.requests)
+        if self.observe:
+            observed.declare(b, moving, solution, closure)
         if self.audit:
             ledger.declare(b, moving, solution, closure, declared.wheels)
         declared.unknowns.write_equations(moving)

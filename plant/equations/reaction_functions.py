@@ -61,7 +61,7 @@ class ReactionFunctions:
         id, jflag, comp, frame = (*ids, 0)[:4]
         element = self._element(function, id)
         pairs = self.of(element)
-        marker = self._ends(element)[jflag]
+        marker = self.ends(element)[jflag]
         return self._part(pairs.get(marker, (NOTHING, NOTHING)), comp, frame)
 
     def _part(self, pair: Pair, comp: int, frame: int) -> ca.SX:
@@ -78,7 +78,7 @@ class ReactionFunctions:
                     return element
         raise Refusal(f"there is no {' or '.join(kind.tag for kind in kinds)} with id {id}")
 
-    def _ends(self, element: Element) -> tuple[int, int]:
+    def ends(self, element: Element) -> tuple[int, int]:
         """Markers I and J of an element."""
         if isinstance(element, Motion_Joint):
             element = self._setting.model.find(Constraint_Joint, element.joint_id)
@@ -133,7 +133,7 @@ class ReactionFunctions:
         constraints: list[type[Element]] = [Constraint_Joint, Motion_Joint, Motion_Marker]
         for kind in constraints:
             for element in setting.model.all(kind):
-                ends = self._ends(element)
+                ends = self.ends(element)
                 if i in ends and (j == 0 or j in ends):
                     pair = self.of(element).get(i, (NOTHING, NOTHING))
                     F, T = F + pair[0], T + pair[1]

@@ -32,6 +32,24 @@ def _spring_damper(force: Force_SpringDamper, setting: Setting) -> Applied:
     return Wrench(I, NOTHING, T), Wrench(J, NOTHING, -T)
 
 
+def spring_and_damper(force: Force_SpringDamper, setting: Setting) -> list[ca.SX]:
+    """What the spring, the damper and all with the preload push or turn, (1, 1) each; positive pushes apart.
+
+    Of a force that has no direction because I and J are at one place the value is still that along the line.
+    """
+    I, J = force.i_marker_id, force.j_marker_id
+    k, c = setting.number(force, "stiffness"), setting.number(force, "damping")
+    free, preload = setting.number(force, "length"), setting.number(force, "preload")
+    if force.type == "TRANSLATIONAL":
+        line = Line(setting, I, J)
+        x, rate = line.DM, line.VR
+    else:
+        x = turned(setting, 2, I, J)
+        rate = ca.dot(setting.marker(I).w - setting.marker(J).w, setting.marker(J).A[:, 2])
+    spring, damper = ca.SX(-k * (x - free)), ca.SX(-c * rate)
+    return [spring, damper, ca.SX(spring + damper + preload)]
+
+
 def _stored(force: Force_SpringDamper, setting: Setting) -> Store:
     I, J = force.i_marker_id, force.j_marker_id
     k, c = setting.number(force, "stiffness"), setting.number(force, "damping")
