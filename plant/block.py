@@ -366,6 +366,11 @@ class Plant(Block):
         driven = {id for port in self.inputs.values() for id in port.variables}
         return roles_of(self.model, self.formulas, driven)
 
+    @property
+    def recursive(self) -> list[Reference_Variable]:
+        """Variables whose expression asks for their own value, v = g(v, y, t)."""
+        return [v for v in self.model.all(Reference_Variable) if self._roles.get(v.id) is Role.ITSELF]
+
     @cached_property
     def integrals(self) -> dict[str, Reference_Variable]:
         """Variables in dot_form, by the name of their state."""

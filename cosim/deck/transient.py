@@ -26,6 +26,10 @@ SOLVERS = {"ABAM": "dopri5", "MSTIFF": STIFF, "VSTIFF": STIFF, "DSTIFF": STIFF}
 """Ours for each integrator_type; a name that is not here takes the default."""
 
 
+NO_RECURSION = ("ABAM", "VSTIFF", "MSTIFF")
+"""Integrators with which no variable may be defined by itself."""
+
+
 class Halted(Exception):
     """The deck ends before its last command: a sensor with ``halt``, or Ctrl-C; with the step that ended."""
 
@@ -42,12 +46,31 @@ def settings_of(stage: Stage) -> RunSettings:
     values: dict[str, Any] = {"atol": element.integr_tol, "max_step": element.h_max}
     origins = dict.fromkeys(values, element.where)
     if element.integrator_type:
+        if "solver" not in given.origins:
+            _refuse_recursion(stage, element)
         values["solver"] = SOLVERS.get(element.integrator_type.upper(), RunSettings().solver)
         origins["solver"] = f"{element.where}, integrator_type={element.integrator_type}"
     values = {n: v for n, v in values.items() if v is not None and n not in given.origins}
     while (wrong := misplaced(values.get("solver", given.solver), values)) is not None:
         del values[wrong]
     return replace(given, **values, origins={n: origins[n] for n in values} | dict(given.origins))
+
+
+def _refuse_recursion(stage: Stage, element: Param_Transient) -> None:
+    """Variables defined by themselves are not allowed with some integrators.
+
+    Source: MotionSolve reference guide, Reference_Variable, comment 6.
+    """
+    integrator = (element.integrator_type or "").upper()
+    recursive = stage.plant.recursive
+    if integrator in NO_RECURSION and recursive:
+        raise PlantloopError(
+            f"{recursive[0].where}: is defined by itself, which is not allowed with "
+            f"integrator_type={element.integrator_type} ({element.where}).",
+            path=recursive[0].where,
+            value=[v.id for v in recursive],
+            hint='Write integrator_type="DSTIFF", or the variable as an equation with is_implicit="true".',
+        )
 
 
 def transient(stage: Stage, command: Simulate) -> DeckStep:
