@@ -356,12 +356,17 @@ CASES = [
         | SETTINGS,
         beside={"step": {"solver": "rk4"}},
     ),
-    Case("Plant.read", Plant.read, {"path": PENDULUM}, {"trust": SWITCH, "tunable": EMPTY}),
+    Case(
+        "Plant.read",
+        Plant.read,
+        {"path": PENDULUM},
+        {"trust": SWITCH, "tunable": EMPTY, "hold": frozenset({"{}"})},
+    ),
     Case(
         "Plant.from_model",
         Plant.from_model,
         {"model": Made(lambda: pendulum().model)},
-        {"trust": SWITCH, "tunable": EMPTY},
+        {"trust": SWITCH, "tunable": EMPTY, "hold": frozenset({"{}"})},
     ),
     Case("read_model", read_model, {"path": PENDULUM}, {}),
     Case(

@@ -195,7 +195,7 @@ REST = {
         ("m", [[2.0, 1.0]], r"m has shape \(1, 2\)"),
         ("m", 3.0, r"m has shape \(\), expected \(1,\)"),
         ("r", np.ones((4, 2, 3)), r"leading axes of times .* r \(4,\)"),
-        ("v", "fast", "v is 'fast', expected numbers"),
+        ("v", "fast", "v is 'fast', expected finite numbers"),
         ("h", np.ones((1, 3)), r"h has shape \(1, 3\), expected \(\.\.\., 0, 3\).*h and Iw together"),
         ("Iw", [0.5], r"h has shape \(0, 3\), expected \(\.\.\., 1, 3\)"),
     ],

@@ -76,6 +76,7 @@ TRIED: dict[str, list[str]] = {
     "Force_Gravity": ['<Force_Gravity grav_x="0.3" grav_y="0.2" grav_z="-9.81"/>'],
     "Body_Rigid": [
         '<Reference_Marker id="60" body_id="6" pos_z="3"/><Reference_Marker id="61" body_id="6" pos_z="3.1"/>'
+        '<Force_Vector_OneBody id="91" type="FORCEONLY" marker_id="61" ref_marker_id="0" fx_expression="TIME"/>'
         '<Body_Rigid id="6" cg_id="60" mass="2" inertia_xx="1" inertia_yy="1.1" inertia_zz="1.2" '
         'inertia_xy="0.01" v_ic_x="1" w_ic_z="2"/>',
         '<Body_Rigid id="1" isground="TRUE"/>',
