@@ -104,7 +104,7 @@ def near_miss(name: object, choices: Iterable[str]) -> str:
     close = close or difflib.get_close_matches(given, known, n=1, cutoff=0.6)
     if not close:
         lower = {k.lower(): k for k in known}
-        close = [lower[k] for k in difflib.get_close_matches(given.lower(), lower, n=1, cutoff=0.75)]
+        close = [lower[k] for k in difflib.get_close_matches(given.lower(), lower, n=1, cutoff=0.6)]
     if close:
         return f"did you mean '{close[0]}'?"
     if not known:

@@ -100,7 +100,8 @@ class Script:
         name = name or self._element.subroutine
         function = namespace.get(name)
         if not callable(function):
-            defined = [n for n, v in namespace.items() if isinstance(v, types.FunctionType)]
+            own = [(n, v) for n, v in namespace.items() if isinstance(v, types.FunctionType)]
+            defined = [n for n, v in own if v.__globals__ is namespace]  # not what it imports
             raise self._fault(
                 f"the script {self.path} defines no function '{name}'; {near_miss(name, defined)}"
             )
