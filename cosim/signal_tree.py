@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from blocks.contract.rate import Ticks as Rate
+from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, near_miss
 from cosim.names import Names
 
@@ -38,7 +38,7 @@ class Leaf:
     size: int
     labels: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
-    rate: Rate | None = None
+    rate: Ticks | None = None
 
     @property
     def columns(self) -> slice:
@@ -91,7 +91,7 @@ class SignalTree:
         labels: Mapping[str, Sequence[str]] | None = None,
         units: Mapping[str, Sequence[str]] | None = None,
         aliases: Mapping[str, str] | None = None,
-        rates: Mapping[str, Rate] | None = None,
+        rates: Mapping[str, Ticks] | None = None,
     ) -> SignalTree:
         """Signals of these sizes, with texts for the components of some, and the rates of some.
 

@@ -22,7 +22,7 @@ from cosim.engines.engine import Engine, Logged
 from cosim.engines.reference.log import given_times, log_times
 from cosim.names import mapped
 from cosim.progress import Progress, telling
-from cosim.result.record import Setting
+from cosim.result.record import SettingValue
 from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
 from cosim.run.context import Context
@@ -226,20 +226,22 @@ class Simulation:
             message=message or self._engine.context.stopped,
         )
 
-    def _all_settings(self) -> dict[str, Setting]:
+    def _all_settings(self) -> dict[str, SettingValue]:
         s = self.settings
         shown = (*s.used, *(name for name in ("seed", "solve_loops") if name in s.origins))
-        found = {name: Setting(getattr(s, name), s.origin(name)) for name in shown}
+        found = {name: SettingValue(getattr(s, name), s.origin(name)) for name in shown}
         why = f": {self._engine.why}" if self._engine.why else ""
-        found["engine"] = Setting(self._engine.name, f"engine='{s.engine}'{why}")
+        found["engine"] = SettingValue(self._engine.name, f"engine='{s.engine}'{why}")
         for kind, values in self._changed.items():
-            found |= {name: Setting(np.asarray(v).tolist(), f"{kind}=") for name, v in values.items()}
-        found |= {f"port {name}": Setting(text, "diagram") for name, text in self.system.port_rates.items()}
+            found |= {name: SettingValue(np.asarray(v).tolist(), f"{kind}=") for name, v in values.items()}
+        found |= {
+            f"port {name}": SettingValue(text, "diagram") for name, text in self.system.port_rates.items()
+        }
         casadi = ca.CasadiMeta.version()
         versions = {"plantloop": __version__, "casadi": casadi, "numpy": np.__version__}
         versions["python"] = platform.python_version()
-        found |= {f"version of {name}": Setting(v, "installed") for name, v in versions.items()}
-        found["system hash"] = Setting(self.system.hash, "equations and schedule")
+        found |= {f"version of {name}": SettingValue(v, "installed") for name, v in versions.items()}
+        found["system hash"] = SettingValue(self.system.hash, "equations and schedule")
         return found
 
     def _statistics(self) -> dict[str, Any]:

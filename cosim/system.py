@@ -111,7 +111,7 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Problem:
+class NamedTerm:
     """Names a part of the equations, to explain a non-finite value (`Equations.term`)."""
 
     path: str
@@ -156,7 +156,7 @@ class System:
     loops: tuple[str, ...]  # what each unknown of w stands for
     delays: tuple[Delay, ...]
     draws: tuple[Draw, ...]
-    terms: tuple[Problem, ...]
+    terms: tuple[NamedTerm, ...]
     port_rates: Mapping[str, str]  # in words, for ports that sample
     order: tuple[str, ...]  # signals in order of evaluation
     outports: Mapping[str, str]  # output of the diagram -> signal

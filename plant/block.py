@@ -20,7 +20,7 @@ from plant.assembly.closing import Assembly, SingularMass, assemble
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
 from plant.constraints.closure import Closure
 from plant.constraints.invariants import declare_invariants
-from plant.constraints.solution import Unknowns, solve
+from plant.constraints.solution import StandIns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.coordinates import Coordinates
 from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable
@@ -441,7 +441,7 @@ class Plant(Block):
         free = Quantities(declared, kinematics, lambda _: Withheld())
         if self.assembly is not None:
             closure = closure_of(free, constraints, self.assembly.closing)
-        unknowns = Unknowns()
+        unknowns = StandIns()
         forced = Quantities(declared, kinematics, lambda own: Awaited(own, closure, unknowns), free)
         solution = solve(b, kinematics.tree, closure, loads(forced), unknowns, self.stabilisation.gains)
         moving = Quantities(

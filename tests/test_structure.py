@@ -27,6 +27,9 @@ PARALLEL = {
     },
 }
 
+# one class name, two classes: both are public names
+CLASSES = {"Dynamics": "of a description (plant.mechanics.dynamics), of a tree of spatial_v2 (plant.gamma_q)"}
+
 # where cosim meets plants; everywhere else a plant is a block like any other
 MEETS_PLANT = ("cosim.deck.", "cosim.scenario.", "cosim.cli.")
 
@@ -117,3 +120,15 @@ def test_a_files_name_is_that_of_one_file(package):
             by_name[file.stem].append(module)
     twice = {name for name, found in by_name.items() if len(found) > 1}
     assert twice == set(PARALLEL.get(package, {}))
+
+
+def test_a_class_name_is_that_of_one_class():
+    """Names with an underscore are a file's own."""
+    by_name = defaultdict(list)
+    for module, file in files().items():
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                by_name[node.name].append(module)
+    assert {name: found for name, found in by_name.items() if len(found) > 1}.keys() == CLASSES.keys(), (
+        by_name
+    )

@@ -33,7 +33,7 @@ import numpy as np
 
 from blocks.contract.callback import PythonCall
 from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term
-from blocks.contract.declaring import Record
+from blocks.contract.declaring import Declarations
 from blocks.contract.instance import Make
 from blocks.contract.memories import (
     AcceptedMemory,
@@ -46,7 +46,7 @@ from blocks.contract.memories import (
     External,
     ExternalOutput,
     Memory,
-    Mode,
+    ModeMemory,
     RandomDraw,
     SampledMemory,
     Slope,
@@ -75,7 +75,7 @@ class Block(abc.ABC):
         return name
 
 
-class Equations(Record):
+class Equations(Declarations):
     """Collects what one block declares while it is traced. Its calls are the whole block contract.
 
     Signals, states and memories are 1-D arrays of shape (size,); scalar parameters and ``time`` have
@@ -317,7 +317,7 @@ class Equations(Record):
         the same instant has left. Between ticks it is memory and needs events (`when`).
         """
         if at_ticks is None:
-            return self._memory(Mode, name, initial, size)
+            return self._memory(ModeMemory, name, initial, size)
         return self._branch(name, initial, size, at_ticks)
 
     def _branch(

@@ -86,7 +86,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Event:
+class BlockEvent:
     """Zero crossing with resets: when `crossing` crosses zero in `direction`, each target takes its value.
 
     A stop event has no resets but a message. `rest` is the sign (-1 or 1) of a crossing that rests exactly on
@@ -134,7 +134,7 @@ class Declared:
     outputs: tuple[Output, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     memories: tuple[Memory, ...] = ()
-    events: tuple[Event, ...] = ()
+    events: tuple[BlockEvent, ...] = ()
     invariants: tuple[ca.SX, ...] = ()
     terms: tuple[Term, ...] = ()
     ticks: tuple[Ticks, ...] = ()

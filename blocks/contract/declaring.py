@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import PythonCall
-from blocks.contract.declared import Declared, Event, Input, Output, Parameter, SampleHistory, Term
+from blocks.contract.declared import BlockEvent, Declared, Input, Output, Parameter, SampleHistory, Term
 from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Evolving, Memory, Slope
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, column
@@ -23,7 +23,7 @@ M = TypeVar("M", bound=Memory)
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 
 
-class Record:
+class Declarations:
     """Declarations of one block by name, and how they are checked and completed.
 
     sizes, fields, guess : as of `Equations`
@@ -39,7 +39,7 @@ class Record:
         self._memories: dict[str, Memory] = {}
         self._arrays: dict[int, str] = {}  # id of the array handed out -> memory name
         self._kept: list[Array] = []  # keeps those arrays alive, so that their ids stay unique
-        self._events: list[Event] = []
+        self._events: list[BlockEvent] = []
         self._invariants: list[tuple[ca.SX, float]] = []
         self._rounding = 0.0
         self._terms: list[Term] = []
@@ -193,7 +193,9 @@ class Record:
         value = self._sized(crossing, 1, "crossing of an event")
         label = name or f"event{len(self._events)}"
         sign = DIRECTIONS[direction]
-        self._events.append(Event(label, value, sign, resets, stop, (-sign or 1) if rest is None else rest))
+        self._events.append(
+            BlockEvent(label, value, sign, resets, stop, (-sign or 1) if rest is None else rest)
+        )
 
     def _ticks(self, sample: Rate | Ticks, offset: Rate) -> Ticks:
         ticks = sample if isinstance(sample, Ticks) else Ticks.of(sample, offset)

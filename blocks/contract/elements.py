@@ -26,7 +26,7 @@ def taken(sx: ca.SX, places: Any) -> ca.SX:
     return sx[listed] if listed else ca.SX(0, 1)
 
 
-class Column:
+class SharedElements:
     """The elements that an array and its views share."""
 
     __slots__ = ("sx",)
@@ -49,7 +49,7 @@ class Elements:
     __slots__ = ("__weakref__", "_places", "_shape", "_shared", "boolean", "writeable")
 
     def __init__(self, sx: ca.SX, shape: Shape, boolean: bool = False, writeable: bool = True) -> None:
-        self._shared, self._shape = Column(sx), shape
+        self._shared, self._shape = SharedElements(sx), shape
         self._places: np.ndarray | None = None  # None: element k of the column is element k
         self.boolean, self.writeable = boolean, writeable
 

@@ -10,7 +10,7 @@ kind                vector its value changes
 `DiscreteState`     h      at its ticks, to what the update phase of the tick before has found
 `SampledMemory`     h      in the output phase of its ticks
 `ExternalOutput`    h      in the output phase of its ticks, when its opaque block is called
-`Mode`              h      by events only
+`ModeMemory`              h      by events only
 `Branch`            h      by events, at the start, and in the output phase of every tick
 `AcceptedMemory`    h      after every accepted step and event
 `RandomDraw`        h      at its ticks, before the output phase
@@ -244,7 +244,7 @@ class ExternalOutput(Refreshed, Ticked):
 
 
 @dataclass(frozen=True)
-class Mode(Memory):
+class ModeMemory(Memory):
     """Discrete state without ticks."""
 
     word: ClassVar[str] = "a mode"

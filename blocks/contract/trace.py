@@ -51,7 +51,7 @@ def _fresh(value: Any) -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class Values:
+class BlockNumbers:
     """The numbers of one block: parameter, initial-value and instant arrays by name."""
 
     parameters: dict[str, np.ndarray]
@@ -146,12 +146,12 @@ class Traced:
         inputs, own, ticks, time = np.split(dense, cuts, axis=1)
         return inputs, own, ticks, time[:, 0] if time.shape[1] else np.zeros(len(dense), bool)
 
-    def values(self, block: Block) -> Values:
+    def values(self, block: Block) -> BlockNumbers:
         """The numbers of one block of this shape."""
         parameters = {q.name: self._parameter(q, block) for q in self.declared.parameters}
         initial = {m.name: self._initial(m, block) for m in self.declared.memories}
         times = {m.name: self._times(m, block) for m in self.declared.memories_of(CountedInstants)}
-        return Values(parameters, initial, times)
+        return BlockNumbers(parameters, initial, times)
 
     @staticmethod
     def _parameter(q: Parameter, block: Block) -> np.ndarray:

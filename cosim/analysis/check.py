@@ -14,8 +14,8 @@ from blocks.arguments import flag
 from blocks.contract.block import Block
 from cosim.compile.expressions import Expressions
 from cosim.compile.flatten import flatten
-from cosim.compile.instances import Instance
 from cosim.compile.jumps import Jump, Sides, Switching, jumps
+from cosim.compile.placed_block import PlacedBlock
 from cosim.diagram import Diagram, around
 
 SAMPLES = 200
@@ -37,8 +37,8 @@ def check(diagram: Diagram | Block, solve_loops: bool = False) -> tuple[Jump, ..
     flag(solve_loops, "solve_loops")
     found: list[Jump] = []
 
-    def look(instances: Mapping[str, Instance], between: Expressions) -> None:
-        found.extend(jumps(instances, between, bisected_sides))
+    def look(placed: Mapping[str, PlacedBlock], between: Expressions) -> None:
+        found.extend(jumps(placed, between, bisected_sides))
 
     drawn = diagram if isinstance(diagram, Diagram) else around(diagram)
     flatten(drawn.netlist(), solve_loops, look=look)

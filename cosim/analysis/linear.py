@@ -16,7 +16,7 @@ import numpy as np
 from blocks.arguments import choice
 from blocks.contract.block import Block
 from cosim.analysis.discretise import tick_model
-from cosim.analysis.operating import Model, OperatingPoint, model_of, static_of
+from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
 from cosim.analysis.steady import mention_unsteady
 from cosim.diagram import Diagram
 from cosim.run.context import Context
@@ -118,7 +118,7 @@ class _Labels:
     name: str
 
     @staticmethod
-    def of(model: Model, independent: tuple[int, ...], kept: tuple[int, ...]) -> _Labels:
+    def of(model: SystemAtPoint, independent: tuple[int, ...], kept: tuple[int, ...]) -> _Labels:
         names = [model.state_names[k] for k in independent] + [model.held_names[k] for k in kept]
         order = _state_order(model, independent, len(kept))
         return _Labels(
@@ -145,13 +145,13 @@ class _Basis:
         return _Basis(np.eye(n), np.eye(n), tuple(range(n)))
 
 
-def _basis(model: Model, states: str) -> _Basis:
+def _basis(model: SystemAtPoint, states: str) -> _Basis:
     if states == "full" or not model.system.invariants.numel():
         return _Basis.full(len(model.system.x0))
     return _invariant_basis(model)
 
 
-def _invariant_basis(model: Model) -> _Basis:
+def _invariant_basis(model: SystemAtPoint) -> _Basis:
     """Basis of the null space of the invariants' Jacobian, in terms of independent states."""
     from scipy.linalg import qr
 
@@ -171,7 +171,7 @@ def _invariant_basis(model: Model) -> _Basis:
     return _Basis(z, t, independent)
 
 
-def _state_order(model: Model, independent: tuple[int, ...], held: int) -> list[int]:
+def _state_order(model: SystemAtPoint, independent: tuple[int, ...], held: int) -> list[int]:
     """Coordinates first, then their rates, then the states of controllers, then what is held."""
     rank = np.zeros(len(model.system.x0), dtype=int)
     slots = model.system.states.values()

@@ -69,7 +69,7 @@ def model_of(
     outputs: Sequence[str] | None = None,
     at: OperatingPoint | Context | Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
-) -> Model:
+) -> SystemAtPoint:
     """A system with the chosen inputs and outputs, put at an operating point; kept with the diagram."""
     diagram = diagram_of(system)
     key = tuple(
@@ -78,13 +78,13 @@ def model_of(
     )
     made = diagram.kept("models")
     if key not in made:
-        made[key] = Model(diagram, *key)
-    model: Model = made[key]
+        made[key] = SystemAtPoint(diagram, *key)
+    model: SystemAtPoint = made[key]
     model.place(at, parameters)
     return model
 
 
-class Model:
+class SystemAtPoint:
     """A system with chosen inputs and outputs by place and name, standing at an operating point."""
 
     def __init__(

@@ -30,7 +30,7 @@ from scipy.linalg import null_space
 
 from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError
-from cosim.analysis.operating import Model, static_of
+from cosim.analysis.operating import SystemAtPoint, static_of
 from cosim.slots import MemorySlot, Slot
 
 ROUNDS = 200
@@ -89,7 +89,7 @@ class _Point:
         return self.N.shape[1]
 
 
-def equilibrium_near(model: Model, rounds: int = ROUNDS) -> Equilibrium:
+def equilibrium_near(model: SystemAtPoint, rounds: int = ROUNDS) -> Equilibrium:
     """Take a model to an equilibrium near its state; see the module text.
 
     Raises
@@ -100,7 +100,7 @@ def equilibrium_near(model: Model, rounds: int = ROUNDS) -> Equilibrium:
         return _Statics(model).solve(rounds)
 
 
-def pace(model: Model) -> tuple[float, float]:
+def pace(model: SystemAtPoint) -> tuple[float, float]:
     """Times of the fastest and of the slowest motion from rest where a model stands [s].
 
     A motion's time is 1/omega of a small swing about there, or what the forces there take to move it a bit.
@@ -119,7 +119,7 @@ def pace(model: Model) -> tuple[float, float]:
 
 
 class _Statics:
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: SystemAtPoint) -> None:
         self.model, self.system, self.context = model, model.system, model.context
         s = self.system
         rates = {n: slot for n, slot in s.states.items() if static_of(slot) == "zero"}

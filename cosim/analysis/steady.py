@@ -17,7 +17,7 @@ import warnings
 import casadi as ca
 import numpy as np
 
-from cosim.analysis.operating import Model, static_of
+from cosim.analysis.operating import SystemAtPoint, static_of
 
 STEADY = 1e-6  # of the largest |A| |f|, or |A|: below it nothing changes
 AHEAD = 0.1  # rad or length: how far along the motion A is looked at again
@@ -27,7 +27,7 @@ class MovingPointWarning(UserWarning):
     """A linear model about a point of an unsteady motion depends on the choice of coordinates."""
 
 
-def mention_unsteady(model: Model) -> None:
+def mention_unsteady(model: SystemAtPoint) -> None:
     """Warn where velocities of a mechanism are not zero and its motion is not steady in its coordinates."""
     s, x = model.system, model.context.x
     slots = [slot for slot in s.states.values() if static_of(slot) == "zero"]
@@ -55,7 +55,7 @@ def mention_unsteady(model: Model) -> None:
     )
 
 
-def _changes(model: Model, a: np.ndarray, f: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _changes(model: SystemAtPoint, a: np.ndarray, f: np.ndarray, places: np.ndarray) -> np.ndarray:
     """By how much the rows of A at `places` change a little further along the motion x0 + f t."""
     x, before = model.context.x, model.context.x.copy()
     fastest = np.abs(f[places]).max()

@@ -11,7 +11,7 @@ import numpy as np
 from blocks.arguments import is_number, number
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError
-from cosim.analysis.operating import Model, OperatingPoint, model_of, static_of
+from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
 from cosim.run.given import set_input
@@ -87,7 +87,7 @@ def _limits_of(name: str, value: Any) -> tuple[float, float]:
 class _Trim:
     def __init__(
         self,
-        model: Model,
+        model: SystemAtPoint,
         u: dict[str, Any],
         y: dict[str, Any],
         free: Sequence[str],

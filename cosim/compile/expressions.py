@@ -6,9 +6,9 @@ from functools import cached_property
 
 import casadi as ca
 
-from cosim.compile.instances import Instance
 from cosim.compile.netlist import Port
-from cosim.compile.order import Node
+from cosim.compile.order import SignalNode
+from cosim.compile.placed_block import PlacedBlock
 
 
 class Expressions:
@@ -20,12 +20,12 @@ class Expressions:
 
     def __init__(
         self,
-        instances: dict[str, Instance],
+        placed: dict[str, PlacedBlock],
         t: ca.SX,
         base: Expressions | None = None,
         added: dict[Port, ca.SX] | None = None,
     ) -> None:
-        self.instances, self.t, self.base = instances, t, base
+        self.placed, self.t, self.base = placed, t, base
         self.added = added or {}  # perturbations of outputs, and of inputs that no output is named like
         self.assumed: list[ca.SX] = [] if base is None else base.assumed  # unknowns of loops
         self.outputs: dict[Port, ca.SX] = {}
@@ -38,17 +38,17 @@ class Expressions:
         if self.base is not None:
             return self.base.moving
         symbols = [self.t, *self.assumed]
-        for inst in self.instances.values():
+        for inst in self.placed.values():
             symbols += [inst.symbols[m.name] for m in inst.traced.declared.memories if m.moves]
         return frozenset(s.element_hash() for s in ca.symvar(ca.vertcat(*symbols)))
 
     def with_new_values(self) -> Expressions:
         """A layer over these expressions, in which memories take new values."""
-        return Expressions(self.instances, self.t, self, self.added)
+        return Expressions(self.placed, self.t, self, self.added)
 
-    def output(self, node: Node) -> None:
+    def output(self, node: SignalNode) -> None:
         """Evaluate an output, or one component of it."""
-        inst = self.instances[node.path]
+        inst = self.placed[node.path]
         declared = next(o for o in inst.traced.declared.outputs if o.name == node.name)
         value = self.of(node.path, f"y:{node.name}", declared.expression)
         port = (node.path, node.name)
@@ -56,7 +56,7 @@ class Expressions:
             value = value + self.added[port]
         self._assign(node, value if node.component is None else value[node.component])
 
-    def _assign(self, node: Node, value: ca.SX) -> None:
+    def _assign(self, node: SignalNode, value: ca.SX) -> None:
         port = (node.path, node.name)
         if node.component is None:
             self.outputs[port] = value
@@ -64,20 +64,20 @@ class Expressions:
         whole = self.outputs.get(port)
         if whole is None:
             old = self.base.find(port) if self.base else None
-            outputs = self.instances[node.path].traced.declared.outputs
+            outputs = self.placed[node.path].traced.declared.outputs
             size = next(o.size for o in outputs if o.name == node.name)
             whole = ca.SX.nan(size) if old is None else ca.SX(old)
             self.outputs[port] = whole
         whole[node.component] = value
 
-    def assume(self, node: Node, symbol: ca.SX) -> None:
+    def assume(self, node: SignalNode, symbol: ca.SX) -> None:
         """Take an unknown as the value of an output."""
         self.assumed.append(symbol)
         self._assign(node, symbol)
 
-    def mismatch(self, node: Node) -> ca.SX:
+    def mismatch(self, node: SignalNode) -> ca.SX:
         """What the equations give for an output minus what was assumed."""
-        declared = next(o for o in self.instances[node.path].traced.declared.outputs if o.name == node.name)
+        declared = next(o for o in self.placed[node.path].traced.declared.outputs if o.name == node.name)
         value = self.of(node.path, f"y:{node.name}", declared.expression)
         port = (node.path, node.name)
         if port in self.added:
@@ -85,15 +85,15 @@ class Expressions:
         difference: ca.SX = value - self.outputs[port]
         return difference if node.component is None else difference[node.component]
 
-    def sample(self, node: Node) -> None:
+    def sample(self, node: SignalNode) -> None:
         """Evaluate a sampled memory; blocks evaluated later in this layer see the new value."""
         key = (node.path, node.name)
-        memory = self.instances[node.path].refreshed(node.name)
+        memory = self.placed[node.path].refreshed(node.name)
         value = self.of(node.path, f"m:{node.name}", memory.reads)
         if node.component is None:
             self.memories[key] = value
             return
-        whole = ca.SX(self.memories.get(key, self.instances[node.path].symbols[node.name]))
+        whole = ca.SX(self.memories.get(key, self.placed[node.path].symbols[node.name]))
         whole[node.component] = value[node.component]
         self.memories[key] = whole
 
@@ -104,14 +104,14 @@ class Expressions:
 
     def of(self, path: str, name: str, expression: ca.SX) -> ca.SX:
         """Any expression of a block, in the system's symbols."""
-        inst = self.instances[path]
+        inst = self.placed[path]
         function = inst.traced.function(name, expression)
         return function.call(self._arguments(inst), True, False)[0]
 
     def memory(self, path: str, name: str) -> ca.SX:
         """New value (derivative, next or sampled value) of a memory; all of a block are found at once."""
         if path not in self._all:
-            traced = self.instances[path].traced
+            traced = self.placed[path].traced
             values = self.of(path, "memories", traced.new_values)
             found, start = {}, 0
             for m in traced.evolving:
@@ -120,7 +120,7 @@ class Expressions:
             self._all[path] = found
         return self._all[path][name]
 
-    def _arguments(self, inst: Instance) -> list[ca.SX]:
+    def _arguments(self, inst: PlacedBlock) -> list[ca.SX]:
         own = inst.own
         if self.memories and any((inst.path, m.name) in self.memories for m in inst.traced.declared.memories):
             own = ca.vertcat(
@@ -132,7 +132,7 @@ class Expressions:
         inputs = [self.input(inst, k) for k in range(len(inst.drivers))]
         return [self.t, own, inst.p, inst.ticks, *inputs]
 
-    def input(self, inst: Instance, k: int) -> ca.SX:
+    def input(self, inst: PlacedBlock, k: int) -> ca.SX:
         """What arrives at the k-th input of a block; nan where it is not evaluated yet."""
         port, source = inst.traced.declared.inputs[k], inst.drivers[k]
         value = ca.SX.zeros(port.size) if source is None else self.find(source)

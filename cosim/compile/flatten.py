@@ -26,20 +26,20 @@ from blocks.contract.rate import Ticks
 from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
 from blocks.errors import BlockError, PlantloopError, WiringError, near_miss
 from cosim.compile.expressions import Expressions
-from cosim.compile.instances import Instance
 from cosim.compile.jumps import warn_of_jumps
 from cosim.compile.netlist import Netlist
-from cosim.compile.order import Dependencies, Node
+from cosim.compile.order import Dependencies, SignalNode
+from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import SignalRates, insert_holds
 from cosim.compile.schedule import build_schedule
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes
 from cosim.compile.wiring import ExternalInput, expand
 from cosim.slots import AddedSlot, LoopSlot, MemorySlot, ParameterSlot, Slot, TickSlot
-from cosim.system import Delay, Draw, Problem, Samples, Signal, System, SystemEvent, stack
+from cosim.system import Delay, Draw, NamedTerm, Samples, Signal, System, SystemEvent, stack
 
 S = TypeVar("S", bound=Slot)
-Look = Callable[[Mapping[str, Instance], Expressions], None]
+Look = Callable[[Mapping[str, PlacedBlock], Expressions], None]
 
 
 def flatten(
@@ -59,20 +59,20 @@ def flatten(
     cache = TraceCache(library=LIBRARY)
     wiring = expand(diagram, cache)
     traced = resolve_sizes(wiring, cache)
-    instances: dict[str, Instance] = {}
+    placed: dict[str, PlacedBlock] = {}
     problems = []
     _trace_apart(wiring.blocks, traced)
     for path, block in wiring.blocks.items():
         drivers = [wiring.drivers.get((path, i.name)) for i in traced[path].declared.inputs]
         try:
-            instances[path] = Instance(path, block, traced[path], traced[path].values(block), drivers)
+            placed[path] = PlacedBlock(path, block, traced[path], traced[path].values(block), drivers)
         except PlantloopError as error:
             problems.append(f"block '{path}': {error}")
     if problems:
         raise WiringError(problems, path=diagram.name)
-    port_rates = insert_holds(instances, cache)
+    port_rates = insert_holds(placed, cache)
     made = _Assembly(
-        diagram.name, instances, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
+        diagram.name, placed, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
     ).system(look)
     return replace(made, remake=partial(flatten, diagram, solve_loops, perturb))
 
@@ -115,33 +115,33 @@ class _Assembly:
     def __init__(
         self,
         name: str,
-        instances: dict[str, Instance],
+        placed: dict[str, PlacedBlock],
         port_rates: dict[tuple[str, str], str],
         outports: dict[str, tuple[str, str]],
         borders: dict[tuple[str, str], tuple[tuple[str, str], ...]],
         perturb: tuple[str, ...],
         solve_loops: bool,
     ) -> None:
-        self.name, self.instances, self.solve_loops = name, instances, solve_loops
+        self.name, self.placed, self.solve_loops = name, placed, solve_loops
         self.port_rates, self.outports, self.borders = port_rates, outports, borders
         self.t = ca.SX.sym("t")
         self.x, self.p = _Vector[MemorySlot[ContinuousState]](), _Vector[ParameterSlot]()
         self.h, self.w = _Vector[Slot](), _Vector[Slot]()
         self.vectors: dict[str, _Vector[Any]] = {"x": self.x, "h": self.h, "w": self.w}  # of memories
         self.aliases: dict[str, str] = {}
-        self.rates = sorted({ticks for inst in instances.values() for ticks in inst.traced.declared.ticks})
+        self.rates = sorted({ticks for inst in placed.values() for ticks in inst.traced.declared.ticks})
         self.rate_index = {ticks: k for k, ticks in enumerate(self.rates)}
-        for inst in instances.values():
+        for inst in placed.values():
             self._memories(inst)
             self._parameters(inst)
         self.loops = [name for name, slot in self.w.slots.items() for _ in range(slot.size)]
         self.tick_symbols = [self._tick(k, ticks) for k, ticks in enumerate(self.rates)]
         self.perturbed = {name: self._perturb(name) for name in perturb}  # last: the other places stay
-        for inst in instances.values():
+        for inst in placed.values():
             used = [self.tick_symbols[self.rate_index[t]] for t in inst.traced.declared.ticks]
             inst.ticks = stack(used)
 
-    def _memories(self, inst: Instance) -> None:
+    def _memories(self, inst: PlacedBlock) -> None:
         for m in inst.traced.declared.memories:
             symbol = ca.SX.sym(f"{inst.path}.{m.name}", m.size)
             inst.symbols[m.name] = symbol
@@ -149,7 +149,7 @@ class _Assembly:
                 self._place(inst, m)
         inst.own = stack(inst.symbols.values())
 
-    def _place(self, inst: Instance, m: Memory) -> None:
+    def _place(self, inst: PlacedBlock, m: Memory) -> None:
         rate = None if m.rate is None else self.rate_index[m.rate]
         self.vectors[m.vector].add(
             MemorySlot,
@@ -162,7 +162,7 @@ class _Assembly:
             inst.values.times.get(m.name, ()),
         )
 
-    def _parameters(self, inst: Instance) -> None:
+    def _parameters(self, inst: PlacedBlock) -> None:
         symbols = []
         for q in inst.traced.declared.parameters:
             value = inst.values.parameters[q.name]
@@ -182,11 +182,11 @@ class _Assembly:
 
     def _perturb(self, name: str) -> Slot:
         path, port = self._perturbed(name)[0]
-        inst = self.instances.get(path)
+        inst = self.placed.get(path)
         declared = [inst.traced.declared] if inst else []
         sizes = {p.name: p.size for d in declared for ports in (d.inputs, d.outputs) for p in ports}
         if port not in sizes:
-            shown = [i for i in self.instances.values() if not i.before]
+            shown = [i for i in self.placed.values() if not i.before]
             known = [f"{i.path}.{o.name}" for i in shown for o in i.traced.declared.outputs]
             known += [f"{i.path}.{u.name}" for i in shown for u in i.traced.declared.inputs]
             known += [".".join(border) for border in self.borders]
@@ -206,14 +206,14 @@ class _Assembly:
         for name, slot in self.perturbed.items():
             symbol = self.h.symbols[list(self.h.slots).index(slot.name)]
             added |= {port: added.get(port, 0) + symbol for port in self._perturbed(name)}
-        between = Expressions(self.instances, self.t, added=added)
-        dependencies = Dependencies(self.instances, at_tick=False, solve=self.solve_loops)
+        between = Expressions(self.placed, self.t, added=added)
+        dependencies = Dependencies(self.placed, at_tick=False, solve=self.solve_loops)
         order = dependencies.order()
         residual = self._evaluate(between, order, dependencies.cut)
         delays = self._delays(between)
         place = {name: slot.index for name, slot in self.h.slots.items()}
         schedule = build_schedule(
-            self.instances,
+            self.placed,
             self.rates,
             between,
             place.__getitem__,
@@ -255,9 +255,9 @@ class _Assembly:
             terms=self._terms(between),
             port_rates={".".join(port): text for port, text in self.port_rates.items()},
             order=self._order(order),
-            opaque=tuple(i.path for i in self.instances.values() if i.traced.declared.calls),
-            calls=tuple(c for i in self.instances.values() for c in i.traced.declared.calls),
-            callers=tuple(i.path for i in self.instances.values() for _ in i.traced.declared.calls),
+            opaque=tuple(i.path for i in self.placed.values() if i.traced.declared.calls),
+            calls=tuple(c for i in self.placed.values() for c in i.traced.declared.calls),
+            callers=tuple(i.path for i in self.placed.values() for _ in i.traced.declared.calls),
             outports={name: self._signal_name(port) for name, port in self.outports.items()},
             borders=self._border_signals(),
             fields=self._fields(),
@@ -268,18 +268,18 @@ class _Assembly:
         """(nx, 1) rates of all continuous states."""
         rates = [
             between.memory(inst.path, m.name)
-            for inst in self.instances.values()
+            for inst in self.placed.values()
             for m in inst.memories(ContinuousState)
         ]
         if rates:
-            look(self.instances, between)
+            look(self.placed, between)
         return ca.vertcat(ca.SX(0, 1), *rates)
 
     def _inputs(self) -> dict[str, Slot]:
         """What is set from outside between instants: external inputs, and signals that are perturbed."""
         inputs = {
             inst.path: self.h.slots[f"{inst.path}.value"]
-            for inst in self.instances.values()
+            for inst in self.placed.values()
             if isinstance(inst.block, ExternalInput)
         }
         return inputs | self.perturbed
@@ -292,9 +292,9 @@ class _Assembly:
             if isinstance(s, TickSlot)
         )
 
-    def _order(self, order: list[Node]) -> tuple[str, ...]:
+    def _order(self, order: list[SignalNode]) -> tuple[str, ...]:
         """Names of the signals of the diagram's own blocks in order of evaluation."""
-        own = [n for n in order if not self.instances[n.path].before]
+        own = [n for n in order if not self.placed[n.path].before]
         return tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in own))
 
     def _histories(self) -> tuple[Samples, ...]:
@@ -305,13 +305,13 @@ class _Assembly:
                 tuple(self.h.slots[f"{inst.path}.{name}"].index for name in history.older),
                 slots[self.rate_index[history.ticks]][2],
             )
-            for inst in self.instances.values()
+            for inst in self.placed.values()
             for history in inst.traced.declared.histories
         )
 
     def _border_signals(self) -> dict[str, str]:
         """Signals by the names of the outputs of subsystems that show them."""
-        outputs = {port: [o.name for o in i.traced.declared.outputs] for port, i in self.instances.items()}
+        outputs = {port: [o.name for o in i.traced.declared.outputs] for port, i in self.placed.items()}
         return {
             ".".join(border): self._signal_name(behind[0])
             for border, behind in self.borders.items()
@@ -323,9 +323,9 @@ class _Assembly:
 
         Blocks the framework put before a port are seen through the port itself.
         """
-        rates = SignalRates(self.instances)
+        rates = SignalRates(self.placed)
         found = {}
-        for inst in self.instances.values():
+        for inst in self.placed.values():
             d = inst.traced.declared
             if inst.before:
                 continue
@@ -345,18 +345,18 @@ class _Assembly:
 
     def _signal_name(self, port: tuple[str, str]) -> str:
         """What the signal of an output is called: an inport by its own name."""
-        return port[0] if isinstance(self.instances[port[0]].block, ExternalInput) else ".".join(port)
+        return port[0] if isinstance(self.placed[port[0]].block, ExternalInput) else ".".join(port)
 
     def _fields(self) -> dict[str, str]:
         """Fields of blocks: the name of the initial value that a field gives, "" for others."""
         found: dict[str, str] = {}
-        for inst in self.instances.values():
+        for inst in self.placed.values():
             if not inst.before and not isinstance(inst.block, ExternalInput):
                 given = {m.field: f"{inst.path}.{m.name}" for m in inst.traced.declared.memories if m.field}
                 found |= {f"{inst.path}.{f.name}": given.get(f.name, "") for f in fields(inst.block)}  # type: ignore[arg-type]
         return found
 
-    def _evaluate(self, between: Expressions, order: list[Node], cut: set[Node]) -> ca.SX:
+    def _evaluate(self, between: Expressions, order: list[SignalNode], cut: set[SignalNode]) -> ca.SX:
         """All outputs in order, unknowns first; returns what is zero at the unknowns."""
         unknowns = sorted(cut, key=str)
         for node in unknowns:
@@ -365,7 +365,7 @@ class _Assembly:
             self.w.add(LoopSlot, f"loop {node}", symbol, np.zeros(size))
             self.loops += [str(node)] * size
             between.assume(node, symbol)
-        for inst in self.instances.values():
+        for inst in self.placed.values():
             for m in inst.traced.declared.memories:
                 if m.placed_last:
                     self._place(inst, m)
@@ -374,17 +374,17 @@ class _Assembly:
                 between.output(node)
         residuals = [
             between.of(inst.path, "z:", ca.vertcat(*[m.equation for m in found]))
-            for inst in self.instances.values()
+            for inst in self.placed.values()
             if (found := inst.memories(AlgebraicUnknown))
         ]
         return ca.vertcat(ca.SX(0, 1), *residuals, *[between.mismatch(node) for node in unknowns])
 
-    def _size(self, node: Node) -> int:
-        outputs = self.instances[node.path].traced.declared.outputs
+    def _size(self, node: SignalNode) -> int:
+        outputs = self.placed[node.path].traced.declared.outputs
         return next(o.size for o in outputs if o.name == node.name)
 
     def _slopes(self, between: Expressions) -> Slopes:
-        pairs = [(inst, m.name) for inst in self.instances.values() for m in inst.memories(Slope)]
+        pairs = [(inst, m.name) for inst in self.placed.values() for m in inst.memories(Slope)]
         return Slopes(
             [f"{inst.path}.{name}" for inst, name in pairs],
             ca.vertcat(ca.SX(0, 1), *[inst.symbols[name] for inst, name in pairs]),
@@ -393,7 +393,7 @@ class _Assembly:
 
     def _delays(self, between: Expressions) -> tuple[Delay, ...]:
         found = []
-        for inst in self.instances.values():
+        for inst in self.placed.values():
             for m in inst.memories(DelayedSignal):
                 name = f"{inst.path}.{m.name}"
                 seconds = between.of(inst.path, f"delay:{m.name}", m.seconds)
@@ -406,13 +406,13 @@ class _Assembly:
     def _draws(self) -> tuple[Draw, ...]:
         return tuple(
             Draw(name, self.h.slots[name].index, self.rate_index[m.ticks], m.distribution)
-            for inst in self.instances.values()
+            for inst in self.placed.values()
             for m in inst.memories(RandomDraw)
             for name in (f"{inst.path}.{m.name}",)
         )
 
     def _events(self, between: Expressions) -> Iterator[SystemEvent]:
-        for inst in self.instances.values():
+        for inst in self.placed.values():
             for k, event in enumerate(inst.traced.declared.events):
                 crossing = between.of(inst.path, f"crossing{k}", event.crossing)
                 resets, names, discrete = [], [], [np.zeros(0, dtype=int)]
@@ -438,14 +438,14 @@ class _Assembly:
 
     def _refreshed(self, between: Expressions, kind: type[Evolving]) -> tuple[ca.SX, np.ndarray]:
         """New values and places of the memories of a kind."""
-        found = [(i.path, m.name) for i in self.instances.values() for m in i.memories(kind)]
+        found = [(i.path, m.name) for i in self.placed.values() for m in i.memories(kind)]
         places = [self.h.slots[f"{path}.{name}"].index for path, name in found]
         values = [between.memory(path, name) for path, name in found]
         return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])
 
     def _tolerances(self) -> np.ndarray:
         found = [np.zeros(0)]
-        for inst in self.instances.values():
+        for inst in self.placed.values():
             d = inst.traced.declared
             found += [np.full(g.numel(), tol) for g, tol in zip(d.invariants, d.tolerances, strict=True)]
         return np.concatenate(found)
@@ -453,14 +453,14 @@ class _Assembly:
     def _rounding(self) -> np.ndarray:
         parts = [
             np.full(m.size, inst.traced.declared.rounding)
-            for inst in self.instances.values()
+            for inst in self.placed.values()
             for m in inst.memories(ContinuousState)
         ]
         return np.concatenate([np.zeros(0), *parts])
 
     def _corrections(self, between: Expressions) -> list[ca.SX]:
         found = []
-        for inst in self.instances.values():
+        for inst in self.placed.values():
             states = inst.memories(ContinuousState)
             if all(m.correction is None for m in states):
                 found += [ca.SX.zeros(m.size) for m in states]
@@ -472,14 +472,14 @@ class _Assembly:
     def _block_parts(self, between: Expressions, what: str) -> list[ca.SX]:
         return [
             between.of(inst.path, f"{what}{k}", expression)
-            for inst in self.instances.values()
+            for inst in self.placed.values()
             for k, expression in enumerate(getattr(inst.traced.declared, what))
         ]
 
-    def _terms(self, between: Expressions) -> tuple[Problem, ...]:
+    def _terms(self, between: Expressions) -> tuple[NamedTerm, ...]:
         return tuple(
-            Problem(inst.path, term.text, between.of(inst.path, f"term{k}", term.expression))
-            for inst in self.instances.values()
+            NamedTerm(inst.path, term.text, between.of(inst.path, f"term{k}", term.expression))
+            for inst in self.placed.values()
             for k, term in enumerate(inst.traced.declared.terms)
         )
 

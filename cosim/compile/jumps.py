@@ -24,7 +24,7 @@ from blocks.contract.memories import ContinuousState
 from blocks.contract.symbols import hash_of
 from blocks.contract.trace import Traced
 from cosim.compile.expressions import Expressions
-from cosim.compile.instances import Instance
+from cosim.compile.placed_block import PlacedBlock
 
 SWITCHES = {
     code: name
@@ -73,9 +73,9 @@ class Jump:
         return f"'{self.path}' ({self.kind}): {self.what} jumps by {self.size:.3g} {when}"
 
 
-def warn_of_jumps(instances: Mapping[str, Instance], between: Expressions) -> None:
+def warn_of_jumps(placed: Mapping[str, PlacedBlock], between: Expressions) -> None:
     """Warn once of all blocks whose continuous equations jump at a place that is plain to see."""
-    lines = [str(jump) for jump in jumps(instances, between, plain_sides, SHAPES)]
+    lines = [str(jump) for jump in jumps(placed, between, plain_sides, SHAPES)]
     if lines:
         if len(lines) > SHOWN:
             lines = [*lines[:SHOWN], f"and {len(lines) - SHOWN} more"]
@@ -89,7 +89,7 @@ def warn_of_jumps(instances: Mapping[str, Instance], between: Expressions) -> No
 
 
 def jumps(
-    instances: Mapping[str, Instance],
+    placed: Mapping[str, PlacedBlock],
     between: Expressions,
     sides_of: Callable[[Switching], Sides],
     shapes: float = np.inf,
@@ -99,7 +99,7 @@ def jumps(
     sides_of : looks at both sides of conditions; shapes : how many shapes of blocks are looked at
     """
     looked: set[int] = set()
-    for inst in instances.values():
+    for inst in placed.values():
         shape = id(inst.traced)
         if inst.block.switches_by_design or (len(looked) >= shapes and shape not in looked):
             continue
@@ -124,7 +124,7 @@ class Switching:
     points : where its arguments may stand
     """
 
-    def __init__(self, inst: Instance, parts: Mapping[str, ca.SX], moving: tuple[bool, ...]) -> None:
+    def __init__(self, inst: PlacedBlock, parts: Mapping[str, ca.SX], moving: tuple[bool, ...]) -> None:
         self.traced, self.parts = inst.traced, parts
         expressions = ca.vertcat(*parts.values())
         found = _conditions(self.traced, expressions)
@@ -141,7 +141,7 @@ class Switching:
 
 
 def _largest(
-    inst: Instance,
+    inst: PlacedBlock,
     parts: Mapping[str, ca.SX],
     moving: tuple[bool, ...],
     sides_of: Callable[[Switching], Sides],
@@ -266,7 +266,7 @@ def _surface(code: int, given: list[Any]) -> ca.SX:
 class Points:
     """Random values of all that moves between ticks; everything else as it is at the start."""
 
-    def __init__(self, inst: Instance, moving: tuple[bool, ...]) -> None:
+    def __init__(self, inst: PlacedBlock, moving: tuple[bool, ...]) -> None:
         d, traced = inst.traced.declared, inst.traced
         own = np.concatenate([np.zeros(0), *[inst.values.initial[m.name] for m in d.memories]])
         numbers = [inst.values.parameters[q.name] for q in d.parameters]

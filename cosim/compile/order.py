@@ -17,10 +17,10 @@ import numpy as np
 from blocks.contract.memories import AlgebraicUnknown, Refreshed
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
-from cosim.compile.instances import Instance
+from cosim.compile.placed_block import PlacedBlock
 
 
-class Node(NamedTuple):
+class SignalNode(NamedTuple):
     """An output ("y"), a sampled memory ("m") or the implicit unknowns ("z") of a block.
 
     Whole, or one component of it.
@@ -46,23 +46,25 @@ class Dependencies:
 
     def __init__(
         self,
-        instances: dict[str, Instance],
+        placed: dict[str, PlacedBlock],
         at_tick: bool,
         solve: bool = False,
-        cut: frozenset[Node] = frozenset(),
+        cut: frozenset[SignalNode] = frozenset(),
     ) -> None:
-        self.instances, self.at_tick, self.solve = instances, at_tick, solve
+        self.placed, self.at_tick, self.solve = placed, at_tick, solve
         self.cut = set(cut)  # outputs that are unknowns of a loop between ticks
-        self.solved: list[list[Node]] = []  # memories that depend on themselves at a tick, loop by loop
+        self.solved: list[list[SignalNode]] = []  # memories that depend on themselves at a tick, loop by loop
         self.split: set[tuple[str, str, str]] = set()
         self.held: set[tuple[str, str, str]] = set()  # branches of a cycle at a tick: they change after it
-        self.alone: set[Node] = set()  # memories of a cycle whose rates never meet: each its own segment
+        self.alone: set[SignalNode] = (
+            set()
+        )  # memories of a cycle whose rates never meet: each its own segment
         self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
         self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
         self._sizes: dict[tuple[str, str, str], int] = {}
         self._shown: dict[tuple[str, str, str], str] = {}
         self._used: dict[tuple[int, str, str, int | None], _Reads] = {}
-        for inst in instances.values():
+        for inst in placed.values():
             for o in inst.traced.declared.outputs:
                 self._sizes[inst.path, "y", o.name] = o.size
             if at_tick:
@@ -72,7 +74,7 @@ class Dependencies:
                 if inst.memories(AlgebraicUnknown):
                     self._sizes[inst.path, "z", "unknowns"] = 1
 
-    def order(self) -> list[Node]:
+    def order(self) -> list[SignalNode]:
         """All nodes, each after what it needs; members of a loop that is solved stand together.
 
         Raises
@@ -98,7 +100,7 @@ class Dependencies:
             self._cut(self.ordered, component)
         return self._grouped(self.ordered)
 
-    def _split_cycles(self) -> tuple[nx.DiGraph, list[set[Node]]]:
+    def _split_cycles(self) -> tuple[nx.DiGraph, list[set[SignalNode]]]:
         """The graph, and its cycles once every port in them is split into components."""
         while True:
             self.whole = graph = self._graph()
@@ -112,12 +114,12 @@ class Dependencies:
                 return graph, cyclic
             self.split |= wide
 
-    def _expected(self, component: set[Node]) -> bool:
+    def _expected(self, component: set[SignalNode]) -> bool:
         """A cycle through implicit unknowns and cut outputs only: they are solved at every evaluation."""
         implicit = any(n.kind == "z" or n in self.cut for n in component)
         return implicit and not any(n.kind == "m" for n in component)
 
-    def _cut(self, graph: nx.DiGraph, component: set[Node]) -> None:
+    def _cut(self, graph: nx.DiGraph, component: set[SignalNode]) -> None:
         """Choose the unknowns of a loop: its sampled memories, or as few outputs as a greedy choice finds."""
         memories = sorted((n for n in component if n.kind == "m"), key=str)
         if memories:
@@ -131,10 +133,10 @@ class Dependencies:
         graph.remove_edges_from([(n, k) for k in self.cut & component for n in list(graph.predecessors(k))])
 
     @staticmethod
-    def _grouped(graph: nx.DiGraph) -> list[Node]:
+    def _grouped(graph: nx.DiGraph) -> list[SignalNode]:
         """Topological order of the strongly connected components, members of one in a fixed order."""
         condensed = nx.condensation(graph)
-        order: list[Node] = []
+        order: list[SignalNode] = []
         for k in nx.topological_sort(condensed):
             order += sorted(condensed.nodes[k]["members"], key=lambda n: (n.kind, str(n)), reverse=True)
         return order
@@ -151,9 +153,9 @@ class Dependencies:
                 graph.add_edges_from((needed, node) for needed in self._needs(node))
         return graph
 
-    def _needs(self, node: Node) -> Iterator[Node]:
+    def _needs(self, node: SignalNode) -> Iterator[SignalNode]:
         """What a node reads at the same instant."""
-        inst = self.instances[node.path]
+        inst = self.placed[node.path]
         key = (id(inst.traced), node.kind, node.name, node.component)
         if key not in self._used:  # blocks of one shape read the same
             self._used[key] = self._reads(inst, node)
@@ -167,7 +169,7 @@ class Dependencies:
         if unknowns:
             yield self._node(inst.path, "z", "unknowns")
 
-    def _reads(self, inst: Instance, node: Node) -> _Reads:
+    def _reads(self, inst: PlacedBlock, node: SignalNode) -> _Reads:
         """Inputs and memories a node reads, with the components, and whether it reads implicit unknowns."""
         d = inst.traced.declared
         if node.kind == "y":
@@ -196,10 +198,10 @@ class Dependencies:
         unknowns = any(used[inst.traced.slices[m.name]].any() for m in inst.memories(AlgebraicUnknown))
         return ports, [(name, mask) for name, mask in ticked if mask.any()], unknowns
 
-    def _node(self, path: str, kind: str, name: str, component: int | None = None) -> Node:
-        return Node(path, kind, name, component, self._shown.get((path, kind, name), ""))
+    def _node(self, path: str, kind: str, name: str, component: int | None = None) -> SignalNode:
+        return SignalNode(path, kind, name, component, self._shown.get((path, kind, name), ""))
 
-    def _components(self, path: str, kind: str, name: str, mask: np.ndarray) -> Iterator[Node]:
+    def _components(self, path: str, kind: str, name: str, mask: np.ndarray) -> Iterator[SignalNode]:
         if (path, kind, name) in self.held:
             return
         if (path, kind, name) in self.split:
@@ -208,14 +210,14 @@ class Dependencies:
         else:
             yield self._node(path, kind, name)
 
-    def _may_keep(self, node: Node) -> bool:
-        return node.kind == "m" and self.instances[node.path].refreshed(node.name).may_keep
+    def _may_keep(self, node: SignalNode) -> bool:
+        return node.kind == "m" and self.placed[node.path].refreshed(node.name).may_keep
 
     # --- cycles through rates that never meet ----------------------------------------------------
-    def _ticks(self, node: Node) -> Ticks | None:
+    def _ticks(self, node: SignalNode) -> Ticks | None:
         if node.kind != "m":
             return None
-        return self.instances[node.path].refreshed(node.name).rate
+        return self.placed[node.path].refreshed(node.name).rate
 
     def _meeting(self, graph: nx.DiGraph) -> nx.DiGraph:
         """Sampled memories of a cycle, with an edge where one needs another at the same instant."""
@@ -236,7 +238,7 @@ class Dependencies:
             return True
         return not nx.is_directed_acyclic_graph(self._meeting(cycle))
 
-    def _relaxed(self, graph: nx.DiGraph, harmless: list[set[Node]]) -> nx.DiGraph:
+    def _relaxed(self, graph: nx.DiGraph, harmless: list[set[SignalNode]]) -> nx.DiGraph:
         """Order memories of a cycle of rates that never meet by who needs whom where both tick.
 
         A memory then no longer follows the outputs of the cycle that it reads, but what they need from
@@ -272,12 +274,12 @@ class Dependencies:
                 source, port = node, ""
         return f"Algebraic loop {when} through {len(ports)} ports:\n" + "\n".join(hops)
 
-    def _loop(self, cycle: nx.DiGraph) -> list[Node]:
+    def _loop(self, cycle: nx.DiGraph) -> list[SignalNode]:
         """One closed walk, among those that are loops at one instant."""
         outputs = cycle.subgraph([n for n in cycle if n.kind != "m"])
         if not nx.is_directed_acyclic_graph(outputs):
             return [source for source, _ in nx.find_cycle(outputs)]
-        walk: list[Node] = []
+        walk: list[SignalNode] = []
         for source, target in nx.find_cycle(self._meeting(cycle)):
             inner = cycle.subgraph([*outputs, source, target])
             after = [n for n in inner.successors(source) if nx.has_path(inner, n, target)]
@@ -285,9 +287,9 @@ class Dependencies:
             walk += [source, *min(paths, key=len)[:-1]]
         return walk
 
-    def _port(self, source: Node, target: Node) -> str:
+    def _port(self, source: SignalNode, target: SignalNode) -> str:
         """Input of the target's block through which the source reaches it."""
-        inst = self.instances[target.path]
+        inst = self.placed[target.path]
         for port, driver in zip(inst.traced.declared.inputs, inst.drivers, strict=True):
             if driver == (source.path, source.name):
                 suffix = "" if source.component is None else f"[{source.component}]"
@@ -295,10 +297,12 @@ class Dependencies:
         return target.path
 
 
-def _up_to_memories(neighbours: Callable[[Node], Iterable[Node]], start: Node) -> tuple[set[Node], set[Node]]:
+def _up_to_memories(
+    neighbours: Callable[[SignalNode], Iterable[SignalNode]], start: SignalNode
+) -> tuple[set[SignalNode], set[SignalNode]]:
     """What lies between a node and the nearest sampled memories in one direction, and those memories."""
-    between: set[Node] = set()
-    memories: set[Node] = set()
+    between: set[SignalNode] = set()
+    memories: set[SignalNode] = set()
     queue = [start]
     while queue:
         for node in neighbours(queue.pop()):

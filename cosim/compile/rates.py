@@ -15,8 +15,8 @@ from blocks.contract.trace import TraceCache
 from blocks.errors import PlantloopError, WiringError
 from blocks.library.hold import Hold
 from blocks.library.routing import Mux, Selector
-from cosim.compile.instances import Instance
 from cosim.compile.netlist import Port
+from cosim.compile.placed_block import PlacedBlock
 
 CONTINUOUS = 1  # bit 0 of a rate set; bit k+1 stands for rates[k]
 
@@ -24,15 +24,15 @@ CONTINUOUS = 1  # bit 0 of a rate set; bit k+1 stands for rates[k]
 class SignalRates:
     """The set of rates of every component of every output, as bit sets of `rates`."""
 
-    def __init__(self, instances: dict[str, Instance]) -> None:
-        self.instances = instances
+    def __init__(self, placed: dict[str, PlacedBlock]) -> None:
+        self.placed = placed
         self.rates: dict[Ticks, int] = {}
         self.sets: dict[Port, list[int]] = {}
         self._masks: dict[Port, np.ndarray] = {}
         self._base: dict[Port, list[int]] = {}
         self._shapes: dict[int, list[tuple[str, np.ndarray, list[int]]]] = {}
         readers: dict[Port, set[str]] = defaultdict(set)
-        for inst in instances.values():
+        for inst in placed.values():
             for source in inst.drivers:
                 if source is not None:
                     readers[source].add(inst.path)
@@ -42,17 +42,17 @@ class SignalRates:
                 port = (inst.path, name)
                 self._masks[port], self._base[port] = mask, base
                 self.sets[port] = list(base)
-        queue = deque(instances)
-        queued = set(instances)
+        queue = deque(placed)
+        queued = set(placed)
         while queue:
             path = queue.popleft()
             queued.discard(path)
-            for port in self._update(instances[path]):
+            for port in self._update(placed[path]):
                 fresh = readers[port] - queued
                 queue.extend(sorted(fresh))
                 queued |= fresh
 
-    def _own(self, inst: Instance) -> Iterator[tuple[str, np.ndarray, list[int]]]:
+    def _own(self, inst: PlacedBlock) -> Iterator[tuple[str, np.ndarray, list[int]]]:
         """Feedthrough mask and own rates of each output; alike for all blocks of a shape."""
         own = [
             self._bit(m.rate) if m.rate else CONTINUOUS
@@ -74,7 +74,7 @@ class SignalRates:
     def _bit(self, ticks: Ticks) -> int:
         return 2 << self.rates.setdefault(ticks, len(self.rates))
 
-    def _update(self, inst: Instance) -> Iterator[Port]:
+    def _update(self, inst: PlacedBlock) -> Iterator[Port]:
         """Recompute the outputs of a block; yields those that changed."""
         inputs = [
             bits
@@ -120,7 +120,7 @@ class SignalRates:
 
 
 def _through_branches(
-    inst: Instance, found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    inst: PlacedBlock, found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """What a value depends on, with what decides its branches in place of the branches."""
     inputs, own, ticks, time = np.array(found[0]), np.array(found[1]), np.array(found[2]), np.array(found[3])
@@ -138,8 +138,8 @@ def _through_branches(
     return inputs, own, ticks, time
 
 
-def insert_holds(instances: dict[str, Instance], cache: TraceCache) -> dict[Port, str]:
-    """Put a Hold before every port that samples or extrapolates; changes `instances` in place.
+def insert_holds(placed: dict[str, PlacedBlock], cache: TraceCache) -> dict[Port, str]:
+    """Put a Hold before every port that samples or extrapolates; changes `placed` in place.
 
     Returns
     -------
@@ -152,13 +152,13 @@ def insert_holds(instances: dict[str, Instance], cache: TraceCache) -> dict[Port
     """
     ports = [
         (inst, k, port)
-        for inst in instances.values()
+        for inst in placed.values()
         for k, port in enumerate(inst.traced.declared.inputs)
         if port.hold is not None
     ]
     if not ports:
         return {}
-    rates = SignalRates(instances)
+    rates = SignalRates(placed)
     problems: list[str] = []
     described: dict[Port, str] = {}
     for inst, k, port in ports:
@@ -179,7 +179,7 @@ def insert_holds(instances: dict[str, Instance], cache: TraceCache) -> dict[Port
                     "Put a Hold (rate transition) before it or give the port a sampling_period."
                 )
         described[inst.path, port.name] = _describe(found, hold)
-        inst.drivers[k] = _hold(_Before(instances, cache, inst.path), name, source, found, hold.hold_order)
+        inst.drivers[k] = _hold(_Before(placed, cache, inst.path), name, source, found, hold.hold_order)
     if problems:
         raise WiringError(problems)
     return described
@@ -200,7 +200,7 @@ def _component_rates(rates: SignalRates, source: Port, hold: PortHold, size: int
 class _Before:
     """Where blocks are put before a port of the block at `path`."""
 
-    instances: dict[str, Instance]
+    placed: dict[str, PlacedBlock]
     cache: TraceCache
     path: str
 
@@ -231,17 +231,17 @@ def _hold(at: _Before, name: str, source: Port, found: list[Ticks | None], order
 
 def _add(at: _Before, path: str, block: Hold | Mux | Selector, sources: list[Port]) -> Port:
     """A block of the framework's own in front of a port; returns its output."""
-    instances = at.instances
+    placed = at.placed
     names = [i.name for i in at.cache.get(block, {}, guess=1).declared.inputs]
     sizes = {}
     for name, (driver, output) in zip(names, sources, strict=True):
-        outputs = instances[driver].traced.declared.outputs
+        outputs = placed[driver].traced.declared.outputs
         sizes[name] = next(o.size for o in outputs if o.name == output)
     try:
         traced = at.cache.get(block, sizes)
     except PlantloopError as error:
         raise WiringError([f"hold of port '{path}': {error}"], path=path) from error
-    instances[path] = Instance(path, block, traced, traced.values(block), list(sources), at.path)
+    placed[path] = PlacedBlock(path, block, traced, traced.values(block), list(sources), at.path)
     return path, traced.declared.outputs[0].name
 
 

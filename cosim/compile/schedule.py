@@ -19,8 +19,8 @@ from blocks.contract.memories import DiscreteState
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
 from cosim.compile.expressions import Expressions
-from cosim.compile.instances import Instance
-from cosim.compile.order import Dependencies, Node
+from cosim.compile.order import Dependencies, SignalNode
+from cosim.compile.placed_block import PlacedBlock
 from cosim.segments import (
     Activation,
     AtRate,
@@ -50,12 +50,12 @@ NOTHING = _Label(-1, frozenset())
 
 
 def build_schedule(
-    instances: dict[str, Instance],
+    placed: dict[str, PlacedBlock],
     rates: Sequence[Ticks],
     between: Expressions,
     place: Callable[[str], np.ndarray],
     solve: bool = False,
-    cut: frozenset[Node] = frozenset(),
+    cut: frozenset[SignalNode] = frozenset(),
 ) -> list[Segment]:
     """Output, solve and external segments in dependency order, then one update segment per rate.
 
@@ -66,19 +66,19 @@ def build_schedule(
     solve : bool              solve loops through sampled memories instead of refusing them
     cut : set of nodes        outputs that are unknowns, solved at every evaluation
     """
-    dependencies = Dependencies(instances, at_tick=True, solve=solve, cut=cut)
+    dependencies = Dependencies(placed, at_tick=True, solve=solve, cut=cut)
     order = dependencies.order()
     graph = dependencies.whole
-    labels = _Labels(instances, dependencies, graph, order)
+    labels = _Labels(placed, dependencies, graph, order)
     index = {ticks: k for k, ticks in enumerate(rates)}
     segments = []
     for (level, _), nodes in sorted(labels.groups.items(), key=lambda item: item[0][0]):
         if any(nodes[0] in loop for loop in dependencies.solved):
-            segments.append(_solve_segment(instances, index, between, place, nodes))
+            segments.append(_solve_segment(placed, index, between, place, nodes))
         else:
             candidates = [n for n in labels.bucket[level] if n not in cut]
-            segments.append(_segment(instances, index, between, place, nodes, candidates, graph))
-    return segments + _updates(instances, rates, between, place)
+            segments.append(_segment(placed, index, between, place, nodes, candidates, graph))
+    return segments + _updates(placed, rates, between, place)
 
 
 class _Labels:
@@ -86,15 +86,15 @@ class _Labels:
 
     def __init__(
         self,
-        instances: dict[str, Instance],
+        placed: dict[str, PlacedBlock],
         dependencies: Dependencies,
         graph: nx.DiGraph,
-        order: list[Node],
+        order: list[SignalNode],
     ) -> None:
-        self.instances, self.dependencies, self.graph = instances, dependencies, graph
-        self.labels: dict[Node, _Label] = {}
-        self.groups: dict[tuple[int, object], list[Node]] = defaultdict(list)
-        self.bucket: dict[int, list[Node]] = defaultdict(list)
+        self.placed, self.dependencies, self.graph = placed, dependencies, graph
+        self.labels: dict[SignalNode, _Label] = {}
+        self.groups: dict[tuple[int, object], list[SignalNode]] = defaultdict(list)
+        self.bucket: dict[int, list[SignalNode]] = defaultdict(list)
         together = self._solved_together(order)
         for node in order:
             group = together.get(node, [node])
@@ -103,30 +103,30 @@ class _Labels:
                 for member in group:
                     self._put(member, label, group)
 
-    def _solved_together(self, order: list[Node]) -> dict[Node, list[Node]]:
+    def _solved_together(self, order: list[SignalNode]) -> dict[SignalNode, list[SignalNode]]:
         """Nodes of each set that is solved at once: implicit unknowns, cut outputs, loops at a tick."""
         d = self.dependencies
         if not (d.cut or d.solved or any(n.kind == "z" for n in self.graph)):
             return {}
         rank = {n: k for k, n in enumerate(order)}
-        found: dict[Node, list[Node]] = {}
+        found: dict[SignalNode, list[SignalNode]] = {}
         for component in nx.strongly_connected_components(self.graph):
             if (len(component) > 1 and not component & d.alone) or any(n.kind == "z" for n in component):
                 members = sorted(component, key=rank.__getitem__)
                 found.update(dict.fromkeys(members, members))
         return found
 
-    def _before(self, group: list[Node]) -> _Label:
+    def _before(self, group: list[SignalNode]) -> _Label:
         label = NOTHING
         for node in group:
             for needed in self.dependencies.ordered.predecessors(node):
                 label = label.after(self.labels.get(needed, NOTHING))
         return label
 
-    def _put(self, node: Node, label: _Label, group: list[Node]) -> None:
+    def _put(self, node: SignalNode, label: _Label, group: list[SignalNode]) -> None:
         solved = len(group) > 1 or node.kind == "z"
         if node.kind == "m":
-            writer = ("loop", group[0]) if solved else _writer(self.instances, node, self.dependencies.alone)
+            writer = ("loop", group[0]) if solved else _writer(self.placed, node, self.dependencies.alone)
             same = label.writers <= {writer}
             label = _Label(max(label.level, 0) if same else label.level + 1, frozenset([writer]))
             self.groups[label.level, writer].append(node)
@@ -137,14 +137,14 @@ class _Labels:
 
 
 def _solve_segment(
-    instances: dict[str, Instance],
+    placed: dict[str, PlacedBlock],
     index: dict[Ticks, int],
     between: Expressions,
     place: Callable[[str], np.ndarray],
-    nodes: list[Node],
+    nodes: list[SignalNode],
 ) -> Segment:
     """Sampled memories of a loop: their places are to hold a fixed point of the expressions."""
-    memories = [instances[n.path].refreshed(n.name) for n in nodes]
+    memories = [placed[n.path].refreshed(n.name) for n in nodes]
     rates = {m.rate for m in memories}
     opaque = [str(n) for n, m in zip(nodes, memories, strict=True) if m.external]
     if opaque or len(rates) > 1:
@@ -166,25 +166,25 @@ def _solve_segment(
     return SolveSegment(AtRate(index[ticks]), nodes[0].path, names, ca.vertcat(*values), where)
 
 
-def _writer(instances: dict[str, Instance], node: Node, alone: set[Node]) -> object:
+def _writer(placed: dict[str, PlacedBlock], node: SignalNode, alone: set[SignalNode]) -> object:
     """Memories with one writer may share a segment: those of one rate; opaque blocks stay apart."""
-    memory = instances[node.path].refreshed(node.name)
+    memory = placed[node.path].refreshed(node.name)
     if memory.external:
         return (node.path, node.name)
     return node if node in alone else memory.rate
 
 
 def _segment(
-    instances: dict[str, Instance],
+    placed: dict[str, PlacedBlock],
     index: dict[Ticks, int],
     between: Expressions,
     place: Callable[[str], np.ndarray],
-    nodes: list[Node],
-    candidates: list[Node],
+    nodes: list[SignalNode],
+    candidates: list[SignalNode],
     graph: nx.DiGraph,
 ) -> Segment:
     """Expressions of the memories in `nodes`, each with the new values of those before it."""
-    first = instances[nodes[0].path].refreshed(nodes[0].name)
+    first = placed[nodes[0].path].refreshed(nodes[0].name)
     when: Activation = EveryTick() if first.rate is None else AtRate(index[first.rate])
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
     if first.external is not None:
@@ -193,8 +193,8 @@ def _segment(
         return ExternalSegment(when, nodes[0].path, names, argument, where, block=first.external)
     fresh = between.with_new_values()
     members = set(nodes)
-    changed: set[Node] = set()  # outputs that see a new value
-    written: set[Node] = set()
+    changed: set[SignalNode] = set()  # outputs that see a new value
+    written: set[SignalNode] = set()
     for node in candidates:
         before = list(graph.predecessors(node))
         if node in members:
@@ -209,7 +209,7 @@ def _segment(
         parts[node.path, node.name] += [] if node.component is None else [node.component]
     for (path, name), components in parts.items():
         where = place(f"{path}.{name}")
-        value = _at_rest(instances, fresh, path, name)
+        value = _at_rest(placed, fresh, path, name)
         if components:
             value, where = value[components], where[components]
         values.append(value)
@@ -218,19 +218,19 @@ def _segment(
     return OutputSegment(when, nodes[0].path, names, ca.vertcat(*values), np.concatenate(places), seams=seams)
 
 
-def _at_rest(instances: dict[str, Instance], fresh: Expressions, path: str, name: str) -> ca.SX:
+def _at_rest(placed: dict[str, PlacedBlock], fresh: Expressions, path: str, name: str) -> ca.SX:
     """New value of a memory; a branch whose condition never moves between ticks keeps no old value at 0."""
-    value, rest = fresh.memories[path, name], instances[path].refreshed(name).at_rest
+    value, rest = fresh.memories[path, name], placed[path].refreshed(name).at_rest
     if rest is None:
         return value
     if any(s.element_hash() in fresh.moving for s in ca.symvar(value)):
         return value
-    still: ca.SX = ca.substitute(value, instances[path].symbols[name], ca.SX(rest))
+    still: ca.SX = ca.substitute(value, placed[path].symbols[name], ca.SX(rest))
     return still
 
 
 def _updates(
-    instances: dict[str, Instance],
+    placed: dict[str, PlacedBlock],
     rates: Sequence[Ticks],
     between: Expressions,
     place: Callable[[str], np.ndarray],
@@ -238,7 +238,7 @@ def _updates(
     """Next values of all discrete states, one segment per rate."""
     found: dict[Ticks, list[tuple[str, ca.SX]]] = defaultdict(list)
     first: dict[Ticks, str] = {}
-    for inst in instances.values():
+    for inst in placed.values():
         for m in inst.memories(DiscreteState):
             first.setdefault(m.ticks, inst.path)
             found[m.ticks].append((f"{inst.path}.{m.name}", between.memory(inst.path, m.name)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.analysis.attrition import attrition
-from cosim.analysis.operating import Model, model_of
+from cosim.analysis.operating import SystemAtPoint, model_of
 from cosim.analysis.statics import ROUNDS, Equilibrium, StaticsError, equilibrium_near, pace
 from cosim.deck.outcome import DeckStep, joined
 from cosim.deck.stage import moved_context, parts_of
@@ -20,8 +20,7 @@ from cosim.result.result import Result
 from cosim.run.context import Context
 from cosim.run.given import set_input
 from cosim.simulation import Simulation
-from plant.elements import Model as Elements
-from plant.elements import Param_Static, Reference_Marker, Simulate
+from plant.elements import Model, Param_Static, Reference_Marker, Simulate
 from plant.equations.frozen_time import TIME, kinetic_energy
 from plant.forces.table import FORCES
 
@@ -66,7 +65,7 @@ def static(stage: Stage, command: Simulate) -> DeckStep:
     return DeckStep(command, stage.time, text, joined(stage.model.name, rows))
 
 
-def _row(model: Model, time: float) -> Result:
+def _row(model: SystemAtPoint, time: float) -> Result:
     """What the plant shows at rest: nothing moves, whatever motions would do next."""
     context = model.context.copy()
     context.t, context.started = time, False
@@ -79,7 +78,9 @@ def _row(model: Model, time: float) -> Result:
     return replace(result, signals=signals)
 
 
-def equilibrium(stage: Stage, command: Simulate, time: float, quasi: bool) -> tuple[Equilibrium, int, Model]:
+def equilibrium(
+    stage: Stage, command: Simulate, time: float, quasi: bool
+) -> tuple[Equilibrium, int, SystemAtPoint]:
     """Take the deck to an equilibrium at a time [s]; how many swings that took, and the model that rests."""
     settings = stage.parameters.get(Param_Static.tag)
     limits = settings if isinstance(settings, Param_Static) else Param_Static()
@@ -100,7 +101,7 @@ def equilibrium(stage: Stage, command: Simulate, time: float, quasi: bool) -> tu
     return found, swings, model
 
 
-def _swing(stage: Stage, model: Model, limits: Param_Static) -> int:
+def _swing(stage: Stage, model: SystemAtPoint, limits: Param_Static) -> int:
     """Let energy attrition take the model near a stable equilibrium."""
     plant, system = stage.statics, model.system
     energy = kinetic_energy(plant.mechanism)
@@ -141,7 +142,7 @@ def _placed(stage: Stage, command: Simulate, time: float, error: StaticsError) -
     )  # fmt: skip
 
 
-def _forces_on(model: Elements, body: tuple[str, int]) -> Iterator[str]:
+def _forces_on(model: Model, body: tuple[str, int]) -> Iterator[str]:
     """Force elements with a marker on a body, by type and id."""
     for kind in FORCES:
         for force in model.all(kind):

@@ -11,7 +11,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.engines.starts import DONE, Starts
-from cosim.result.record import Event, Ticks
+from cosim.result.record import Event, TickSeries
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
@@ -35,13 +35,13 @@ class Logged:
 
     time: np.ndarray
     signals: dict[str, np.ndarray]
-    ticks: dict[str, Ticks]
+    ticks: dict[str, TickSeries]
     events: tuple[Event, ...] = ()
 
     def before(self, t: float) -> Logged:
         """What was logged up to and at time t [s]."""
         n = int(np.searchsorted(self.time, t, side="right"))
-        ticks = {name: Ticks(s.time[(m := s.time <= t)], s.values[m]) for name, s in self.ticks.items()}
+        ticks = {name: TickSeries(s.time[(m := s.time <= t)], s.values[m]) for name, s in self.ticks.items()}
         events = tuple(e for e in self.events if e.time <= t)
         return Logged(self.time[:n], {k: v[:n] for k, v in self.signals.items()}, ticks, events)
 
@@ -56,9 +56,9 @@ class Logged:
         )
 
 
-def _joined(first: Ticks, second: Ticks) -> Ticks:
+def _joined(first: TickSeries, second: TickSeries) -> TickSeries:
     times = np.concatenate([first.time, second.time])
-    return Ticks(times, np.concatenate([first.values, second.values]))
+    return TickSeries(times, np.concatenate([first.values, second.values]))
 
 
 class Engine(abc.ABC):

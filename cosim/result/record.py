@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.contract.rate import Ticks as Rate
+from blocks.contract.rate import Ticks
 from cosim.signal_tree import SignalTree
 
 FloatArray = NDArray[np.float64]
 
 
-class Ticks(NamedTuple):
+class TickSeries(NamedTuple):
     """A sampled signal at its own ticks; unpacks as ``t, u = r.ticks("controller.u")``."""
 
     time: FloatArray  # (m,) s
@@ -31,7 +31,7 @@ class Event(NamedTuple):
     after: Any = None
 
 
-class Setting(NamedTuple):
+class SettingValue(NamedTuple):
     """One effective setting of a run and where it came from ("default", "simulate()", a file, ...)."""
 
     value: Any
@@ -50,11 +50,11 @@ class Record(Protocol):
     @property
     def tree(self) -> SignalTree: ...
     @property
-    def ticks_of(self) -> Mapping[str, Ticks]: ...
+    def ticks_of(self) -> Mapping[str, TickSeries]: ...
     @property
     def events(self) -> tuple[Event, ...]: ...
     @property
-    def settings(self) -> Mapping[str, Setting]: ...
+    def settings(self) -> Mapping[str, SettingValue]: ...
     @property
     def statistics(self) -> Mapping[str, Any]: ...
     @property
@@ -67,7 +67,7 @@ def described(fields: dict[str, Any]) -> dict[str, Any]:
     """Fields of a result whose labels, units, aliases and rates become its tree of signals."""
     rest = dict(fields)
     labels, units, aliases = (rest.pop(name, {}) for name in ("labels", "units", "aliases"))
-    rates = {s: Rate(*map(Fraction, text)) for s, text in rest.pop("rates", {}).items()}
+    rates = {s: Ticks(*map(Fraction, text)) for s, text in rest.pop("rates", {}).items()}
     arrays = [*rest["signals"].items(), *((s, ticks[1]) for s, ticks in rest["ticks_of"].items())]
     sizes: dict[str, int] = {}
     for signal, values in arrays:

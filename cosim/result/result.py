@@ -19,7 +19,7 @@ import numpy as np
 
 from blocks.arguments import is_number
 from blocks.errors import PlantloopError, shown
-from cosim.result.record import Event, FloatArray, Setting, Ticks
+from cosim.result.record import Event, FloatArray, SettingValue, TickSeries
 from cosim.signal_tree import Leaf, SignalTree
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class Result:
     time: FloatArray
     signals: Mapping[str, FloatArray]
     tree: SignalTree = field(default_factory=SignalTree)
-    ticks_of: Mapping[str, Ticks] = field(default_factory=dict)
+    ticks_of: Mapping[str, TickSeries] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
     message: str = ""
@@ -83,7 +83,9 @@ class Result:
             "ticks_of": ticks,
             "tree": _fitting(self.tree, width),
             "events": tuple(Event(float(t), str(name), plain(b), plain(a)) for t, name, b, a in self.events),
-            "settings": {str(k): Setting(plain(v), str(origin)) for k, (v, origin) in self.settings.items()},
+            "settings": {
+                str(k): SettingValue(plain(v), str(origin)) for k, (v, origin) in self.settings.items()
+            },
             "statistics": plain(self.statistics),
             "complete": bool(self.complete),
         }
@@ -169,7 +171,7 @@ class Result:
             )
         return values[i]
 
-    def ticks(self, name: str) -> Ticks:
+    def ticks(self, name: str) -> TickSeries:
         """Ticks of a sampled signal, with fields ``time`` (m,) [s] and ``values`` (m, k).
 
         The values of one component are (m,). Unpacks: ``t, u = r.ticks("controller.u")``.
@@ -185,7 +187,7 @@ class Result:
                 )
         signal, component = self.locate(name, self.ticks_of)
         time, values = self.ticks_of[signal]
-        return Ticks(time, values if component is None else values[:, component])
+        return TickSeries(time, values if component is None else values[:, component])
 
     def locate(self, name: str, among: Mapping[str, Any] | None = None) -> tuple[str, int | None]:
         """Split ``name`` into a signal and the number of a component, None where all are meant.
@@ -325,9 +327,9 @@ def _rows(values: object, n: int, owner: str) -> FloatArray:
     return array
 
 
-def _checked_ticks(signal: str, time: object, values: object) -> Ticks:
+def _checked_ticks(signal: str, time: object, values: object) -> TickSeries:
     instants = _instants(time, f"the ticks of '{signal}'")
-    return Ticks(instants, _rows(values, len(instants), signal))
+    return TickSeries(instants, _rows(values, len(instants), signal))
 
 
 def _fitting(tree: SignalTree, width: Mapping[str, int]) -> SignalTree:

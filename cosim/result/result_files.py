@@ -21,11 +21,11 @@ import numpy as np
 
 from blocks.arguments import file_path
 from blocks.errors import PlantloopError
-from cosim.result.record import Event, Record, Ticks, described
+from cosim.result.record import Event, Record, TickSeries, described
 from cosim.result.result_layout import (
     FORMAT,
     Array,
-    Names,
+    UniqueNames,
     check_format,
     fields_from,
     file_name_of,
@@ -138,7 +138,7 @@ def _read_netcdf(path: Path) -> dict[str, Any]:
 
 
 def _write_npz(result: Record, path: Path) -> None:
-    names = Names(("time", "header", "file", "allow_pickle"))  # the last two are arguments of savez
+    names = UniqueNames(("time", "header", "file", "allow_pickle"))  # the last two are arguments of savez
     arrays: dict[str, Any] = {"time": result.time}
     where: dict[str, dict[str, Any]] = {"signals": {}, "ticks_of": {}}
     for signal, values in result.signals.items():
@@ -167,7 +167,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
             dict(
                 time=get("time"),
                 signals={s: get(key) for s, key in header["signals"].items()},
-                ticks_of={s: Ticks(*map(get, keys)) for s, keys in header["ticks_of"].items()},
+                ticks_of={s: TickSeries(*map(get, keys)) for s, keys in header["ticks_of"].items()},
                 labels=header["labels"],
                 units=header["units"],
                 events=tuple(Event(*e) for e in header["events"]),

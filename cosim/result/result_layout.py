@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 
 from blocks.errors import PlantloopError
-from cosim.result.record import Event, FloatArray, Record, Setting, Ticks, described
+from cosim.result.record import Event, FloatArray, Record, SettingValue, TickSeries, described
 from cosim.signal_tree import Leaf
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ EVENT = ("event", "event_time", "event_name", "event_before", "event_after")
 # -- names
 
 
-class Names:
+class UniqueNames:
     """Hands out variable names, each once; the first to ask keeps the plain one."""
 
     def __init__(self, reserved: Iterable[str]) -> None:
@@ -76,7 +76,7 @@ class Layout:
 
 def layout_of(result: Record, rename: Callable[[str], str] = str) -> Layout:
     """Everything in ``result``; ``rename`` maps signals to names of arrays."""
-    names = Names(("time", *EVENT))
+    names = UniqueNames(("time", *EVENT))
     variable = {s: names.take(rename(s)) for s in {**result.signals, **result.ticks_of}}
     data: dict[str, Array] = {}
     coordinates = {"time": Array(("time",), result.time, {"units": "s"})}
@@ -108,7 +108,7 @@ def fields_from(arrays: Mapping[str, Array], attrs: Mapping[str, Any], source: s
     """Fields of the result that `layout_of` gave these arrays of; ``source`` is named in errors."""
     check_format(attrs.get("format"), source)
     signals: dict[str, FloatArray] = {}
-    ticks: dict[str, Ticks] = {}
+    ticks: dict[str, TickSeries] = {}
     labels: dict[str, tuple[str, ...]] = {}
     units: dict[str, tuple[str, ...]] = {}
     for array in arrays.values():
@@ -116,7 +116,7 @@ def fields_from(arrays: Mapping[str, Array], attrs: Mapping[str, Any], source: s
         if role == "signal":
             signals[signal] = array.values
         elif role == "ticks":
-            ticks[signal] = Ticks(arrays[array.dims[0]].values, array.values)
+            ticks[signal] = TickSeries(arrays[array.dims[0]].values, array.values)
         for of, attribute in ((labels, "component_labels"), (units, "component_units")):
             if attribute in array.attrs:
                 of[signal] = tuple(json.loads(array.attrs[attribute]))
@@ -196,7 +196,7 @@ def from_header(header: Mapping[str, Any]) -> dict[str, Any]:
         "name": str(header["name"]),
         "complete": bool(header["complete"]),
         "message": str(header["message"]),
-        "settings": {k: Setting(**s) for k, s in json.loads(header["settings"]).items()},
+        "settings": {k: SettingValue(**s) for k, s in json.loads(header["settings"]).items()},
         "statistics": json.loads(header["statistics"]),
         "aliases": json.loads(header.get("aliases", "{}")),
         "rates": json.loads(header.get("rates", "{}")),

@@ -9,7 +9,7 @@ from typing import Any
 import blocks
 from blocks import Block, PlantloopError
 from blocks.errors import near_miss
-from cosim.scenario.keys import Expected, Place, check_known
+from cosim.scenario.keys import Expected, FilePlace, check_known
 
 TYPES: dict[str, type[Block]] = {
     name: cls
@@ -19,7 +19,7 @@ TYPES: dict[str, type[Block]] = {
 """Every block of the library by the name it is imported by."""
 
 
-def block(value: Any, place: Place) -> Block | None:
+def block(value: Any, place: FilePlace) -> Block | None:
     """The block a table describes; what its own checks raise becomes a problem of the place."""
     if not isinstance(value, dict):
         raise Expected("a table with the type and the fields of a block")
@@ -45,7 +45,7 @@ def block(value: Any, place: Place) -> Block | None:
         return None
 
 
-def _type(table: dict[str, Any], place: Place) -> type[Block] | None:
+def _type(table: dict[str, Any], place: FilePlace) -> type[Block] | None:
     """Class named by the key ``type``, None and a problem."""
     if "type" not in table:
         place.add_problem("key 'type' is missing; write for instance type = \"StateFeedback\".")
@@ -64,7 +64,7 @@ def _type(table: dict[str, Any], place: Place) -> type[Block] | None:
     return cls
 
 
-def _place_of(error: Exception, cls: type[Block], given: dict[str, Any], place: Place) -> Place:
+def _place_of(error: Exception, cls: type[Block], given: dict[str, Any], place: FilePlace) -> FilePlace:
     """The key an error of a block is about: "StateFeedback: K is ..." starts with it."""
     first = re.match(rf"{cls.__name__}: (\w+)", str(error))
     name = first[1] if first else ""

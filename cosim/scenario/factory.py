@@ -12,7 +12,7 @@ from types import ModuleType
 from blocks import PlantloopError, ScenarioError
 from blocks.errors import near_miss
 from cosim.diagram import Diagram
-from cosim.scenario.keys import Place
+from cosim.scenario.keys import FilePlace
 
 
 def module_file(scenario: Path, factory: str) -> Path:
@@ -21,7 +21,7 @@ def module_file(scenario: Path, factory: str) -> Path:
     return scenario.parent.joinpath(*module.split(".")).with_suffix(".py")
 
 
-def make_diagram(factory: str, place: Place) -> Diagram:
+def make_diagram(factory: str, place: FilePlace) -> Diagram:
     """Run the file and the function; an error in them is reported with the line it happened on.
 
     Raises
@@ -50,7 +50,7 @@ def make_diagram(factory: str, place: Place) -> Diagram:
     return made
 
 
-def _error(place: Place, text: str) -> ScenarioError:
+def _error(place: FilePlace, text: str) -> ScenarioError:
     place.add_problem(text)
     return place.error()
 

@@ -7,8 +7,8 @@ A table is a frozen dataclass whose fields are made with `key`; each carries the
         until: float = key(number(least=0, unit="s"))
         engine: str = key(one_of(ENGINES), default="auto")
 
-A check turns a TOML value into the field's value or raises `Expected`; the problem is noted with the `Place`
-of the value, and reading goes on, so that all problems of a file are reported together.
+A check turns a TOML value into the field's value or raises `Expected`; the problem is noted with the
+`FilePlace` of the value, and reading goes on, so that all problems of a file are reported together.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any
 
 from blocks.contract.rate import instant, rational
 from blocks.errors import BlockError, ScenarioError, near_miss
-from cosim.scenario.source import Keys, Source
+from cosim.scenario.source import Keys, ScenarioFile
 
-Check = Callable[[Any, "Place"], Any]  # Any: a TOML value going in, a field's value coming out
+Check = Callable[[Any, "FilePlace"], Any]  # Any: a TOML value going in, a field's value coming out
 
 
 class Expected(Exception):
@@ -36,16 +36,16 @@ class Expected(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """Where a value stands in the file, and the list that problems with it go to."""
 
-    source: Source
+    source: ScenarioFile
     keys: Keys = ()
     problems: list[tuple[int, str]] = field(default_factory=list)  # (line, text)
 
-    def at(self, *keys: str | int) -> Place:
+    def at(self, *keys: str | int) -> FilePlace:
         """The place of a key inside this one."""
-        return Place(self.source, self.keys + keys, self.problems)
+        return FilePlace(self.source, self.keys + keys, self.problems)
 
     def add_problem(self, text: str, item: object = None) -> None:
         """Note a problem; `item` is the text in a list that it is about."""
@@ -103,7 +103,7 @@ def keys_among(checks: Mapping[str, Check]) -> Any:
 def record(cls: type) -> Check:
     """A table with the keys of a dataclass."""
 
-    def check(value: Any, place: Place) -> Any:
+    def check(value: Any, place: FilePlace) -> Any:
         table = _table(value, place)
         known = {f.name: f for f in fields(cls) if "check" in f.metadata}
         gathered = {f.name: f.metadata["gathers"] for f in fields(cls) if "gathers" in f.metadata}
@@ -123,11 +123,11 @@ def record(cls: type) -> Check:
     return check
 
 
-def _what(place: Place, name: str) -> str:
+def _what(place: FilePlace, name: str) -> str:
     return f"key '{name}'" if place.keys else f"table [{name}]"
 
 
-def check_known(table: Mapping[str, Any], known: Collection[str], place: Place) -> None:
+def check_known(table: Mapping[str, Any], known: Collection[str], place: FilePlace) -> None:
     """Complain about keys that are not known."""
     for name in table:
         if name not in known:
@@ -139,7 +139,7 @@ def check_known(table: Mapping[str, Any], known: Collection[str], place: Place) 
 def table_of(check: Check, names: Check | None = None) -> Check:
     """A table whose keys are names of the user's choice, checked by `names`."""
 
-    def checked(value: Any, place: Place) -> Any:
+    def checked(value: Any, place: FilePlace) -> Any:
         read = {}
         for name, item in _table(value, place).items():
             here = place.at(name)
@@ -154,7 +154,7 @@ def table_of(check: Check, names: Check | None = None) -> Check:
 def list_of(check: Check) -> Check:
     """A list, each item checked."""
 
-    def checked(value: Any, place: Place) -> Any:
+    def checked(value: Any, place: FilePlace) -> Any:
         if not isinstance(value, list):
             raise Expected("a list", "Write [...] around it, even around one.")
         return tuple(place.at(i).read(item, check) for i, item in enumerate(value))
@@ -162,7 +162,7 @@ def list_of(check: Check) -> Check:
     return checked
 
 
-def _table(value: Any, place: Place) -> dict[str, Any]:
+def _table(value: Any, place: FilePlace) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Expected("a table", f"Write [{'.'.join(map(str, place.keys))}] and its keys below.")
     return value
@@ -174,7 +174,7 @@ def number(least: float = -math.inf, above: float = -math.inf, unit: str = "") -
     limit = f" of at least {least:g}" if least > -math.inf else ""
     limit += f" above {above:g}" if above > -math.inf else ""
 
-    def check(value: Any, place: Place) -> float:
+    def check(value: Any, place: FilePlace) -> float:
         if not _is_number(value) or not math.isfinite(value) or value < least or value <= above:
             raise Expected(f"a number{limit}{f' [{unit}]' if unit else ''}", _unquoted(value))
         return float(value)
@@ -185,7 +185,7 @@ def number(least: float = -math.inf, above: float = -math.inf, unit: str = "") -
 def integer(least: int) -> Check:
     """A whole number."""
 
-    def check(value: Any, place: Place) -> int:
+    def check(value: Any, place: FilePlace) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise Expected(f"a whole number of at least {least}", _unquoted(value))
         return value
@@ -193,7 +193,7 @@ def integer(least: int) -> Check:
     return check
 
 
-def boolean(value: Any, place: Place) -> bool:
+def boolean(value: Any, place: FilePlace) -> bool:
     """true or false."""
     if not isinstance(value, bool):
         raise Expected("true or false", "Write it without quotes.")
@@ -203,7 +203,7 @@ def boolean(value: Any, place: Place) -> bool:
 def duration(least: float = -math.inf, above: float = -math.inf) -> Check:
     """A number of seconds that must be exact: 0.01, "0.01" or "1/60"; kept as it was written."""
 
-    def check(value: Any, place: Place) -> Any:
+    def check(value: Any, place: FilePlace) -> Any:
         limit = f"{least:g} or more" if least > -math.inf else f"more than {above:g}"
         expected = f'seconds as a number or as text like "1/60", {limit}'
         if not (_is_number(value) or isinstance(value, str)):
@@ -219,7 +219,7 @@ def duration(least: float = -math.inf, above: float = -math.inf) -> Check:
     return check
 
 
-def moments(value: Any, place: Place) -> tuple[float, ...]:
+def moments(value: Any, place: FilePlace) -> tuple[float, ...]:
     """A list of instants [s], zero or more, not decreasing."""
     if not isinstance(value, list) or not value or not all(_is_number(v) and math.isfinite(v) for v in value):
         raise Expected("a list of numbers of seconds")
@@ -229,7 +229,7 @@ def moments(value: Any, place: Place) -> tuple[float, ...]:
     return times
 
 
-def interval(value: Any, place: Place) -> tuple[float, float]:
+def interval(value: Any, place: FilePlace) -> tuple[float, float]:
     """Two times [s], the first before the second."""
     start, end = moments(value, place) if isinstance(value, list) and len(value) == 2 else (0.0, 0.0)
     if not start < end:
@@ -237,7 +237,7 @@ def interval(value: Any, place: Place) -> tuple[float, float]:
     return start, end
 
 
-def text(value: Any, place: Place) -> str:
+def text(value: Any, place: FilePlace) -> str:
     """Any text."""
     if not isinstance(value, str):
         raise Expected("text in quotes")
@@ -247,7 +247,7 @@ def text(value: Any, place: Place) -> str:
 def matching(pattern: str, expected: str, hint: str = "") -> Check:
     """Text of a given form."""
 
-    def check(value: Any, place: Place) -> str:
+    def check(value: Any, place: FilePlace) -> str:
         if not isinstance(value, str) or not re.fullmatch(pattern, value):
             raise Expected(expected, hint)
         return value
@@ -259,7 +259,7 @@ def one_of(choices: Iterable[str]) -> Check:
     """One of some words."""
     known = list(choices)
 
-    def check(value: Any, place: Place) -> str:
+    def check(value: Any, place: FilePlace) -> str:
         if value not in known:
             listed = " or ".join(f'"{word}"' for word in known)
             cure = near_miss(value, known) if isinstance(value, str) else ""
@@ -272,7 +272,7 @@ def one_of(choices: Iterable[str]) -> Check:
 def either(*checks: Check) -> Check:
     """What the first fitting check accepts; if none does, the last one says what is expected."""
 
-    def check(value: Any, place: Place) -> Any:
+    def check(value: Any, place: FilePlace) -> Any:
         for option in checks[:-1]:
             try:
                 return option(value, place)
@@ -286,7 +286,7 @@ def either(*checks: Check) -> Check:
 def file_name(*suffixes: str) -> Check:
     """Name of a file to write, inside the folder of the results."""
 
-    def check(value: Any, place: Place) -> str:
+    def check(value: Any, place: FilePlace) -> str:
         name = text(value, place)
         parts = name.replace("\\", "/").split("/")
         if not name.lower().endswith(suffixes) or ".." in parts or "" in parts or ":" in name:
@@ -299,7 +299,7 @@ def file_name(*suffixes: str) -> Check:
     return check
 
 
-def quantities(value: Any, place: Place) -> dict[str, Any]:
+def quantities(value: Any, place: FilePlace) -> dict[str, Any]:
     """Numbers and lists of numbers by dotted names: ``"plant.hinge.q" = 0.1`` or ``plant.hinge.q = 0.1``."""
     found: dict[str, Any] = {}
     for name, item in _table(value, place).items():
@@ -311,7 +311,7 @@ def quantities(value: Any, place: Place) -> dict[str, Any]:
     return found
 
 
-def _numbers(value: Any, place: Place) -> Any:
+def _numbers(value: Any, place: FilePlace) -> Any:
     if not _is_array(value):
         raise Expected("a number, or a list of numbers or of equally long lists of them", _unquoted(value))
     return value

@@ -8,7 +8,7 @@ from pathlib import Path
 from blocks.errors import near_miss
 from cosim.engines.methods.solver_names import ADAPTIVE
 from cosim.scenario.factory import module_file
-from cosim.scenario.keys import Place, record
+from cosim.scenario.keys import FilePlace, record
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.schema import Run, Tables
 from cosim.scenario.source import no_such_file, read_source
@@ -30,7 +30,7 @@ def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario
     >>> result = load_scenario("examples/inverted_pendulum/scenario.toml").run()
     """
     source = read_source(Path(path))
-    place = Place(source)
+    place = FilePlace(source)
     tables: Tables = place.read(source.tables, record(Tables))
     if not place.problems:
         _check_diagram(tables, place, trust)
@@ -41,7 +41,7 @@ def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario
     return Scenario(source, tables, trust)
 
 
-def _check_diagram(tables: Tables, place: Place, trust: bool) -> None:
+def _check_diagram(tables: Tables, place: FilePlace, trust: bool) -> None:
     """Either a model and blocks or a factory, and what these need."""
     if tables.diagram is not None:
         for name in ("model", "blocks", "wiring"):
@@ -62,7 +62,7 @@ def _check_diagram(tables: Tables, place: Place, trust: bool) -> None:
             )
 
 
-def _check_factory(factory: str, place: Place, trust: bool) -> None:
+def _check_factory(factory: str, place: FilePlace, trust: bool) -> None:
     file = module_file(place.source.path, factory)
     if not file.is_file():
         place.add_problem(no_such_file(file, "Python file"))
@@ -73,7 +73,7 @@ def _check_factory(factory: str, place: Place, trust: bool) -> None:
         )
 
 
-def _check_wiring(tables: Tables, place: Place) -> None:
+def _check_wiring(tables: Tables, place: FilePlace) -> None:
     """Blocks named by connections exist; ports are checked when the diagram is flattened."""
     known = [*tables.blocks, *([tables.model.block] if tables.model else [])]
     wiring = place.at("wiring")
@@ -84,13 +84,13 @@ def _check_wiring(tables: Tables, place: Place) -> None:
         _check_block(port, known, wiring.at("ground", k), port)
 
 
-def _check_block(port: str, known: list[str], place: Place, written: str) -> None:
+def _check_block(port: str, known: list[str], place: FilePlace, written: str) -> None:
     name = port.strip().partition(".")[0]
     if name not in known:
         place.add_problem(f"\"{written}\": no block '{name}'; {near_miss(name, known)}", written)
 
 
-def _check_run(run: Run, place: Place) -> None:
+def _check_run(run: Run, place: FilePlace) -> None:
     solver, given = run.settings.get("solver", RunSettings().solver), dict(run.settings)
     while (wrong := misplaced(solver, given)) is not None:
         del given[wrong]
@@ -104,7 +104,7 @@ def _check_run(run: Run, place: Place) -> None:
         place.at("log_at").add_problem(f"the last time, {last:g} s, is after the end of the run, {end:g} s.")
 
 
-def _check_files(tables: Tables, place: Place) -> None:
+def _check_files(tables: Tables, place: FilePlace) -> None:
     """Every file is written once."""
     taken = {tables.outputs.result}
     for k, plot in enumerate(tables.outputs.plots):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from blocks.errors import PlantloopError, ScenarioError, SimulationError, WiringError, near_miss
 from cosim.diagram import Diagram
-from cosim.result.record import Setting
+from cosim.result.record import SettingValue
 from cosim.result.result import Result
 from cosim.scenario.factory import make_diagram
-from cosim.scenario.keys import Place
-from cosim.scenario.schema import Model, Tables
-from cosim.scenario.source import Source
+from cosim.scenario.keys import FilePlace
+from cosim.scenario.schema import ModelTable, Tables
+from cosim.scenario.source import ScenarioFile
 from cosim.settings import RunSettings
 from cosim.simulation import Simulation, simulate
 from cosim.system import System
@@ -37,7 +37,7 @@ class Scenario:
     Made by `load_scenario`.
     """
 
-    source: Source
+    source: ScenarioFile
     tables: Tables
     trust: bool = False
 
@@ -62,7 +62,7 @@ class Scenario:
         file = self.source.path.parent / model.file
         return self._with_ports(Plant.read(file, trust=self.trust, coordinates=model.coordinates), model)
 
-    def _with_ports(self, plant: Plant, model: Model) -> Plant:
+    def _with_ports(self, plant: Plant, model: ModelTable) -> Plant:
         place = self._place("model", "ports")
         known = [*plant.inputs, *plant.outputs]
         for port, hold in model.ports.items():
@@ -167,10 +167,10 @@ class Scenario:
         return self._with_scenario_setting(result)
 
     # --- inside ---------------------------------------------------------------------------------
-    def _place(self, *keys: str) -> Place:
-        return Place(self.source, keys)
+    def _place(self, *keys: str) -> FilePlace:
+        return FilePlace(self.source, keys)
 
-    def _wiring_place(self, problem: str, place: Place) -> Place:
+    def _wiring_place(self, problem: str, place: FilePlace) -> FilePlace:
         """The list in the file that a wiring problem is about, as far as its text says."""
         if self._connection_named_in(problem):
             return place.at("wiring", "connect")
@@ -187,7 +187,7 @@ class Scenario:
         fitting.sort(key=lambda c: len({c.source, c.target} & named), reverse=True)
         return fitting[0].written if fitting else None
 
-    def _check_numbers(self, system: System, place: Place) -> None:
+    def _check_numbers(self, system: System, place: FilePlace) -> None:
         """Names and sizes of parameters and initial values, each on its own so that all are reported."""
         for table in ("parameters", "initial"):
             values = getattr(self.tables, table)
@@ -207,14 +207,14 @@ class Scenario:
             inside, rest = inside[first], rest[len(first) + 1 :]
         return [*keys, rest]
 
-    def _check_signals(self, system: System, place: Place) -> None:
+    def _check_signals(self, system: System, place: FilePlace) -> None:
         for at, name in self._named_signals(place):
             try:
                 signal_of(system, name)
             except PlantloopError as error:
                 at.add_problem(str(error), name)
 
-    def _named_signals(self, place: Place) -> Iterable[tuple[Place, str]]:
+    def _named_signals(self, place: FilePlace) -> Iterable[tuple[FilePlace, str]]:
         outputs, checks = self.tables.outputs, self.tables.checks
         for k, name in enumerate(outputs.signals):
             yield place.at("outputs", "signals", k), name
@@ -234,7 +234,7 @@ class Scenario:
 
     def _with_scenario_setting(self, result: Result) -> Result:
         """The result, with the file it comes from among its settings."""
-        scenario = Setting(str(self.source.path), self.tables.scenario.description or "file")
+        scenario = SettingValue(str(self.source.path), self.tables.scenario.description or "file")
         return replace(result, settings={**result.settings, "scenario": scenario})
 
 

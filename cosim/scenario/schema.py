@@ -32,7 +32,7 @@ from cosim.scenario.blocks import block
 from cosim.scenario.keys import (
     Check,
     Expected,
-    Place,
+    FilePlace,
     duration,
     either,
     file_name,
@@ -67,7 +67,7 @@ function = matching(
 )
 
 
-def block_name(value: Any, place: Place) -> str:
+def block_name(value: Any, place: FilePlace) -> str:
     """Name of a block in a diagram."""
     if not isinstance(value, str) or not value or FORBIDDEN & set(value):
         raise Expected("a block name without . / [ ] and blanks")
@@ -83,7 +83,7 @@ class About:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PortHold:
+class PortTable:
     """``[model.ports.<port>]``: other values than the model's for one port; see `plant.Plant.with_port`."""
 
     hold_order: int | None = key(integer(least=0), default=None)
@@ -93,37 +93,37 @@ class PortHold:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class ModelTable:
     """``[model]``: a multibody model that becomes a block of the diagram."""
 
     file: str = key(text)  # relative to the scenario file
     block: str = key(block_name, default="plant")  # its name in the diagram
     coordinates: str = key(one_of(COORDINATES), default="joint")
-    ports: Mapping[str, PortHold] = key(table_of(record(PortHold)), default_factory=dict)
+    ports: Mapping[str, PortTable] = key(table_of(record(PortTable)), default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Connection:
-    """One entry of `Wiring.connect`: ports as ``block.port``."""
+class ConnectEntry:
+    """One entry of `WiringTable.connect`: ports as ``block.port``."""
 
     source: str
     target: str
     written: str
 
 
-def connection(value: Any, place: Place) -> Connection:
+def connection(value: Any, place: FilePlace) -> ConnectEntry:
     """Text ``"block.output -> block.input"``."""
     parts = [part.strip() for part in value.split("->")] if isinstance(value, str) else []
     if len(parts) != 2 or not all(part.count(".") == 1 and not set(part) & set(" \t") for part in parts):
         raise Expected('text "block.output -> block.input"')
-    return Connection(parts[0], parts[1], value)
+    return ConnectEntry(parts[0], parts[1], value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wiring:
+class WiringTable:
     """``[wiring]``: which output drives which input, and which inputs are left open (zero) on purpose."""
 
-    connect: tuple[Connection, ...] = key(list_of(connection), default=())
+    connect: tuple[ConnectEntry, ...] = key(list_of(connection), default=())
     ground: tuple[str, ...] = key(list_of(port), default=())
 
 
@@ -138,7 +138,7 @@ def setting(name: str) -> Check:
     """What a setting of a run may be, by its own rule."""
     rule = SETTINGS[name].metadata["rule"]
 
-    def check(value: Any, place: Place) -> Any:
+    def check(value: Any, place: FilePlace) -> Any:
         if not rule.accepts(value):
             raise Expected(rule.expected, rule.cure(value))
         return rule.kept(value)
@@ -214,9 +214,9 @@ class Tables:
     """A whole scenario file."""
 
     scenario: About = key(record(About), default=About())
-    model: Model | None = key(record(Model), default=None)
+    model: ModelTable | None = key(record(ModelTable), default=None)
     blocks: Mapping[str, Block] = key(table_of(block, names=block_name), default_factory=dict)
-    wiring: Wiring = key(record(Wiring), default=Wiring())
+    wiring: WiringTable = key(record(WiringTable), default=WiringTable())
     diagram: Factory | None = key(record(Factory), default=None)
     parameters: Mapping[str, Any] = key(quantities, default_factory=dict)
     initial: Mapping[str, Any] = key(quantities, default_factory=dict)

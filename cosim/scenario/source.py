@@ -29,7 +29,7 @@ HINTS = (  # what tomllib says, and what usually lies behind it
 
 
 @dataclass(frozen=True)
-class Source:
+class ScenarioFile:
     """A scenario file: its path, its text, and the tables in it."""
 
     path: Path
@@ -62,7 +62,7 @@ class Source:
         return f"{self.path.name}{f':{line}' if line else ''}: {words}".rstrip(": ")
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> ScenarioFile:
     """Read and parse a scenario file.
 
     Raises
@@ -80,7 +80,7 @@ def read_source(path: Path) -> Source:
             hint="Save the file as UTF-8.",
         ) from None
     try:
-        return Source(path, text, tomllib.loads(text))
+        return ScenarioFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(path, text, str(error)) from None
 

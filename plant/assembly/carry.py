@@ -40,7 +40,7 @@ Parts = Sequence[np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class PoseAndTwist:
     """Where a body is and how it moves.
 
     design, now : Frame     of one frame fixed to it, in the global frame
@@ -60,14 +60,16 @@ class Motion:
         return (r1 + arm, turn @ A), np.concatenate([w, v + np.cross(w, arm)])
 
 
-def motions_of(plant: Plant, q: Parts, qd: Parts) -> dict[Key, Motion]:
+def motions_of(plant: Plant, q: Parts, qd: Parts) -> dict[Key, PoseAndTwist]:
     """Motion of every body of a plant at coordinates q and rates qd, (nq,) and (nv,) of each link."""
     mechanism = plant.mechanism
     starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
     rates = np.concatenate([np.zeros(0), *qd])
     at = Start(mechanism, list(q), mechanism.frames_at(q))
     return {
-        link.body.key: Motion(link.frame, at.frames[i], jacobian(at, i, at.frames[i][0], starts) @ rates)
+        link.body.key: PoseAndTwist(
+            link.frame, at.frames[i], jacobian(at, i, at.frames[i][0], starts) @ rates
+        )
         for i, link in enumerate(mechanism.links)
     }
 
@@ -113,7 +115,9 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Pl
     return replace(plant, start=assembly.q, rates=assembly.qd, assembly=assembly)
 
 
-def moved_bodies(plant: Plant, before: Mapping[Key, Motion], now: Mapping[Key, Motion]) -> dict[str, float]:
+def moved_bodies(
+    plant: Plant, before: Mapping[Key, PoseAndTwist], now: Mapping[Key, PoseAndTwist]
+) -> dict[str, float]:
     """How far bodies are from where they were, those that are: "rod" [length], "rod (turned)" [rad]."""
     found = {}
     for link in plant.mechanism.links:
@@ -133,7 +137,7 @@ def _split(mechanism: Mechanism, rates: np.ndarray) -> list[np.ndarray]:
     return np.split(rates, cuts) if mechanism.links else []
 
 
-def _coordinates(mechanism: Mechanism, bodies: Mapping[Key, Motion]) -> list[np.ndarray]:
+def _coordinates(mechanism: Mechanism, bodies: Mapping[Key, PoseAndTwist]) -> list[np.ndarray]:
     """Coordinates (nq,) of every link nearest to where its body is."""
     now = [bodies[link.body.key].at(link.frame)[0] for link in mechanism.links]
     found = []
@@ -179,7 +183,7 @@ def _is_same_joint(link: Link, other: Link) -> bool:
     return link.connection.key == other.connection.key and link.joint.name == other.joint.name
 
 
-def _wishes(mechanism: Mechanism, bodies: Mapping[Key, Motion], q: Parts) -> list[Wish]:
+def _wishes(mechanism: Mechanism, bodies: Mapping[Key, PoseAndTwist], q: Parts) -> list[Wish]:
     """Velocities of all bodies, weighted so that least squares are the least in the mass metric."""
     starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
     at = Start(mechanism, list(q), mechanism.frames_at(q))

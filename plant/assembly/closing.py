@@ -29,7 +29,7 @@ from plant.assembly.branches import Branches, branches
 from plant.assembly.initial_rates import Wish
 from plant.assembly.start_rates import Rates, named_rates, null_space, singular_start
 from plant.constraints.closure import Closing, Closure
-from plant.constraints.conditions import Constraint
+from plant.constraints.conditions import NamedConstraint
 from plant.mechanics.light import lent_inertia
 from plant.mechanics.massless import is_singular, slender_rates
 from plant.mechanics.mechanism import GROUND, Mechanism
@@ -474,7 +474,7 @@ class Assembler:
         conditions = self.closure.conditions
         lines = []
         size = Counter(c.constraint for c in conditions)
-        of: dict[Constraint, list[int]] = {}
+        of: dict[NamedConstraint, list[int]] = {}
         for k in lost:
             of.setdefault(conditions[k].constraint, []).append(k)
         for constraint, own in of.items():
@@ -491,7 +491,7 @@ class Assembler:
             )
         return lines
 
-    def _loop(self, constraint: Constraint) -> list[str]:
+    def _loop(self, constraint: NamedConstraint) -> list[str]:
         """Joints of the tree between a constraint's markers."""
         mechanism: Mechanism = self.mechanism
         if constraint.ends is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, Constraint
+from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, NamedConstraint
 from plant.constraints.local import Local
 from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.motion import Roots
@@ -68,7 +68,7 @@ class Closure:
         self._kinematics, self._local = kinematics, local
         self.mechanics = kinematics.tree
         self._moving: dict[int, tuple[Matrix, Matrix]] = {}  # columns of the links' own joints
-        self.constraints: list[Constraint] = list(dict.fromkeys(c.constraint for c in conditions))
+        self.constraints: list[NamedConstraint] = list(dict.fromkeys(c.constraint for c in conditions))
         kept = range(len(conditions)) if closing is None else closing.kept
         self.conditions: list[Condition] = [conditions[k] for k in kept]
         self.closing = closing
@@ -177,7 +177,7 @@ class Closure:
         """Conditions on velocities: rates of those on positions, and those given as such."""
         return self.rows(lambda c: c.level <= VELOCITY)
 
-    def of(self, constraint: Constraint) -> list[int]:
+    def of(self, constraint: NamedConstraint) -> list[int]:
         """Conditions of one constraint."""
         return self.rows(lambda c: c.constraint is constraint)
 

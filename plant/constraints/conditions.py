@@ -15,7 +15,7 @@ POSITION, VELOCITY, ACCELERATION = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
-class Constraint:
+class NamedConstraint:
     """Whose conditions are.
 
     name : str              as messages about others call it
@@ -45,7 +45,7 @@ class Condition:
     driven : bool             it prescribes a motion in time
     """
 
-    constraint: Constraint
+    constraint: NamedConstraint
     text: str
     value: ca.SX
     level: int = POSITION

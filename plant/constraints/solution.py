@@ -53,7 +53,7 @@ class _Unknown:
     name: str
 
 
-class Unknowns:
+class StandIns:
     """Values that forces may use although they follow from the solution."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ def solve(
     tree: Tree | Bodies,
     closure: Closure | None,
     loads: Loads,
-    unknowns: Unknowns,
+    unknowns: StandIns,
     gains: Gains,
 ) -> Solution:
     """Solve the equations of motion.
@@ -164,7 +164,7 @@ def _constrained(
 
 
 def _followed(
-    unknowns: Unknowns, waiting: list[_Unknown], solution: Solution, equations: _Equations
+    unknowns: StandIns, waiting: list[_Unknown], solution: Solution, equations: _Equations
 ) -> _Equations:
     """`equations` with those of all that waits, and of what these values need in turn."""
     symbols, residuals, names = [*equations.symbols], [*equations.residuals], [*equations.names]

@@ -255,7 +255,7 @@ SWITCHED = tuple(dict.fromkeys(tag for tags in SWITCHES.values() for tag in tags
 
 
 @dataclass(frozen=True, kw_only=True)
-class Switch(Element):
+class SwitchCommand(Element):
     """Base of what switches one element; an interface, nobody instantiates it."""
 
     id: NoId = 0
@@ -289,7 +289,7 @@ class Switch(Element):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Activate(Switch):
+class Activate(SwitchCommand):
     """Switches an element on again: it takes part from the next simulation on.
 
     Joints and other constraints, motions, forces and sensors can be switched. ``element_type`` is a word such
@@ -298,7 +298,7 @@ class Activate(Switch):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deactivate(Switch):
+class Deactivate(SwitchCommand):
     """Switches an element off: simulations from then on are as if it were not there.
 
     What other elements read of it (the reaction of a joint, the force of a spring) is zero; a motion or a

@@ -212,7 +212,7 @@ def keyword(*words: str, **aliases: str) -> Keyword:
 
 
 @dataclass(frozen=True)
-class Expression:
+class ExpressionText:
     """Text of the run-time expression language, parsed later; empty or NULL means "not defined"."""
 
     tags: tuple[str, ...] = ()
@@ -273,7 +273,7 @@ Count = Annotated[int, Integer(at_least=1)]
 Whole = Annotated[int, Integer()]
 Boolean = Annotated[bool, Flag()]
 String = Annotated[str, Text()]
-Formula = Annotated[str, Expression()]
+Formula = Annotated[str, ExpressionText()]
 Reals = Annotated[tuple[float, ...], Numbers()]
 BodyId = Annotated[int, IdOf(("Body_Rigid", "Body_Point"))]
 MarkerId = Annotated[int, IdOf(("Reference_Marker",))]

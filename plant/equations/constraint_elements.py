@@ -18,7 +18,7 @@ import numpy as np
 
 from blocks.errors import ModelError
 from plant.constraints.closure import Closing, Closure
-from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, Constraint
+from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, NamedConstraint
 from plant.constraints.local import Local, at_rest
 from plant.elements import (
     Constraint_Coupler,
@@ -35,7 +35,7 @@ from plant.equations.local_scope import LocalScope
 from plant.equations.setting import Setting
 from plant.expressions.functions.corners import arc_sine, direction_angle
 from plant.expressions.scope import Refusal
-from plant.mechanics.joints import Setting as JointSetting
+from plant.mechanics.joints import JointSetting as JointSetting
 from plant.mechanics.mechanism import in_frame
 
 AXES = "xyz"
@@ -48,15 +48,17 @@ class Values:
         self._setting, self._scope = setting, scope
         self.model: Model = setting.model
         self.local: Local = scope.local
-        self._constraints: dict[tuple[str, int], Constraint] = {}
+        self._constraints: dict[tuple[str, int], NamedConstraint] = {}
 
-    def constraint(self, element: Element) -> Constraint:
+    def constraint(self, element: Element) -> NamedConstraint:
         """The one constraint that stands for an element."""
         key = element.tag, element.id
         if key not in self._constraints:
             i, j = (getattr(element, name, None) for name in ("i_marker_id", "j_marker_id"))
             ends = None if i is None or j is None else (i, j)
-            self._constraints[key] = Constraint(f"{element.tag} {element.id}", element.where, ends, element)
+            self._constraints[key] = NamedConstraint(
+                f"{element.tag} {element.id}", element.where, ends, element
+            )
         return self._constraints[key]
 
     def expression(self, element: Element, attribute: str = "expr") -> ca.SX:

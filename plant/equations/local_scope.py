@@ -21,7 +21,7 @@ from plant.elements import (
 from plant.equations.lookup import asked, listed
 from plant.equations.role import Role
 from plant.equations.setting import Setting
-from plant.expressions.recursion import Finding, name_of
+from plant.expressions.recursion import RecursionGuard, name_of
 from plant.expressions.scope import MarkerState, Refusal
 from plant.expressions.splines import SplineData
 
@@ -82,7 +82,7 @@ class LocalScope:
             if self._under_way and self._under_way[-1] == name_of(variable):
                 # its subroutine asks for its own value; the plant has found that out, and made it an unknown
                 return setting.variable(variable.id)
-            with Finding(self._under_way, variable):
+            with RecursionGuard(self._under_way, variable):
                 value = self.value(variable)
             v = self._variables.get(variable.id)
             if v is None:
@@ -99,7 +99,7 @@ class LocalScope:
         self.local.integral(x)
         if not self._states_move:
             return
-        with Finding(self._under_way, element):
+        with RecursionGuard(self._under_way, element):
             rate = self.value(element)
         if self.local.moves(rate):
             raise Refusal(

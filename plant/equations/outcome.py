@@ -12,7 +12,7 @@ from typing import Protocol
 import casadi as ca
 
 from plant.constraints.closure import Closure
-from plant.constraints.solution import Solution, Unknowns
+from plant.constraints.solution import Solution, StandIns
 from plant.elements import Reference_Variable
 from plant.equations.reaction_functions import ReactionFunctions
 from plant.equations.setting import Setting
@@ -68,7 +68,7 @@ class Withheld:
 class Awaited:
     """Stand-ins for what is not known while forces are written."""
 
-    def __init__(self, setting: Setting, closure: Closure | None, unknowns: Unknowns) -> None:
+    def __init__(self, setting: Setting, closure: Closure | None, unknowns: StandIns) -> None:
         self._setting, self._closure, self._unknowns = setting, closure, unknowns
 
         def actual(k: int) -> Callable[[Solution], ca.SX]:

@@ -42,14 +42,14 @@ from plant.equations.wheels import Wheels
 from plant.expressions.expression import Expression
 from plant.expressions.formulas import Formulas
 from plant.expressions.functions.corners import norm
-from plant.expressions.recursion import Finding, name_of
+from plant.expressions.recursion import RecursionGuard, name_of
 from plant.expressions.scope import MarkerState, Refusal, Scope
 from plant.expressions.splines import SplineData
 from plant.forces.table import FORCES
 from plant.forces.wrench import Applied, Spin
 from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.mechanism import GROUND
-from plant.mechanics.motion import Motion, Roots
+from plant.mechanics.motion import MotionDerivatives, Roots
 from plant.mechanics.spatial import cross
 from plant.reporting import PlantWarning
 from plant.routines.access import spline_of
@@ -61,7 +61,7 @@ NOTHING = ca.SX(3, 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Declared:
+class PlantDeclarations:
     """States, parameters and memories of a plant that all stages of its equations share.
 
     b : Equations             where instants, memories and terms are declared
@@ -106,7 +106,7 @@ class Quantities:
 
     def __init__(
         self,
-        declared: Declared,
+        declared: PlantDeclarations,
         kinematics: Kinematics,
         outcome: Callable[[Setting], Outcome],
         earlier: Quantities | None = None,
@@ -120,7 +120,7 @@ class Quantities:
         self._kept: dict[tuple[Any, ...], ca.SX] = {}
         self._wrenches: dict[tuple[str, int], Applied] = {}
         self._under_way: list[str] = []  # elements whose values are being found, to see recursion
-        self.motion = Motion(kinematics.tree, kinematics.time, self._states(), qdd, self._roots)
+        self.motion = MotionDerivatives(kinematics.tree, kinematics.time, self._states(), qdd, self._roots)
         if earlier is not None:
             self._take_over(earlier)
         self._outcome = outcome(self)
@@ -366,6 +366,6 @@ class Quantities:
         return self._declared.instants.passed(times)
 
     # --- inside ---------------------------------------------------------------------------------------
-    def finding(self, element: Element) -> Finding:
+    def finding(self, element: Element) -> RecursionGuard:
         """While the value of an element is found; asking for it again is a recursive definition."""
-        return Finding(self._under_way, element)
+        return RecursionGuard(self._under_way, element)

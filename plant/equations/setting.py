@@ -11,11 +11,11 @@ from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable, Us
 from plant.equations.filters import Inputs
 from plant.equations.role import Role
 from plant.expressions.expression import Expression
-from plant.expressions.recursion import Finding
+from plant.expressions.recursion import RecursionGuard
 from plant.expressions.scope import Scope
 from plant.forces.wrench import Applied, Spin
 from plant.mechanics.kinematics import Kinematics
-from plant.mechanics.motion import Motion
+from plant.mechanics.motion import MotionDerivatives
 
 
 class Setting(Scope, Protocol):
@@ -32,7 +32,7 @@ class Setting(Scope, Protocol):
         ...
 
     @property
-    def motion(self) -> Motion:
+    def motion(self) -> MotionDerivatives:
         """Derivatives along the motion."""
         ...
 
@@ -104,6 +104,6 @@ class Setting(Scope, Protocol):
         """Whether a value contains stand-ins for accelerations, reactions or multipliers."""
         ...
 
-    def finding(self, element: Element) -> Finding:
+    def finding(self, element: Element) -> RecursionGuard:
         """While the value of an element is found; asking for it again is a recursive definition."""
         ...

@@ -15,7 +15,7 @@ from plant.elements import Model, Reference_Variable
 from plant.equations.controls import Controls
 from plant.equations.filters import Inputs
 from plant.equations.instants import Instants
-from plant.equations.quantities import Declared
+from plant.equations.quantities import PlantDeclarations
 from plant.equations.role import Role
 from plant.equations.setting import Setting
 from plant.equations.variable_unknowns import VariableUnknowns
@@ -39,7 +39,7 @@ class States:
     q: list[Any]
     qd: list[Any]
     integrals: list[tuple[Any, Reference_Variable]]
-    declared: Declared
+    declared: PlantDeclarations
     kinematics: Kinematics
 
     def move(self, b: Equations, values: Setting, qdd: Sequence[ca.SX]) -> None:
@@ -106,7 +106,7 @@ def declare_states(
 
     kind = Bodies if mechanism.absolute else Tree
     tree = kind(mechanism, positions, speeds, tree_inertias(mechanism, number))
-    declared = Declared(
+    declared = PlantDeclarations(
         b,
         model,
         formulas,

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from blocks.errors import ExpressionError, near_miss
-from plant.expressions.functions import FUNCTIONS, Function
+from plant.expressions.functions import FUNCTIONS, LanguageFunction
 from plant.expressions.functions.corners import power
-from plant.expressions.functions.entry import LITERALS, MARKERS, Line, Reference
+from plant.expressions.functions.entry import LITERALS, MARKERS, LineInTime, Reference
 from plant.expressions.grammar import check_size, fault, one_line, postorder, read
 from plant.expressions.scope import MarkerState, Refusal, Scope
 from plant.expressions.splines import SplineData
@@ -54,7 +54,7 @@ OPERATORS: dict[str, Callable[..., ca.SX]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EvaluationStep:
     """One step of an evaluation.
 
     operation : str      ``number``, ``TIME``, a key of `OPERATORS`, or a function
@@ -71,7 +71,7 @@ class Step:
     start: int
     end: int
     at: int
-    line: Line | None
+    line: LineInTime | None
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Expression:
 
     text: str
     where: str
-    steps: tuple[Step, ...] = field(repr=False, compare=False)
+    steps: tuple[EvaluationStep, ...] = field(repr=False, compare=False)
 
     def references(self) -> frozenset[Reference]:
         """What the value depends on, e.g. ``("marker", (11,))``, ``("array", (3, 1))``, ``("time", ())``.
@@ -163,7 +163,7 @@ class Expression:
                 values.append(self._call(step, operands, scope))
         return values
 
-    def _call(self, step: Step, operands: list[ca.SX], scope: Scope) -> ca.SX:
+    def _call(self, step: EvaluationStep, operands: list[ca.SX], scope: Scope) -> ca.SX:
         function = FUNCTIONS[step.operation]
         lines = [self.steps[k].line for k in step.operands]
         try:
@@ -214,7 +214,7 @@ class _Reader:
 
     def __init__(self, text: str, where: str) -> None:
         self.text, self.where = text, where
-        self.steps: list[Step] = []
+        self.steps: list[EvaluationStep] = []
         self._step_of: dict[int, int] = {}  # syntax tree -> number of the step with its value
 
     def take(self, tree: lark.Tree[Any]) -> None:
@@ -236,7 +236,7 @@ class _Reader:
         self._step_of[id(tree)] = len(self.steps)
         self.steps.append(step)
 
-    def _number(self, tree: lark.Tree[Any]) -> Step:
+    def _number(self, tree: lark.Tree[Any]) -> EvaluationStep:
         digits = str(tree.children[0]).upper()
         value = float(digits.removesuffix("D"))
         if digits.endswith("D"):
@@ -246,15 +246,15 @@ class _Reader:
                 self._warn(tree.meta.start_pos, problem, "Write an exponent with E, or a blank behind the D.")
         if not math.isfinite(value):
             raise self._fault(tree.meta.start_pos, f"{digits} is too large a number", value=digits)
-        return self._step(tree, "number", line=Line(0.0, value))
+        return self._step(tree, "number", line=LineInTime(0.0, value))
 
-    def _name(self, tree: lark.Tree[Any]) -> Step:
+    def _name(self, tree: lark.Tree[Any]) -> EvaluationStep:
         written = str(tree.children[0])
         name = written.upper()
         if name == "TIME":
-            return self._step(tree, "TIME", line=Line(1.0, 0.0))
+            return self._step(tree, "TIME", line=LineInTime(1.0, 0.0))
         if name in CONSTANTS:
-            return self._step(tree, "number", line=Line(0.0, CONSTANTS[name]))
+            return self._step(tree, "number", line=LineInTime(0.0, CONSTANTS[name]))
         at = tree.meta.start_pos
         if name == "MODE":
             raise self._fault(at, "MODE, the code of the analysis, is not supported", value=written)
@@ -264,13 +264,15 @@ class _Reader:
         hint = near_miss(name, ["TIME", *CONSTANTS, *FUNCTIONS])
         raise self._fault(at, f"unknown name '{written}'", hint[0].upper() + hint[1:], written)
 
-    def _operation(self, tree: lark.Tree[Any], symbol: str, token: Any, trees: Sequence[Any]) -> Step:
+    def _operation(
+        self, tree: lark.Tree[Any], symbol: str, token: Any, trees: Sequence[Any]
+    ) -> EvaluationStep:
         operands = tuple(self._step_of[id(operand)] for operand in trees)
         lines = [self.steps[k].line for k in operands]
         number = self._constant(tree, token.start_pos, OPERATORS[symbol], lines)
         return self._step(tree, symbol, operands, at=token.start_pos, line=number or _line(symbol, lines))
 
-    def _call(self, tree: lark.Tree[Any]) -> Step:
+    def _call(self, tree: lark.Tree[Any]) -> EvaluationStep:
         children: list[Any] = tree.children
         token, arguments = children[0], children[2:-1:2]
         function = self._function(token)
@@ -293,7 +295,7 @@ class _Reader:
             constant = self._constant(tree, token.start_pos, function.evaluate, lines)
         return self._step(tree, function.name, operands, tuple(literals), token.start_pos, constant)
 
-    def _function(self, token: Any) -> Function:
+    def _function(self, token: Any) -> LanguageFunction:
         name = token.upper()
         if name in FUNCTIONS:
             return FUNCTIONS[name]
@@ -306,7 +308,9 @@ class _Reader:
             token.start_pos, f"unknown function '{token}'", hint[0].upper() + hint[1:], str(token)
         )
 
-    def _check_form(self, function: Function, token: Any, separators: Sequence[Any], count: int) -> None:
+    def _check_form(
+        self, function: LanguageFunction, token: Any, separators: Sequence[Any], count: int
+    ) -> None:
         """Check separators and number of arguments."""
         form = f"Its form is {function}."
         for k, separator in enumerate(separators):
@@ -325,7 +329,7 @@ class _Reader:
         problem = f"{function.name} takes {wanted} argument{plural}, got {count}"
         raise self._fault(token.start_pos, problem, form, count)
 
-    def _literal(self, function: Function, name: str, tree: lark.Tree[Any]) -> int:
+    def _literal(self, function: LanguageFunction, name: str, tree: lark.Tree[Any]) -> int:
         """Value of an argument that must be a number written out."""
         written = self.text[tree.meta.start_pos : tree.meta.end_pos]
         what, least, most = LITERALS[name]
@@ -343,8 +347,12 @@ class _Reader:
         return int(written)
 
     def _constant(
-        self, tree: lark.Tree[Any], at: int, evaluate: Callable[..., ca.SX], lines: Sequence[Line | None]
-    ) -> Line | None:
+        self,
+        tree: lark.Tree[Any],
+        at: int,
+        evaluate: Callable[..., ca.SX],
+        lines: Sequence[LineInTime | None],
+    ) -> LineInTime | None:
         """The value of an operation on literal numbers; one that is not finite is an error here and now."""
         numbers = [line.offset for line in lines if line and not line.slope]
         if len(numbers) < len(lines):
@@ -353,7 +361,7 @@ class _Reader:
         if not math.isfinite(value):
             written = self.text[tree.meta.start_pos : tree.meta.end_pos]
             raise self._fault(at, f"{written} is not a finite number", value=value)
-        return Line(0.0, value)
+        return LineInTime(0.0, value)
 
     def _step(
         self,
@@ -362,10 +370,10 @@ class _Reader:
         operands: tuple[int, ...] = (),
         literals: tuple[int, ...] = (),
         at: int | None = None,
-        line: Line | None = None,
-    ) -> Step:
+        line: LineInTime | None = None,
+    ) -> EvaluationStep:
         start, end = tree.meta.start_pos, tree.meta.end_pos
-        return Step(operation, operands, literals, start, end, start if at is None else at, line)
+        return EvaluationStep(operation, operands, literals, start, end, start if at is None else at, line)
 
     def _warn(self, at: int, problem: str, hint: str) -> None:
         warnings.warn(str(self._fault(at, problem, hint)), PlantWarning, stacklevel=5)  # whoever called parse
@@ -374,19 +382,19 @@ class _Reader:
         return fault(self.text, at, problem, self.where, hint, value)
 
 
-def _line(symbol: str, lines: Sequence[Line | None]) -> Line | None:
+def _line(symbol: str, lines: Sequence[LineInTime | None]) -> LineInTime | None:
     """Result of an operator on lines in TIME, where that is a line again."""
     a, b = lines[0], lines[-1]
     if a is None or b is None:
         return None
     if symbol == "negate":
-        return Line(-a.slope, -a.offset)
+        return LineInTime(-a.slope, -a.offset)
     if symbol == "+":
-        return Line(a.slope + b.slope, a.offset + b.offset)
+        return LineInTime(a.slope + b.slope, a.offset + b.offset)
     if symbol == "-":
         return a - b
     if symbol == "*" and not (a.slope and b.slope):
-        return Line(a.slope * b.offset + b.slope * a.offset, a.offset * b.offset)
+        return LineInTime(a.slope * b.offset + b.slope * a.offset, a.offset * b.offset)
     if symbol == "/" and not b.slope and b.offset:
-        return Line(a.slope / b.offset, a.offset / b.offset)
+        return LineInTime(a.slope / b.offset, a.offset / b.offset)
     return None

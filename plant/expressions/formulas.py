@@ -17,7 +17,7 @@ from plant.elements import (
     Reference_Variable,
 )
 from plant.elements.element import attributes_of
-from plant.elements.kinds import Expression as Formula
+from plant.elements.kinds import ExpressionText as Formula
 from plant.elements.kinds import NumberOrExpression
 from plant.equations.requests import channels
 from plant.expressions.expression import Expression, parse_optional

@@ -11,7 +11,7 @@ def name_of(element: Element) -> str:
     return f"{element.tag} {element.id}"
 
 
-class Finding:
+class RecursionGuard:
     """While an element's value is found: asking for it again is a recursive definition."""
 
     def __init__(self, under_way: list[str], element: Element) -> None:

@@ -25,8 +25,8 @@ from plant.elements import (
     Simulate,
 )
 from plant.elements.draft import no_such
-from plant.expressions.expression import Expression, Step
-from plant.expressions.functions import FUNCTIONS, Function
+from plant.expressions.expression import EvaluationStep, Expression
+from plant.expressions.functions import FUNCTIONS, LanguageFunction
 from plant.expressions.functions.entry import MARKERS
 from plant.expressions.grammar import fault
 from plant.expressions.splines import KINDS
@@ -97,7 +97,7 @@ def _end_of(model: Model) -> float | None:
     return end
 
 
-def _problems(model: Model, function: Function, step: Step) -> Iterator[tuple[str, str]]:
+def _problems(model: Model, function: LanguageFunction, step: EvaluationStep) -> Iterator[tuple[str, str]]:
     """Name of an argument, and what is wrong with it."""
     names = function.arguments[function.values :]
     for name, id in zip(names, step.literals, strict=True):
@@ -115,7 +115,7 @@ def _problems(model: Model, function: Function, step: Step) -> Iterator[tuple[st
 
 
 def _referred(
-    model: Model, function: Function, kind: str, ids: tuple[int | str, ...]
+    model: Model, function: LanguageFunction, kind: str, ids: tuple[int | str, ...]
 ) -> Iterator[tuple[str, str]]:
     tag, id = REFERRED[kind].tag, int(ids[0])
     if text := _absent(model, (tag,), id):
@@ -147,7 +147,7 @@ def _absent(model: Model, tags: tuple[str, ...], id: int) -> str:
     return f"{id} {no_such(tags, id, (known for tag in tags for known in model.elements.get(tag, ())))}"
 
 
-def positions(text: str, step: Step) -> list[int]:
+def positions(text: str, step: EvaluationStep) -> list[int]:
     """Where each argument of a call starts in the text."""
     start = text.index("(", step.at) + 1
     found, depth = [start], 0

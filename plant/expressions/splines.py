@@ -125,7 +125,7 @@ def _lines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Kind:
+class SplineKind:
     """One way to run a curve through points.
 
     points : int     the least number of points
@@ -140,11 +140,11 @@ class Kind:
 
 
 KINDS = {
-    "LINSPL": Kind(2, _lines, smooth=False),
-    "CUBSPL": Kind(4, _natural_cubic),
-    "AKISPL": Kind(5, _akima),
-    "QUISPL": Kind(6, _natural_quintic),
-    "FITSPL": Kind(4, _not_a_knot_cubic),
+    "LINSPL": SplineKind(2, _lines, smooth=False),
+    "CUBSPL": SplineKind(4, _natural_cubic),
+    "AKISPL": SplineKind(5, _akima),
+    "QUISPL": SplineKind(6, _natural_quintic),
+    "FITSPL": SplineKind(4, _not_a_knot_cubic),
 }
 
 

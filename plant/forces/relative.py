@@ -14,7 +14,7 @@ from plant.mechanics.spatial import cross
 NOTHING = ca.SX(3, 1)
 
 
-class Line:
+class CentreLine:
     """Line of centres of two markers: its length DM and the rate VR of that."""
 
     def __init__(self, setting: Setting, i: int, j: int) -> None:

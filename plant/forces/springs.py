@@ -12,7 +12,7 @@ import casadi as ca
 from plant.elements import Element, Force_SpringDamper
 from plant.equations.setting import Setting
 from plant.forces.entry import Force, Store
-from plant.forces.relative import Line, turned
+from plant.forces.relative import CentreLine, turned
 from plant.forces.wrench import Applied, Wrench
 
 NOTHING = ca.SX(3, 1)
@@ -24,7 +24,7 @@ def _spring_damper(force: Force_SpringDamper, setting: Setting) -> Applied:
     k, c = setting.number(force, "stiffness"), setting.number(force, "damping")
     free, preload = setting.number(force, "length"), setting.number(force, "preload")
     if force.type == "TRANSLATIONAL":
-        line = Line(setting, I, J)
+        line = CentreLine(setting, I, J)
         return line.along(force, -k * (line.DM - free) - c * line.VR + preload)
     z_J = setting.marker(J).A[:, 2]
     WZ = ca.dot(setting.marker(I).w - setting.marker(J).w, z_J)
@@ -41,7 +41,7 @@ def spring_and_damper(force: Force_SpringDamper, setting: Setting) -> list[ca.SX
     k, c = setting.number(force, "stiffness"), setting.number(force, "damping")
     free, preload = setting.number(force, "length"), setting.number(force, "preload")
     if force.type == "TRANSLATIONAL":
-        line = Line(setting, I, J)
+        line = CentreLine(setting, I, J)
         x, rate = line.DM, line.VR
     else:
         x = turned(setting, 2, I, J)

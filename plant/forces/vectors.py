@@ -14,7 +14,7 @@ import casadi as ca
 from plant.elements import Element, Force_Scalar_TwoBody, Force_Vector_OneBody, Force_Vector_TwoBody
 from plant.equations.setting import Setting
 from plant.forces.entry import Force
-from plant.forces.relative import Line
+from plant.forces.relative import CentreLine
 from plant.forces.wrench import Applied, Wrench
 from plant.mechanics.spatial import vector
 
@@ -52,7 +52,7 @@ def _scalar_two_body(force: Force_Scalar_TwoBody, setting: Setting) -> Applied:
     )
     I, J = force.i_marker_id, force.j_marker_id
     if force.type == "FORCE" and not force.is_action_only:
-        return Line(setting, I, J).along(force, value)
+        return CentreLine(setting, I, J).along(force, value)
     along = setting.marker(J).A[:, 2] * value
     F, T = (along, NOTHING) if force.type == "FORCE" else (NOTHING, along)
     on_i = Wrench(I, F, T)

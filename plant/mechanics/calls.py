@@ -44,7 +44,7 @@ class Pattern:
         return ca.SX(sparsity, column[list(self.entries)])
 
 
-class Column:
+class DistinctEntries:
     """Distinct entries of some matrices, in order of appearance."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Calls:
 
     def __call__(self, key: Key, part: Part, *arguments: Matrix) -> Sequence[Matrix]:
         """Values of ``part(*arguments)``."""
-        column = Column()
+        column = DistinctEntries()
         patterns = tuple(column.pattern(a) for a in arguments)
         full = (key, patterns)
         if full not in self._made:
@@ -120,6 +120,6 @@ class Calls:
     def _make(self, name: str, part: Part, patterns: tuple[Pattern, ...], size: int) -> _Made:
         symbols = ca.SX.sym("a", size)
         known = ca.vertcat(symbols, UNITS)
-        outputs = Column()
+        outputs = DistinctEntries()
         given = [outputs.pattern(value) for value in part(*[p.filled(known) for p in patterns])]
         return _Made(ca.Function(name, [symbols], [outputs.vector()]), given)

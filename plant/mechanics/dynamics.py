@@ -23,7 +23,7 @@ from plant.description import Connection, Description, End
 from plant.expressions.scope import MarkerState
 from plant.mechanics.absolute import Bodies
 from plant.mechanics.inertia import tree_inertias
-from plant.mechanics.joints import Setting
+from plant.mechanics.joints import JointSetting
 from plant.mechanics.mechanism import GROUND, in_frame, mechanism_of
 from plant.mechanics.spatial import Matrix, constant, cross
 from plant.mechanics.tree import Tree
@@ -217,7 +217,7 @@ class Dynamics:
         I, J = self._pose(joint.I), self._pose(joint.J)
         r0, A0 = in_frame(joint.J[1], joint.I[1])
         R = J.A.T @ I.A
-        setting = Setting(
+        setting = JointSetting(
             I,
             J,
             lambda: ca.atan2(R[1, 0], R[0, 0]),

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from plant.description import Body, Share
-from plant.mechanics.mechanism import Mechanism, Place
+from plant.mechanics.mechanism import FramePlace, Mechanism
 from plant.mechanics.spatial import Matrix, Scalar, constant
 
 Number = Callable[[Body, Share], Scalar]
@@ -81,7 +81,7 @@ def _turning(tensor: np.ndarray) -> np.ndarray:
     return inertia
 
 
-def _offset(axes: Place, centre: Place) -> np.ndarray:
+def _offset(axes: FramePlace, centre: FramePlace) -> np.ndarray:
     distance = centre.s - axes.s
     scale = max(np.abs(centre.s).max(), np.abs(axes.s).max())
     return np.where(np.abs(distance) <= 1e-15 * scale, 0.0, distance)

@@ -78,7 +78,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class FramePlace:
     """Where a marker sits: link number, origin (3,) and axes (3, 3) in the link's frame."""
 
     link: int
@@ -121,15 +121,15 @@ class Mechanism:
         """Degrees of freedom of the tree."""
         return sum(link.joint.nv for link in self.links)
 
-    def place(self, key: Hashable) -> Place:
+    def place(self, key: Hashable) -> FramePlace:
         """Where a named frame sits."""
         body, at = self.description.point(key)
         return self.on(body, at)
 
-    def on(self, body: Hashable, at: Frame) -> Place:
+    def on(self, body: Hashable, at: Frame) -> FramePlace:
         """Where a design frame on a body sits."""
         i = self.number[body]
-        return Place(i, *in_frame(self.frame(i), at))
+        return FramePlace(i, *in_frame(self.frame(i), at))
 
     def seated(self, key: Hashable) -> Frame:
         """Where the design coordinates put a named frame, in the global frame."""

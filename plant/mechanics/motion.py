@@ -37,7 +37,7 @@ class Roots:
 NO_ROOTS = Roots(ca.SX(0, 1), ca.SX(0, 1))
 
 
-class Motion:
+class MotionDerivatives:
     """Differentiates expressions of a plant's state.
 
     With N q' = N(q) qd the rate of the coordinates, g(q, t) has the rate g_q N qd + g_t and its generalized

@@ -30,9 +30,15 @@ from plant.expressions.scope import Scope
 from plant.reporting import PlantWarning
 from plant.routines.libraries import library_routine
 from plant.routines.octave import octave_routine
-from plant.routines.opaque_calls import Outside
+from plant.routines.opaque_calls import OpaqueRoutine
 from plant.routines.scripts import Script, Stateful
-from plant.routines.subroutines import Call, Routine, reason_not_traced, refuse_unless_trusted, signature
+from plant.routines.subroutines import (
+    Routine,
+    RoutineCall,
+    reason_not_traced,
+    refuse_unless_trusted,
+    signature,
+)
 
 Numbers = Callable[[np.ndarray], np.ndarray]
 
@@ -51,7 +57,7 @@ def constraint_value(
     ModelError    not trusted, no such file or function, it fails, or it keeps something between calls
     """
     refuse_unless_trusted(values, element)
-    call = Call(values, element, signature(element), given, 0, scope)
+    call = RoutineCall(values, element, signature(element), given, 0, scope)
     if element.script_name is None:
         return _opaque(call, b, _Library(call), "it is compiled")
     if element.interpreter == "MATLAB":
@@ -72,7 +78,7 @@ def constraint_value(
 # --- where routines come from ----------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class _Library:
-    call: Call
+    call: RoutineCall
 
     def routine(self, name: str = "", size: int = 1) -> Routine | None:
         """The element's own function, or another one of its library; None where there is none."""
@@ -87,7 +93,7 @@ class _Library:
 
 @dataclass(frozen=True, eq=False)
 class _Octave:
-    call: Call
+    call: RoutineCall
 
     def routine(self, name: str = "", size: int = 1) -> Routine | None:
         """The element's own function; its derivatives are differenced."""
@@ -109,7 +115,7 @@ Home = _Library | _Octave | _Python
 
 
 # --- a routine with derivatives --------------------------------------------------------------------------
-def _opaque(call: Call, b: Equations, home: Home, reason: str) -> ca.SX:
+def _opaque(call: RoutineCall, b: Equations, home: Home, reason: str) -> ca.SX:
     """The routine as a function of time, what it asks for and what it is given, with two derivatives."""
     routine = home.routine()
     assert routine is not None  # a missing one has raised
@@ -121,14 +127,14 @@ def _opaque(call: Call, b: Equations, home: Home, reason: str) -> ca.SX:
     def make(own: Routine | None = None) -> _Differentiated:
         own = own or home.routine()
         assert own is not None  # it was there before
-        outside = Outside(call.name, call.function(own, asked), n, size, own)
-        return _Differentiated(outside, *_derivatives(call, home, outside))
+        opaque = OpaqueRoutine(call.name, call.function(own, asked), n, size, own)
+        return _Differentiated(opaque, *_derivatives(call, home, opaque))
 
     how = make(routine).how
     # time is the first entry of u, so the function itself does not look at t
     value = b.opaque(
         f"{call.element.tag}_{call.element.id}_constraint",
-        lambda own, t, u: own.outside.trial(u),
+        lambda own, t, u: own.opaque.trial(u),
         column,
         size,
         lambda own, t, u: own.slope(u).reshape(size, -1),
@@ -148,30 +154,30 @@ def _opaque(call: Call, b: Equations, home: Home, reason: str) -> ca.SX:
 class _Differentiated:
     """A routine in one run with its two derivatives, and where those come from."""
 
-    outside: Outside
+    opaque: OpaqueRoutine
     slope: Numbers
     curvature: Numbers
     how: str
 
     def close(self) -> None:
-        """See `Outside.close`."""
-        self.outside.close()
+        """See `OpaqueRoutine.close`."""
+        self.opaque.close()
 
 
-def _derivatives(call: Call, home: Home, outside: Outside) -> tuple[Numbers, Numbers, str]:
+def _derivatives(call: RoutineCall, home: Home, opaque: OpaqueRoutine) -> tuple[Numbers, Numbers, str]:
     """Gradient and second derivatives of a routine, and where they come from."""
     if call.form.name == "COUSUB":
         n = call.counts[0]
         first, second = home.routine("COUXX", n), home.routine("COUXX2", n * n)
         if first is not None:
-            return _of_coupler(call, outside, first, second)
+            return _of_coupler(call, opaque, first, second)
     if call.form.name == "MOTSUB":
-        return _of_motion(call, outside, home)
-    return outside.slope, outside.curvature, "central differences"
+        return _of_motion(call, opaque, home)
+    return opaque.slope, opaque.curvature, "central differences"
 
 
 def _of_coupler(
-    call: Call, outside: Outside, first: Routine, second: Routine | None
+    call: RoutineCall, opaque: OpaqueRoutine, first: Routine, second: Routine | None
 ) -> tuple[Numbers, Numbers, str]:
     n = call.counts[0]
 
@@ -182,12 +188,12 @@ def _of_coupler(
         return np.asarray(found, dtype=float)
 
     def slope(u: np.ndarray) -> np.ndarray:
-        return np.concatenate([outside.rate(u), partials(first, u, n, "COUXX")])
+        return np.concatenate([opaque.rate(u), partials(first, u, n, "COUXX")])
 
     def curvature(u: np.ndarray) -> np.ndarray:
         if second is None:
-            return outside.differenced(slope, u)
-        full = outside.curvature(u)[0]
+            return opaque.differenced(slope, u)
+        full = opaque.curvature(u)[0]
         full[1:, 1:] = partials(second, u, n * n, "COUXX2").reshape(n, n)
         return full
 
@@ -195,7 +201,7 @@ def _of_coupler(
     return slope, curvature, how
 
 
-def _of_motion(call: Call, outside: Outside, home: Home) -> tuple[Numbers, Numbers, str]:
+def _of_motion(call: RoutineCall, opaque: OpaqueRoutine, home: Home) -> tuple[Numbers, Numbers, str]:
     """MOTSUB depends on time alone; orders 1 and 2 are its derivatives."""
     routine = home.routine()
     assert routine is not None
@@ -205,7 +211,7 @@ def _of_motion(call: Call, outside: Outside, home: Home) -> tuple[Numbers, Numbe
         return np.array(np.ravel(found)[:1], dtype=float)
 
     if not all(_is_rate(order, t) for t in TRIALS):
-        return outside.slope, outside.curvature, "central differences (iord 1 and 2 do not give them)"
+        return opaque.slope, opaque.curvature, "central differences (iord 1 and 2 do not give them)"
     return lambda u: order(1, u), lambda u: order(2, u), "its own, iord 1 and 2"
 
 

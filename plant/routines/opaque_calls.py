@@ -21,7 +21,7 @@ WIDE_STEP = 1e-4  # the fourth root, best for second ones
 
 
 @dataclass(frozen=True, eq=False)
-class Outside:
+class OpaqueRoutine:
     """A routine outside the equations, in one run.
 
     function(x, dflag) -> y    x (n,), y (m,); dflag is true while differences are taken
@@ -112,7 +112,7 @@ class Outside:
 
 
 def opaque_function(
-    make: Callable[[], Outside], keeps: bool, m: int, argument: ca.SX, b: Equations, name: str
+    make: Callable[[], OpaqueRoutine], keeps: bool, m: int, argument: ca.SX, b: Equations, name: str
 ) -> ca.SX:
     """(m, 1) value of a routine at (n, 1) `argument`, whose first entry is the time.
 
@@ -125,18 +125,18 @@ def opaque_function(
     def joined(t: float, u: np.ndarray) -> np.ndarray:
         return np.concatenate([[t], u])[:n]
 
-    def value(outside: Outside, t: float, u: np.ndarray) -> np.ndarray:
-        return outside.trial(joined(t, u))
+    def value(own: OpaqueRoutine, t: float, u: np.ndarray) -> np.ndarray:
+        return own.trial(joined(t, u))
 
-    def slope(outside: Outside, t: float, u: np.ndarray) -> np.ndarray:
-        J = outside.slope(joined(t, u))[:, 1:]
+    def slope(own: OpaqueRoutine, t: float, u: np.ndarray) -> np.ndarray:
+        J = own.slope(joined(t, u))[:, 1:]
         return J if n > 1 else np.zeros((m, 1))
 
     y = b.opaque(name, value, ca.densify(given), m, slope, make=make)
     if keeps:  # at the start, at ticks, after every accepted step and event
 
-        def remembered(outside: Outside, t: float, u: np.ndarray) -> np.ndarray:
-            return outside.remembered(joined(t, u))
+        def remembered(own: OpaqueRoutine, t: float, u: np.ndarray) -> np.ndarray:
+            return own.remembered(joined(t, u))
 
         done = b.opaque(f"{name}_accepted", remembered, ca.densify(given), m, make=make)
         b.mode(f"{name}_start", 0.0, m, at_ticks=done)

@@ -48,7 +48,7 @@ from plant.reporting import ModelProblems, PlantWarning
 from plant.routines.access import Access, Asked, Recorder, Symbolic
 from plant.routines.libraries import library_routine
 from plant.routines.octave import octave_routine
-from plant.routines.opaque_calls import Outside, opaque_function
+from plant.routines.opaque_calls import OpaqueRoutine, opaque_function
 from plant.routines.scripts import Script, Stateful, script_path
 
 VECTORS: dict[str, tuple[str, ...]] = {"VFOSUB": ("fx", "fy", "fz"), "VTOSUB": ("tx", "ty", "tz")}
@@ -167,7 +167,7 @@ def outcome(
     """
     refuse_unless_trusted(values, element)
     form = signature(element)
-    call = Call(values, element, form, given, order)
+    call = RoutineCall(values, element, form, given, order)
     if element.script_name is not None and (element.interpreter or "PYTHON") == "PYTHON":
         script = Script(values.model, element)
         try:
@@ -232,7 +232,7 @@ def variables_asked_for(model: Model, element: UserSubroutine) -> set[int]:
     return {int(ids[0]) for kind, ids in references if kind == "variable"}
 
 
-class Call:
+class RoutineCall:
     """One element's call of its routine: on symbols, or as an opaque function."""
 
     def __init__(
@@ -308,9 +308,9 @@ class Call:
         column = ca.densify(ca.vertcat(*inputs))
         n, m = int(column.numel()), self.form.size
 
-        def make() -> Outside:
+        def make() -> OpaqueRoutine:
             own = load()
-            return Outside(self.name, self.function(own, asked), n, m, own)
+            return OpaqueRoutine(self.name, self.function(own, asked), n, m, own)
 
         name = f"{self.element.tag}_{self.element.id}_{self.order}"
         value = opaque_function(make, bool(getattr(routine, "keeps", False)), m, column, b, name)

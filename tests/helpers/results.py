@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cosim.result.record import Event, Setting, Ticks, described
+from cosim.result.record import Event, SettingValue, TickSeries, described
 from cosim.result.result import Result
 
 NASTY = (
@@ -34,9 +34,9 @@ def pendulum(**changes) -> Result:
         },
         "units": {"plant.pendulum": ("rad", "rad/s"), "controller.u": ("N",)},
         "labels": {"plant.pendulum": ("theta", "omega")},
-        "ticks_of": {"controller.u": Ticks(np.array([0.0, 0.2]), np.array([[1.0], [2.0]]))},
+        "ticks_of": {"controller.u": TickSeries(np.array([0.0, 0.2]), np.array([[1.0], [2.0]]))},
         "events": (Event(0.15, "wall.hit", before={"ball.v": -1.0}, after={"ball.v": 0.8}),),
-        "settings": {"solver": Setting("dopri5", "default"), "rtol": Setting(1e-8, "simulate()")},
+        "settings": {"solver": SettingValue("dopri5", "default"), "rtol": SettingValue(1e-8, "simulate()")},
         "statistics": {"steps": 17, "ticks": {"1/5 s": 2}, "wall_time": 0.25, "limited_by": None},
     }
     return made(**(fields | changes))
@@ -74,13 +74,16 @@ def awkward() -> Result:
         units={"wide.y": ("m", "", "days since yesterday"), "a.b": ("seconds",), "none.y": ()},
         labels={"wide.y": ("same", "same", "")},
         ticks_of={
-            "a.b": Ticks(np.array([0.0, 0.1]), np.array([-0.0, np.nan])),
-            "wide.y": Ticks(np.array([0.3]), np.array([[1.0, 2.0, 3.0]])),
-            "sub/never.y": Ticks(np.empty(0), np.empty((0, 2))),
-            "none.y": Ticks(np.array([1.0]), np.empty((1, 0))),
+            "a.b": TickSeries(np.array([0.0, 0.1]), np.array([-0.0, np.nan])),
+            "wide.y": TickSeries(np.array([0.3]), np.array([[1.0, 2.0, 3.0]])),
+            "sub/never.y": TickSeries(np.empty(0), np.empty((0, 2))),
+            "none.y": TickSeries(np.array([1.0]), np.empty((1, 0))),
         },
         events=(Event(0.1 + 0.2, "größe", -0.0, (np.inf, 1e-310)), Event(0.3, "", None, {"x": (1.0,)})),
-        settings={"long": Setting("x" * 100_000, "test"), "limits": Setting((-np.inf, 0.1), "test")},
+        settings={
+            "long": SettingValue("x" * 100_000, "test"),
+            "limits": SettingValue((-np.inf, 0.1), "test"),
+        },
         statistics={"ratio": 0.1 + 0.2, "never": np.inf, "big": 2**70},
         complete=False,
         message="stopped: 'größe' is not finite\nsecond line",

@@ -68,7 +68,7 @@ Part = list[Operation] | Group
 
 
 @dataclass(frozen=True)
-class Body:
+class FunctionBody:
     """A function: its operations, what it puts out, and values that end a cone besides.
 
     source : callable      of a value no operation of a cone makes: the number of a constant, else its array
@@ -83,7 +83,7 @@ class Body:
 class SharedShapes:
     """The shapes that are worth a function in some bodies."""
 
-    def __init__(self, bodies: Iterable[Body]) -> None:
+    def __init__(self, bodies: Iterable[FunctionBody]) -> None:
         self._copies = {id(body): _copies(body) for body in bodies}
         exact = Counter(c.key for copies in self._copies.values() for c in copies)
         self._shape = {key: key for key, count in exact.items() if count >= MANY}
@@ -93,7 +93,7 @@ class SharedShapes:
             general[wider] += exact[key]
         self._shape |= {key: wider for key, wider in rare.items() if general[wider] >= COPIES}
 
-    def parts(self, body: Body) -> list[Part]:
+    def parts(self, body: FunctionBody) -> list[Part]:
         """A body as stretches of plain code and groups of copies, each after what it needs."""
         shared = {c.result: c for c in self._copies.get(id(body), ()) if c.key in self._shape}
         saved = sum(len(c.operations) for c in shared.values())
@@ -102,7 +102,7 @@ class SharedShapes:
         return _ordered(body.operations, shared, self._shape)
 
 
-def _cones(body: Body) -> dict[int, list[Operation]]:
+def _cones(body: FunctionBody) -> dict[int, list[Operation]]:
     """The operations of every cone in order, by the value it gives."""
     root: dict[int, int] = {}
     reader: dict[int, int | None] = {}  # value -> the cone that reads it, None for several
@@ -121,7 +121,7 @@ def _cones(body: Body) -> dict[int, list[Operation]]:
     return cones
 
 
-def _copies(body: Body) -> list[Copy]:
+def _copies(body: FunctionBody) -> list[Copy]:
     """All cones of a body that are not too long."""
     read = {v for o in body.operations for v in o.operands}
     found = []

@@ -30,7 +30,7 @@ Output = tuple[int, int]  # (place in the array a function writes, value)
 
 
 @dataclass(frozen=True)
-class Input:
+class GraphInput:
     """A number read from an argument of the function."""
 
     argument: int
@@ -38,7 +38,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Constant:
+class GraphConstant:
     """A number written into the code."""
 
     value: float
@@ -67,7 +67,7 @@ class Graph:
     """
 
     def __init__(self, function: ca.Function, number_of: Callable[[ca.Function], int]) -> None:
-        self.leaves: dict[int, Input | Constant] = {}
+        self.leaves: dict[int, GraphInput | GraphConstant] = {}
         self.operations: list[Operation] = []
         self.outputs: list[list[Output]] = [[] for _ in range(function.n_out())]
         self._maker: dict[int, int] = {}  # value -> its operation
@@ -89,7 +89,7 @@ class Graph:
             elif op == ca.OP_INPUT:
                 register[outputs(k)[0]] = self._input(*inputs(k))
             elif op == ca.OP_CONST:
-                register[outputs(k)[0]] = self._new(Constant(function.instruction_constant(k)))
+                register[outputs(k)[0]] = self._new(GraphConstant(function.instruction_constant(k)))
             elif op == ca.OP_CALL:
                 calls = function.instructions_sx() if calls is None else calls
                 self._call(number_of(calls[k].which_function()), inputs(k), outputs(k), register)
@@ -100,10 +100,10 @@ class Graph:
     def _input(self, *place: int) -> int:
         value = self._known.get(place)
         if value is None:
-            value = self._known[place] = self._new(Input(*place))
+            value = self._known[place] = self._new(GraphInput(*place))
         return value
 
-    def _new(self, leaf: Input | Constant) -> int:
+    def _new(self, leaf: GraphInput | GraphConstant) -> int:
         self.leaves[self._count] = leaf
         self._count += 1
         return self._count - 1
@@ -132,7 +132,9 @@ class Graph:
         """Values of operations that depend on parameters and constants only."""
         found: set[int] = set()
         leaves = {
-            v for v, leaf in self.leaves.items() if isinstance(leaf, Constant) or leaf.argument == PARAMETERS
+            v
+            for v, leaf in self.leaves.items()
+            if isinstance(leaf, GraphConstant) or leaf.argument == PARAMETERS
         }
         for o in self.operations:
             if all(v in found or v in leaves for v in o.operands):

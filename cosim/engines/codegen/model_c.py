@@ -26,7 +26,7 @@ LARGE = 8000  # operations; beyond, -O1, which loses nothing there and compiles 
 
 
 @dataclass(frozen=True)
-class Source:
+class CFile:
     """A C file and how much to optimise it."""
 
     name: str
@@ -38,7 +38,7 @@ class Source:
 class Generated:
     """All C files of a system; `note` says which piece computes which signals."""
 
-    sources: list[Source]
+    sources: list[CFile]
     note: dict[str, Any]
 
 
@@ -65,7 +65,7 @@ def generate(system: System) -> Generated:
     return Generated(_files("model.c", main, plan, called, names_inlined), note)
 
 
-def generate_jacobian(system: System, function: ca.Function) -> list[Source]:
+def generate_jacobian(system: System, function: ca.Function) -> list[CFile]:
     """Print the linearised derivative of a system, see stiff.py, as a library of its own.
 
     Raises
@@ -86,7 +86,7 @@ def generate_jacobian(system: System, function: ca.Function) -> list[Source]:
 # --- files ----------------------------------------------------------------------------------------------
 def _files(
     name: str, main: str, plan: Plan, called: Sequence[ca.Function], inlined: Collection[str] = ()
-) -> list[Source]:
+) -> list[CFile]:
     """The main file, those with the other pieces, and those of the functions that are called.
 
     A small system is one file.
@@ -101,12 +101,12 @@ def _files(
         kinds = dict.fromkeys(inlined, "PL_INLINE ")
         inside = [f"static {text}" for text in shapes.values()]
         inside += [f"{kinds.get(name, 'static ')}{text}" for name, text in pieces.items()]
-        return [Source(name, "\n".join([head, *inside, main]), level), *callees]
+        return [CFile(name, "\n".join([head, *inside, main]), level), *callees]
     declared = "".join(f"{_opening(text)};\n" for text in pieces.values())
     shared = "".join(f"{_opening(text)};\n" for text in shapes.values())
-    found = [Source(name, head + declared + main, level)]
+    found = [CFile(name, head + declared + main, level)]
     for k, group in enumerate(_groups([*shapes.values(), *pieces.values()])):
-        found.append(Source(f"part{k}.c", head + shared + "\n".join(group), level))
+        found.append(CFile(f"part{k}.c", head + shared + "\n".join(group), level))
     return found + callees
 
 
@@ -118,9 +118,9 @@ def _head(callees: Sequence[str]) -> str:
     return f'#include "functions.h"\n\n{declared}\n'
 
 
-def _callee(name: str, function: ca.Function) -> Source:
+def _callee(name: str, function: ca.Function) -> CFile:
     text = callee(name, function)
-    return Source(f"{name}.c", text, "-O1" if text.count(";") > LARGE else "-O2")
+    return CFile(f"{name}.c", text, "-O1" if text.count(";") > LARGE else "-O2")
 
 
 def _opening(text: str) -> str:

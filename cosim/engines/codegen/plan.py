@@ -17,7 +17,7 @@ SCRATCH = "v"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArrayPlace:
     """A number in an array."""
 
     array: str
@@ -25,20 +25,20 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class WrittenNumber:
     """A number written down."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class EarlierResult:
     """What an earlier step of the same piece found: its number among the values of the function."""
 
     value: int
 
 
-Operand = Place | Number | Result
+Operand = ArrayPlace | WrittenNumber | EarlierResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Compute:
     operation: str
     operands: tuple[Operand, ...]
     result: int
-    stores: tuple[Place, ...]  # where the result goes besides
+    stores: tuple[ArrayPlace, ...]  # where the result goes besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Call:
     callee: int
     operands: tuple[Operand, ...]
     results: tuple[int, ...]
-    stores: tuple[tuple[Place, ...], ...]  # of each result
+    stores: tuple[tuple[ArrayPlace, ...], ...]  # of each result
     scratch: int
 
 
@@ -79,7 +79,7 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PlaceColumn:
     """What a row of a table of places points to: a number in an array."""
 
     array: str
@@ -93,7 +93,9 @@ class NumberColumn:
     column: int
 
 
-ShapeOperand = Column | NumberColumn | Number | Result  # a result is the number of an operation of the shape
+ShapeOperand = (
+    PlaceColumn | NumberColumn | WrittenNumber | EarlierResult
+)  # a result is the number of an operation of the shape
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Shape:
     @property
     def columns(self) -> int:
         """Columns of the table of places, those of stores included."""
-        read = [v.column + 1 for v in self._operands() if isinstance(v, Column)]
+        read = [v.column + 1 for v in self._operands() if isinstance(v, PlaceColumn)]
         return max(read, default=0) + len(self.stores)
 
     @property

@@ -14,17 +14,17 @@ from collections.abc import Iterator, Sequence
 import casadi as ca
 
 from cosim.engines.codegen import copies, plan
-from cosim.engines.codegen.graph import ARGUMENTS, Constant, Graph, Input, Operation, Output
+from cosim.engines.codegen.graph import ARGUMENTS, Graph, GraphConstant, GraphInput, Operation, Output
 from cosim.engines.codegen.plan import (
     OUT,
     SCRATCH,
+    ArrayPlace,
     Callee,
+    EarlierResult,
     FunctionPlan,
-    Number,
     Operand,
-    Place,
     Plan,
-    Result,
+    WrittenNumber,
 )
 
 SMALL = 15_000  # operations of a graph in which nothing is shared; code that stays in the cache is faster
@@ -167,7 +167,7 @@ class _Planner:
     ) -> None:
         self.name, self.graph, self.callees, self.constants = name, graph, callees, constants
         self.stores = {v: place for place, v in outputs}
-        self.body = copies.Body(operations, self.stores, seams, self._source)
+        self.body = copies.FunctionBody(operations, self.stores, seams, self._source)
         self.crossing: dict[int, int] = {}  # value -> place in scratch
         self.made: dict[int, int] = {}  # value -> piece
         self.scratch = (0, 0)  # doubles and integers
@@ -188,7 +188,7 @@ class _Planner:
     def _source(self, v: int) -> str | float:
         """Where a value that no step of the piece makes comes from: its array, or the number itself."""
         leaf = self.graph.leaves.get(v)
-        if isinstance(leaf, Constant):
+        if isinstance(leaf, GraphConstant):
             return leaf.value
         if leaf is not None:
             return ARGUMENTS[leaf.argument]
@@ -233,7 +233,7 @@ class _Planner:
 
         for o in cut:
             operands = tuple(map(operand, o.operands))
-            known.update((v, Result(v)) for v in o.results)
+            known.update((v, EarlierResult(v)) for v in o.results)
             stores = tuple(self._stores(v) for v in o.results)
             piece.outputs.update(s.index for places in stores for s in places if s.array == OUT)
             if o.callee < 0:
@@ -243,13 +243,13 @@ class _Planner:
                 self._make_room(room, o)
         return piece
 
-    def _stores(self, v: int) -> tuple[Place, ...]:
+    def _stores(self, v: int) -> tuple[ArrayPlace, ...]:
         """Where a value goes that others read."""
         found = []
         if v in self.crossing:
-            found.append(Place(SCRATCH, self.crossing[v]))
+            found.append(ArrayPlace(SCRATCH, self.crossing[v]))
         if v in self.stores:
-            found.append(Place(OUT, self.stores[v]))
+            found.append(ArrayPlace(OUT, self.stores[v]))
         return tuple(found)
 
     def _make_room(self, room: int, o: Operation) -> None:
@@ -262,15 +262,15 @@ class _Planner:
         """How a piece reads a value made elsewhere."""
         source = self._source(v)
         if isinstance(source, float):
-            return Number(source)
+            return WrittenNumber(source)
         if source == SCRATCH:
             piece.needs.add(self.made[v])
-        return Place(source, self._place(v))
+        return ArrayPlace(source, self._place(v))
 
     def _place(self, v: int) -> int:
         """Where in its array a value lies."""
         leaf = self.graph.leaves.get(v)
-        if isinstance(leaf, Input):
+        if isinstance(leaf, GraphInput):
             return leaf.index
         return self.constants[v] if v in self.constants else self.crossing[v]
 
@@ -303,10 +303,10 @@ def _shape(number: int, key: copies.Key) -> plan.Shape:
 
     def operand(kind: str, value: int | str) -> plan.ShapeOperand:
         if kind == copies.CONSTANT:
-            return Number(float.fromhex(str(value)))
+            return WrittenNumber(float.fromhex(str(value)))
         if kind == copies.OWN:
-            return Result(int(value))
-        return plan.NumberColumn(int(value)) if kind == copies.NUMBER else plan.Column(kind, int(value))
+            return EarlierResult(int(value))
+        return plan.NumberColumn(int(value)) if kind == copies.NUMBER else plan.PlaceColumn(kind, int(value))
 
     steps = tuple((name, tuple(operand(*v) for v in operands)) for name, *operands in operations)
     return plan.Shape(number, steps, stores)

@@ -8,20 +8,20 @@ from collections.abc import Collection, Sequence
 from cosim.engines.codegen.plan import (
     OUT,
     SCRATCH,
+    ArrayPlace,
     Call,
     Callee,
-    Column,
     Compute,
     Copies,
-    Number,
     NumberColumn,
     Operand,
     Piece,
-    Place,
+    PlaceColumn,
     Plain,
     Shape,
     ShapeOperand,
     Shared,
+    WrittenNumber,
 )
 
 OPERATIONS = {
@@ -96,14 +96,14 @@ class _Steps:
         return lines, self._arrays
 
     def _operand(self, v: Operand) -> str:
-        if isinstance(v, Number):
+        if isinstance(v, WrittenNumber):
             return number(v.value)
-        if not isinstance(v, Place):
+        if not isinstance(v, ArrayPlace):
             return f"a{v.value}"
         self._arrays.add(v.array)
         return v.array if v.array == "t" else f"{v.array}[{v.index}]"
 
-    def _stores(self, value: int, places: Sequence[Place]) -> list[str]:
+    def _stores(self, value: int, places: Sequence[ArrayPlace]) -> list[str]:
         self._arrays.update(p.array for p in places)
         return [f"    {p.array}[{p.index}] = a{value};" for p in places]
 
@@ -166,11 +166,11 @@ def shape(s: Shape) -> str:
     arrays = set(s.stores)
 
     def read(v: ShapeOperand) -> str:
-        if isinstance(v, Number):
+        if isinstance(v, WrittenNumber):
             return number(v.value)
         if isinstance(v, NumberColumn):
             return f"d[{v.column}]"
-        if not isinstance(v, Column):
+        if not isinstance(v, PlaceColumn):
             return f"a{v.value}"
         arrays.add(v.array)
         return v.array if v.array == "t" else f"{v.array}[q[{v.column}]]"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.engines.methods.steppers import Control, Problem, Step, Stepper, scaled
+from cosim.engines.methods.steppers import AcceptedStep, Control, Problem, Stepper, scaled
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class RosenbrockStepper(Stepper):
         super().__init__(problem)
         self.rtol, self.max_step = rtol, max_step
 
-    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[AcceptedStep]:
         """See `Stepper.integrate`."""
         p = self.problem
         limit = p.longest_step()
@@ -112,7 +112,7 @@ class RosenbrockStepper(Stepper):
             t1 = stop if lands else t + h
             x1 = p.on_invariants(t1, tried.x1)
             inside = self._inside(t, h, x, tried.x1, tried.k)
-            yield Step(t, t1, x, x1, inside, Control(proposed, control.error))
+            yield AcceptedStep(t, t1, x, x1, inside, Control(proposed, control.error))
             limit = p.longest_step()
             t, x = t1, x1
 

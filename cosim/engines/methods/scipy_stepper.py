@@ -15,7 +15,7 @@ import numpy as np
 from scipy import integrate, sparse
 
 from blocks.errors import SimulationError
-from cosim.engines.methods.steppers import Control, Derivative, Problem, Step, Stepper
+from cosim.engines.methods.steppers import AcceptedStep, Control, Derivative, Problem, Stepper
 
 IMPLICIT = ("Radau", "BDF", "LSODA")
 
@@ -46,7 +46,7 @@ class ScipyStepper(Stepper):
         self.name, self.max_step = name, max_step
         self.rtol = max(rtol, 100 * np.finfo(float).eps)
 
-    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[AcceptedStep]:
         """See `Stepper.integrate`."""
         p, f = self.problem, _Watched(self.problem.f)
         longest = min(self.max_step, p.longest_step())
@@ -67,7 +67,7 @@ class ScipyStepper(Stepper):
             proposed = float(getattr(solver, "h_abs", None) or abs(solver.step_size))
             proposed = max(proposed, wanted) if t1 >= stop else proposed
             x1 = p.on_invariants(t1, end)
-            yield Step(t, t1, x, x1, self._inside(solver), Control(proposed, control.error))
+            yield AcceptedStep(t, t1, x, x1, self._inside(solver), Control(proposed, control.error))
             longest = min(self.max_step, p.longest_step())
             t, x = t1, x1
             if t < stop and (x1 is not end or longest < solver.max_step):
@@ -108,13 +108,13 @@ class ScipyStepper(Stepper):
             hint="Loosen rtol and atol, use another solver, or look for a discontinuity there.",
         )
 
-    def _hop(self, t: float, x: np.ndarray, stop: float, control: Control) -> Step:
+    def _hop(self, t: float, x: np.ndarray, stop: float, control: Control) -> AcceptedStep:
         """A step of a few units in the last place of t."""
         p = self.problem
         x1 = x + (stop - t) * p.f(t, x)
         p.counters.steps += 1
         p.counters.evaluations += 1
-        return Step(t, stop, x, p.on_invariants(stop, x1), lambda _: x1, control)
+        return AcceptedStep(t, stop, x, p.on_invariants(stop, x1), lambda _: x1, control)
 
     @staticmethod
     def _inside(solver: Any) -> Any:

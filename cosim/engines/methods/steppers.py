@@ -59,7 +59,7 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Step:
+class AcceptedStep:
     """An accepted step: its ends, the solution in between, and how step size control goes on from it."""
 
     t0: float
@@ -77,7 +77,7 @@ class Stepper(abc.ABC):
         self.problem = problem
 
     @abc.abstractmethod
-    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[AcceptedStep]:
         """Accepted steps from (t, x) to exactly `stop`; f does not jump on the way."""
 
     @np.errstate(all="ignore")
@@ -156,7 +156,7 @@ class FixedStepper(Stepper):
         super().__init__(problem)
         self.method, self.step = method, step
 
-    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[AcceptedStep]:
         """See `Stepper.integrate`."""
         p = self.problem
         n = pieces(t, stop, min(self.step, p.longest_step()))
@@ -171,7 +171,9 @@ class FixedStepper(Stepper):
                 raise self.non_finite(self.method, t, x, h, k, end)
             p.counters.steps += 1
             p.counters.evaluations += self.method.stages
-            step = Step(t, t1, x, p.on_invariants(t1, end), self._inside(t, t1, x, end, k[0]), control)
+            step = AcceptedStep(
+                t, t1, x, p.on_invariants(t1, end), self._inside(t, t1, x, end, k[0]), control
+            )
             yield step
             t, x = t1, step.x1
             p.longest_step()  # says so where a delay is no longer positive
@@ -207,7 +209,7 @@ class AdaptiveStepper(Stepper):
         super().__init__(problem)
         self.method, self.rtol, self.max_step = method, rtol, max_step
 
-    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[Step]:
+    def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[AcceptedStep]:
         """See `Stepper.integrate`."""
         p = self.problem
         limit = p.longest_step()
@@ -236,7 +238,7 @@ class AdaptiveStepper(Stepper):
                 continue
             control = self._accepted(control, h, wanted, error, worst)
             x1 = p.on_invariants(t1, end)
-            yield Step(t, t1, x, x1, self._inside(t, h, x, end, list(k)), control)
+            yield AcceptedStep(t, t1, x, x1, self._inside(t, h, x, end, list(k)), control)
             limit = p.longest_step()
             k[0] = k[-1] if x1 is end else p.f(t1, x1)
             t, x, noise = t1, x1, None

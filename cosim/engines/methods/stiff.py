@@ -18,7 +18,7 @@ SPARSE_FROM = 40  # states; below, dense matrices are faster
 
 
 @dataclass(frozen=True)
-class Plan:
+class JacobianPlan:
     """Where the numbers of a Jacobian J (n, n) go; all lists are as `pl_stiff` describes them.
 
     sparse : factor diagonal*I - J on the pattern lu_*, with rows and columns in `order`
@@ -40,7 +40,7 @@ class Plan:
         return asdict(self)
 
 
-def linearised(system: System) -> tuple[ca.Function, Plan]:
+def linearised(system: System) -> tuple[ca.Function, JacobianPlan]:
     """Function (t, x, h, w, p) for the Jacobian of the derivative, and the plan that says what it returns.
 
     Without colours: all nonzeros of J, column after column, then df/dt. With colours x is followed by a
@@ -76,7 +76,7 @@ def _calls(function: ca.Function) -> bool:
     return any(function.instruction_id(k) == ca.OP_CALL for k in range(function.n_instructions()))
 
 
-def plan(pattern: ca.Sparsity, colour_start: np.ndarray, colour_columns: np.ndarray) -> Plan:
+def plan(pattern: ca.Sparsity, colour_start: np.ndarray, colour_columns: np.ndarray) -> JacobianPlan:
     """Dense for few states or much fill, else a fill-reducing order and the pattern of both factors."""
     n = pattern.size1()
     start, rows = np.array(pattern.colind()), np.array(pattern.row(), dtype=int)
@@ -90,7 +90,7 @@ def plan(pattern: ca.Sparsity, colour_start: np.ndarray, colour_columns: np.ndar
         factors = filled if sparse else factors
     a, b, c, d = (v.tolist() for v in (start, rows, colour_start, colour_columns))
     order, lu_start, lu_column, lu_diagonal, lu_place = (v.tolist() for v in factors)
-    return Plan(a, b, c, d, sparse, order, lu_start, lu_column, lu_diagonal, lu_place)
+    return JacobianPlan(a, b, c, d, sparse, order, lu_start, lu_column, lu_diagonal, lu_place)
 
 
 def _orders(rows: np.ndarray, columns: np.ndarray, n: int) -> list[np.ndarray]:

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from cosim.engines.codegen.host_functions import host_functions, numbers_called
-from cosim.engines.codegen.model_c import Source, generate, generate_jacobian
+from cosim.engines.codegen.model_c import CFile, generate, generate_jacobian
 from cosim.engines.codegen.system_functions import whole
 from cosim.engines.methods.stiff import linearised
 from cosim.engines.native import bindings, cache
@@ -53,7 +53,7 @@ class Compiled:
         for name, signal in system.signals.items():
             self.places[name] = np.arange(start, start + signal.size, dtype=np.int32)
             start += signal.size
-        self.outside = host_functions([whole(system)[1]]) if system.calls else []
+        self.host_functions = host_functions([whole(system)[1]]) if system.calls else []
         self.tables, self._kept = tables_of(system)
         self.seconds = time.perf_counter() - began
 
@@ -108,9 +108,9 @@ class CompiledJacobian:
         tables = {n: v for n, v in entry.note.items() if n != "sparse"}
         self.tables = {n: np.array(v, dtype=np.int32) for n, v in tables.items()}
         self.sparse = bool(entry.note["sparse"])
-        self.outside: list[ca.Function] = []
+        self.host_functions: list[ca.Function] = []
         if system.calls:
-            self.outside = host_functions([whole(system)[1], linearised(system)[0]])
+            self.host_functions = host_functions([whole(system)[1], linearised(system)[0]])
 
 
 def compiled_jacobian(system: System) -> CompiledJacobian:
@@ -157,7 +157,7 @@ def _build(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
     return generated.note
 
 
-def _compile(compiler: Compiler, sources: list[Source], place: Path) -> None:
+def _compile(compiler: Compiler, sources: list[CFile], place: Path) -> None:
     """One library of C files; only headers stand beside them."""
     for header in RUNTIME.glob("*.h"):
         (place / header.name).write_text(header.read_text())
@@ -183,7 +183,7 @@ def _runtime(compiler: Compiler) -> bindings.Library:
     if key not in _runtimes:
 
         def build(place: Path) -> dict[str, Any]:
-            sources = [Source(path.name, path.read_text(), "-O2") for path in sorted(RUNTIME.glob("*.c"))]
+            sources = [CFile(path.name, path.read_text(), "-O2") for path in sorted(RUNTIME.glob("*.c"))]
             _compile(compiler, sources, place)
             return {"interface": bindings.described()}
 

@@ -20,7 +20,7 @@ from cosim.run.opaque_blocks import Instances
 Answer = Callable[[np.ndarray], None]
 
 
-class Outside:
+class HostAnswers:
     """Answers what a run's compiled code asks; keep it alive as long as the run."""
 
     def __init__(self, run: b.Structure, functions: Sequence[ca.Function], instances: Instances) -> None:

@@ -24,11 +24,11 @@ from cosim.engines.methods.tableau import TABLEAUS, tableau
 from cosim.engines.native import bindings as b
 from cosim.engines.native.build import Compiled, compiled, compiled_jacobian
 from cosim.engines.native.event_log import EventLog
-from cosim.engines.native.host_calls import Outside
+from cosim.engines.native.host_calls import HostAnswers
 from cosim.engines.native.methods import explicit, stiff, take
 from cosim.engines.reference.interpreter import Interpreter, interpreter
 from cosim.engines.starts import Starts
-from cosim.result.record import Ticks
+from cosim.result.record import TickSeries
 from cosim.run.context import Context
 from cosim.segments import Segment
 from cosim.settings import RunSettings
@@ -118,7 +118,7 @@ class StiffRoom:
     def __init__(self, system: System) -> None:
         found, n = compiled_jacobian(system), len(system.x0)
         t = found.tables
-        self.outside = found.outside
+        self.host_functions = found.host_functions
         self.table = table = b.new("pl_stiff")
         table.code = found.code
         take(table, RODAS)
@@ -170,8 +170,8 @@ class NativeEngine(Engine):
         if self._stiff:
             run.stiff = self._stiff.table
         if system.calls:
-            called = self._stiff.outside if self._stiff else code.outside
-            self._outside = Outside(run, called, self.instances)
+            called = self._stiff.host_functions if self._stiff else code.host_functions
+            self._host = HostAnswers(run, called, self.instances)
         run.counters.limited_by = b.pointer(self._limited)
         self._room = np.zeros(self._pl.pl_workspace_size(code.model, run.system) // 8 + 2)
         self._pl.pl_instantiate(run, b.pointer(self._room))
@@ -437,12 +437,13 @@ class NativeEngine(Engine):
     def logged(self) -> Logged:
         """See `Engine.logged`."""
         table = self._rows.all()
-        ticks: dict[str, Ticks] = {}
+        ticks: dict[str, TickSeries] = {}
         for rows, names in zip(self._samples, self._sampled, strict=True):
             if names:
                 found = rows.all()
                 ticks |= {
-                    n: Ticks(found[:, 0], v) for n, v in self.system.tree(names).split(found[:, 1:]).items()
+                    n: TickSeries(found[:, 0], v)
+                    for n, v in self.system.tree(names).split(found[:, 1:]).items()
                 }
         return Logged(
             table[:, 0], self.system.tree(self._names).split(table[:, 1:]), ticks, self._events.events()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cosim.engines.methods.crossing_rates import crossing_rates, crossings_of, depend_on_time, thresholds
-from cosim.engines.methods.steppers import Step
+from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
@@ -57,7 +57,7 @@ class Crossings:
                 due.append(k)
         return due
 
-    def locate(self, step: Step) -> tuple[float, int] | None:
+    def locate(self, step: AcceptedStep) -> tuple[float, int] | None:
         """First crossing inside a step: its time and its event, None if there is none.
 
         Signs are looked at in quarters of a step, and, where crossings depend on time other than through
@@ -65,7 +65,7 @@ class Crossings:
         """
         return self._search(step, step.t0, step.t1, 0)
 
-    def _search(self, step: Step, t0: float, t1: float, depth: int) -> tuple[float, int] | None:
+    def _search(self, step: AcceptedStep, t0: float, t1: float, depth: int) -> tuple[float, int] | None:
         if self.in_time and depth < 10 and not self._resolved(step, t0, t1):
             middle = 0.5 * (t0 + t1)
             return self._search(step, t0, middle, depth + 1) or self._search(step, middle, t1, depth + 1)
@@ -83,10 +83,10 @@ class Crossings:
             low = high
         return None
 
-    def _put(self, step: Step, t: float) -> None:
+    def _put(self, step: AcceptedStep, t: float) -> None:
         self.workspace.put(t, step.x1 if t == step.t1 else step.inside(t))
 
-    def _resolved(self, step: Step, t0: float, t1: float) -> bool:
+    def _resolved(self, step: AcceptedStep, t0: float, t1: float) -> bool:
         """Does a quartic through five points of a piece follow every crossing?"""
 
         def values(s: float) -> np.ndarray:
@@ -98,7 +98,7 @@ class Crossings:
         size = np.abs(known).max(axis=0)
         return not any((np.abs(interpolate(known, s) - values(s)) > 0.05 * size).any() for s in CHECKS)
 
-    def _root(self, step: Step, k: int, sign: float, low: float, high: float) -> float:
+    def _root(self, step: AcceptedStep, k: int, sign: float, low: float, high: float) -> float:
         """Bisection to the last bit that matters; the end that has crossed, to `sign`, is returned."""
         for _ in range(80):
             middle = 0.5 * (low + high)

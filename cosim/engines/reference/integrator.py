@@ -9,17 +9,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from cosim.engines.methods.steppers import Control, Step, Stepper, pieces
+from cosim.engines.methods.steppers import AcceptedStep, Control, Stepper, pieces
 from cosim.engines.reference.acceptance import Acceptance
 from cosim.engines.reference.crossings import Crossings
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 
-Listener = Callable[[Step], Any]  # an accepted step, before the context is moved to its end
+Listener = Callable[[AcceptedStep], Any]  # an accepted step, before the context is moved to its end
 Ended = Callable[[float], Any]  # time [s] at the end of a step that met no crossing, where the context stands
 
 
-class Integrator:
+class StretchIntegrator:
     """Takes the steps of a stepper over into the context, up to crossings."""
 
     def __init__(
@@ -63,19 +63,19 @@ class Integrator:
         n = pieces(begin, stop, longest)
         for k in range(n):
             t1 = stop if k == n - 1 else begin + (k + 1) * (stop - begin) / n
-            met = self._accept(Step(c.t, t1, c.x, c.x, lambda _: c.x), listener, ended)
+            met = self._accept(AcceptedStep(c.t, t1, c.x, c.x, lambda _: c.x), listener, ended)
             if met is not None:
                 return met
         return None
 
-    def _accept(self, step: Step, listener: Listener, ended: Ended) -> int | None:
+    def _accept(self, step: AcceptedStep, listener: Listener, ended: Ended) -> int | None:
         """Take a step over, up to the first crossing in it."""
         workspace, met = self.workspace, None
         workspace.look_for_interrupt()
         if self.crossings.events and (found := self.crossings.locate(step)) is not None:
             time, met = found
             if time < step.t1:
-                step = Step(step.t0, time, step.x0, step.inside(time), step.inside)
+                step = AcceptedStep(step.t0, time, step.x0, step.inside(time), step.inside)
         listener(step)
         self.unknowns.extend_histories(step)
         workspace.put(step.t1, step.x1)

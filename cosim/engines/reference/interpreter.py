@@ -13,7 +13,7 @@ from cosim.engines.methods.steppers import Problem, Stepper
 from cosim.engines.reference.acceptance import Acceptance
 from cosim.engines.reference.crossings import Crossings
 from cosim.engines.reference.events import Events
-from cosim.engines.reference.integrator import Integrator
+from cosim.engines.reference.integrator import StretchIntegrator
 from cosim.engines.reference.invariants import Invariants
 from cosim.engines.reference.restart import Restart
 from cosim.engines.reference.right_hand_side import RightHandSide
@@ -37,7 +37,7 @@ class Interpreter:
     restart: Restart
     events: Events
     stepper: Stepper
-    integrator: Integrator
+    integrator: StretchIntegrator
 
 
 def interpreter(
@@ -71,7 +71,7 @@ def interpreter(
         noise=invariants.noise if system.rounding.any() else None,
     )
     stepper = STEPPERS[settings.solver](problem, settings)
-    integrator = Integrator(workspace, unknowns, acceptance, crossings, stepper)
+    integrator = StretchIntegrator(workspace, unknowns, acceptance, crossings, stepper)
     return Interpreter(
         workspace, unknowns, right_hand_side, invariants, scheduler, restart, events, stepper, integrator
     )

@@ -12,12 +12,12 @@ import numpy as np
 from blocks.contract.rate import Rate, rational
 from blocks.errors import BlockError, PlantloopError, near_miss, shown
 from cosim.engines.engine import Logged
-from cosim.engines.methods.steppers import Step
+from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.bound import Bound
 from cosim.engines.reference.invariants import Invariants
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
-from cosim.result.record import Event, Ticks
+from cosim.result.record import Event, TickSeries
 from cosim.system import Signal, System
 
 DEFAULT_INTERVALS = 1000
@@ -136,7 +136,7 @@ class Log:
         bound = self.workspace.bind(key, lambda: [ca.vertcat(*[s.expression for s in signals])])
         return _Samples(signals, bound)
 
-    def step(self, step: Step) -> None:
+    def step(self, step: AcceptedStep) -> None:
         """An accepted step: log what falls strictly inside it, right-continuous ends come later."""
         if self.times is None:
             return
@@ -182,13 +182,13 @@ class Log:
         table = np.array(self._rows).reshape(len(self._rows), tree.width)
         return Logged(np.array(self._time), tree.split(table), self._ticks(), tuple(self.events))
 
-    def _ticks(self) -> dict[str, Ticks]:
+    def _ticks(self) -> dict[str, TickSeries]:
         """Samples of every sampled signal."""
-        result: dict[str, Ticks] = {}
+        result: dict[str, TickSeries] = {}
         for found in self._ticked:
             if found is not None:
                 tree = self.workspace.system.tree(s.name for s in found.signals)
                 table = np.array(found.rows).reshape(len(found.rows), tree.width)
                 for name, values in tree.split(table).items():
-                    result[name] = Ticks(np.array(found.times), values)
+                    result[name] = TickSeries(np.array(found.times), values)
         return result

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cosim.engines.engine import Engine, Logged
-from cosim.engines.methods.steppers import Step
+from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.events import Repetition
 from cosim.engines.reference.interpreter import interpreter
 from cosim.engines.reference.log import Log
@@ -50,7 +50,7 @@ class ReferenceEngine(Engine):
         """One stretch without jumps, then everything that happens at its end."""
         parts = self.parts
 
-        def accepted(step: Step) -> None:
+        def accepted(step: AcceptedStep) -> None:
             if progress is not None:
                 progress(step.t1)
             self._log.step(step)

@@ -11,7 +11,7 @@ import numpy as np
 
 from blocks.errors import SimulationError
 from cosim.engines.methods.newton import newton
-from cosim.engines.methods.steppers import Step
+from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.bound import Bound
 from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
@@ -123,7 +123,7 @@ class Unknowns:
                 if stop not in c.stops:
                     bisect.insort(c.stops, stop)
 
-    def extend_histories(self, step: Step) -> None:
+    def extend_histories(self, step: AcceptedStep) -> None:
         """Keep the course of delayed signals over a step."""
         for delay, signal, seconds in self.delays:
             self.workspace.put(step.t1, step.x1)
@@ -131,7 +131,9 @@ class Unknowns:
             self._keep(step, step.t0, step.t1, delay, signal)
             self.context.histories[delay.name].forget(step.t1 - 2 * past)
 
-    def _keep(self, step: Step, t0: float, t1: float, delay: Delay, signal: Bound, depth: int = 0) -> None:
+    def _keep(
+        self, step: AcceptedStep, t0: float, t1: float, delay: Delay, signal: Bound, depth: int = 0
+    ) -> None:
         """Append a piece of a step to a history; halves where a quartic does not follow the signal."""
 
         def value(s: float) -> np.ndarray:

@@ -20,16 +20,16 @@ from types import MappingProxyType, ModuleType
 from plant.expressions.functions import displacement, general, intrinsics, velocity
 from plant.expressions.functions import element_values as elements
 from plant.expressions.functions import spline_functions as splines
-from plant.expressions.functions.entry import Function
+from plant.expressions.functions.entry import LanguageFunction
 
-__all__ = ["FAMILIES", "FUNCTIONS", "Function", "table"]
+__all__ = ["FAMILIES", "FUNCTIONS", "LanguageFunction", "table"]
 
 FAMILIES: tuple[ModuleType, ...] = (displacement, velocity, elements, splines, general, intrinsics)
 
 
-def table(functions: Iterable[Function]) -> Mapping[str, Function]:
+def table(functions: Iterable[LanguageFunction]) -> Mapping[str, LanguageFunction]:
     """Functions by name; two with one name are an error."""
-    named: dict[str, Function] = {}
+    named: dict[str, LanguageFunction] = {}
     for function in functions:
         if function.name in named:
             raise ValueError(

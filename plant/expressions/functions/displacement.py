@@ -11,7 +11,7 @@ from collections.abc import Callable
 import casadi as ca
 
 from plant.expressions.functions.corners import direction_angle, norm
-from plant.expressions.functions.entry import Function
+from plant.expressions.functions.entry import LanguageFunction
 from plant.expressions.scope import Scope
 
 ALIGNED = 1e-8  # sine of the angle between two z-axes below which psi and phi are one angle
@@ -102,20 +102,20 @@ def _vertical(R: ca.SX) -> ca.SX:
 
 
 FUNCTIONS = (
-    Function("DM", "I [, J]", distance, "DM(1, 2)"),
-    Function("DX", "I [, J [, K]]", along(0), "DX(1, 2, 3)"),
-    Function("DY", "I [, J [, K]]", along(1), "DY(1, 2, 3)"),
-    Function("DZ", "I [, J [, K]]", along(2), "DZ(1, 2, 3)"),
-    Function("AX", "I [, J]", about("AX", 0), "AX(1, 2)"),
-    Function("AY", "I [, J]", about("AY", 1), "AY(1, 2)"),
-    Function("AZ", "I [, J]", about("AZ", 2), "AZ(1, 2)"),
-    Function("AXU", "I [, J]", about("AXU", 0), "AXU(1, 2)"),
-    Function("AYU", "I [, J]", about("AYU", 1), "AYU(1, 2)"),
-    Function("AZU", "I [, J]", about("AZU", 2), "AZU(1, 2)"),
-    Function("PSI", "I [, J]", psi, "PSI(1, 2)"),
-    Function("THETA", "I [, J]", theta, "THETA(1, 2)"),
-    Function("PHI", "I [, J]", phi, "PHI(1, 2)"),
-    Function("YAW", "I [, J]", yaw, "YAW(1, 2)"),
-    Function("PITCH", "I [, J]", pitch, "PITCH(1, 2)"),
-    Function("ROLL", "I [, J]", roll, "ROLL(1, 2)"),
+    LanguageFunction("DM", "I [, J]", distance, "DM(1, 2)"),
+    LanguageFunction("DX", "I [, J [, K]]", along(0), "DX(1, 2, 3)"),
+    LanguageFunction("DY", "I [, J [, K]]", along(1), "DY(1, 2, 3)"),
+    LanguageFunction("DZ", "I [, J [, K]]", along(2), "DZ(1, 2, 3)"),
+    LanguageFunction("AX", "I [, J]", about("AX", 0), "AX(1, 2)"),
+    LanguageFunction("AY", "I [, J]", about("AY", 1), "AY(1, 2)"),
+    LanguageFunction("AZ", "I [, J]", about("AZ", 2), "AZ(1, 2)"),
+    LanguageFunction("AXU", "I [, J]", about("AXU", 0), "AXU(1, 2)"),
+    LanguageFunction("AYU", "I [, J]", about("AYU", 1), "AYU(1, 2)"),
+    LanguageFunction("AZU", "I [, J]", about("AZU", 2), "AZU(1, 2)"),
+    LanguageFunction("PSI", "I [, J]", psi, "PSI(1, 2)"),
+    LanguageFunction("THETA", "I [, J]", theta, "THETA(1, 2)"),
+    LanguageFunction("PHI", "I [, J]", phi, "PHI(1, 2)"),
+    LanguageFunction("YAW", "I [, J]", yaw, "YAW(1, 2)"),
+    LanguageFunction("PITCH", "I [, J]", pitch, "PITCH(1, 2)"),
+    LanguageFunction("ROLL", "I [, J]", roll, "ROLL(1, 2)"),
 )

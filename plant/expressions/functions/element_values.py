@@ -7,7 +7,7 @@ from collections.abc import Callable
 import casadi as ca
 
 from plant.elements import ELEMENTS
-from plant.expressions.functions.entry import Function, Reference
+from plant.expressions.functions.entry import LanguageFunction, Reference
 from plant.expressions.scope import Scope
 
 UNSUPPORTED = {"BEAM": "Force_Beam", "NFORCE": "Force_MultiPoint"}
@@ -31,9 +31,9 @@ def _between(i: int, j: int, k: int = 0) -> tuple[Reference, ...]:
     return (("force", (i, j)),)
 
 
-def _reading(name: str, signature: str, kind: str, read: Callable[..., ca.SX]) -> Function:
+def _reading(name: str, signature: str, kind: str, read: Callable[..., ca.SX]) -> LanguageFunction:
     example = f"{name}(1, 2)" if "," in signature else f"{name}(1)"
-    return Function(name, signature, read, example, refers=lambda *literals: ((kind, literals),))
+    return LanguageFunction(name, signature, read, example, refers=lambda *literals: ((kind, literals),))
 
 
 def _read() -> dict[str, str]:
@@ -57,14 +57,19 @@ FUNCTIONS = (
     _reading("WHEELH", "id", "wheel", lambda scope, id: scope.wheel(id)[0]),
     _reading("WHEELW", "id", "wheel", lambda scope, id: scope.wheel(id)[1]),
     # between two markers
-    *(Function(name, "I [, J]", _force(name), f"{name}(1, 2)", refers=_between) for name in ("FM", "TM")),
     *(
-        Function(name, "I [, J [, K]]", _force(name), f"{name}(1, 2, 3)", refers=_between)
+        LanguageFunction(name, "I [, J]", _force(name), f"{name}(1, 2)", refers=_between)
+        for name in ("FM", "TM")
+    ),
+    *(
+        LanguageFunction(name, "I [, J [, K]]", _force(name), f"{name}(1, 2, 3)", refers=_between)
         for name in ("FX", "FY", "FZ", "TX", "TY", "TZ")
     ),
     # of one element: jflag 0 at I, 1 at J; comp 1 FM, 2-4 FX FY FZ, 5 TM, 6-8 TX TY TZ
     *(
-        Function(name, "id, jflag, comp [, RM]", _force(name), f"{name}(1, 0, 2, 3)", refers=_element(kind))
+        LanguageFunction(
+            name, "id, jflag, comp [, RM]", _force(name), f"{name}(1, 0, 2, 3)", refers=_element(kind)
+        )
         for name, kind in _read().items()
     ),
 )

@@ -27,14 +27,14 @@ LITERALS = {
 
 
 @dataclass(frozen=True)
-class Line:
+class LineInTime:
     """``slope * TIME + offset`` with literal numbers; a literal number alone has slope 0."""
 
     slope: float
     offset: float
 
-    def __sub__(self, other: Line) -> Line:
-        return Line(self.slope - other.slope, self.offset - other.offset)
+    def __sub__(self, other: LineInTime) -> LineInTime:
+        return LineInTime(self.slope - other.slope, self.offset - other.offset)
 
     def zero(self) -> tuple[float, ...]:
         """When the line crosses zero, if it ever does."""
@@ -42,11 +42,11 @@ class Line:
         return (time + 0.0,) if math.isfinite(time) else ()
 
 
-Lines = Sequence[Line | None]  # one per argument; None where it is not a line in TIME
+Lines = Sequence[LineInTime | None]  # one per argument; None where it is not a line in TIME
 
 
 @dataclass(frozen=True)
-class Function:
+class LanguageFunction:
     """One function of the expression language; each family module lists its own in ``FUNCTIONS``.
 
     name : str           upper case
@@ -108,7 +108,7 @@ class Function:
         return f"{self.name}({self.signature})"
 
 
-def switched(scope: Scope, line: Line | None, negative: ca.SX, positive: ca.SX) -> ca.SX | None:
+def switched(scope: Scope, line: LineInTime | None, negative: ca.SX, positive: ca.SX) -> ca.SX | None:
     """Value that changes when a line in TIME crosses zero, None if it never does.
 
     The instant is compared by the scheduler, not here: steps end on it and see one branch only.
@@ -120,11 +120,11 @@ def switched(scope: Scope, line: Line | None, negative: ca.SX, positive: ca.SX) 
     return ca.if_else(scope.passed(times) > 0.5, after, before)
 
 
-def zeros(*lines: Line | None) -> tuple[float, ...]:
+def zeros(*lines: LineInTime | None) -> tuple[float, ...]:
     """All times at which some of the lines cross zero."""
     return tuple(time for line in lines if line for time in line.zero())
 
 
-def difference(a: Line | None, b: Line | None) -> Line | None:
+def difference(a: LineInTime | None, b: LineInTime | None) -> LineInTime | None:
     """``a - b``, None where one of them is not a line."""
     return a - b if a and b else None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import casadi as ca
 
 from plant.expressions.functions.corners import larger, positive, power, smaller
-from plant.expressions.functions.entry import Function, Lines, difference, switched, zeros
+from plant.expressions.functions.entry import LanguageFunction, Lines, difference, switched, zeros
 from plant.expressions.scope import Scope
 from plant.expressions.splines import SplineData
 
@@ -172,7 +172,7 @@ def _if_jump(scope: Scope, lines: Lines, e1: ca.SX, e2: ca.SX, e3: ca.SX, e4: ca
 
 
 FUNCTIONS = (
-    Function(
+    LanguageFunction(
         "IF",
         "e1: e2, e3, e4",
         arithmetic_if,
@@ -183,7 +183,7 @@ FUNCTIONS = (
         chosen=lambda e1, e2, e3, e4: (ca.SX(1), e1 < 0, e1 == 0, e1 > 0),
     ),
     *(
-        Function(
+        LanguageFunction(
             name,
             "x, x0, y0, x1, y1",
             formula,
@@ -195,8 +195,8 @@ FUNCTIONS = (
         )
         for name, formula in {"STEP": step, "STEP5": step5, "HAVSIN": havsin}.items()
     ),
-    Function("SHF", "x, x0, a, w, phi, b", shf, "SHF(x, 25D, PI, 360D, 30D, 5)", (-1.0, 0.0, 1.0)),
-    Function(
+    LanguageFunction("SHF", "x, x0, a, w, phi, b", shf, "SHF(x, 25D, PI, 360D, 30D, 5)", (-1.0, 0.0, 1.0)),
+    LanguageFunction(
         "SWEEP",
         "x, a, x0, f0, x1, f1, dx",
         sweep,
@@ -205,7 +205,7 @@ FUNCTIONS = (
         refuse=_sweep_refuse,
         corners=_sweep_corners,
     ),
-    Function(
+    LanguageFunction(
         "FORCOS",
         "x, x0, w, a0, ...",
         _fourier(ca.cos),
@@ -213,7 +213,7 @@ FUNCTIONS = (
         (0.0, 0.5),
         refuse=_harmonics,
     ),
-    Function(
+    LanguageFunction(
         "FORSIN",
         "x, x0, w, a0, ...",
         _fourier(ca.sin),
@@ -221,9 +221,9 @@ FUNCTIONS = (
         (0.0, 0.5),
         refuse=_harmonics,
     ),
-    Function("POLY", "x, x0, a0, ...", poly, "POLY(x, 0.5, 1, 2, 3, 4)", (0.0, 0.5, 1.0)),
-    Function("CHEBY", "x, x0, a0, ...", cheby, "CHEBY(x, 0.5, 1, 2, 3, 4)", (0.0, 0.5, 1.0)),
-    Function(
+    LanguageFunction("POLY", "x, x0, a0, ...", poly, "POLY(x, 0.5, 1, 2, 3, 4)", (0.0, 0.5, 1.0)),
+    LanguageFunction("CHEBY", "x, x0, a0, ...", cheby, "CHEBY(x, 0.5, 1, 2, 3, 4)", (0.0, 0.5, 1.0)),
+    LanguageFunction(
         "IMPACT",
         "x, xd, x1, k, e, cmax, d",
         impact,
@@ -231,7 +231,7 @@ FUNCTIONS = (
         (-1.0, 0.8, 0.9, 1.0, 2.0),
         refuse=_impact_refuse,
     ),
-    Function(
+    LanguageFunction(
         "BISTOP",
         "x, xd, x1, x2, k, e, cmax, d",
         bistop,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import casadi as ca
 
 from plant.expressions.functions.corners import arc_cosine, arc_sine, direction_angle, larger, root, smaller
-from plant.expressions.functions.entry import Function, Lines, difference, switched, zeros
+from plant.expressions.functions.entry import LanguageFunction, Lines, difference, switched, zeros
 from plant.expressions.scope import Scope
 from plant.expressions.splines import SplineData
 
@@ -53,26 +53,30 @@ AROUND_ZERO = (-1.5, -0.5, 0.0, 0.5, 1.5)
 UNIT = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 FUNCTIONS = (
-    Function("ABS", "x", ca.fabs, "ABS(x)", AROUND_ZERO, corners=_each),
-    Function("SQRT", "x", root, "SQRT(x)", (0.0, 1e-9, 2.0)),
-    Function("EXP", "x", ca.exp, "EXP(x)", AROUND_ZERO),
-    Function("LOG", "x", ca.log, "LOG(x)", (1e-9, 1.0, 3.0)),
-    Function("LOG10", "x", ca.log10, "LOG10(x)", (1e-9, 1.0, 3.0)),
-    Function("SIN", "x", ca.sin, "SIN(x)", AROUND_ZERO),
-    Function("COS", "x", ca.cos, "COS(x)", AROUND_ZERO),
-    Function("TAN", "x", ca.tan, "TAN(x)", AROUND_ZERO),
-    Function("ASIN", "x", arc_sine, "ASIN(x)", UNIT),
-    Function("ACOS", "x", arc_cosine, "ACOS(x)", UNIT),
-    Function("ATAN", "x", ca.atan, "ATAN(x)", AROUND_ZERO),
-    Function("ATAN2", "y, x", direction_angle, "ATAN2(x, 0)", AROUND_ZERO),
-    Function("SINH", "x", ca.sinh, "SINH(x)", AROUND_ZERO),
-    Function("COSH", "x", ca.cosh, "COSH(x)", AROUND_ZERO),
-    Function("TANH", "x", ca.tanh, "TANH(x)", AROUND_ZERO),
-    Function("AINT", "x", truncated, "AINT(x)", AROUND_ZERO),
-    Function("ANINT", "x", nearest, "ANINT(x)", AROUND_ZERO),
-    Function("MOD", "a, b", ca.fmod, "MOD(x, 0.5)", AROUND_ZERO),  # a - int(a/b)*b: the sign follows a
-    Function("SIGN", "a, b", signed, "SIGN(2, x)", AROUND_ZERO, corners=_each, jump=_signed_jump),
-    Function("DIM", "a, b", lambda a, b: larger(a - b, 0), "DIM(x, 0.5)", AROUND_ZERO, corners=_pairs),
-    Function("MAX", "a, b, ...", _maximum, "MAX(x, 0, 0.5*x)", AROUND_ZERO, corners=_pairs),
-    Function("MIN", "a, b, ...", _minimum, "MIN(x, 0, 0.5*x)", AROUND_ZERO, corners=_pairs),
+    LanguageFunction("ABS", "x", ca.fabs, "ABS(x)", AROUND_ZERO, corners=_each),
+    LanguageFunction("SQRT", "x", root, "SQRT(x)", (0.0, 1e-9, 2.0)),
+    LanguageFunction("EXP", "x", ca.exp, "EXP(x)", AROUND_ZERO),
+    LanguageFunction("LOG", "x", ca.log, "LOG(x)", (1e-9, 1.0, 3.0)),
+    LanguageFunction("LOG10", "x", ca.log10, "LOG10(x)", (1e-9, 1.0, 3.0)),
+    LanguageFunction("SIN", "x", ca.sin, "SIN(x)", AROUND_ZERO),
+    LanguageFunction("COS", "x", ca.cos, "COS(x)", AROUND_ZERO),
+    LanguageFunction("TAN", "x", ca.tan, "TAN(x)", AROUND_ZERO),
+    LanguageFunction("ASIN", "x", arc_sine, "ASIN(x)", UNIT),
+    LanguageFunction("ACOS", "x", arc_cosine, "ACOS(x)", UNIT),
+    LanguageFunction("ATAN", "x", ca.atan, "ATAN(x)", AROUND_ZERO),
+    LanguageFunction("ATAN2", "y, x", direction_angle, "ATAN2(x, 0)", AROUND_ZERO),
+    LanguageFunction("SINH", "x", ca.sinh, "SINH(x)", AROUND_ZERO),
+    LanguageFunction("COSH", "x", ca.cosh, "COSH(x)", AROUND_ZERO),
+    LanguageFunction("TANH", "x", ca.tanh, "TANH(x)", AROUND_ZERO),
+    LanguageFunction("AINT", "x", truncated, "AINT(x)", AROUND_ZERO),
+    LanguageFunction("ANINT", "x", nearest, "ANINT(x)", AROUND_ZERO),
+    LanguageFunction(
+        "MOD", "a, b", ca.fmod, "MOD(x, 0.5)", AROUND_ZERO
+    ),  # a - int(a/b)*b: the sign follows a
+    LanguageFunction("SIGN", "a, b", signed, "SIGN(2, x)", AROUND_ZERO, corners=_each, jump=_signed_jump),
+    LanguageFunction(
+        "DIM", "a, b", lambda a, b: larger(a - b, 0), "DIM(x, 0.5)", AROUND_ZERO, corners=_pairs
+    ),
+    LanguageFunction("MAX", "a, b, ...", _maximum, "MAX(x, 0, 0.5*x)", AROUND_ZERO, corners=_pairs),
+    LanguageFunction("MIN", "a, b, ...", _minimum, "MIN(x, 0, 0.5*x)", AROUND_ZERO, corners=_pairs),
 )

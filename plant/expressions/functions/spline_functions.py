@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from blocks.errors import ModelError
-from plant.expressions.functions.entry import Function, Line, Lines
+from plant.expressions.functions.entry import LanguageFunction, LineInTime, Lines
 from plant.expressions.scope import Refusal, Scope
 from plant.expressions.splines import KINDS, SplineData, choice, curve
 
@@ -42,7 +42,7 @@ def _knots(kind: str) -> Callable[[Lines, SplineData | None], Iterable[float]]:
     return corners
 
 
-def _reached(line: Line | None, points: ArrayLike) -> tuple[float, ...]:
+def _reached(line: LineInTime | None, points: ArrayLike) -> tuple[float, ...]:
     """When a line in TIME reaches each of the points, in their order."""
     if line is None or not line.slope:
         return ()
@@ -66,7 +66,7 @@ def _slope_jump(scope: Scope, lines: Lines, x: ca.SX, z: ca.SX, id: int, n: int)
 
 
 FUNCTIONS = tuple(
-    Function(
+    LanguageFunction(
         kind,
         "x, z, id [, n]",
         _through(kind),

@@ -11,7 +11,7 @@ import casadi as ca
 
 from plant.expressions.functions.corners import norm
 from plant.expressions.functions.displacement import component, separation
-from plant.expressions.functions.entry import Function, Reference
+from plant.expressions.functions.entry import LanguageFunction, Reference
 from plant.expressions.scope import Refusal, Scope
 
 
@@ -84,26 +84,26 @@ def _angular_rate(axis: int) -> Callable[..., ca.SX]:
     return lambda scope, i, j, k, l: component(scope, angular_acceleration(scope, i, j, l), axis, k)
 
 
-def _acceleration(name: str, signature: str, evaluate: Callable[..., ca.SX]) -> Function:
+def _acceleration(name: str, signature: str, evaluate: Callable[..., ca.SX]) -> LanguageFunction:
     def accelerates(i: int, j: int, *others: int) -> tuple[Reference, ...]:
         return tuple(
             ("acceleration", (id,)) for id in (i, j, others[-1]) if id
         )  # L is the last, K needs none
 
     example = f"{name}(1, 2, 3, 4)" if "K" in signature else f"{name}(1, 2, 3)"
-    return Function(name, signature, evaluate, example, refers=accelerates)
+    return LanguageFunction(name, signature, evaluate, example, refers=accelerates)
 
 
 FUNCTIONS = (
-    Function("VM", "I [, J [, L]]", speed, "VM(1, 2, 3)"),
-    Function("VR", "I [, J [, L]]", separation_rate, "VR(1, 2, 3)"),
-    Function("VX", "I [, J [, K [, L]]]", _linear(0), "VX(1, 2, 3, 4)"),
-    Function("VY", "I [, J [, K [, L]]]", _linear(1), "VY(1, 2, 3, 4)"),
-    Function("VZ", "I [, J [, K [, L]]]", _linear(2), "VZ(1, 2, 3, 4)"),
-    Function("WM", "I [, J]", lambda scope, *ids: norm(angular_velocity(scope, *ids)), "WM(1, 2)"),
-    Function("WX", "I [, J [, K]]", _angular(0), "WX(1, 2, 3)"),
-    Function("WY", "I [, J [, K]]", _angular(1), "WY(1, 2, 3)"),
-    Function("WZ", "I [, J [, K]]", _angular(2), "WZ(1, 2, 3)"),
+    LanguageFunction("VM", "I [, J [, L]]", speed, "VM(1, 2, 3)"),
+    LanguageFunction("VR", "I [, J [, L]]", separation_rate, "VR(1, 2, 3)"),
+    LanguageFunction("VX", "I [, J [, K [, L]]]", _linear(0), "VX(1, 2, 3, 4)"),
+    LanguageFunction("VY", "I [, J [, K [, L]]]", _linear(1), "VY(1, 2, 3, 4)"),
+    LanguageFunction("VZ", "I [, J [, K [, L]]]", _linear(2), "VZ(1, 2, 3, 4)"),
+    LanguageFunction("WM", "I [, J]", lambda scope, *ids: norm(angular_velocity(scope, *ids)), "WM(1, 2)"),
+    LanguageFunction("WX", "I [, J [, K]]", _angular(0), "WX(1, 2, 3)"),
+    LanguageFunction("WY", "I [, J [, K]]", _angular(1), "WY(1, 2, 3)"),
+    LanguageFunction("WZ", "I [, J [, K]]", _angular(2), "WZ(1, 2, 3)"),
     _acceleration("ACCM", "I [, J [, L]]", lambda scope, *ids: norm(acceleration(scope, *ids))),
     _acceleration("ACCX", "I [, J [, K [, L]]]", _linear_rate(0)),
     _acceleration("ACCY", "I [, J [, K [, L]]]", _linear_rate(1)),

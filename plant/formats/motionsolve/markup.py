@@ -57,7 +57,7 @@ _PLAIN = (
 
 
 @dataclass(frozen=True)
-class Node:
+class XmlNode:
     """An XML element as written; ``source`` is the line its start tag begins on.
 
     ``text`` is the text directly inside it, ``tail`` what follows its end.
@@ -68,16 +68,16 @@ class Node:
     text: str
     tail: str
     source: Source
-    children: tuple[Node, ...]
+    children: tuple[XmlNode, ...]
 
-    def descendants(self) -> Iterator[Node]:
+    def descendants(self) -> Iterator[XmlNode]:
         """All nodes below this one, in document order."""
         for child in self.children:
             yield child
             yield from child.descendants()
 
 
-def parse(data: bytes, file: str) -> Node:
+def parse(data: bytes, file: str) -> XmlNode:
     """The root node of an XML document.
 
     Parameters
@@ -106,12 +106,12 @@ def parse(data: bytes, file: str) -> Node:
     return _node(root, dict(zip(nodes, lines, strict=True)), file)
 
 
-def _node(element: etree._Element, lines: dict[etree._Element, int], file: str) -> Node:
+def _node(element: etree._Element, lines: dict[etree._Element, int], file: str) -> XmlNode:
     """The element and all below it as nodes; comments and processing instructions are left out."""
     children = [child for child in element if isinstance(child.tag, str)]
     # Text after a comment belongs to the element as well.
     loose = [child.tail or "" for child in element if not isinstance(child.tag, str)]
-    return Node(
+    return XmlNode(
         tag=_local(str(element.tag)),
         attributes=tuple((_local(str(name)), str(value)) for name, value in element.attrib.items()),
         text="".join([element.text or "", *loose]),

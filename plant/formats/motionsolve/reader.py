@@ -17,7 +17,7 @@ from typing import IO, Any
 from blocks.errors import ModelError, near_miss
 from plant.elements import ELEMENTS, Draft, Element, Model, Modification, UnknownCommand
 from plant.elements.element import attributes_of, line, place, shown
-from plant.formats.motionsolve.markup import Node, parse
+from plant.formats.motionsolve.markup import XmlNode, parse
 from plant.reporting import ModelProblems
 
 TAGS = {tag.lower(): element for tag, element in ELEMENTS.items()}
@@ -98,9 +98,9 @@ def _why_unreadable(path: Path, error: OSError) -> str:
 class _Reader:
     """One reading of one document into a draft; counts what it does not know as it goes."""
 
-    def __init__(self, root: Node, draft: Draft) -> None:
+    def __init__(self, root: XmlNode, draft: Draft) -> None:
         self.root, self.draft = root, draft
-        self.unknown: dict[str, Node] = {}  # lower-case tag -> its first node
+        self.unknown: dict[str, XmlNode] = {}  # lower-case tag -> its first node
         self.strange: dict[tuple[str, str], str] = {}  # (tag, attribute) -> what to say of the first
         self.times: Counter[object] = Counter()  # how often each of these came
 
@@ -132,7 +132,7 @@ class _Reader:
         for element in self.draft.commands:
             self.draft.problems.extend(line(element.where, fault) for fault in element.faults_in(self.draft))
 
-    def _block(self, name: str) -> Node | None:
+    def _block(self, name: str) -> XmlNode | None:
         """The block of this name: the root itself or the first descendant; None when there is none."""
         blocks = [node for node in (self.root, *self.root.descendants()) if node.tag.lower() == name.lower()]
         for block in blocks[1:]:
@@ -149,7 +149,7 @@ class _Reader:
             hint="Put the modelling elements between <Model> and </Model>.",
         )
 
-    def _model_node(self, node: Node) -> None:
+    def _model_node(self, node: XmlNode) -> None:
         cls = TAGS.get(node.tag.lower())
         if cls is None:
             self._unknown(node)
@@ -158,7 +158,7 @@ class _Reader:
         elif (element := self._element(node, cls)) is not None:
             self.draft.add(element)
 
-    def _command_node(self, node: Node) -> None:
+    def _command_node(self, node: XmlNode) -> None:
         """A command, or the change of a model element that is repeated among the commands."""
         cls = TAGS.get(node.tag.lower())
         if cls is None:
@@ -170,11 +170,11 @@ class _Reader:
         if command is not None:
             self.draft.add_command(command)
 
-    def _is_in_model(self, node: Node, cls: type[Element]) -> bool:
+    def _is_in_model(self, node: XmlNode, cls: type[Element]) -> bool:
         id = _written(node, "id")
         return id.isdigit() and int(id) > 0 and int(id) in self.draft.elements.get(cls.tag, {})
 
-    def _element(self, node: Node, cls: type[Element]) -> Element | None:
+    def _element(self, node: XmlNode, cls: type[Element]) -> Element | None:
         """The element a node describes; None when it has problems, which are then in the draft."""
         values, failed = self._values(node, cls)
         for attribute in attributes_of(cls).values():
@@ -191,7 +191,7 @@ class _Reader:
             self.draft.unreadable(cls.tag, values["id"])
         return None
 
-    def _modification(self, node: Node, cls: type[Element]) -> Modification | None:
+    def _modification(self, node: XmlNode, cls: type[Element]) -> Modification | None:
         """The change a command makes to a model element; None when it has problems."""
         values, failed = self._values(node, cls)
         if failed:
@@ -201,7 +201,7 @@ class _Reader:
             id=id, label=label, element=cls.tag, changes=(*values.items(),), source=node.source
         )
 
-    def _values(self, node: Node, cls: type[Element]) -> tuple[dict[str, Any], set[str]]:
+    def _values(self, node: XmlNode, cls: type[Element]) -> tuple[dict[str, Any], set[str]]:
         """Attributes of a node by name, typed, and the names of those with problems (in the draft)."""
         attributes = attributes_of(cls)
         values: dict[str, Any] = {}
@@ -239,10 +239,10 @@ class _Reader:
             self._unknown(child)
         return values, failed
 
-    def _fault(self, node: Node, cls: type[Element], fault: str) -> None:
+    def _fault(self, node: XmlNode, cls: type[Element], fault: str) -> None:
         self.draft.problems.append(line(_place(node, cls.tag), fault))
 
-    def _unknown(self, node: Node) -> None:
+    def _unknown(self, node: XmlNode) -> None:
         """An element type that is not supported: it and what it contains are ignored."""
         self.unknown.setdefault(node.tag.lower(), node)
         self.times[node.tag.lower()] += 1
@@ -250,7 +250,7 @@ class _Reader:
             if (id := _written(inner, "id")).isdigit():
                 self.draft.ignore(inner.tag, int(id), inner.source)
 
-    def _strange(self, node: Node, cls: type[Element], name: str) -> None:
+    def _strange(self, node: XmlNode, cls: type[Element], name: str) -> None:
         """An attribute the element type does not have: it is ignored."""
         key = (cls.tag, name.lower())
         self.times[key] += 1
@@ -272,12 +272,12 @@ class _Reader:
             yield text + (f" ({more} more {tag} have it.)" if more else "")
 
 
-def _written(node: Node, name: str) -> str:
+def _written(node: XmlNode, name: str) -> str:
     """What a node says for an attribute, "" when it has none."""
     return next((text.strip() for written, text in node.attributes if written.lower() == name), "")
 
 
-def _place(node: Node, tag: str) -> str:
+def _place(node: XmlNode, tag: str) -> str:
     """How messages name a node that is not an element yet."""
     return place(node.source, tag, _written(node, "id"), _written(node, "label"))
 
@@ -288,7 +288,7 @@ def _guess(name: str, known: Iterable[str]) -> str:
     return guess if guess.startswith("did you mean") else ""
 
 
-def _cure_for_missing(node: Node, cls: type[Element], missing: str) -> str:
+def _cure_for_missing(node: XmlNode, cls: type[Element], missing: str) -> str:
     """The written name that looks like a misspelling of the missing attribute, or to write it."""
     for name, _ in node.attributes:
         if name.lower() not in attributes_of(cls) and _guess(name.lower(), [missing]):

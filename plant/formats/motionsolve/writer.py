@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from plant.assembly.carry import Key, Motion, Parts, motions_of
+from plant.assembly.carry import Key, Parts, PoseAndTwist, motions_of
 from plant.elements import (
     Body_Point,
     Body_Rigid,
@@ -60,7 +60,7 @@ def model_text(plant: Plant, q: Parts, qd: Parts, values: Mapping[str, np.ndarra
     return "\n".join([*lines, "  </Model>", "</MotionSolve>", ""])
 
 
-def _markers(model: Model, bodies: Mapping[Key, Motion]) -> Iterator[Element]:
+def _markers(model: Model, bodies: Mapping[Key, PoseAndTwist]) -> Iterator[Element]:
     """Markers of moving bodies where they are, in the global frame."""
     for marker in model.all(Reference_Marker):
         if marker.body not in bodies:
@@ -72,7 +72,7 @@ def _markers(model: Model, bodies: Mapping[Key, Motion]) -> Iterator[Element]:
         yield replace(marker, rm_id=None, **given)
 
 
-def _bodies(model: Model, bodies: Mapping[Key, Motion]) -> Iterator[Element]:
+def _bodies(model: Model, bodies: Mapping[Key, PoseAndTwist]) -> Iterator[Element]:
     """Moving bodies with the velocities they have."""
     listed: list[Body_Rigid | Body_Point] = [*model.all(Body_Rigid), *model.all(Body_Point)]
     for body in listed:

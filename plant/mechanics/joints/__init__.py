@@ -23,9 +23,9 @@ from plant.mechanics.joints.joint import LENGTH as LENGTH
 from plant.mechanics.joints.joint import UNIT as UNIT
 from plant.mechanics.joints.joint import Closeness as Closeness
 from plant.mechanics.joints.joint import Joint as Joint
+from plant.mechanics.joints.joint import JointSetting as JointSetting
 from plant.mechanics.joints.joint import JointType as JointType
 from plant.mechanics.joints.joint import Planarity as Planarity
-from plant.mechanics.joints.joint import Setting as Setting
 from plant.mechanics.joints.joint import pose as pose
 from plant.mechanics.joints.joint import reverse as reverse
 from plant.mechanics.joints.lower_pairs import FREE as FREE

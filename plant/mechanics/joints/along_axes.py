@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from plant.mechanics.joints.joint import Closeness, Joint, JointType, Parts, Planarity, Setting
+from plant.mechanics.joints.joint import Closeness, Joint, JointSetting, JointType, Parts, Planarity
 from plant.mechanics.joints.joint_conditions import AXES, aligned, coincident
 from plant.mechanics.joints.poses import ALIGNED, NOWHERE, TRAVEL, TURN, about, angle_of, aside, axes
 from plant.mechanics.spatial import Matrix, Transform, constant, rx, ry
@@ -24,7 +24,7 @@ def _nearest_turn(axis: int, r: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, 
     return np.array([angle]), Closeness(float(np.linalg.norm(r)), tilt)
 
 
-def _parallel(axis: int, s: Setting) -> Parts:
+def _parallel(axis: int, s: JointSetting) -> Parts:
     others = (axis + 1) % 3, (axis + 2) % 3
     return [(f"angle to {AXES[other]} of J", s.product(axis, other)) for other in others]
 
@@ -44,7 +44,7 @@ def _nearest_slide(axis: int, r: np.ndarray, A: np.ndarray) -> tuple[np.ndarray,
     return np.array([r[axis]]), Closeness(aside(axis, r), angle_of(A))
 
 
-def _on_axis(axis: int, s: Setting) -> Parts:
+def _on_axis(axis: int, s: JointSetting) -> Parts:
     others = (axis + 1) % 3, (axis + 2) % 3
     moved = s.J.A.T @ s.d
     return [(f"displacement along {AXES[other]} of J", moved[other]) for other in others]

@@ -139,7 +139,7 @@ class Posed(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class JointSetting:
     """What the equations of a joint that is a constraint may use.
 
     I, J                poses of its frames
@@ -206,7 +206,7 @@ class JointType:
     """
 
     name: str
-    conditions: tuple[Callable[[Setting], Parts], ...]
+    conditions: tuple[Callable[[JointSetting], Parts], ...]
     fixes: tuple[int, int]
     joint: Joint | None = None
     planarity: Planarity = Planarity.NOT
@@ -221,7 +221,7 @@ class JointType:
         """Whether it restricts anything."""
         return sum(self.fixes) > 0
 
-    def equations(self, setting: Setting) -> Parts:
+    def equations(self, setting: JointSetting) -> Parts:
         """What it demands where it is a constraint."""
         return [part for write in self.conditions for part in write(setting)]
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from blocks.errors import ModelError
-from plant.mechanics.joints.joint import Closeness, Joint, JointType, Parts, Setting
+from plant.mechanics.joints.joint import Closeness, Joint, JointSetting, JointType, Parts
 from plant.mechanics.joints.joint_conditions import on_line, parallel_z
 from plant.mechanics.joints.poses import TURN, about, aside
 from plant.mechanics.spatial import Matrix, Transform, constant, rz, vector
@@ -17,7 +17,7 @@ PARALLEL = 1e-6  # sine of the angle between axes that count as parallel
 
 
 # --- screw: the coupling alone -------------------------------------------------------------------------
-def _screw(s: Setting) -> Parts:
+def _screw(s: JointSetting) -> Parts:
     pitch = s.numbers["pitch"]
     angle0 = math.atan2(s.A0[1, 0], s.A0[0, 0])
     return [("travel per turn", s.DZ - float(s.r0[2]) - (s.AZ() - angle0) * (pitch / (2 * math.pi)))]
@@ -32,7 +32,7 @@ SCREW = JointType(
 
 
 # --- rack and pinion -----------------------------------------------------------------------------------
-def _rack_and_pinion(s: Setting) -> Parts:
+def _rack_and_pinion(s: JointSetting) -> Parts:
     """The rack J travels along z_J by the radius times the turn of the pinion I about z_I, since the design.
 
     The turn is read from where z_J points in the pinion's plane: it goes round the other way.
@@ -75,7 +75,7 @@ def _full_turns(travel: float, angle: float, pitch: float) -> int:
     return round((travel / pitch - angle) / (2 * math.pi)) if pitch else 0
 
 
-def _on_thread(s: Setting) -> Parts:
+def _on_thread(s: JointSetting) -> Parts:
     pitch, angle0 = s.numbers["pitch"], math.atan2(s.A0[1, 0], s.A0[0, 0])
     turns = _full_turns(float(s.r0[2]), angle0, pitch)
     return [("travel per turn", s.DZ - pitch * (s.AZ() + 2 * math.pi * turns))]

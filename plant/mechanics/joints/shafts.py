@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from plant.mechanics.joints.joint import ANGLE, Closeness, Joint, JointType, Parts, Setting
+from plant.mechanics.joints.joint import ANGLE, Closeness, Joint, JointSetting, JointType, Parts
 from plant.mechanics.joints.joint_conditions import coincident
 from plant.mechanics.joints.poses import NOWHERE
 from plant.mechanics.spatial import Matrix, Transform, constant, matrix, rx, ry, rz, vector
@@ -30,7 +30,7 @@ def _nearest_universal(r: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, Closen
     return np.array([psi, phi]), Closeness(float(np.linalg.norm(r)), tilt)
 
 
-def _z_bars(s: Setting) -> Parts:
+def _z_bars(s: JointSetting) -> Parts:
     return [("angle between the cross bars", s.product(2, 2))]
 
 
@@ -69,7 +69,7 @@ def _nearest_hooke(r: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, Closeness]
     return np.array([first, second]), Closeness(float(np.linalg.norm(r)), tilt)
 
 
-def _xy_bars(s: Setting) -> Parts:
+def _xy_bars(s: JointSetting) -> Parts:
     return [("angle between the cross bars", s.product(0, 1))]
 
 
@@ -91,7 +91,7 @@ HOOKE = JointType(
 
 
 # --- constant velocity ---------------------------------------------------------------------------------
-def _equal_speeds(s: Setting) -> Parts:
+def _equal_speeds(s: JointSetting) -> Parts:
     return [("rotation about the axes", s.product(0, 1) - s.product(1, 0))]
 
 

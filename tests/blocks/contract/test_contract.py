@@ -15,7 +15,7 @@ import pytest
 
 import blocks
 from blocks import Block, Function, Switch
-from blocks.contract.memories import Branch, CountedInstants, Mode
+from blocks.contract.memories import Branch, CountedInstants, ModeMemory
 from blocks.contract.trace import TraceCache, trace
 from tests.blocks.examples_table import EXAMPLES
 from tests.helpers.solo import Solo
@@ -39,7 +39,11 @@ def at_random(block, sizes, seed=0, traced=None):
     solo = Solo(block, sizes, traced)
     for m in solo.declared.memories:
         whole = (
-            len(m.times) if isinstance(m, CountedInstants) else 1 if isinstance(m, (Mode, Branch)) else None
+            len(m.times)
+            if isinstance(m, CountedInstants)
+            else 1
+            if isinstance(m, (ModeMemory, Branch))
+            else None
         )
         solo.own[solo.at(m)] = (
             scale * rng.normal(size=m.size) if whole is None else rng.integers(0, whole + 1, size=m.size)

@@ -8,7 +8,15 @@ import pytest
 
 from cosim.engines.codegen import copies, planner
 from cosim.engines.codegen.graph import NAMES
-from cosim.engines.codegen.plan import Call, Column, Number, NumberColumn, Place, Plain, Shared
+from cosim.engines.codegen.plan import (
+    ArrayPlace,
+    Call,
+    NumberColumn,
+    PlaceColumn,
+    Plain,
+    Shared,
+    WrittenNumber,
+)
 from cosim.engines.codegen.planner import planned
 from cosim.engines.codegen.print_c import OPERATIONS
 from tests.helpers.printed import same, symbols
@@ -44,9 +52,9 @@ class Interpreter:
         known = {}
 
         def value(v):
-            if isinstance(v, Number):
+            if isinstance(v, WrittenNumber):
                 return v.value
-            return arrays[v.array][v.index] if isinstance(v, Place) else known[v.value]
+            return arrays[v.array][v.index] if isinstance(v, ArrayPlace) else known[v.value]
 
         for step in piece.steps:
             operands = [value(v) for v in step.operands]
@@ -75,12 +83,12 @@ class Interpreter:
                 for name, operands in tables.shape.operations:
                     values = []
                     for v in operands:
-                        if isinstance(v, Column):
+                        if isinstance(v, PlaceColumn):
                             values.append(arrays[v.array][0 if v.array == "t" else row[v.column]])
                         elif isinstance(v, NumberColumn):
                             values.append(tables.numbers[k][v.column])
                         else:
-                            values.append(v.value if isinstance(v, Number) else known[v.value])
+                            values.append(v.value if isinstance(v, WrittenNumber) else known[v.value])
                     known.append(PYTHON[name](*values))
                 first = tables.shape.columns - len(tables.shape.stores)
                 for j, array in enumerate(tables.shape.stores):

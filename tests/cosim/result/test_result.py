@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import PlantloopError
-from cosim.result.record import Ticks
+from cosim.result.record import TickSeries
 from cosim.result.result import Result, plain
 
 # -- looking at it
@@ -134,7 +134,10 @@ def test_shapes_that_do_not_fit_are_refused_by_name():
         ),
         ({"signals": {"a.b": np.zeros((4, 1, 1))}, "labels": {}, "units": {}}, r"got shape \(4, 1, 1\)"),
         ({"time": [0.0, 0.2, 0.1, 0.3]}, "times of result 'inverted_pendulum'"),
-        ({"ticks_of": {"controller.u": Ticks(np.array([0.2, 0.1]), np.zeros(2))}}, "ticks of 'controller.u'"),
+        (
+            {"ticks_of": {"controller.u": TickSeries(np.array([0.2, 0.1]), np.zeros(2))}},
+            "ticks of 'controller.u'",
+        ),
         ({"labels": {"plant.pendulum": ("theta",)}}, "expected 2 texts"),
         ({"units": {"plant.slider": "mm"}}, "expected 2 texts"),
         ({"units": {"plant.slidr": ("m", "m/s")}}, "did you mean 'plant.slider'"),

@@ -9,15 +9,15 @@ import pytest
 from blocks.contract.block import Equations
 from plant.assembly.closing import assemble
 from plant.constraints.closure import Closure
-from plant.constraints.conditions import Condition, Constraint
+from plant.constraints.conditions import Condition, NamedConstraint
 from plant.constraints.local import Local, at_rest
 from plant.constraints.reactions import Reactions
-from plant.constraints.solution import Gains, Unknowns, solve
+from plant.constraints.solution import Gains, StandIns, solve
 from plant.description import Connection, Description, frame, rigid_body
 from plant.mechanics.absolute import Bodies
 from plant.mechanics.applied import Loads
 from plant.mechanics.inertia import tree_inertias
-from plant.mechanics.joints import Setting
+from plant.mechanics.joints import JointSetting
 from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.mechanism import in_frame, mechanism_of
 from plant.mechanics.tree import Tree
@@ -56,7 +56,7 @@ def condition_parts(local: Local, joint: Connection) -> list[tuple[str, ca.SX]]:
     i, j = joint.ends
     r0, A0 = in_frame(joint.J[1], joint.I[1])
     none = ca.SX(0)
-    setting = Setting(
+    setting = JointSetting(
         local.marker(i), local.marker(j), lambda: none, lambda y, x: none, r0, A0, {}, joint.where
     )
     return joint.kind.equations(setting)
@@ -78,13 +78,13 @@ def test_a_parallelogram_from_its_description(coordinates):
     found = []
     owners = {}
     for joint in mechanism.cut:
-        owners[joint.key] = Constraint(joint.label, joint.where, joint.ends, joint)
+        owners[joint.key] = NamedConstraint(joint.label, joint.where, joint.ends, joint)
         found += [Condition(owners[joint.key], *part) for part in condition_parts(local, joint)]
     assembly = assemble(b, Closure(kinematics, local, found), lambda q: [])
     assert assembly.dof == 1 and max(map(abs, assembly.moved.values()), default=0.0) < 1e-12
     closure = Closure(kinematics, local, found, assembly.closing)
     loads = Loads(ca.SX([0.0, -G, 0.0]), {}, {}, {})
-    solution = solve(b, tree, closure, loads, Unknowns(), Gains())
+    solution = solve(b, tree, closure, loads, StandIns(), Gains())
     reactions = Reactions(kinematics, closure, solution, dict)
     pairs = reactions.by_multipliers(closure.of(owners["c"]))  # cut in both coordinate choices
     F_rocker, F_coupler = (ca.densify(pairs[f"c on {body}"][0]) for body in ("rocker", "coupler"))

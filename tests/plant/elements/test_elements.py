@@ -29,7 +29,7 @@ from plant.elements import (
     Source,
 )
 from plant.elements.element import attributes_of
-from plant.elements.kinds import Expression, Flag, IdOf, IdsOf, Integer, Keyword, Number, Numbers
+from plant.elements.kinds import ExpressionText, Flag, IdOf, IdsOf, Integer, Keyword, Number, Numbers
 from plant.reporting import ModelProblems, PlantWarning
 
 
@@ -355,9 +355,9 @@ def test_warnings_point_at_the_caller() -> None:
         (Keyword(("A B", "C")), "a  b ", "A B"),
         (IdsOf(("X",)), "1, 2,3 4\n5", (1, 2, 3, 4, 5)),
         (Numbers(), "1 2.5,\t-3", (1.0, 2.5, -3.0)),
-        (Expression(), "  NULL ", None),
-        (Expression(), "", None),
-        (Expression(), " varval(1) ", "varval(1)"),
+        (ExpressionText(), "  NULL ", None),
+        (ExpressionText(), "", None),
+        (ExpressionText(), " varval(1) ", "varval(1)"),
         (IdOf(("X",), zero=True), "0", 0),
     ],
 )

@@ -19,7 +19,7 @@ from plant import Plant
 from plant.elements import ELEMENTS, Element, Model
 from plant.elements.element import Attribute, attributes_of
 from plant.elements.kinds import (
-    Expression,
+    ExpressionText,
     Flag,
     IdOf,
     IdsOf,
@@ -290,7 +290,7 @@ def others(element: Element, attribute: Attribute) -> Iterator[Any]:
         yield "0.1*TIME"
     elif isinstance(kind, Numbers):
         yield tuple(1.3 * v + 0.1 for v in value) if value else (0.3,)
-    elif isinstance(kind, Expression):
+    elif isinstance(kind, ExpressionText):
         yield "0.3" if value is None else f"1.3*({value})+0.02*TIME"
     elif isinstance(kind, Text):
         yield "other"

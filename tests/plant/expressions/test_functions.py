@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from plant.expressions.expression import MarkerState, PlantWarning, parse
-from plant.expressions.functions import FAMILIES, FUNCTIONS, Function, table
+from plant.expressions.functions import FAMILIES, FUNCTIONS, LanguageFunction, table
 from plant.expressions.functions.entry import LITERALS, MARKERS
 from plant.expressions.splines import SplineData
 from tests.helpers.checked import closed_form
@@ -21,7 +21,7 @@ CURVE = SplineData(
 OF_MARKERS = [f for f in FUNCTIONS.values() if all(name in MARKERS for name in f.arguments)]
 
 
-def _example(function: Function) -> str:
+def _example(function: LanguageFunction) -> str:
     return re.sub(r"\bx\b", "VARVAL(1)", function.example)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from plant.elements import Constraint_Joint
-from plant.mechanics.joints import JOINT_TYPES, UNIT, Joint, Setting, pose, reverse, table
+from plant.mechanics.joints import JOINT_TYPES, UNIT, Joint, JointSetting, pose, reverse, table
 from plant.mechanics.spatial import crm
 from plant.reporting import ModelProblems
 from tests.helpers.trees import JOINTS, NUMBERS, random_coordinates, random_rotation
@@ -163,7 +163,7 @@ def test_conditions_hold_and_repeat_nothing_where_the_coordinates_allow_it(name,
         (ca.SX.eye(3) + ca.skew(turned)) @ ca.SX(outer[1] @ A),
     )
     angle = ca.atan2(ca.dot(I.A[:, 0], J.A[:, 1]), ca.dot(I.A[:, 0], J.A[:, 0]))
-    setting = Setting(I, J, lambda: angle, None, r0, A0, NUMBERS, "joint")
+    setting = JointSetting(I, J, lambda: angle, None, r0, A0, NUMBERS, "joint")
     parts = entry.equations(setting)
     assert len(parts) == sum(entry.fixes) == 6 - joint.nv
     if not parts:

@@ -9,14 +9,14 @@ import casadi as ca
 
 from blocks.contract.block import Block
 from blocks.contract.memories import Memory, Refreshed
-from blocks.contract.trace import Traced, Values
+from blocks.contract.trace import BlockNumbers, Traced
 from cosim.compile.netlist import Port
 
 M = TypeVar("M", bound=Memory)
 
 
 @dataclass
-class Instance:
+class PlacedBlock:
     """A block of the flat diagram.
 
     drivers : for each input, in order, the output that drives it (None: grounded)
@@ -28,7 +28,7 @@ class Instance:
     path: str
     block: Block
     traced: Traced
-    values: Values
+    values: BlockNumbers
     drivers: list[Port | None]
     before: str = ""
     symbols: dict[str, ca.SX] = field(default_factory=dict)
