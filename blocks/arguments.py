@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -16,10 +17,15 @@ import numpy as np
 
 from blocks.errors import PlantloopError, near_miss, shown
 
+LONGEST = 4000  # characters of a path
+LARGEST = sys.float_info.max
+
 
 def is_number(value: object) -> TypeGuard[float]:
-    """A real number, Python's or NumPy's; True and False are none."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.complexfloating))
+    """A real number, Python's or NumPy's, that a float can be; True and False are none."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and -LARGEST <= value <= LARGEST
+    return isinstance(value, (float, np.number)) and not isinstance(value, np.complexfloating)
 
 
 def number(
@@ -76,6 +82,14 @@ def file_path(value: Any, what: str, example: str = "run.nc") -> Path:
             value=value,
             hint=f"Write '{example}'.",
         )
+    name = os.fspath(value)
+    why = "contains a NUL character" if "\0" in name else ""
+    if len(name) > LONGEST or any(len(part.encode(errors="replace")) > 255 for part in Path(name).parts):
+        why = "is longer than names can be"
+    if why:
+        raise PlantloopError(
+            f"{what} is {shown(value)}, which {why}.", value=value, hint=f"Write '{example}'."
+        )
     return Path(value)
 
 
@@ -93,7 +107,7 @@ def array(
     try:
         found = np.asarray(value, dtype=None if isinstance(value, np.ndarray) else float)
         found = found.astype(float) if found.dtype.kind in "iuf" else np.asarray(None)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.asarray(None)
     if found.dtype.kind != "f" or found.ndim < len(shape):
         raise error(f"{what} is {shown(value)}, expected {expected}.", value=value)

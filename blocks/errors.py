@@ -93,6 +93,9 @@ def shown(value: object, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+LONGEST = 200  # characters of a name that is compared with others: the time grows with their square
+
+
 def near_miss(name: object, choices: Iterable[str]) -> str:
     """Text that offers the nearest known name, or lists what there is.
 
@@ -101,8 +104,9 @@ def near_miss(name: object, choices: Iterable[str]) -> str:
     """
     known, given = sorted(choices), str(name)
     close = [k for k in known if k.lower() == given.lower()]
-    close = close or difflib.get_close_matches(given, known, n=1, cutoff=0.6)
-    if not close:
+    if not close and len(given) <= LONGEST:
+        close = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
+    if not close and len(given) <= LONGEST:
         lower = {k.lower(): k for k in known}
         close = [lower[k] for k in difflib.get_close_matches(given.lower(), lower, n=1, cutoff=0.6)]
     if close:

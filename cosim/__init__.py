@@ -2,16 +2,26 @@
 
 ==================  =====================================================================
 `Diagram`           blocks and the connections between them
+`Enabled`           a subsystem that runs while its input "enable" is above 0; beside it `Triggered`,
+                    `FunctionCall`, `Resettable`, `If`, `SwitchCase`, `Variant`,
+                    `For` and `While`
 `simulate`          run a diagram from start to end; returns a `Result`
 `simulate_many`     parameter sweeps and Monte Carlo: many runs, compiled once
 `Simulation`        run a diagram step by step: advance, look, change, snapshot, restore
 `Result`            what a run leaves behind: signals, ticks, events, plots, files
 `linearize`         linear model with exact derivatives, as a python-control state space
+`margins`           gain, phase, delay and disk margins of a loop
 `trim`              operating point at rest, an `OperatingPoint`
+`export_fmu`        a diagram, a plant or a block as an FMU that runs without Python
+`import_ssp`        a system structure (SSP) of FMUs as a diagram; `export_ssp` writes one
 `check`             equations that jump at a switch which is no event
+`Study`             many cases of a model: sweeps, samples, metrics, requirements; resumable
+`open_study`        the results of a study, at any time, also while it runs
 `modes_of`          eigenvalues, frequencies, damping and shapes of a linear model
+`Coupling`          how co-simulated FMUs are put together: order, extrapolation, iteration
 `RunSettings`       solver, steps, tolerances, engine, seed: what all of these run with
 `system_of`         the flat system: f(t, x, u, p) and its Jacobians as NumPy functions
+`FMU`               an FMU of FMI 2.0 or 3.0 as a block, or stepped by hand
 `run_deck`          run the Command block of a MotionSolve deck as it stands
 ==================  =====================================================================
 
@@ -31,25 +41,53 @@ from cosim.version import __version__
 if TYPE_CHECKING:
     from cosim.analysis.check import check
     from cosim.analysis.linear import linearize
+    from cosim.analysis.margins import margins
     from cosim.analysis.modes import modes_of
     from cosim.analysis.operating import OperatingPoint
     from cosim.analysis.trim import trim
     from cosim.batch.many import simulate_many
     from cosim.deck.run import run_deck
     from cosim.diagram import Diagram, system_of
+    from cosim.fmi.coupling.coupling import Coupling
+    from cosim.fmi.export.fmu_file import export_fmu
+    from cosim.fmi.fmu import FMU
+    from cosim.fmi.ssp.importing import import_ssp
+    from cosim.fmi.ssp.ssd_writer import export_ssp
     from cosim.result.result import Result
     from cosim.settings import RunSettings
     from cosim.simulation import Simulation, simulate
+    from cosim.study.opening import open_study
+    from cosim.study.study import Study
+    from cosim.subsystems.choices import If, SwitchCase, Variant
+    from cosim.subsystems.loops import For, While
+    from cosim.subsystems.parts import Enabled, FunctionCall, Resettable, Triggered
 
 _HOMES = {
+    "export_ssp": "cosim.fmi.ssp.ssd_writer",
+    "import_ssp": "cosim.fmi.ssp.importing",
+    "Coupling": "cosim.fmi.coupling.coupling",
     "Diagram": "cosim.diagram",
+    "export_fmu": "cosim.fmi.export.fmu_file",
+    "FMU": "cosim.fmi.fmu",
+    "Enabled": "cosim.subsystems.parts",
+    "For": "cosim.subsystems.loops",
+    "FunctionCall": "cosim.subsystems.parts",
+    "While": "cosim.subsystems.loops",
+    "Variant": "cosim.subsystems.choices",
+    "SwitchCase": "cosim.subsystems.choices",
+    "If": "cosim.subsystems.choices",
+    "Resettable": "cosim.subsystems.parts",
+    "Triggered": "cosim.subsystems.parts",
     "check": "cosim.analysis.check",
     "OperatingPoint": "cosim.analysis.operating",
     "Result": "cosim.result.result",
     "RunSettings": "cosim.settings",
     "Simulation": "cosim.simulation",
+    "Study": "cosim.study.study",
     "linearize": "cosim.analysis.linear",
+    "margins": "cosim.analysis.margins",
     "modes_of": "cosim.analysis.modes",
+    "open_study": "cosim.study.opening",
     "run_deck": "cosim.deck.run",
     "simulate": "cosim.simulation",
     "simulate_many": "cosim.batch.many",
@@ -58,15 +96,32 @@ _HOMES = {
 }
 
 __all__ = [
+    "FMU",
+    "Coupling",
     "Diagram",
+    "Enabled",
+    "For",
+    "FunctionCall",
+    "If",
     "OperatingPoint",
+    "Resettable",
     "Result",
     "RunSettings",
     "Simulation",
+    "Study",
+    "SwitchCase",
+    "Triggered",
+    "Variant",
+    "While",
     "__version__",
     "check",
+    "export_fmu",
+    "export_ssp",
+    "import_ssp",
     "linearize",
+    "margins",
     "modes_of",
+    "open_study",
     "run_deck",
     "simulate",
     "simulate_many",

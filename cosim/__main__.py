@@ -1,11 +1,18 @@
 """``python -m cosim`` and the command ``cosim``."""
 
-from cosim.cli.cli import app
+import gc
+
+YOUNG = 100_000  # objects made between two looks for garbage; imports make many and leave none
 
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="cosim")
+    gc.set_threshold(YOUNG)
+    from cosim.cli.cli import app
+    from cosim.cli.signals import ending_signals_interrupt
+
+    with ending_signals_interrupt():
+        app(prog_name="cosim")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from blocks.arguments import number
 from blocks.errors import PlantloopError, shown
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
+from cosim.slots import Sought
 
 DOUBLE = np.dtype(float)
 
@@ -45,7 +46,7 @@ class Arguments:
     """The symbols that functions of one system depend on, and what they are by default.
 
     t, x, h, w, p : as in `cosim.system`; inputs : places of u in h
-    residual : zero at the unknowns, the first of w; loops : what each unknown is, in words
+    residual : zero at the unknowns, the first of w; loops : what each unknown is
     start : default values of x, h, w and p by letter; names : of the components of x, u, p and h
     answering : while inside, users' functions are called for one evaluation; gives what then looks at its
         numbers, and raises what went wrong
@@ -58,7 +59,7 @@ class Arguments:
     p: ca.SX
     inputs: np.ndarray
     residual: ca.SX
-    loops: Sequence[str]
+    loops: Sequence[Sought]
     start: Mapping[str, np.ndarray]
     names: Mapping[str, tuple[str, ...]]
     answering: Callable[[], AbstractContextManager[Callable[[np.ndarray], None]]] | None = None
@@ -166,7 +167,7 @@ class _Evaluation:
             if array.dtype.kind not in "iufb" and array.size:
                 raise TypeError("no numbers")
             array = array.astype(float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise PlantloopError(
                 f"{letter} is {shown(value)}, expected {len(names)} numbers.", value=value
             ) from None

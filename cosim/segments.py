@@ -27,6 +27,7 @@ class Activation(abc.ABC):
     """
 
     number: int = -1
+    again: bool = False  # also after the events of an instant
 
     @abc.abstractmethod
     def due(self, rates: Container[int]) -> bool:
@@ -65,6 +66,21 @@ class EveryTick(Activation):
         return "at every tick"
 
 
+@dataclass(frozen=True)
+class EveryInstant(Activation):
+    """At every instant, and once more after the events of one: conditional parts follow both."""
+
+    again: bool = True
+
+    def due(self, rates: Container[int]) -> bool:
+        """See `Activation.due`."""
+        return True
+
+    def text(self, rates: Sequence[Ticks]) -> str:
+        """See `Activation.text`."""
+        return "at every instant"
+
+
 # --- what -------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Segment(abc.ABC):
@@ -91,6 +107,11 @@ class Segment(abc.ABC):
         return None
 
     @property
+    def asked(self) -> int:
+        """Place in h that says whether it is called; -1: always."""
+        return -1
+
+    @property
     def refreshes(self) -> bool:
         """Are its numbers the new values of what it writes, with everything else as it stands?"""
         return self.external is None
@@ -106,6 +127,24 @@ class OutputSegment(Segment):
     """Refreshes sampled memories and branches: h[writes] = expression."""
 
     word: ClassVar[str] = "output"
+
+
+@dataclass(frozen=True)
+class LastSegment(OutputSegment):
+    """Memories of conditional parts that change behind all else: h[writes] = expression."""
+
+    word: ClassVar[str] = "afterwards"
+
+
+@dataclass(frozen=True)
+class RepeatSegment(OutputSegment):
+    """Rounds of a state chart or loop: h[writes] = expression, until the first number is 0.
+
+    limit : after so many times it is an error
+    """
+
+    limit: int = 100
+    word: ClassVar[str] = "rounds"
 
 
 @dataclass(frozen=True)
@@ -130,6 +169,12 @@ class ExternalSegment(Segment):
 
     word: ClassVar[str] = "external"
     block: External = field(kw_only=True)
+    only_if: int = field(kw_only=True, default=-1)
+
+    @property
+    def asked(self) -> int:
+        """See `Segment.asked`."""
+        return self.only_if
 
     @property
     def external(self) -> External:

@@ -18,8 +18,9 @@ from typing import Any, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from blocks.arguments import is_number
-from blocks.errors import PlantloopError, near_miss
+from blocks.errors import PlantloopError, near_miss, shown
 from cosim.engines.methods.solver_names import ADAPTIVE
+from cosim.fmi.coupling.coupling import Coupling
 
 ENGINES = ("auto", "reference", "native")
 FIXED_ONLY, ADAPTIVE_ONLY = ("step",), ("rtol", "atol", "max_step")
@@ -34,18 +35,22 @@ class Rule:
 
     accepts : value -> bool; kept : the type a value is kept as
     choices : the names there are, where the value is one of some
+    limits : least and greatest of a number
     """
 
     expected: str
     accepts: Callable[[Any], bool]
     kept: Callable[[Any], Any]
     choices: tuple[str, ...] = ()
+    limits: tuple[float, float] | None = None
 
     def cure(self, value: object) -> str:
         """What to change about a value that is not accepted; empty where that is not known."""
         if self.choices:
             near = near_miss(value, self.choices)
             return "D" + near[1:] if near.startswith("did") else ""
+        if self.limits is not None and is_number(value) and value > 0:
+            return f"It is from {self.limits[0]:g} to {self.limits[1]:g}."
         return "Leave the quotes out." if isinstance(value, str) and self._accepts_unquoted(value) else ""
 
     def _accepts_unquoted(self, value: str) -> bool:
@@ -69,12 +74,12 @@ class Rule:
         if self.choices:
             raise PlantloopError(f"no {name} '{value}'; {near_miss(value, self.choices)}", value=value)
         cure = self.cure(value) or None
-        raise PlantloopError(f"{name} is {value!r}, expected {self.expected}.", value=value, hint=cure)
+        raise PlantloopError(f"{name} is {shown(value)}, expected {self.expected}.", value=value, hint=cure)
 
 
-def _positive(unit: str = "", finite: bool = True) -> Rule:
-    accepts = lambda v: is_number(v) and v > 0 and (v < math.inf or not finite)
-    return Rule(f"a positive number{f' [{unit}]' if unit else ''}", accepts, float)
+def _positive(unit: str = "", least: float = 1e-18, most: float = 1e18) -> Rule:
+    accepts = lambda v: is_number(v) and least <= v <= most
+    return Rule(f"a positive number{f' [{unit}]' if unit else ''}", accepts, float, limits=(least, most))
 
 
 def _one_of(*choices: str) -> Rule:
@@ -84,6 +89,11 @@ def _one_of(*choices: str) -> Rule:
 
 _WHOLE = Rule(
     "a whole number", lambda v: isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)), int
+)
+_COUPLING = Rule(
+    'a Coupling(...), "jacobi" or "gauss-seidel"',
+    lambda v: Coupling.of(v) is not None,
+    Coupling.of,
 )
 _FLAG = Rule("true or false", lambda v: isinstance(v, (bool, np.bool_)), bool)
 
@@ -105,6 +115,8 @@ class Keywords(TypedDict, total=False):
     engine: str
     seed: int
     solve_loops: bool
+    wall_limit: float | None
+    coupling: Coupling | str | Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,19 +142,30 @@ class RunSettings:
         1e-3, _positive("s"),
         "[s] of a fixed-step solver; between two stops the steps are equal and at most this (default 1e-3)",
     )  # fmt: skip
-    rtol: float = _setting(1e-8, _positive(), "relative tolerance of an adaptive solver (default 1e-8)")
+    rtol: float = _setting(
+        1e-8, _positive(least=1e-16, most=1e3), "relative tolerance of an adaptive solver (default 1e-8)"
+    )
     atol: float = _setting(
-        1e-10, _positive(),
+        1e-10, _positive(least=1e-300, most=1e300),
         "absolute tolerance of an adaptive solver, times a state's nominal size (default 1e-10)",
     )  # fmt: skip
     max_step: float = _setting(
-        math.inf, _positive("s", finite=False), "[s] bound on the steps of an adaptive solver (default none)"
+        math.inf, _positive("s", most=math.inf), "[s] bound on the steps of an adaptive solver (default none)"
     )
     engine: str = _setting("auto", _one_of(*ENGINES), '"auto", "reference" or "native"', may_be_none=False)
     seed: int = _setting(0, _WHOLE, "of random draws", may_be_none=False)
     solve_loops: bool = _setting(
         False, _FLAG, "solve algebraic loops instead of refusing them", may_be_none=False
     )
+    wall_limit: float = _setting(
+        math.inf, _positive("s", least=1e-6, most=math.inf),
+        "[s] of wall time after which a run ends with an error that has its result so far (default none)",
+    )  # fmt: skip
+    coupling: Coupling | None = _setting(  # noqa: RUF009  # frozen, and None
+        None, _COUPLING,
+        'how units that step themselves (co-simulated FMUs) are put together: "jacobi", "gauss-seidel" or a '
+        "Coupling; default: each holds its inputs over its step",
+    )  # fmt: skip
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -194,6 +217,11 @@ class RunSettings:
         return ADAPTIVE[self.solver]
 
     @property
+    def driven(self) -> bool:
+        """Are blocks that step themselves run by a co-simulation master?"""
+        return self.coupling is not None
+
+    @property
     def used(self) -> tuple[str, ...]:
         """Names of the settings that the solver looks at, itself first."""
         return ("solver", *(ADAPTIVE_ONLY if self.adaptive else FIXED_ONLY))
@@ -241,6 +269,6 @@ def with_texts(doc: str | None) -> str | None:
         return doc
     lines = []
     for name, f in SETTINGS.items():
-        head = f"    {name} : {type(f.default).__name__}".ljust(28)
+        head = f"    {name} : {f.type}".ljust(28)
         lines += textwrap.wrap(head + f.metadata["text"], 108, subsequent_indent=" " * 28)
     return doc.replace(PLACEHOLDER, "\n".join(lines) + "\n")

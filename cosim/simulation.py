@@ -15,8 +15,10 @@ import numpy as np
 from blocks.arguments import is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
+from blocks.contract.user_lines import line_of
 from blocks.errors import PlantloopError, SimulationError
 from cosim.diagram import Diagram, system_of
+from cosim.driven import driven
 from cosim.engines.choose import choose
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.reference.log import given_times, log_times
@@ -27,7 +29,11 @@ from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
+from cosim.run.length import check_length
+from cosim.run.memory import check_memory
+from cosim.run.snapshot_check import shape_faults
 from cosim.run.walltime import WallTime
+from cosim.run.watched import warn_of_watched
 from cosim.settings import Keywords, RunSettings, takes_settings, with_texts
 from cosim.system import System
 from cosim.version import __version__
@@ -43,8 +49,9 @@ class Simulation:
                             subsystem, "motor.x[0]" for one component; a block alone is called "plant", and
                             "plant." may be left out
     parameters : dict       parameter name -> value, "controller.K"
-    signals : list of str   what to log; default all outputs and held inputs. A component ("motor.w[0]") logs
-                            its signal
+    signals : list of str   what to log; default all outputs and held inputs, and the continuous states of
+                            plants. States, modes and parameters are logged by their names; a star stands for
+                            any text ("plant.*"); a component ("motor.w[0]") logs the whole
     settings : RunSettings  several of the following at once; each may also be given by itself
     **settings
 
@@ -72,7 +79,8 @@ class Simulation:
         **keywords: Unpack[Keywords],
     ) -> None:
         self.settings = RunSettings.of(settings, **keywords)
-        self.system = system_of(diagram, self.settings.solve_loops)
+        self.system = system_of(diagram, self.settings.solve_loops, self.settings.driven)
+        self._origin = None if isinstance(diagram, System) else (diagram, self.system)
         context = Context.initial(self.system)
         self._changed = {
             "parameters": mapped(parameters, "parameters"),
@@ -96,6 +104,11 @@ class Simulation:
 
     # --- running ---------------------------------------------------------------------------------
     @property
+    def names(self) -> list[str]:
+        """What is logged."""
+        return list(self._names)
+
+    @property
     def time(self) -> float:
         """Present time [s]."""
         return self._engine.context.t
@@ -108,7 +121,7 @@ class Simulation:
         SimulationError     the run stopped before; ``error.result`` holds what was computed
         """
         finite = is_number(until) and math.isfinite(until)
-        end = self.system.snapped(float(until)) if finite else math.nan
+        end = max(self.system.snapped(float(until)), min(self.time, float(until))) if finite else math.nan
         if not end >= self.time:
             shown = f"{until:g}" if is_number(until) else repr(until)
             raise PlantloopError(
@@ -116,12 +129,26 @@ class Simulation:
                 value=until,
             )
         until = end
+        check_length(self.system, self.settings, self.time, until)
+        self._engine.allow(self._wall.total)
         try:
             with self._wall.running(), telling(progress, until) as tell:
                 self._engine.advance(until, tell)
         except PlantloopError as error:
             error.result = self.result(complete=False, message=str(error))
             raise
+        except SystemExit as exit:
+            text = f"sys.exit({exit.code!r}) was called in the run at t={self.time:.9g} s{line_of(exit)}."
+            ended = SimulationError(
+                text, time=self.time, hint="Let a stop event end a run: b.when(..., stop=)."
+            )
+            ended.result = self.result(complete=False, message=text)
+            raise ended from exit
+
+    @property
+    def next_stop(self) -> float:
+        """Time of the next tick or listed instant [s]; inf if there is none."""
+        return self._engine.next_stop()
 
     def step(self) -> float:
         """Run to the next tick or listed instant (for a system without any, one solver step); returns it."""
@@ -165,8 +192,8 @@ class Simulation:
                 hint="A file is read with Simulation.load.",
             )
         context = self._engine.context
-        if len(snapshot.x) != len(context.x) or len(snapshot.h) != len(context.h):
-            raise PlantloopError("this snapshot was taken of another diagram.")
+        if (fault := next(shape_faults(snapshot, self.system), None)) is not None:
+            raise PlantloopError(f"this snapshot was taken of another diagram: {fault}.")
         context.assign(snapshot)
         self._kept = self._logged().before(context.t)
         later = None if self._times is None else self._times[self._times > context.t]
@@ -181,7 +208,13 @@ class Simulation:
 
         Parameters are part of it; settings such as the solver and the seed are not.
         """
-        self.restore(snapshot_file.load(path, self.system))
+        context, instances = self._engine.context, self._engine.instances
+        before = context.copy()
+        try:
+            self.restore(snapshot_file.load(path, self.system, instances.names))
+        except PlantloopError:
+            context.assign(before)  # a block could not put its part back
+            raise
 
     def close(self) -> None:
         """End the run: opaque blocks such as devices are closed. Its result stays; it cannot go on."""
@@ -213,6 +246,7 @@ class Simulation:
     def result(self, complete: bool = True, message: str = "") -> Result:
         """What was logged so far; the message is that of a stop event, if one ended the run."""
         logged = self._logged()
+        warn_of_watched(self.system, logged.events)
         return Result(
             name=self.system.name,
             time=logged.time,
@@ -224,11 +258,13 @@ class Simulation:
             statistics=self._statistics(),
             complete=complete,
             message=message or self._engine.context.stopped,
+            origin=self._origin,
+            coupling=self._engine.coupling(),
         )
 
     def _all_settings(self) -> dict[str, SettingValue]:
         s = self.settings
-        shown = (*s.used, *(name for name in ("seed", "solve_loops") if name in s.origins))
+        shown = (*s.used, *(name for name in ("seed", "solve_loops", "wall_limit") if name in s.origins))
         found = {name: SettingValue(getattr(s, name), s.origin(name)) for name in shown}
         why = f": {self._engine.why}" if self._engine.why else ""
         found["engine"] = SettingValue(self._engine.name, f"engine='{s.engine}'{why}")
@@ -262,6 +298,18 @@ class Simulation:
 Simulation.__doc__ = with_texts(Simulation.__doc__)
 
 
+def check_log(sim: Simulation, begin: float, until: float, times: np.ndarray | None) -> None:
+    """Refuse a log that does not fit into memory, where its number of rows is known before the run."""
+    settings, system = sim.settings, sim.system
+    rows, columns = float(0 if times is None else len(times)), system.tree(sim.names).width
+    if times is None and len(system.x0) and not settings.adaptive:
+        rows = (until - begin) / settings.step
+    check_memory(
+        8.0 * rows * (1 + columns), f"a log of {rows:.3g} rows of {columns} numbers",
+        "Log less often (log_every=), or fewer signals (signals=).",
+    )  # fmt: skip
+
+
 @takes_settings
 def simulate(
     diagram: Diagram | Block | System,
@@ -284,7 +332,8 @@ def simulate(
     log_every : s, or "step"              log at multiples of an interval, or after every step and all that is
                                           due at its end; default a thousandth of the run
     log_at : (n,) s                       log exactly at these instants
-    inputs : dict                         constant values of the diagram's own inputs
+    inputs : dict                         the diagram's own inputs: constant, ``(times, values)``, a function
+                                          of time, a pandas Series; or a DataFrame: see `cosim.driven`
     progress : callable, or True          called with the time [s] after every stop; True shows a bar
     initial, parameters, signals          as for `Simulation`
     settings : RunSettings                several of the following at once; each may also be given by itself
@@ -302,11 +351,13 @@ def simulate(
     if not (is_number(until) and math.isfinite(until) and until >= 0):
         raise PlantloopError(f"until is {until!r}, expected a finite time of zero or more [s].", value=until)
     times = log_times(0.0, float(until), log_every, log_at)
+    origin, constants = driven(diagram, inputs)
     sim = Simulation(
-        diagram, settings=settings, initial=initial, parameters=parameters, signals=signals, **keywords
+        origin, settings=settings, initial=initial, parameters=parameters, signals=signals, **keywords
     )
+    check_log(sim, 0.0, float(until), times)
     with sim:
-        for name, value in mapped(inputs, "inputs").items():
+        for name, value in constants.items():
             sim.set_input(name, value)
         sim.log(times)
         with contextlib.suppress(KeyboardInterrupt):

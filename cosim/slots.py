@@ -30,6 +30,17 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Sought:
+    """What one unknown that is solved for stands for, by the name of its signal or memory.
+
+    equation : whose implicit equation it solves; "" where it is the cut of an algebraic loop
+    """
+
+    name: str
+    equation: str = ""
+
+
+@dataclass(frozen=True)
 class Slot:
     """A named piece of one of the vectors; what it holds is a subclass.
 

@@ -18,6 +18,7 @@ import contextlib
 import hashlib
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -28,14 +29,15 @@ import numpy as np
 
 from blocks.contract.callback import PythonCall, alone
 from blocks.contract.derived import Derived
+from blocks.contract.driven import DrivenBlock
 from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteState, Memory
 from blocks.contract.rate import Ticks
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, near_miss
 from cosim.functions import Arguments, PureFunction
 from cosim.names import Names, component_names, listed
 from cosim.segments import Segment
 from cosim.signal_tree import Leaf, SignalTree
-from cosim.slots import M, MemorySlot, ParameterSlot, Place, Slot
+from cosim.slots import M, MemorySlot, ParameterSlot, Place, Slot, Sought
 
 ROUNDING = 1e-13  # relative; two times this close are one
 
@@ -72,7 +74,10 @@ class SystemEvent:
     discrete: np.ndarray  # places in h whose next value is reset too
     stop: str = ""
     rest: int = 1  # sign of a crossing that rests exactly on zero
-    by_value: bool = False  # its value alone decides on the threshold: it is a slope, whose own is not found
+    by_value: bool = False  # its value alone decides on the threshold; so for slopes, whose own are not found
+    warning: str = ""  # what to warn of at the end of a run in which it fired
+    anew: tuple[str, ...] = ()  # names of events whose signs are taken anew after its resets
+    eager: bool = False  # fires also where a run starts beyond it
 
     @property
     def place(self) -> Place:
@@ -82,13 +87,18 @@ class SystemEvent:
 
 @dataclass(frozen=True)
 class Delay:
-    """w[places] is `signal` as it was `seconds` ago, `initial` before there is a past."""
+    """w[places] is `signal` as it was `seconds` ago, `initial` before there is a past.
+
+    shortest, longest : s, of `seconds` where they change; 0: they do not
+    """
 
     name: str
     places: np.ndarray
     signal: ca.SX
     seconds: ca.SX
     initial: np.ndarray
+    shortest: float = 0.0
+    longest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,7 @@ class Draw:
     places: np.ndarray
     rate: int
     distribution: str
+    counter: int = -1  # place in h of how many there were so far; -1: one per tick of the rate
 
 
 @dataclass(frozen=True)
@@ -111,12 +122,31 @@ class Samples:
 
 
 @dataclass(frozen=True)
+class FollowingStart:
+    """Initial values, at `places` of "x" or "h", that follow from parameters; `both`: next values, too."""
+
+    vector: str
+    places: np.ndarray
+    expression: ca.SX
+    both: bool = False
+
+
+@dataclass(frozen=True)
 class NamedTerm:
     """Names a part of the equations, to explain a non-finite value (`Equations.term`)."""
 
     path: str
     text: str
     expression: ca.SX
+
+
+@dataclass(frozen=True)
+class CoupledUnit:
+    """A block that steps itself, left to a co-simulation master; inputs (n, 1): what arrives at it."""
+
+    path: str
+    block: DrivenBlock
+    inputs: ca.SX
 
 
 @dataclass(frozen=True)
@@ -142,6 +172,9 @@ class System:
     tick_slots: tuple[tuple[int, int, int], ...]
     schedule: tuple[Segment, ...]
     signals: Mapping[str, Signal]
+    logged: tuple[
+        str, ...
+    ]  # what a run keeps if nothing is chosen: the signals, and states of blocks that ask for it
     derivative: ca.SX  # of x
     accepted: tuple[ca.SX, np.ndarray]  # new values and places in h
     starting: tuple[ca.SX, np.ndarray]  # modes that depend on where the run starts: values and places in h
@@ -153,7 +186,7 @@ class System:
     )  # (nx,) times what a last digit changes is no error of a step; see `rounding_matters`
     events: tuple[SystemEvent, ...]
     residual: ca.SX  # zero at the algebraic unknowns, which are the first places of w
-    loops: tuple[str, ...]  # what each unknown of w stands for
+    loops: tuple[Sought, ...]  # what each unknown of w stands for
     delays: tuple[Delay, ...]
     draws: tuple[Draw, ...]
     terms: tuple[NamedTerm, ...]
@@ -165,6 +198,9 @@ class System:
     callers: tuple[str, ...] = ()  # the block of each
     borders: Mapping[str, str] = field(default_factory=dict)  # output of a subsystem -> signal
     fields: Mapping[str, str] = field(default_factory=dict)  # of blocks -> name of the initial value, or ""
+    starts: tuple[FollowingStart, ...] = ()  # initial values that follow from parameters
+    refused: Mapping[str, str] = field(default_factory=dict)  # why a parameter cannot be set
+    units: tuple[CoupledUnit, ...] = ()  # that a co-simulation master runs
     prefix: str = ""  # what names of a block that is looked at alone may leave out
     x0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     h0: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -195,11 +231,34 @@ class System:
         if isinstance(name, str) and name in self.signals:
             return self.signals[name]
         full, component = self.locate(name)
-        whole = self.signals[full]
+        whole = self.observable[full]
         if component is None:
             return whole
         labels = whole.labels[component : component + 1]
         return Signal(f"{full}[{component}]", whole.expression[component], labels, whole.ticks, whole.path)
+
+    @property
+    def inner(self) -> Mapping[str, Signal]:
+        """What is logged by name only: states, modes and other memories, parameters that are no signals."""
+        return self.derived.get("inner", self._find_inner)
+
+    def _find_inner(self) -> dict[str, Signal]:
+        found: dict[str, Signal] = {}
+        shown = self.signals.keys()
+        for vector, memories in ((self.x, self.states), (self.h, self.held)):
+            for name, slot in memories.items():
+                if isinstance(slot, MemorySlot) and not {name, f"{slot.path}.{slot.memory.shown}"} & shown:
+                    ticks = None if slot.rate is None else self.rates[slot.rate]
+                    found[name] = Signal(name, vector[slot.index], slot.labels, ticks, slot.path)
+        for name, slot in self.parameters.items():
+            if name not in self.signals:
+                found[name] = Signal(name, self.p[slot.index], slot.labels, None)
+        return found
+
+    @property
+    def observable(self) -> Mapping[str, Signal]:
+        """All that has a value to look at, by name: signals, and what is inside the blocks."""
+        return self.derived.get("observable", lambda: {**self.inner, **self.signals})
 
     @property
     def shown(self) -> dict[str, str]:
@@ -227,7 +286,7 @@ class System:
         where = f"'{self.name}'"
         match kind:
             case "signal":
-                return Names(kind, where, self.signals, self.shown, self.prefix)
+                return Names(kind, where, self.observable, self.shown, self.prefix)
             case "state":
                 return Names(kind, where, self._initial_slots(), {}, self.prefix)
             case "parameter":
@@ -314,21 +373,44 @@ class System:
                     if (ended := live[call].interrupt) is not None:
                         raise ended
                     if live[call].failure and not np.isfinite(values).all():
-                        why = f"block '{path}': {live[call].failure}."
+                        why = f"{call.about} of block '{path}' {live[call].failure}."
                         raise PlantloopError(why, path=path) from live[call].error
 
             yield check
 
     def tree(self, names: Iterable[str] | None = None) -> SignalTree:
         """Some signals side by side, each by its full name; all for None."""
-        chosen = self.signals.values() if names is None else (self.signals[name] for name in names)
-        return SignalTree.of((Leaf(s.name, 0, s.size, s.labels, (), s.ticks) for s in chosen), self.shown)
+        chosen = tuple(self.logged) if names is None else tuple(names)
+        return self.derived.get(("tree", chosen), lambda: self._tree(chosen))
+
+    def _tree(self, names: tuple[str, ...]) -> SignalTree:
+        signals = (self.observable[name] for name in names)
+        return SignalTree.of((Leaf(s.name, 0, s.size, s.labels, (), s.ticks) for s in signals), self.shown)
 
     def chosen(self, names: Sequence[str] | str | None) -> list[str]:
-        """The signals some names mean, whole and each once; all for None."""
+        """The signals some names mean, whole and each once; for None those of `logged`.
+
+        A name with stars in it means all that fit, inside blocks too: "plant.*", "*.x".
+        """
         if names is None:
-            return list(self.signals)
-        return list(dict.fromkeys(self.locate(name)[0] for name in listed(names, "signals")))
+            return list(self.logged)
+        found: dict[str, None] = {}
+        for name in listed(names, "signals"):
+            found |= dict.fromkeys(self._fitting(name) if "*" in name else [self.locate(name)[0]])
+        return list(found)
+
+    def _fitting(self, pattern: str) -> list[str]:
+        fits = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+        known = (*self.signals, *self.inner)
+        found = [n for n in known if fits.fullmatch(n)]
+        found += [
+            full for other, full in self.shown.items() if fits.fullmatch(other) and full in self.signals
+        ]
+        if not found:
+            near = near_miss(pattern.replace("*", ""), known)
+            why = f"'{self.name}' has no signal that fits '{pattern}'; {near}"
+            raise PlantloopError(why, path=pattern, value=pattern)
+        return found
 
     @property
     def hash(self) -> str:
@@ -378,13 +460,14 @@ class System:
         )
 
     def snapped(self, t: float) -> float:
-        """`t` [s], or the tick or listed instant it falls short of by rounding only, as 3*0.3 does of 0.9."""
-        behind = np.searchsorted(self._moments, t, side="right")
-        known = self._moments[behind : behind + 1].tolist()
+        """`t` [s], or the tick or listed instant it misses by rounding: 0.9 of 3*0.3, 0.35 of 35*0.01."""
+        behind = int(np.searchsorted(self._moments, t, side="right"))
+        known = self._moments[max(behind - 1, 0) : behind + 1].tolist()
         for ticks in self.rates:
             k = round((Fraction(t) - ticks.offset) / ticks.period)
             known.append(float(ticks.offset + max(k, 0) * ticks.period))
-        return min((m for m in known if t < m <= t * (1.0 + ROUNDING)), default=t)
+        near = (m for m in known if abs(m - t) <= t * ROUNDING)
+        return min(near, key=lambda m: abs(m - t), default=t)
 
     @property
     def _moments(self) -> np.ndarray:
@@ -422,6 +505,10 @@ class System:
                 where = index - int(slot.index[0])
                 return f"{name}[{where}]" if slot.size > 1 else name
         return f"state {index}"
+
+    def stop_event(self, message: str) -> int:
+        """The event that ends a run with this message, counted from 1; 0 without a message."""
+        return [e.stop for e in self.events].index(message) + 1 if message else 0
 
     def info(self) -> dict[str, Any]:
         """Sizes, rates, ports and execution order, for ``cosim info``."""

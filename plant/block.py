@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -13,8 +14,10 @@ import numpy as np
 
 from blocks.arguments import choice, flag
 from blocks.contract.block import Block, Equations
+from blocks.contract.callback import shared
 from blocks.contract.rate import Rate
 from blocks.contract.symbols import tracing
+from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, ModelError, shown
 from plant.assembly.closing import Assembly, SingularMass, assemble
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
@@ -23,7 +26,7 @@ from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import StandIns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.coordinates import Coordinates
-from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable
+from plant.elements import Element, Force_Penalty, Inertia_Wheel, Model, Reference_Variable
 from plant.equations import ledger, observed
 from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
@@ -55,7 +58,7 @@ from plant.names import unique_names
 from plant.ports import Ports, found_port, port_name, ports_of
 from plant.reporting import ModelProblems, PlantWarning
 from plant.routines.script_data import filled
-from plant.routines.subroutines import refuse_untrusted
+from plant.routines.subroutines import refuse_untrusted, variables_asked_for
 from plant.tunables import Tunables, check_tunable
 
 COORDINATES = ("joint", "absolute")
@@ -190,11 +193,21 @@ class Plant(Block):
                 held=MappingProxyType(Coordinates(mechanism).held(hold)),
             )
             mention_unused_penalties(model, plant._roles)
-            plant = plant._assembled()
+            with shared():  # one session of what routines run in
+                plant = plant._assembled()
             mention_wound(model, mechanism, plant.start)
             for text in plant.jumpy:
-                warnings.warn(text, PlantWarning, stacklevel=2)
+                warn_user(text, PlantWarning)
         return replace(plant, warnings=_passed_on(caught))
+
+    @property
+    def jump_cure(self) -> str:
+        """See `Block.jump_cure`: what to change in the elements."""
+        sharp = [f for f in self.model.all(Force_Penalty) if f.unilateral and f.smoothing_factor is None]
+        cure = "In expressions write STEP or IMPACT, which change smoothly, instead of IF, SIGN and the like."
+        for force in reversed(sharp):
+            cure = f"{force.where}: its damping begins at g = 0 at once; give it a smoothing_factor. {cure}"
+        return cure
 
     def _assembled(self) -> Plant:
         """The plant with a start that obeys its constraints."""
@@ -278,6 +291,16 @@ class Plant(Block):
             return replace(self, outputs=MappingProxyType({**self.outputs, name: port}))
         plant = replace(self, inputs=MappingProxyType({**self.inputs, name: port}))
         return plant if filter is None else plant._reassembled()
+
+    def ports_by_name(self) -> tuple[list[str], list[str]]:
+        """See `Block.ports_by_name`: writing the equations takes long."""
+        shown = [*self.outputs, *self.requests]
+        if self.audit:
+            shown += [f"audit_{what}" for what in ("energy", "momentum", "bodies", "wheels")]
+        if self.observe:
+            found = observed.observed(self.model, self.mechanism)
+            shown += [*found.bodies, *found.joints, *found.forces, *found.springs, observed.RESIDUAL]
+        return [*self.inputs], shown
 
     def port_name(self, name: str) -> str:
         """A port by its name, or by its label as the file spells it: "P3" or "Control force"."""
@@ -368,8 +391,14 @@ class Plant(Block):
 
     @property
     def recursive(self) -> list[Reference_Variable]:
-        """Variables whose expression asks for their own value, v = g(v, y, t)."""
-        return [v for v in self.model.all(Reference_Variable) if self._roles.get(v.id) is Role.ITSELF]
+        """Variables whose expression or subroutine asks for their own value, v = g(v, y, t)."""
+
+        def asks_itself(v: Reference_Variable) -> bool:
+            if self._roles.get(v.id) is not Role.EXPLICIT or not (v.has_subroutine and self.trust):
+                return self._roles.get(v.id) is Role.ITSELF
+            return v.id in variables_asked_for(self.model, v)
+
+        return [v for v in self.model.all(Reference_Variable) if asks_itself(v)]
 
     @cached_property
     def integrals(self) -> dict[str, Reference_Variable]:
@@ -430,6 +459,17 @@ class Plant(Block):
         ModelProblems    a constraint on positions or velocities depends on an input without a filter
         """
         self._write(b)
+        b.log_states()
+
+    def view(self, *, out: Any = None, show: bool = True) -> Any:
+        """One page in the browser: the mechanism where it starts; see `cosim.viewer.page`.
+
+        out : path      where the page is written; default a temporary file that a browser shows
+        show : bool     False: no browser is opened
+        """
+        # plants know nothing of what runs and shows them: it is looked for when it is asked for
+        page, contents = (import_module(f"cosim.viewer.{name}") for name in ("page", "page_data"))
+        return page.view(contents.of_diagram(self), out, show)
 
     def _write(self, b: Equations) -> Written:
         """The same, for whoever looks at the equations."""

@@ -108,7 +108,7 @@ def _finite(what: str, name: str, value: Any, size: int) -> np.ndarray:
     """(size,) numbers."""
     try:
         found = np.asarray(value, dtype=float).ravel()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.full(1, math.nan)
     if found.size != size or not np.isfinite(found).all():
         raise ModelError(

@@ -12,6 +12,7 @@ from plant.elements import Constraint_Joint, Element
 from plant.equations.observed import BODY, observed
 from plant.forces.table import FORCES
 from plant.mechanics.mechanism import plane_normal
+from plant.scene import Scene, scene_of
 
 MARGIN = 0.08  # of the extent, around a drawing
 ALIGNED = 1e-9  # sine of the angle between the normal of a planar mechanism and a global axis
@@ -100,15 +101,22 @@ class Motion:
 
 
 def motion_of(result: Any, plant: Any, path: str = "plant") -> Motion:
-    """The bodies of an observed plant at every logged instant.
+    """The bodies of a plant at every logged instant.
+
+    Those of an observed plant move with velocities and accelerations; of another one, whose coordinates were
+    logged, places alone are known and the rest is nan.
 
     Raises
     ------
-    ModelError    the plant was not observed, or has no body with a centre of mass
+    ModelError    neither was logged, or the plant has no body with a centre of mass
     """
     shown = observed(plant.model, plant.mechanism)
     if not shown.bodies:
         raise ModelError(f"model '{plant.model.name}' has no moving body with a centre of mass to show.")
+    scene = scene_of(plant)
+    logged = [f"{path}.{name}" for name in scene.states if name]
+    if not plant.observe and logged and all(name in result for name in logged):
+        return _motion(plant, _by_coordinates(result, scene, logged))
     bodies = {}
     for name, (_, centre) in shown.bodies.items():
         try:
@@ -122,6 +130,23 @@ def motion_of(result: Any, plant: Any, path: str = "plant") -> Motion:
         assert table.shape[1] == len(BODY)
         r, v, w, a, al = np.split(table[:, :15], 5, axis=1)
         bodies[name] = BodyMotion(r, v, w, a, al, table[:, 15:].reshape(-1, 3, 3), _points(plant, centre))
+    return _motion(plant, bodies)
+
+
+def _by_coordinates(result: Any, scene: Scene, logged: list[str]) -> dict[str, BodyMotion]:
+    """Bodies where the logged coordinates put their links."""
+    rows = [np.reshape(result[name], (len(result.time), -1)) for name in logged]
+    poses = scene.poses(np.concatenate(rows, axis=1))
+    found = {}
+    for body in scene.bodies:
+        own = poses[:, body.link]
+        unknown = np.full((len(own), 3), np.nan)
+        A = own[:, 3:].reshape(-1, 3, 3).transpose(0, 2, 1)  # poses have the axes column by column
+        found[body.name] = BodyMotion(own[:, :3], unknown, unknown, unknown, unknown, A, body.points)
+    return found
+
+
+def _motion(plant: Any, bodies: dict[str, BodyMotion]) -> Motion:
     normal = plane_normal(plant.mechanism.description)
     axes = [0, 1, 2]
     if normal is not None and np.abs(normal).max() > 1 - ALIGNED:

@@ -51,6 +51,12 @@ def curves(result: Any, plant: Any, folder: Any = None, path: str = "plant") -> 
     ------
     ModelError    the plant in the run was not observed
     """
+    if not plant.observe:
+        raise ModelError(
+            f"curves of '{path}': what moves and acts in a plant is logged where it is observed.",
+            path=path,
+            hint="Add plant.observed() to the diagram instead of plant, and log its outputs.",
+        )
     motion = motion_of(result, plant, path)
     time = np.asarray(result.time)
     shown = observed(plant.model, plant.mechanism)

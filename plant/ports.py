@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,6 +11,7 @@ from types import MappingProxyType
 from blocks.arguments import is_number
 from blocks.contract.declared import PortHold
 from blocks.contract.rate import Rate, Ticks, rational
+from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, near_miss, shown
 from plant.elements import (
     Control_PlantInput,
@@ -147,11 +147,10 @@ def _mention_doubles(elements: Sequence[Element], names: Sequence[str]) -> None:
     for wanted, found in same.items():
         if wanted and len(found) > 1:
             places = " and ".join(element.where for element, _ in found)
-            warnings.warn(
+            warn_user(
                 f"{places}: both labels give the port name '{wanted}', so the ports are "
                 f"{', '.join(repr(name) for _, name in found)}. Give each a label of its own.",
                 PlantWarning,
-                stacklevel=3,
             )
 
 

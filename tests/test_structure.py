@@ -27,11 +27,17 @@ PARALLEL = {
     },
 }
 
-# one class name, two classes: both are public names
-CLASSES = {"Dynamics": "of a description (plant.mechanics.dynamics), of a tree of spatial_v2 (plant.gamma_q)"}
+# one class name, two classes: both are public names, or a block beside what only few files see
+CLASSES = {
+    "Dynamics": "of a description (plant.mechanics.dynamics), of a tree of spatial_v2 (plant.gamma_q)",
+    "Delay": "a block; of a system, where a delayed signal stands (cosim.system)",
+    "Source": "a block; of a plant, what an attribute was written in",
+    "Triangle": "a block; of a sparse matrix, its factor (plant.mechanics.rank)",
+    "Memory": "a block; of the contract, what all kinds of memories have (blocks.contract.memories)",
+}
 
 # where cosim meets plants; everywhere else a plant is a block like any other
-MEETS_PLANT = ("cosim.deck.", "cosim.scenario.", "cosim.cli.")
+MEETS_PLANT = ("cosim.deck.", "cosim.scenario.", "cosim.cli.", "cosim.viewer.")
 
 
 def files():

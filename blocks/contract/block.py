@@ -24,21 +24,24 @@ every other field is structural. Direct feedthrough, per port and component, is 
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
 
-from blocks.contract.callback import PythonCall
+from blocks.contract.callback import FUNCTION, PythonCall
 from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term
 from blocks.contract.declaring import Declarations
 from blocks.contract.instance import Make
+from blocks.contract.masks import BlockType
 from blocks.contract.memories import (
     AcceptedMemory,
+    Afterwards,
     AlgebraicUnknown,
     Branch,
+    Conditional,
     ContinuousState,
     CountedInstants,
     DelayedSignal,
@@ -60,7 +63,7 @@ DISTRIBUTIONS = ("normal", "uniform")
 THRESHOLD = 1e-10  # |g| up to this counts as on the threshold of a zero crossing
 
 
-class Block(abc.ABC):
+class Block(metaclass=BlockType):
     """Interface of every block: a frozen dataclass whose fields are its parameters and structure."""
 
     switches_by_design: ClassVar[bool] = False
@@ -69,6 +72,24 @@ class Block(abc.ABC):
     @abc.abstractmethod
     def define(self, b: Equations) -> None:
         """Declare ports, states and equations on `b`."""
+
+    @property
+    def jump_cure(self) -> str:
+        """What to do where continuous equations of this block jump at a switch."""
+        return "Make it an event: b.where_event(condition, a, b) instead of np.where, b.instants for times."
+
+    @property
+    def shares_equations(self) -> bool:
+        """May blocks of one shape share what `define` declares, functions with instances among it?"""
+        return True
+
+    def ports_by_name(self) -> tuple[Iterable[str], Iterable[str]] | None:
+        """Names of all inputs and outputs where they are known without the equations; None: by these."""
+        return None
+
+    def driven(self) -> Block:
+        """What stands for it where a co-simulation master runs it; itself, if it does not step itself."""
+        return self
 
     def port_name(self, name: str) -> str:
         """The port a name means, where a user may spell it otherwise than `define` does; else the name."""
@@ -103,7 +124,7 @@ class Equations(Declarations):
             actual = known if known is not None else int(self._guess or 1)
         else:
             actual = int(size)
-        symbol = ca.SX.sym(name, actual)
+        symbol = self._symbol(name, actual)
         self._inputs[name] = Input(name, actual, size is None, hold, symbol, tuple(labels))
         return as_array(symbol)
 
@@ -133,19 +154,21 @@ class Equations(Declarations):
         """Tunable numbers, in the order given: scalars of shape (), arrays in their own shape."""
         return [self.parameter(name, value) for name, value in values.items()]
 
-    def parameter(self, name: str, value: Any, unit: str = "", aliases: Sequence[str] = ()) -> Array:
-        """One tunable number or array, also known by its `aliases`. Zeros of a matrix stay 0."""
+    def parameter(
+        self, name: str, value: Any, unit: str = "", aliases: Sequence[str] = (), full: bool = False
+    ) -> Array:
+        """One tunable number or array, known by its `aliases` too. Zeros of a matrix stay 0 unless `full`."""
         self._unique(name, self._parameters, "parameter")
         try:
             array = np.array(value, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BlockError(
                 f"parameter '{name}' is {shown(value)}, expected numbers.", port=name, value=value
             ) from None
         if not np.all(np.isfinite(array)) and not np.all(np.abs(array[~np.isfinite(array)]) == np.inf):
             raise BlockError(f"parameter '{name}' is not a number: {shown(value)}.", port=name, value=value)
-        mask = array != 0 if array.ndim >= 2 else np.ones(array.shape, dtype=bool)
-        symbol = ca.SX.sym(name, int(mask.sum()))
+        mask = array != 0 if array.ndim >= 2 and not full else np.ones(array.shape, dtype=bool)
+        symbol = self._symbol(name, int(mask.sum()))
         self._parameters[name] = Parameter(
             name, array, mask, self._field_of(value), symbol, unit, tuple(aliases)
         )
@@ -283,6 +306,8 @@ class Equations(Declarations):
         jacobian: Callable[..., Any] | None = None,
         hessian: Callable[..., Any] | None = None,
         make: Callable[[], Any] | None = None,
+        about: str = FUNCTION,
+        compiled: Callable[[Any], Any] | None = None,
     ) -> Array:
         """A pure Python function inside continuous equations: y = function(t, u), (size,).
 
@@ -292,10 +317,11 @@ class Equations(Declarations):
 
         What a run needs of its own is made by ``make()``, once per run for all calls that share it;
         functions then take it first, ``function(instance, t, u)``. Where it has ``save() -> bytes`` and
-        ``load(bytes)`` it is part of snapshots; a ``close()`` is called at the end.
+        ``load(bytes)`` it is part of snapshots; a ``close()`` is called at the end. Messages say `about`.
+        ``compiled(instance)`` gives what the native engine may call instead, or None, see `PythonCall`.
         """
         u = column(argument)
-        call = PythonCall(name, function, int(u.numel()), int(size), jacobian, hessian, make)
+        call = PythonCall(name, function, int(u.numel()), int(size), jacobian, hessian, make, about, compiled)
         self._calls.append(call)
         (value,) = call.call([self._time, u], False, True)
         return as_array(value)
@@ -339,11 +365,47 @@ class Equations(Declarations):
         self._complete(array, AcceptedMemory, value, "accepted value")
         return array
 
-    def delayed(self, expression: Any, seconds: Any, initial: Any = 0.0, name: str | None = None) -> Array:
-        """The value of `expression` so many seconds ago; `initial` before there is a past."""
+    def conditional(
+        self, name: str, initial: Any, value: Any, ticks: Ticks | None = None, start: Any = None
+    ) -> Array:
+        """Memory refreshed in the output phase of `ticks`, or (None) of every instant and after its events.
+
+        ``value(old)`` gives its new value from the old one; `start` what it is before the first instant,
+        found there; without it `initial`. For the framework's own blocks around conditional parts.
+        """
+        first = None if start is None else column(start)
+        size = None if first is None else first.numel()
+        array = self._memory(Conditional, name, initial, size, ticks=ticks, start=first)
+        self._complete(array, Conditional, value(array), "value")
+        return array
+
+    def afterwards(
+        self, name: str, initial: Any, value: Any, ticks: Ticks | None = None, start: Any = None
+    ) -> Array:
+        """Like `conditional`, but it changes behind all else at an instant."""
+        first = None if start is None else column(start)
+        array = self._memory(Afterwards, name, initial, None, ticks=ticks, start=first)
+        self._complete(array, Afterwards, value(array), "value")
+        return array
+
+    def delayed(
+        self,
+        expression: Any,
+        seconds: Any,
+        initial: Any = 0.0,
+        name: str | None = None,
+        shortest: float = 0.0,
+        longest: float = 0.0,
+    ) -> Array:
+        """The value of `expression` so many seconds ago; `initial` before there is a past.
+
+        Where `seconds` changes during a run it stays within `shortest` and `longest` [s]: no step is longer
+        than the one, and the past is kept for the other.
+        """
         value = column(expression)
         label = name or f"delayed{len(self._memories)}"
-        array = self._memory(DelayedSignal, label, initial, value.numel(), seconds=column(seconds))
+        limits = {"shortest": float(shortest), "longest": float(longest)}
+        array = self._memory(DelayedSignal, label, initial, value.numel(), seconds=column(seconds), **limits)
         self._complete(array, DelayedSignal, value, "delayed signal")
         return array
 
@@ -373,9 +435,12 @@ class Equations(Declarations):
         label = name or f"random{len(self._memories)}"
         return self._memory(RandomDraw, label, 0.0, size, ticks=ticks, distribution=kind)
 
-    def algebraic(self, name: str, guess: Any, size: int | None = None) -> Array:
-        """Implicit unknown, found so that `residual` is zero; Newton starts from `guess`."""
-        return self._memory(AlgebraicUnknown, name, guess, size)
+    def algebraic(self, name: str, guess: Any, size: int | None = None, about: str = "") -> Array:
+        """Implicit unknown, found so that `residual` is zero; Newton starts from `guess`.
+
+        about : whose equation it is, for messages
+        """
+        return self._memory(AlgebraicUnknown, name, guess, size, about=about)
 
     def residual(self, expression: Any) -> None:
         """Expression that the algebraic unknowns make zero; as many components in all as unknowns."""
@@ -388,6 +453,13 @@ class Equations(Declarations):
         tenth are corrected: by what `correction` gives, else by the least change of this block's states.
         """
         self._invariants.append((column(expression), tolerance))
+
+    def log_states(self) -> None:
+        """The continuous states are in the log of every run whose signals are not chosen, beside the outputs.
+
+        For blocks that are drawn from their states, such as plants.
+        """
+        self._states_logged = True
 
     def rounding_matters(self, factor: float) -> None:
         """Near some states a last digit decides where the invariants lead: steps are not asked for more.
@@ -432,10 +504,19 @@ class Equations(Declarations):
         resets: Mapping[Array, Any] | Sequence[tuple[Array, Any]],
         direction: str = "both",
         name: str | None = None,
+        warning: str = "",
+        anew: Sequence[str] = (),
+        by_value: bool = False,
     ) -> None:
         """Zero-crossing event: when `crossing` crosses zero each state of `resets` takes its new value.
 
+        With direction "both", what the reset of a continuous state does to the crossing is no crossing of
+        this event.
+
         resets : {state: value}, or a list of (state, value)
+        warning : what to warn of at the end of a run in which it fired
+        anew : names of events of this block for which nothing that the resets do is a crossing
+        by_value : on the threshold the value alone decides, and nobody asks how the crossing moves there
         """
         pairs = []
         for state, value in resets.items() if isinstance(resets, Mapping) else resets:
@@ -443,7 +524,9 @@ class Equations(Declarations):
             if not target.resettable:
                 raise BlockError(f"event resets '{target.name}', which is no state or mode.")
             pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
-        self._event(crossing, direction, name, tuple(pairs), "")
+        self._event(
+            crossing, direction, name, tuple(pairs), "", warning=warning, anew=tuple(anew), by_value=by_value
+        )
 
     def stop(self, crossing: Any, message: str, direction: str = "both") -> None:
         """End the run where `crossing` crosses zero, keeping the result."""

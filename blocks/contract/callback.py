@@ -11,7 +11,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from blocks.errors import KeepsError
+from blocks.contract.user_lines import line_of
+from blocks.errors import KeepsError, PlantloopError
+
+FUNCTION = "the Python function"  # what messages call one that nobody has named
 
 Call = Callable[..., Any]  # (t, u), behind what `make` made where a call has that
 
@@ -22,7 +25,10 @@ class PythonCall(ca.Callback):
     Its Jacobian is the one given, else differenced, and so are its second derivatives: `hessian` gives
     d2y/du2 as (size, n, n), of a function that does not look at t. With `make` all three are called with what
     it made first, ``function(instance, t, u)``: a run has an instance of its own, shared by calls of one
-    `make`. Nothing in here changes: what does is in the `LiveCall` of a run.
+    `make`. Nothing in here changes: what does is in the `LiveCall` of a run. Messages call it `about`.
+
+    ``compiled(instance)`` gives what compiled code may call in the place of the function, as a structure of
+    the native engine's runtime, or None.
     """
 
     def __init__(
@@ -34,10 +40,12 @@ class PythonCall(ca.Callback):
         jacobian: Call | None = None,
         hessian: Call | None = None,
         make: Callable[[], Any] | None = None,
+        about: str = FUNCTION,
+        compiled: Callable[[Any], Any] | None = None,
     ) -> None:
         ca.Callback.__init__(self)
-        self.function, self.n, self.size, self.given = function, n, size, jacobian
-        self.second, self.make = hessian, make
+        self.function, self.n, self.size, self.given, self.about = function, n, size, jacobian, about
+        self.second, self.make, self.compiled = hessian, make, compiled
         self._derivatives: list[Any] = []
         differenced: dict[str, Any] = {"enable_fd": True, "fd_method": "central"}
         self.construct(f"opaque_{name}", {} if jacobian else differenced)
@@ -108,11 +116,13 @@ class LiveCall:
             given = function(t, u) if self.call.make is None else function(self.instance, t, u)
             if given is not None:
                 return np.asarray(given, dtype=float).reshape(shape)
-            self.failure = f"it returned None at t={t:.9g} s, expected numbers"
+            self.failure = f"returned None at t={t:.9g} s, expected numbers"
         except KeepsError as error:
             self.interrupt = error
         except Exception as error:  # a user's function may raise anything
-            self.failure, self.error = f"it raised {type(error).__name__} at t={t:.9g} s: {error}", error
+            how = "failed" if isinstance(error, PlantloopError) else f"raised {type(error).__name__}"
+            self.failure = f"{how} at t={t:.9g} s: {str(error).removesuffix('.')}{line_of(error)}"
+            self.error = error
         except BaseException as error:
             self.interrupt = error
         finally:
@@ -148,14 +158,50 @@ def alone(calls: Iterable[PythonCall]) -> Iterator[dict[PythonCall, LiveCall]]:
         with answered_by(live):
             yield live
     finally:
-        for instance in made.values():
-            if hasattr(instance, "close"):
-                instance.close()
+        close_all(made.values())
+
+
+@contextlib.contextmanager
+def shared() -> Iterator[None]:
+    """While inside, calls that no run answers share instances, made when needed and closed at the end."""
+    if getattr(_now, "calls", None) is not None:
+        yield
+        return
+    made: dict[Any, Any] = {}
+    with answered_by(_AsNeeded(made)):
+        try:
+            yield
+        finally:
+            close_all(made.values())
+
+
+class _AsNeeded(dict[PythonCall, LiveCall]):
+    """Calls with the instances they share, each made when it is first asked for."""
+
+    def __init__(self, made: dict[Any, Any]) -> None:
+        super().__init__()
+        self._made = made
+
+    def __missing__(self, call: PythonCall) -> LiveCall:
+        if call.make is not None and call.make not in self._made:
+            self._made[call.make] = call.make()
+        self[call] = LiveCall(call, self._made.get(call.make))
+        return self[call]
+
+
+def close_all(instances: Iterable[Any]) -> None:
+    """End what instances run in, where they run in something."""
+    for instance in instances:
+        if hasattr(instance, "close"):
+            instance.close()
 
 
 def _live(call: PythonCall) -> LiveCall:
     """The call in the present run; outside all runs one that starts anew each time."""
-    found = (getattr(_now, "calls", None) or {}).get(call)
+    calls = getattr(_now, "calls", None)
+    if isinstance(calls, _AsNeeded):
+        return calls[call]
+    found = (calls or {}).get(call)
     return found or LiveCall(call, call.make() if call.make else None)
 
 

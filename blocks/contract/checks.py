@@ -91,7 +91,9 @@ def positive(block: Any, field: str, unit: str = "") -> None:
         raise fault(block, field, f"is {shown(getattr(block, field))}{unit}", f"more than 0{unit}")
 
 
-MOST = 10**6  # ports or components of one block
+MOST = 10**6  # components of one block
+PORTS = 10**5  # ports of one block
+PORT = 27_000  # bytes a port takes, measured on a Mux of 10000
 
 
 def count(block: Any, field: str, least: int = 1, most: int = MOST) -> int:
@@ -100,6 +102,16 @@ def count(block: Any, field: str, least: int = 1, most: int = MOST) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
         raise fault(block, field, f"is {shown(value)}", f"an integer of at least {least} and at most {most}")
     return int(value)
+
+
+def ports(block: Any, field: str) -> int:
+    """A number of ports, from one to what memory and time allow."""
+    value = getattr(block, field)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > PORTS:
+        size = f"{PORT * value / 2**30:.3g}" if value < 10**15 else "endless"
+        what = f"is {shown(value)}, so many ports, which need {size} GB of memory"
+        raise fault(block, field, what, f"at most {PORTS}", "Use signals of several components.")
+    return count(block, field)
 
 
 def counts(block: Any, field: str, least: int) -> tuple[int, ...]:

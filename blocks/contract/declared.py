@@ -89,8 +89,9 @@ class Parameter:
 class BlockEvent:
     """Zero crossing with resets: when `crossing` crosses zero in `direction`, each target takes its value.
 
-    A stop event has no resets but a message. `rest` is the sign (-1 or 1) of a crossing that rests exactly on
-    zero: where it is armed to fire, unless it says otherwise.
+    A stop event has no resets but a message; `warning` is what a run that it fired in ends with. `rest`
+    is the sign (-1 or 1) of a crossing that rests exactly on zero: where it is armed to fire, unless it says
+    otherwise. An `eager` one also fires where a run starts beyond it.
     """
 
     name: str
@@ -99,6 +100,10 @@ class BlockEvent:
     resets: tuple[tuple[str, ca.SX], ...] = ()
     stop: str = ""
     rest: int = 1
+    warning: str = ""
+    anew: tuple[str, ...] = ()  # events of the block whose signs are taken anew after its resets
+    eager: bool = False
+    by_value: bool = False  # the value of the crossing alone decides on the threshold, not how it moves
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,7 @@ class Declared:
     tick_symbols: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     tolerances: tuple[float, ...] = ()  # of each expression in `invariants`
     histories: tuple[SampleHistory, ...] = ()
+    states_logged: bool = False  # continuous states are in every log where none is chosen
     rounding: float = 0.0  # times what a last digit changes, back on the invariants, is no error of a step
 
     def memories_of(self, kind: type[M]) -> list[M]:

@@ -20,6 +20,8 @@ from blocks.errors import BlockError, near_miss, shown
 
 M = TypeVar("M", bound=Memory)
 
+MOST_NUMBERS, BYTES = 10**7, 100  # components of one symbol; measured bytes of each, without equations
+
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 
 
@@ -41,6 +43,7 @@ class Declarations:
         self._kept: list[Array] = []  # keeps those arrays alive, so that their ids stay unique
         self._events: list[BlockEvent] = []
         self._invariants: list[tuple[ca.SX, float]] = []
+        self._states_logged = False
         self._rounding = 0.0
         self._terms: list[Term] = []
         self._histories: list[SampleHistory] = []
@@ -50,6 +53,17 @@ class Declarations:
         self._time = ca.SX.sym("t")
         self.guessed = False  # an input took the guessed size
         self.lenient = False  # a mismatch was let pass, or might have been
+
+    def _symbol(self, name: str, size: int) -> ca.SX:
+        """A new column of symbols (size,), if there is room for so many."""
+        if not 0 <= size <= MOST_NUMBERS:
+            needed = f", which need {BYTES * size / 2**30:.3g} GB of memory" if size > 0 else ""
+            raise BlockError(
+                f"'{name}' has {size} components{needed}, expected at most {MOST_NUMBERS}.",
+                value=size,
+                hint="Split it into several signals, or keep the numbers in a table.",
+            )
+        return ca.SX.sym(name, size)
 
     @property
     def provisional(self) -> bool:
@@ -81,6 +95,7 @@ class Declarations:
             ca.vertcat(*[s for pair in self._rates.values() for s in pair]) if self._rates else ca.SX(0, 1),
             tuple(tolerance for _, tolerance in self._invariants),
             tuple(self._histories),
+            self._states_logged,
             self._rounding,
         )
 
@@ -139,7 +154,7 @@ class Declarations:
         self._unique(name, self._memories, "state or memory")
         try:
             value = np.ravel(np.asarray(initial, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BlockError(f"initial value of '{name}' is {shown(initial)}, expected numbers.") from None
         if not np.all(np.isfinite(value)):
             raise BlockError(f"initial value of '{name}' is not finite: {shown(initial)}.", value=initial)
@@ -151,7 +166,7 @@ class Declarations:
                     value=initial,
                 )
             actual, self.lenient = value.size, True
-        symbol = ca.SX.sym(name, actual)
+        symbol = self._symbol(name, actual)
         start = np.broadcast_to(value, actual).copy()
         self._memories[name] = kind(name, symbol, start, self._field_of(initial), **more)
         array = as_array(symbol)
@@ -187,15 +202,21 @@ class Declarations:
         resets: tuple[Any, ...],
         stop: str,
         rest: int | None = None,
+        warning: str = "",
+        anew: tuple[str, ...] = (),
+        eager: bool = False,
+        by_value: bool = False,
     ) -> None:
         if direction not in DIRECTIONS:
             raise BlockError(f"event direction '{direction}': {near_miss(direction, DIRECTIONS)}")
         value = self._sized(crossing, 1, "crossing of an event")
         label = name or f"event{len(self._events)}"
         sign = DIRECTIONS[direction]
-        self._events.append(
-            BlockEvent(label, value, sign, resets, stop, (-sign or 1) if rest is None else rest)
+        at_rest = (-sign or 1) if rest is None else rest
+        event = BlockEvent(
+            label, value, sign, resets, stop, at_rest, warning, anew, eager=eager, by_value=by_value
         )
+        self._events.append(event)
 
     def _ticks(self, sample: Rate | Ticks, offset: Rate) -> Ticks:
         ticks = sample if isinstance(sample, Ticks) else Ticks.of(sample, offset)

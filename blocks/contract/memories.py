@@ -13,6 +13,12 @@ kind                vector its value changes
 `ModeMemory`              h      by events only
 `Branch`            h      by events, at the start, and in the output phase of every tick
 `AcceptedMemory`    h      after every accepted step and event
+`LatchedOutput`     h      likewise; at the start it is its signal where the part it leaves is given nothing
+`Conditional`       h      in the output phase: at the ticks of a rate, or at every instant and after events
+`Repeated`          h      likewise, until its first component is 0
+`HeldState`         h      likewise: a discrete state of a part that runs when it is called
+`Afterwards`        h      behind all else at an instant
+`StartValue`        h      once, at the start of a run
 `RandomDraw`        h      at its ticks, before the output phase
 `CountedInstants`   h      at the instants it counts
 `AlgebraicUnknown`  w      at every evaluation: it makes a residual zero
@@ -133,7 +139,14 @@ class Refreshed(Memory):
     At an instant what reads it needs what it reads.
     """
 
-    may_keep: ClassVar[bool] = False  # its old value: it may read itself, and change after a loop it is in
+    may_keep: ClassVar[bool] = False  # its old value: it may change after a loop it is in
+    reads_itself: ClassVar[bool] = False  # its own old value, which is no loop
+    repeats: ClassVar[bool] = False  # until its first component is 0; it stays whole
+
+    @property
+    def again(self) -> bool:
+        """Is it refreshed once more after the events of an instant?"""
+        return False
 
     @property
     def external(self) -> External | None:
@@ -147,7 +160,7 @@ class Refreshed(Memory):
 
 
 @dataclass(frozen=True)
-class State(Evolving):
+class StateMemory(Evolving):
     """A state of the block's own dynamics, with a label for each component (may be empty)."""
 
     _: KW_ONLY
@@ -164,7 +177,7 @@ class State(Evolving):
 
 # --- the kinds --------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class ContinuousState(State):
+class ContinuousState(StateMemory):
     """State of an ordinary differential equation; the expression is its derivative by time.
 
     static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
@@ -187,7 +200,7 @@ class ContinuousState(State):
 
 
 @dataclass(frozen=True)
-class DiscreteState(Ticked, State):
+class DiscreteState(Ticked, StateMemory):
     """State that changes at ticks; the expression is its value at the next tick."""
 
     word: ClassVar[str] = "a discrete state"
@@ -225,10 +238,14 @@ class External:
 
 @dataclass(frozen=True)
 class ExternalOutput(Refreshed, Ticked):
-    """Output of a ticked opaque block."""
+    """Output of a ticked opaque block.
+
+    asked : memory that says whether it is called, "" for always
+    """
 
     _: KW_ONLY
     block: External
+    asked: str = ""
 
     word: ClassVar[str] = "an output of an opaque block"
 
@@ -268,6 +285,7 @@ class Branch(Refreshed, Evolving):
     resettable: ClassVar[bool] = True
     carried_over: ClassVar[bool] = True
     may_keep: ClassVar[bool] = True
+    reads_itself: ClassVar[bool] = True
 
     @property
     def at_rest(self) -> float | None:
@@ -285,11 +303,114 @@ class AcceptedMemory(Evolving):
 
 
 @dataclass(frozen=True)
+class Started(Memory):
+    """A memory whose value before the first instant is found there.
+
+    start : (size,) an expression of the block, None: `initial`
+    start_input : else an input, as its signal is where the conditional part that it leaves is given zeros
+    """
+
+    _: KW_ONLY
+    start: ca.SX | None = None
+    start_input: str = ""
+
+
+@dataclass(frozen=True)
+class Conditional(Started, Refreshed, Evolving):
+    """A memory that may read its old one: refreshed at ticks of a rate, or (None) at every instant."""
+
+    _: KW_ONLY
+    ticks: Ticks | None = None
+
+    word: ClassVar[str] = "a memory of a conditional part"
+    given_by: ClassVar[str] = "conditional"
+    reads_itself: ClassVar[bool] = True
+    carried_over: ClassVar[bool] = True
+
+    @property
+    def rate(self) -> Ticks | None:
+        """See `Memory.rate`."""
+        return self.ticks
+
+    @property
+    def again(self) -> bool:
+        """See `Refreshed.again`."""
+        return self.ticks is None
+
+
+@dataclass(frozen=True)
+class Repeated(Conditional):
+    """A memory that is refreshed again and again at one instant, until its first component is 0.
+
+    limit : after so many times it is an error
+    """
+
+    _: KW_ONLY
+    limit: int = 100
+
+    word: ClassVar[str] = "a memory of rounds"
+    repeats: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class HeldState(Conditional):
+    """A discrete state of a part that runs when it is called; its labels may be empty."""
+
+    _: KW_ONLY
+    labels: tuple[str, ...] = ()
+
+    settable: ClassVar[bool] = True
+
+    @property
+    def component_labels(self) -> tuple[str, ...]:
+        """See `Memory.component_labels`."""
+        return self.labels
+
+
+@dataclass(frozen=True)
+class Afterwards(Started, Evolving):
+    """A memory that changes when all else at an instant is done: at its ticks, or (None) at every instant."""
+
+    _: KW_ONLY
+    ticks: Ticks | None = None
+
+    word: ClassVar[str] = "a memory written behind all others"
+    given_by: ClassVar[str] = "afterwards"
+    carried_over: ClassVar[bool] = True
+
+    @property
+    def rate(self) -> Ticks | None:
+        """See `Memory.rate`."""
+        return self.ticks
+
+
+@dataclass(frozen=True)
+class StartValue(Started):
+    """A value as it is at the start of a run."""
+
+    word: ClassVar[str] = "a value at the start"
+    carried_over: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class LatchedOutput(Started, AcceptedMemory):
+    """The newest value of a signal while the part that it leaves was active."""
+
+    word: ClassVar[str] = "a latched output"
+
+
+@dataclass(frozen=True)
 class RandomDraw(Ticked):
-    """One draw per tick from a `distribution`: "normal" or "uniform"."""
+    """One draw per tick from a `distribution`: "normal" or "uniform".
+
+    counted_by : memory whose second number counts the ticks so far; "" for those of the rate
+    stream : the name its numbers depend on; "" for its own
+    """
 
     _: KW_ONLY
     distribution: str
+    counted_by: str = ""
+    stream: str = ""
 
     word: ClassVar[str] = "a random draw"
 
@@ -307,7 +428,13 @@ class CountedInstants(Memory):
 
 @dataclass(frozen=True)
 class AlgebraicUnknown(Evolving):
-    """Implicit unknown; the expression is as much of the block's residual as it has components."""
+    """Implicit unknown; the expression is as much of the block's residual as it has components.
+
+    about : whose equation it solves, for messages; "" says the block's
+    """
+
+    _: KW_ONLY
+    about: str = ""
 
     word: ClassVar[str] = "an algebraic unknown"
     given_by: ClassVar[str] = "residual"
@@ -317,10 +444,15 @@ class AlgebraicUnknown(Evolving):
 
 @dataclass(frozen=True)
 class DelayedSignal(Evolving):
-    """The value of its expression `seconds` ago, one number [s]."""
+    """The value of its expression `seconds` ago, one number [s], which may change between two known ends.
+
+    shortest, longest : s; 0: `seconds` does not change
+    """
 
     _: KW_ONLY
     seconds: ca.SX
+    shortest: float = 0.0
+    longest: float = 0.0
 
     word: ClassVar[str] = "a delayed signal"
     given_by: ClassVar[str] = "delayed"

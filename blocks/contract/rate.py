@@ -55,12 +55,12 @@ def rational(value: Rate, what: str = "rate") -> Fraction:
     if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
         return _within_reach(Fraction(value), value, what)
     if isinstance(value, np.integer):
-        return Fraction(int(value))
+        return _within_reach(Fraction(int(value)), int(value), what)
     if isinstance(value, (np.float16, np.float32)) and np.isfinite(value):
         value = str(value)
     if isinstance(value, str):
         try:
-            return _within_reach(Fraction(value.replace(" ", "")), value, what)
+            return _within_reach(_fraction(value.replace(" ", "")), value, what)
         except (ValueError, ZeroDivisionError):
             raise _no_number(value, what) from None
     if isinstance(value, bool) or not isinstance(value, (float, np.floating)):
@@ -83,6 +83,14 @@ def rational(value: Rate, what: str = "rate") -> Fraction:
 
 LEAST = Fraction(1, 10**12)  # s; floats below it are no sample times
 LONGEST = 10**15  # s
+
+
+def _fraction(text: str) -> Fraction:
+    """The number a text stands for, unless its digits alone would fill memory ("1e-99999999")."""
+    exponent = text.lower().rpartition("e")[2] if "e" in text.lower() else ""
+    if len(text) > 1000 or len(exponent.lstrip("+-")) > 3:
+        raise ValueError("too many digits")
+    return Fraction(text)
 
 
 def _within_reach(found: Fraction, value: Rate, what: str) -> Fraction:

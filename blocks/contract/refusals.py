@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
 
-import casadi as ca
-import numpy as np
-
+from blocks.contract.user_lines import user_line
 from blocks.errors import BlockError
 
 # What to write instead of a function of NumPy or Python's math that takes no symbols.
@@ -44,22 +40,7 @@ CONDITION = (
 )
 INDEX = "Loop over range(u.size), and take row u of a table with blocks.functions.pick(table, u)."
 
-_LIBRARIES = tuple(f"{Path(str(module.__file__)).parent}{os.sep}" for module in (np, ca))
-_ROOT = Path(__file__).parents[2]
-_OURS = tuple(f"{_ROOT / package}{os.sep}" for package in ("blocks", "plant", "cosim"))
 _TRACE = str(Path(__file__).with_name("trace.py"))
-
-
-def user_line(frames: Sequence[traceback.FrameSummary]) -> str:
-    """``file:line: source`` of the innermost frame outside CasADi, NumPy and plantloop.
-
-    Where there is none, as in a block of the library, it is the innermost one outside CasADi and NumPy.
-    """
-    around = [f for f in frames if not f.filename.startswith(_LIBRARIES)]
-    own = [f for f in around if not f.filename.startswith(_OURS)]
-    for frame in reversed(own or around):
-        return f"{frame.filename}:{frame.lineno}: {(frame.line or '').strip()}"
-    return "an unknown line"
 
 
 def line_now() -> str:

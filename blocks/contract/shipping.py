@@ -11,6 +11,16 @@ from typing import Any
 from blocks.errors import BlockError
 
 
+def _by_cloudpickle() -> bool:
+    """Is it cloudpickle that asks, which takes any function?"""
+    frame = sys._getframe()
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] == "cloudpickle":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
 class HoldsFunctions:
     """Base of blocks with functions in their fields: one that cannot be pickled is named with the cure."""
 
@@ -22,7 +32,7 @@ class HoldsFunctions:
         BlockError    a field holds a lambda, or a function inside another one
         """
         for name, value in vars(self).items():
-            if isinstance(value, types.FunctionType) and "cloudpickle" not in sys.modules:
+            if isinstance(value, types.FunctionType) and not _by_cloudpickle():
                 try:
                     pickle.dumps(value)
                 except Exception as error:  # PicklingError, AttributeError: it differs between versions

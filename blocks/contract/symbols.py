@@ -227,7 +227,7 @@ def _numbers(value: Any, what: str) -> np.ndarray:
     try:
         if value is not None:
             return np.ravel(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     hint = "Does a function lack its return?" if value is None else "Give signals, numbers or a list of them."
     raise BlockError(

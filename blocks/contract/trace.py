@@ -23,9 +23,10 @@ from blocks.contract.declared import Declared, Parameter
 from blocks.contract.derived import Derived
 from blocks.contract.memories import CountedInstants, Evolving, Memory
 from blocks.contract.rate import instants
-from blocks.contract.refusals import explained, user_line
+from blocks.contract.refusals import explained
 from blocks.contract.shape import says_all, shape
 from blocks.contract.symbols import tracing
+from blocks.contract.user_lines import user_line
 from blocks.errors import BlockError, PlantloopError
 
 
@@ -256,6 +257,8 @@ class TraceCache:
 
     def get(self, block: Block, sizes: dict[str, int], guess: int | None = None) -> Traced:
         """Traced shape of `block` with these input sizes, from the cache where there is one."""
+        if not block.shares_equations:
+            return trace(block, sizes, guess)
         hit = self._known(block, sizes, guess)
         if hit is not None:
             return hit

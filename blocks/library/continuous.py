@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,10 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
 from blocks.library.realisation import canonical, check_polynomials, check_state_space, from_control
+from blocks.library.resets import RESETS
+from blocks.library.starts import at_start
+
+__all__ = ["Integrator", "StateSpace", "TransferFunction"]
 
 
 @dataclass(frozen=True)
@@ -19,15 +23,19 @@ class Integrator(Block):
     """Integrate a signal over time, elementwise, within limits if there are any.
 
     Derivative: x' = u, but 0 while x is at a limit and u drives it further (no wind-up).
-    Output: y = x.  Initial value: x = initial.  Direct feedthrough: none.
+    Output: y = x.  Initial value: x = initial.  Direct feedthrough: none; with ``reset="level"`` of the
+    initial value from outside to y.
 
-    Reaching and leaving a limit are events, so the corner is met exactly. With ``reset=True`` there is an
-    input "reset" (one component): where it rises through 0.5 all of x goes back to `initial`. A run that
-    starts with it above 0.5 starts as usual.
+    Reaching and leaving a limit are events, so the corner is met exactly. With a reset there is an input
+    "reset" (one component): where it rises through 0.5, falls, or does either, all of x goes back to
+    `initial`, an event; with "level" x is kept there as long as it is above 0.5. A run that starts with the
+    input above 0.5 starts as usual. With ``external_initial=True`` the input "x0" takes the place of
+    `initial`: at the start (its value at t = 0) and at resets (its value then).
 
     initial : number or (n,), unit of u times s; run-time number (the value a reset goes back to is tunable)
     low, high : number or (n,), unit of x; tunable; None leaves a side open
-    reset : is there a reset input? structural
+    reset : False, or True or "rising", "falling", "either", "level"; structural
+    external_initial : is there an input x0? structural
 
     Use::
 
@@ -38,15 +46,29 @@ class Integrator(Block):
     initial: ArrayLike = 0.0
     low: ArrayLike | None = None
     high: ArrayLike | None = None
-    reset: bool = False
+    reset: bool | str = False
+    external_initial: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        checks.assign(self, initial=checks.numbers(self, "initial"), reset=checks.flag(self, "reset"))
+        if isinstance(self.reset, str):
+            checks.choice(self, "reset", RESETS)
+            checks.assign(self, reset={"none": False, "rising": True}.get(self.reset, self.reset))
+        else:
+            checks.assign(self, reset=checks.flag(self, "reset"))
+        checks.assign(
+            self,
+            initial=checks.numbers(self, "initial"),
+            external_initial=checks.flag(self, "external_initial"),
+        )
         checks.limits(self)
         x = np.asarray(self.initial)
         for side, beyond in (("low", np.less), ("high", np.greater)):
             limit = getattr(self, side)
-            if limit is not None and np.any(beyond(x, np.asarray(limit))):
+            if limit is None:
+                continue
+            if x.ndim and np.ndim(limit) and x.shape != np.shape(limit):
+                raise checks.fault(self, side, f"has {np.size(limit)} components", f"{x.size} as in initial")
+            if np.any(beyond(x, np.asarray(limit))) and not self.external_initial:
                 what = f"is {self.initial}"
                 raise checks.fault(self, "initial", what, f"a value within {side} = {limit}")
 
@@ -54,25 +76,40 @@ class Integrator(Block):
         """Declare ports, the state, its derivative and the events of limits and reset."""
         sized = next((v for v in (self.initial, self.low, self.high) if v is not None and np.ndim(v)), None)
         u = b.input("u", size=None if sized is None else np.size(sized))
-        x = b.continuous("x", self.initial, size=u.size)
+        if self.external_initial:  # x counts from the value at the start
+            x0 = b.input("x0", size=u.size)
+            x, begin = b.continuous("x", 0.0, size=u.size), at_start(b, "start", x0)
+        else:
+            x, begin = b.continuous("x", self.initial, size=u.size), np.zeros(u.size)
         rate = u
-        if self.low is not None:
-            rate = self._limited(b, "low", b.parameter("low", self.low), -1.0, x, u, rate)
-        if self.high is not None:
-            rate = self._limited(b, "high", b.parameter("high", self.high), 1.0, x, u, rate)
-        b.derivative(x, rate)
+        for side, sign in (("low", -1.0), ("high", 1.0)):
+            limit = getattr(self, side)
+            if limit is not None:
+                bound = np.broadcast_to(b.parameter(side, limit), (u.size,))
+                if self.external_initial:
+                    bound = bound - begin
+                rate = self._limited(b, side, bound, sign, x, u, rate)
+        y = x + begin if self.external_initial else x
         if self.reset:
-            trigger = b.input("reset", size=1)
-            (start,) = b.parameters(initial=self.initial)
-            b.when(trigger[0] - 0.5, [(x, np.broadcast_to(start, (u.size,)))], "rising", "reset")
-        b.output("y", x)
+            trigger = b.input("reset", size=1)[0] - 0.5
+            if self.external_initial:
+                to, back = x0, x0 - begin
+            else:
+                (start,) = b.parameters(initial=self.initial)
+                to = back = np.broadcast_to(start, (u.size,))
+            if self.reset == "level":
+                free = b.where_event(trigger, 0.0, 1.0, name="free")
+                rate, y = free * rate, np.where(free > 0.5, y, to)
+            words = {"falling": "falling", "either": "both", "level": "both"}
+            b.when(trigger, [(x, back)], words.get(str(self.reset), "rising"), "reset")
+        b.derivative(x, rate)
+        b.output("y", y)
 
     @staticmethod
     def _limited(
         b: Equations, side: str, limit: Array, sign: float, x: Array, u: Array, rate: Array
     ) -> Array:
         """`rate`, but zero where x rests at one limit; reaching and leaving it flip a mode per component."""
-        limit = np.broadcast_to(limit, (u.size,))
         rates = []
         for k in range(u.size):
             beyond, push = sign * (x[k] - limit[k]), sign * u[k]

@@ -1,9 +1,9 @@
-"""Controllers: PID in continuous and sampled form, state feedback."""
+"""PID controllers in continuous and sampled form."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,11 @@ from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import together
+from blocks.library.resets import RESETS, Trigger
 
+__all__ = ["PID", "DiscretePID"]
+
+FORMS = ("parallel", "ideal", "series")
 ANTI_WINDUP = ("back-calculation", "clamping", "none")
 
 
@@ -31,9 +35,14 @@ class PID(Block):
       equations, found by error control; a sampled controller has no such corner)
     - "none": i' = ki e
 
-    Initial value: i = initial, x = 0, so that d(0) = cutoff kd e(0).  Direct feedthrough: the inputs to u.
+    Initial value: i = initial, x = 0, so that d(0) = cutoff kd e(0).  Direct feedthrough: the inputs to u,
+    but of "reset" and "tr" none.
     With weights (b, c) the inputs are the reference "r" and the measurement "y" in place of the error "e":
     v = kp (b r - y) + i + d, the integral acts on r - y and the derivative on c r - y.
+
+    Further inputs, where asked for: "ff" is added to v; "tr", with external_tracking, is what really acts (a
+    limited actuator, another controller in charge) and takes the place of u in back-calculation, without
+    which there is none; "reset" takes i back to initial and x to 0 at an edge through 0.5, an event.
 
     kp, ki, kd : number or (n,), unit of u per unit of e, per s and times s; tunable. None (for ki and kd)
         leaves the part and its state out.
@@ -42,7 +51,11 @@ class PID(Block):
     anti_windup : see above; structural
     tracking : s, time constant T_t with which back-calculation empties the integral; tunable. Usual values
         lie between kd/kp and kp/ki.
-    weights : (b, c) setpoint weights; tunable; None for the error input
+    weights : (b, c) setpoint weights (two degrees of freedom); tunable; None for the error input
+    form : "parallel" as above; "ideal", kp (1 + ki/s + kd s), ki and kd the inverse and the time of a part;
+        "series", kp (1 + ki/s)(1 + kd s) multiplied out; structural
+    feedforward, external_tracking : are there inputs "ff", "tr"? structural
+    reset : "none", "rising", "falling" or "either"; structural
     initial : number or (n,), unit of u, of the integral; run-time number
 
     Use::
@@ -64,6 +77,10 @@ class PID(Block):
     anti_windup: str = field(default="back-calculation", kw_only=True)
     tracking: ArrayLike = field(default=1.0, kw_only=True)
     weights: tuple[float, float] | None = field(default=None, kw_only=True)
+    form: str = field(default="parallel", kw_only=True)
+    feedforward: bool = field(default=False, kw_only=True)
+    external_tracking: bool = field(default=False, kw_only=True)
+    reset: str = field(default="none", kw_only=True)
     initial: ArrayLike = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -81,15 +98,27 @@ class PID(Block):
             d = p["cutoff"] * (p["kd"] * ed - x)
             b.derivative(x, d)
             v = v + d
+        v = _with_feedforward(b, self, v)
         u = clip(v, p.get("low"), p.get("high"))
+        if self.reset != "none":
+            self._reset(b, [i] if "ki" in p else [], [x] if "kd" in p else [])
         if "ki" in p:
             rate = p["ki"] * e
             if "tracking" in p:
-                rate = rate + (u - v) / p["tracking"]
+                rate = rate + (_acting(b, self, u) - v) / p["tracking"]
             elif self.anti_windup == "clamping":
                 rate = np.where(_may_integrate(rate, u, v), rate, 0.0)
             b.derivative(i, rate)
         b.output("u", u)
+
+    def _reset(self, b: Equations, integrals: list[Array], filters: list[Array]) -> None:
+        """Declare the event that takes the states back."""
+        resets: list[tuple[Array, Any]] = [(x, np.zeros(x.size)) for x in filters]
+        for i in integrals:
+            (start,) = b.parameters(initial=self.initial)
+            resets.append((i, np.broadcast_to(start, (i.size,))))
+        direction = "both" if self.reset == "either" else self.reset
+        b.when(b.input("reset", size=1)[0] - 0.5, resets, direction, "reset")
 
 
 @dataclass(frozen=True)
@@ -108,7 +137,7 @@ class DiscretePID(Block):
     - "back-calculation": i_k+1 = i_k + w + T (u_k - v_k) / tracking
     - "none": i_k+1 = i_k + w
 
-    Initial value: i_0 = initial, x_0 = 0.  Direct feedthrough: the inputs to u, at ticks.
+    Initial value: i_0 = initial, x_0 = 0.  Direct feedthrough: the inputs to u, at ticks, but of "tr" none.
     With weights (b, c) the inputs are "r" and "y" in place of "e", as in `PID`.
 
     kp, ki, kd : number or (n,), unit of u per unit of e, per s and times s; tunable. None (for ki and kd)
@@ -116,6 +145,8 @@ class DiscretePID(Block):
     sample, offset : s; structural
     method : "forward" or "backward", of the integral; structural
     cutoff, low, high, anti_windup, tracking, weights, initial : as in `PID`; tracking at least T
+    form, feedforward, external_tracking, reset : as in `PID`; a reset acts at the tick that sees the edge,
+        and the input counts as off before the first one
 
     Use::
 
@@ -137,13 +168,18 @@ class DiscretePID(Block):
     anti_windup: str = field(default="clamping", kw_only=True)
     tracking: ArrayLike = field(default=1.0, kw_only=True)
     weights: tuple[float, float] | None = field(default=None, kw_only=True)
+    form: str = field(default="parallel", kw_only=True)
+    feedforward: bool = field(default=False, kw_only=True)
+    external_tracking: bool = field(default=False, kw_only=True)
+    reset: str = field(default="none", kw_only=True)
     initial: ArrayLike = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.rate(self)
         checks.choice(self, "method", ("forward", "backward"))
         _check_fields(self)
-        tracks = self.ki is not None and self.anti_windup == "back-calculation"
+        back = self.anti_windup == "back-calculation" or self.external_tracking
+        tracks = self.ki is not None and back
         if tracks and np.any(np.asarray(self.tracking) < checks.period(self)):
             what, least = f"is {self.tracking} s", f"at least the sample time, {checks.period(self)} s"
             raise checks.fault(self, "tracking", what, least, "A smaller one overshoots from tick to tick.")
@@ -152,23 +188,29 @@ class DiscretePID(Block):
         """Declare ports, the integral and the derivative's filter."""
         ep, e, ed, p = _signals(b, self)
         T = checks.period(self)
+        trigger = None if self.reset == "none" else Trigger(b, self)
         v = p["kp"] * ep
         if "ki" in p:
-            i = b.discrete("i", self.initial, self.sample, self.offset, size=e.size)
+            state = i = b.discrete("i", self.initial, self.sample, self.offset, size=e.size)
+            if trigger is not None:
+                (start,) = b.parameters(initial=self.initial)
+                i = trigger.chosen(np.broadcast_to(start, (e.size,)), i)
             step = T * p["ki"] * e
             v = v + (i if self.method == "forward" else i + step)
         if "kd" in p:
             x = b.discrete("x", 0.0, self.sample, self.offset, size=e.size)
-            following = (x + T * p["cutoff"] * p["kd"] * ed) / (1.0 + T * p["cutoff"])
+            old = x if trigger is None else trigger.chosen(np.zeros(e.size), x)
+            following = (old + T * p["cutoff"] * p["kd"] * ed) / (1.0 + T * p["cutoff"])
             b.update(x, following)
             v = v + p["cutoff"] * (p["kd"] * ed - following)
+        v = _with_feedforward(b, self, v)
         u = clip(v, p.get("low"), p.get("high"))
         if "ki" in p:
             if "tracking" in p:
-                step = step + T * (u - v) / p["tracking"]
+                step = step + T * (_acting(b, self, u) - v) / p["tracking"]
             elif self.anti_windup == "clamping":
                 step = np.where(_may_integrate(step, u, v), step, 0.0)
-            b.update(i, i + step)
+            b.update(state, i + step)
         b.output("u", u, self.sample, self.offset)
 
 
@@ -180,6 +222,16 @@ def _check_fields(block: PID | DiscretePID) -> None:
     checks.positive(block, "cutoff", " rad/s")
     checks.positive(block, "tracking", " s")
     checks.choice(block, "anti_windup", ANTI_WINDUP)
+    checks.choice(block, "form", FORMS)
+    checks.choice(block, "reset", RESETS[:-1])
+    for name in ("feedforward", "external_tracking"):
+        checks.assign(block, **{name: checks.flag(block, name)})
+    if block.external_tracking and block.ki is None:
+        raise checks.fault(
+            block, "external_tracking", "is True without an integral", "ki", "Give ki, or no tr."
+        )
+    if block.reset != "none" and block.ki is None and block.kd is None:
+        raise checks.fault(block, "reset", f"is {block.reset!r} without states", "ki or kd")
     checks.limits(block)
     if block.weights is not None:
         checks.assign(block, weights=checks.numbers(block, "weights", dims=(1,)))
@@ -194,7 +246,8 @@ def _signals(b: Equations, block: PID | DiscretePID) -> tuple[Array, Array, Arra
     if block.kd is not None:
         names.append("cutoff")
     limited = block.low is not None or block.high is not None
-    if block.ki is not None and limited and block.anti_windup == "back-calculation":
+    calculated_back = limited and block.anti_windup == "back-calculation"
+    if block.ki is not None and (calculated_back or block.external_tracking):
         names.append("tracking")
     p = {name: b.parameter(name, getattr(block, name)) for name in names}
     if block.weights is None:
@@ -205,42 +258,31 @@ def _signals(b: Equations, block: PID | DiscretePID) -> tuple[Array, Array, Arra
         r, y = together(b, block, r=b.input("r"), y=b.input("y"))
         errors = {"e": weights[0] * r - y, "ei": r - y, "ed": weights[1] * r - y}
     ep, ei, ed, *others = together(b, block, **errors, **p)
-    return ep, ei, ed, dict(zip(p, others, strict=True))
+    return ep, ei, ed, _parallel(block, dict(zip(p, others, strict=True)))
+
+
+def _parallel(block: PID | DiscretePID, p: dict[str, Array]) -> dict[str, Array]:
+    """The parameters with gains as the parallel form has them."""
+    if block.form == "parallel":
+        return p
+    kp, cross = p["kp"], 1.0
+    if block.form == "series" and "ki" in p and "kd" in p:
+        cross = 1.0 + p["ki"] * p["kd"]
+    return {**p, **{name: kp * p[name] for name in p if name in ("ki", "kd")}, "kp": kp * cross}
+
+
+def _with_feedforward(b: Equations, block: PID | DiscretePID, v: Array) -> Array:
+    if not block.feedforward:
+        return v
+    v, ff = together(b, block, v=v, ff=b.input("ff"))
+    return v + ff
+
+
+def _acting(b: Equations, block: PID | DiscretePID, u: Array) -> Array:
+    """What acts on the plant, as far as is known: the limited output, or what the input says."""
+    return b.input("tr", size=u.size) if block.external_tracking else u
 
 
 def _may_integrate(step: Array, u: Array, v: Array) -> Array:
     """Is v inside the limits (u the limited v), or does the step lead back? The rule of clamping."""
     return np.logical_or(u == v, step * (v - u) < 0)
-
-
-@dataclass(frozen=True)
-class StateFeedback(Block):
-    """Linear state feedback.
-
-    Output: u = -K x; with a sample time, taken at its ticks and held (0 before the first one).  No states.
-    Direct feedthrough: x[j] to u[i] where K[i, j] is not 0; zeros of K are structural.
-
-    K : (m, n), or (n,) for one row, unit of u per unit of x; tunable
-    sample, offset : s; None means continuous
-
-    Use::
-
-        balance = d.add("balance", StateFeedback([[76.43, 18.41]], sample=0.01))
-        d.connect(source["y"], balance["x"])
-
-    Source: Åström & Murray, Feedback Systems, 2nd ed., sec. 7.2.
-    """
-
-    K: ArrayLike
-    sample: Rate | None = None
-    offset: Rate = 0.0
-
-    def __post_init__(self) -> None:
-        checks.assign(self, K=checks.matrix(self, "K", (None, None)))
-        checks.rate(self, optional=True)
-
-    def define(self, b: Equations) -> None:
-        """Declare ports and the product."""
-        (K,) = b.parameters(K=self.K)
-        x = b.input("x", size=np.shape(self.K)[1])
-        b.output("u", -(K @ x), self.sample, self.offset)

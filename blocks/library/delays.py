@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
+from blocks.functions import clip
+
+__all__ = ["TransportDelay", "VariableTransportDelay"]
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,47 @@ class TransportDelay(Block):
         (delay,) = b.parameters(delay=self.delay)
         u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
         b.output("y", b.delayed(u, delay, self.initial, name="past"))
+
+
+@dataclass(frozen=True)
+class VariableTransportDelay(Block):
+    """Delay a signal by a time that is a signal itself.
+
+    Output: y(t) = u(t - T), T the input "delay" [s] within shortest and longest; initial while t < T. (What
+    enters a pipe whose speed varies leaves it after a time that solves an integral: that is another block of
+    Simulink; this one is its variable time delay.)
+    Direct feedthrough: none from u, which shortest forbids.
+
+    The past is kept as in `TransportDelay`. No step is longer than shortest.
+
+    longest : s, above shortest; structural
+    shortest : s, above 0; structural
+    initial : number or (n,), unit of u; run-time number
+
+    Use::
+
+        belt = d.add("belt", VariableTransportDelay(longest=2.0))
+        d.connect(source["y"], belt["u"])
+    """
+
+    longest: float = 10.0
+    shortest: float = 0.01
+    initial: ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("longest", "shortest"):
+            checks.assign(self, **{name: checks.numbers(self, name, dims=(0,))})
+            checks.positive(self, name, " s")
+        if self.shortest >= self.longest:
+            raise checks.fault(
+                self, "shortest", f"is {self.shortest} s", f"less than longest = {self.longest} s"
+            )
+        checks.assign(self, initial=checks.numbers(self, "initial"))
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the delay."""
+        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        shortest, longest = float(self.shortest), float(self.longest)
+        delay = clip(b.input("delay", size=1), shortest, longest)
+        past = b.delayed(u, delay, self.initial, name="past", shortest=shortest, longest=longest)
+        b.output("y", past)

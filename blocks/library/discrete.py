@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
+from blocks.contract.symbols import Array
+from blocks.functions import clip
+from blocks.library.expansion import together
 from blocks.library.realisation import (
     canonical,
     check_polynomials,
@@ -23,6 +26,9 @@ from blocks.library.realisation import (
     from_control,
     sample_of,
 )
+from blocks.library.resets import RESETS, Trigger
+
+__all__ = ["DiscreteIntegrator", "DiscreteStateSpace", "DiscreteTransferFunction", "UnitDelay"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class UnitDelay(Block):
 
 @dataclass(frozen=True)
 class DiscreteIntegrator(Block):
-    """Integrate a sampled signal, elementwise, T the sample time.
+    """Integrate a sampled signal, elementwise, T the sample time, within limits if there are any.
 
     Update: x_k+1 = x_k + T u_k.  Initial value: x_0 = initial.  Output:
 
@@ -66,10 +72,17 @@ class DiscreteIntegrator(Block):
     - "backward" (Euler): y_k = x_k + T u_k.  Direct feedthrough: u to y.
     - "trapezoidal" (Tustin): y_k = x_k + T/2 u_k.  Direct feedthrough: u to y.
 
-    Before the first tick y = initial.
+    Before the first tick y = initial. Output and state are kept within the limits. With a reset there is an
+    input "reset" (one component): at a tick where it fires y = initial, from where integration goes on;
+    with ``external_initial=True`` the input "x0" takes the place of initial at the start and at resets.
+    Direct feedthrough of reset and x0: to y, at ticks.
 
     sample, offset : s; method : see above; structural
-    initial : number or (n,), unit of u times s; run-time number
+    initial : number or (n,), unit of u times s; run-time number (the value a reset goes back to is tunable)
+    low, high : number or (n,), unit of y; None leaves a side open; tunable
+    reset : "none", "rising", "falling", "either" (edges through 0.5) or "level" (as long as it is above 0.5);
+        structural
+    external_initial : is there an input x0? structural
 
     Use::
 
@@ -83,15 +96,25 @@ class DiscreteIntegrator(Block):
     offset: Rate = 0
     method: str = "forward"
     initial: ArrayLike = 0.0
+    low: ArrayLike | None = field(default=None, kw_only=True)
+    high: ArrayLike | None = field(default=None, kw_only=True)
+    reset: str = field(default="none", kw_only=True)
+    external_initial: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.rate(self)
         checks.choice(self, "method", ("forward", "backward", "trapezoidal"))
         checks.assign(self, initial=checks.numbers(self, "initial"))
+        checks.limits(self)
+        checks.choice(self, "reset", RESETS)
+        checks.assign(self, external_initial=checks.flag(self, "external_initial"))
 
     def define(self, b: Equations) -> None:
         """Declare ports, the state and its update."""
         u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        if self.low is not None or self.high is not None or self.reset != "none" or self.external_initial:
+            self._full(b, u)
+            return
         x = b.discrete("x", self.initial, self.sample, self.offset, size=u.size)
         step = checks.period(self) * u
         b.update(x, x + step)
@@ -100,6 +123,26 @@ class DiscreteIntegrator(Block):
         else:
             y = x + step if self.method == "backward" else x + 0.5 * step
             b.output("y", y, self.sample, self.offset, initial=self.initial)
+
+    def _full(self, b: Equations, u: Array) -> None:
+        """The same with limits, reset and initial value from outside."""
+        sides = {s: b.parameter(s, v) for s in ("low", "high") if (v := getattr(self, s)) is not None}
+        (initial,) = b.parameters(initial=self.initial)
+        u, initial, *bounds = together(b, self, u=u, initial=initial, **sides)
+        limits = dict(zip(sides, bounds, strict=True))
+        step = checks.period(self) * u
+        x = b.discrete("x", self.initial, self.sample, self.offset, size=u.size)
+        start, old = initial, x
+        if self.external_initial:
+            start = b.input("x0", size=u.size)
+            old = np.where(b.tick_count(self.sample, self.offset) < 1.5, start, x)
+        part = {"forward": 0.0, "backward": 1.0, "trapezoidal": 0.5}[self.method]
+        y = old + part * step if part else old
+        if self.reset != "none":
+            y = Trigger(b, self).chosen(start, y)
+        y = clip(y, **limits)
+        b.output("y", y, self.sample, self.offset, initial=self.initial)
+        b.update(x, clip(y + (1.0 - part) * step, **limits) if part != 1.0 else y)
 
 
 @dataclass(frozen=True)

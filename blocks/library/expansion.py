@@ -1,7 +1,8 @@
-"""Where a scalar expands to a vector: in Sum, Product, Gain, Saturation and controllers, nowhere else."""
+"""Scalars expand to vectors where a block says so; formulas with events go component by component."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,3 +39,8 @@ def together(b: Equations, block: Any, **signals: Array) -> list[Array]:
             hint="Make them equal (Mux, Selector) or scalar; a scalar expands to a vector.",
         )
     return [np.broadcast_to(signal, (widest,)) for signal in signals.values()]
+
+
+def each(function: Callable[..., Array], *signals: Array) -> Array:
+    """A formula with events applied to every component."""
+    return np.stack([function(*components) for components in zip(*signals, strict=True)])

@@ -18,6 +18,8 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array
 
+__all__ = ["Hold", "RateTransition"]
+
 
 def hold(b: Equations, u: Array, order: int, ticks: Ticks, name: str = "hold", initial: Any = 0.0) -> Array:
     """`u` sampled at `ticks`, extrapolated in between with a polynomial of degree `order`.

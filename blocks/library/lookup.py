@@ -16,6 +16,8 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array, as_array, column
 from blocks.functions import SMALL_TABLE
 
+__all__ = ["LookupTable1D", "LookupTable2D"]
+
 OUTSIDE = ("hold", "extrapolate")
 
 
@@ -24,8 +26,9 @@ class LookupTable1D(Block):
     """A function of a signal given by its values at points.
 
     Output: "linear": straight lines between neighbours, exact at the points; "cubic": the not-a-knot spline
-    through them, twice continuously differentiable.  Outside the points "hold" keeps the end value,
-    "extrapolate" goes on with the end piece.  One column of values: elementwise for a vector u.
+    through them, twice continuously differentiable; "makima": cubics that do not overshoot flat parts.
+    Outside the points "hold" keeps the end value, "extrapolate" goes on with the end piece.  One column of
+    values: elementwise for a vector u.
     Direct feedthrough: u to y.  The corners are left to error control.
 
     points : (n,) unit of u, increasing; structural
@@ -37,7 +40,8 @@ class LookupTable1D(Block):
         torque = d.add("torque", LookupTable1D([0, 200, 420], [170, 185, 190]))
         d.connect(source["y"], torque["u"])
 
-    Source: the spline as in de Boor, A Practical Guide to Splines, ch. IV (not-a-knot end conditions).
+    Source: the spline as in de Boor, A Practical Guide to Splines, ch. IV (not-a-knot end conditions); makima
+    as in ``scipy.interpolate.Akima1DInterpolator``.
     """
 
     points: ArrayLike
@@ -46,14 +50,14 @@ class LookupTable1D(Block):
     outside: str = "hold"
 
     def __post_init__(self) -> None:
-        checks.choice(self, "interpolation", ("linear", "cubic"))
+        checks.choice(self, "interpolation", ("linear", "cubic", "makima"))
         checks.choice(self, "outside", OUTSIDE)
         checks.assign(
             self,
             points=checks.numbers(self, "points", dims=(1,)),
             values=checks.numbers(self, "values", dims=(1, 2)),
         )
-        _check_points(self, "points", least=4 if self.interpolation == "cubic" else 2)
+        check_points(self, "points", least={"cubic": 4, "makima": 3}.get(self.interpolation, 2))
         if len(self.values) != len(self.points):  # type: ignore[arg-type]  # tuples by now
             expected = f"one row per point, {np.size(self.points)}"
             raise checks.fault(self, "values", f"has shape {np.shape(self.values)}", expected)
@@ -71,7 +75,9 @@ class LookupTable1D(Block):
         step = np.diff(knots).reshape(-1, 1)
         rows = [table[:-1], (table[1:] - table[:-1]) / step]  # coefficients of (u - knot)^j, piece by piece
         if self.interpolation == "cubic":
-            rows = [table[:-1], *_spline(knots, table)]
+            rows = [table[:-1], *spline_coefficients(knots, table)]
+        elif self.interpolation == "makima":
+            rows = _makima(knots, table)
         held = self.outside == "hold"
 
         def at(x: Array, columns: slice) -> Array:
@@ -113,7 +119,7 @@ class LookupTable2D(Block):
         checks.choice(self, "outside", OUTSIDE)
         for name in ("rows", "columns"):
             checks.assign(self, **{name: checks.numbers(self, name, dims=(1,))})
-            _check_points(self, name, least=2)
+            check_points(self, name, least=2)
         shape = (np.size(self.rows), np.size(self.columns))
         checks.assign(self, values=checks.matrix(self, "values", shape))
 
@@ -126,7 +132,7 @@ class LookupTable2D(Block):
         )
 
 
-def _check_points(block: Any, field: str, least: int) -> None:
+def check_points(block: Any, field: str, least: int) -> None:
     points = np.asarray(getattr(block, field))
     if points.size < least:
         raise checks.fault(block, field, f"has {points.size} points", f"at least {least}")
@@ -136,7 +142,15 @@ def _check_points(block: Any, field: str, least: int) -> None:
         raise checks.fault(block, field, what, "increasing points", "Sort them; keep one of each.")
 
 
-def _spline(knots: np.ndarray, table: np.ndarray) -> list[np.ndarray]:
+def _makima(knots: np.ndarray, table: np.ndarray) -> list[np.ndarray]:
+    """Coefficients of (u - knot)^j, rising, of every piece of the modified Akima interpolation, by SciPy."""
+    from scipy.interpolate import Akima1DInterpolator  # slow to import
+
+    falling = Akima1DInterpolator(knots, table, axis=0, method="makima").c
+    return [np.asarray(row) for row in falling[::-1]]
+
+
+def spline_coefficients(knots: np.ndarray, table: np.ndarray) -> list[np.ndarray]:
     """Coefficients of (u - knot), its square and cube for every piece of the not-a-knot cubic spline.
 
     The unknowns are the second derivatives M at the knots: continuity of the first derivative inside,
@@ -185,7 +199,7 @@ def _pieces(x: Array, knots: np.ndarray, rows: list[Any], last: Array, held: boo
     if small:
         y = _by_halving(x, knots, lambda k: polynomial([row[k] for row in rows], knots[k]), 0, knots.size - 1)
     else:
-        y = _called(
+        y = table_call(
             "pieces", [x], lambda u: _gather_1d(u, knots, [np.array(row) for row in rows]), knots, *rows
         )
     beyond = last if held else None
@@ -217,7 +231,7 @@ def _bilinear(
 ) -> Array:
     def gather(u1: ca.MX, u2: ca.MX) -> ca.MX:
         if outside == "hold":
-            u1, u2 = _within(u1, rows), _within(u2, columns)
+            u1, u2 = within(u1, rows), within(u2, columns)
         i, j = ca.low(ca.DM(rows), u1), ca.low(ca.DM(columns), u2)
         r, c = ca.MX(ca.DM(rows)), ca.MX(ca.DM(columns))
         s, t = (u1 - r[i]) / (r[i + 1] - r[i]), (u2 - c[j]) / (c[j + 1] - c[j])
@@ -227,17 +241,17 @@ def _bilinear(
             (1 - s) * (1 - t) * v[k] + s * (1 - t) * v[k + n] + (1 - s) * t * v[k + 1] + s * t * v[k + n + 1]
         )
 
-    return _called(f"bilinear {outside}", [first, second], gather, rows, columns, table)
+    return table_call(f"bilinear {outside}", [first, second], gather, rows, columns, table)
 
 
-def _within(u: ca.MX, points: np.ndarray) -> ca.MX:
+def within(u: ca.MX, points: np.ndarray) -> ca.MX:
     """u within the points; a nan passes."""
     upper: ca.MX = ca.if_else(u > points[-1], points[-1], u)
     within: ca.MX = ca.if_else(upper < points[0], points[0], upper)
     return within
 
 
-def _called(what: str, inputs: list[Array], formula: Callable[..., ca.MX], *numbers: np.ndarray) -> Array:
+def table_call(what: str, inputs: list[Array], formula: Callable[..., ca.MX], *numbers: np.ndarray) -> Array:
     """A table as a function that is called: looked up at a cost that does not grow with the table."""
     content = hashlib.sha256(what.encode())
     for array in numbers:

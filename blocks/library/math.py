@@ -11,6 +11,8 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.library.expansion import together
 
+__all__ = ["Gain", "Product", "Sum"]
+
 
 @dataclass(frozen=True)
 class Gain(Block):

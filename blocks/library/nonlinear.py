@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,9 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
 from blocks.functions import clip
-from blocks.library.expansion import together
+from blocks.library.expansion import each, together
+
+__all__ = ["Abs", "DeadZone", "Quantizer", "Saturation", "Sign"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class DeadZone(Block):
             return u - b.where_event(u - high, high, inside)
 
         u, low, high = together(b, self, u=b.input("u"), low=low, high=high)
-        b.output("y", _each(beyond, u, low, high))
+        b.output("y", each(beyond, u, low, high))
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Sign(Block):
     def define(self, b: Equations) -> None:
         """Declare ports and the two branches of every component."""
         u = b.input("u")
-        b.output("y", _each(lambda u: b.where_event(-u, 0.0, 1.0) - b.where_event(u, 0.0, 1.0), u))
+        b.output("y", each(lambda u: b.where_event(-u, 0.0, 1.0) - b.where_event(u, 0.0, 1.0), u))
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Abs(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and a branch per component."""
-        b.output("y", _each(lambda u: b.where_event(u, u, -u), b.input("u")))
+        b.output("y", each(lambda u: b.where_event(u, u, -u), b.input("u")))
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,3 @@ class Quantizer(Block):
             b.when(ratio[k] - (n[0] - 0.5), [(n, down)], "falling", f"{name} down")
             levels.append(n[0])
         b.output("y", interval * np.stack(levels))
-
-
-def _each(function: Callable[..., Array], *signals: Array) -> Array:
-    """A formula with events applied to every component."""
-    return np.stack([function(*components) for components in zip(*signals, strict=True)])

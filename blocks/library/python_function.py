@@ -17,6 +17,8 @@ from blocks.contract.shipping import HoldsFunctions
 from blocks.library.callables import OwnCopy, Saved
 from blocks.library.kept import named
 
+__all__ = ["Function", "PythonFunction"]
+
 
 @dataclass(frozen=True)
 class Function(HoldsFunctions, Block):
@@ -53,7 +55,7 @@ class Function(HoldsFunctions, Block):
             return ["u"] if n == 1 else [f"in{k}" for k in range(1, n + 1)]
         try:
             parameters = list(inspect.signature(self.function).parameters.values())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             hint = "Wrap it: Function(lambda u: f(u))."
             raise checks.fault(self, "function", "does not tell its parameters", "named ones", hint) from None
         open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -146,7 +148,7 @@ class PythonFunction(HoldsFunctions, Block):
             sizes = dict(self.inputs)
             checks.assign(self, inputs=tuple(sizes.values()))
             return tuple(zip(sizes, checks.counts(self, "inputs", least=1), strict=True)) if sizes else ()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             expected = 'a number of components or a dict such as {"u": 2}'
             raise checks.fault(self, "inputs", f"is {self.inputs!r}", expected) from None
 

@@ -12,6 +12,8 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.errors import BlockError
 
+__all__ = ["Demux", "Mux", "Selector"]
+
 
 @dataclass(frozen=True)
 class Mux(Block):
@@ -30,7 +32,7 @@ class Mux(Block):
     n: int = 2
 
     def __post_init__(self) -> None:
-        checks.assign(self, n=checks.count(self, "n"))
+        checks.assign(self, n=checks.ports(self, "n"))
 
     def define(self, b: Equations) -> None:
         """Declare the inputs and the vector of them."""
@@ -55,7 +57,7 @@ class Demux(Block):
 
     def __post_init__(self) -> None:
         one = isinstance(self.sizes, (int, np.integer))
-        sizes = (1,) * checks.count(self, "sizes") if one else checks.counts(self, "sizes", least=1)
+        sizes = (1,) * checks.ports(self, "sizes") if one else checks.counts(self, "sizes", least=1)
         checks.assign(self, sizes=sizes)
 
     def define(self, b: Equations) -> None:

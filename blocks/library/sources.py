@@ -18,6 +18,8 @@ from blocks.contract.rate import Rate, Ticks, rational
 from blocks.contract.symbols import Array
 from blocks.functions import SMALL_TABLE, pick
 
+__all__ = ["Clock", "Constant", "Pulse", "Ramp", "Sine", "Step", "TimeTable"]
+
 
 @dataclass(frozen=True)
 class Constant(Block):

@@ -15,6 +15,8 @@ from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import together
 
+__all__ = ["RateLimiter", "Relay", "StopWhen", "Switch"]
+
 
 @dataclass(frozen=True)
 class Relay(Block):
@@ -212,7 +214,8 @@ def _followed(
 class StopWhen(Block):
     """End the run where a signal crosses a threshold; what was computed is kept.
 
-    Output: none.  The result is complete, with the message.  Direct feedthrough: none.
+    Output: none.  The result is complete, with the message; its last row is the stop.  Direct feedthrough:
+    none.
 
     Only a crossing counts: a run that starts beyond the threshold goes on until u crosses it.
 

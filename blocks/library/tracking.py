@@ -11,6 +11,8 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
 
+__all__ = ["PeakHold", "TurnCounter"]
+
 
 @dataclass(frozen=True)
 class PeakHold(Block):

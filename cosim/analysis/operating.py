@@ -139,6 +139,20 @@ class SystemAtPoint:
             set_parameter(self.system, self.context, name, value)
         if at is not None:
             self._place(at)
+        if not self.context.started and len(self.system.starting[1]):
+            self._moved = True
+            self._choose_branches()
+
+    def _choose_branches(self) -> None:
+        """Branches, and what else is found before a run, as they are at this point."""
+        s, c = self.system, self.context
+        expression, places = s.starting
+        function = s.function("starting", lambda: [expression])
+        for _ in range(len(places) + 1):  # one may depend on another
+            before = c.h[places].copy()
+            c.h[places] = np.array(function(*self.arguments())).ravel()
+            if np.array_equal(before, c.h[places]):
+                return
 
     def _place(self, at: OperatingPoint | Context | Mapping[str, Any]) -> None:
         c, s = self.context, self.system

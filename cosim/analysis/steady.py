@@ -12,11 +12,10 @@ Source: Hirsch, Smale and Devaney, Differential Equations, Dynamical Systems, an
 
 from __future__ import annotations
 
-import warnings
-
 import casadi as ca
 import numpy as np
 
+from blocks.contract.user_lines import warn_user
 from cosim.analysis.operating import SystemAtPoint, static_of
 
 STEADY = 1e-6  # of the largest |A| |f|, or |A|: below it nothing changes
@@ -45,13 +44,12 @@ def mention_unsteady(model: SystemAtPoint) -> None:
             return
     first = [k for k in np.argsort(-change)[:3] if change[k] > 0.0]
     worst = ", ".join(model.state_names[places[k]] for k in first)
-    warnings.warn(
+    warn_user(
         f"'{s.name}' is linearised in the middle of an unsteady motion: velocities are not zero, and the "
         f"motion of {worst} changes, so the linear model and its eigenvalues depend on the choice "
         "of coordinates. Linearise at rest, or in a steady motion with coordinates whose rates stay constant "
         'in it (coordinates="joint": the angle of a rotor, the travel of a wheel).',
         MovingPointWarning,
-        stacklevel=3,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from blocks.arguments import is_number, number
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError
+from cosim.analysis.damped_newton import damped_newton
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
@@ -45,7 +46,9 @@ def trim(
     ------
     PlantloopError     unknown name, sampled blocks inside, or no equilibrium (with the worst equation)
 
-    Solved by bounded least squares with the exact Jacobian (scipy.optimize.least_squares, method "trf").
+    Solved by bounded least squares with the exact Jacobian (scipy.optimize.least_squares, method "trf");
+    where that finds no way, as along stiff penalties, by a damped Newton's method. A residual that the last
+    bits of the states make larger than `tolerance` counts as none.
     """
     tolerance = number(tolerance, "tolerance", "a positive number", above=0.0)
     if x is not None:
@@ -72,7 +75,7 @@ def _limits_of(name: str, value: Any) -> tuple[float, float]:
     """Two numbers, the lower first."""
     try:
         low, high = value
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = None
     if not (is_number(low) and is_number(high)):
         raise PlantloopError(
@@ -131,7 +134,7 @@ class _Trim:
         size = s.signal(s.outports[name]).size
         try:
             array = np.ravel(np.asarray(value, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise PlantloopError(f"output '{name}' is {value!r}, expected numbers.", path=name) from None
         if array.size != size:
             raise PlantloopError(f"output '{name}' got {array.size} numbers, expected {size}.", path=name)
@@ -178,19 +181,29 @@ class _Trim:
                 f"no equilibrium can be looked for from this guess: {self._worst(residual)}.",
                 hint="Give a first guess x= at which the equations are finite.",
             )
+        found = start
         if len(start):
             found = least_squares(
                 lambda v: self._evaluate(v)[0], start, jac=lambda v: self._evaluate(v)[1],
                 bounds=(self.low, self.high), xtol=1e-15, ftol=1e-15, gtol=1e-15, x_scale="jac",
-            )  # fmt: skip
-            start = found.x
-        residual, _ = self._evaluate(start)
-        if not np.isfinite(residual).all() or (len(residual) and np.abs(residual).max() > tolerance):
+            ).x  # fmt: skip
+            for guess in (start, found):  # stiff equations hide the way from a sum of squares
+                if self._misses(found, tolerance):
+                    better = damped_newton(self._evaluate, guess, self.low, self.high)
+                    found = found if self._misses(better, tolerance) else better
+        residual, _ = self._evaluate(found)
+        if self._misses(found, tolerance):
             raise PlantloopError(
                 f"no equilibrium found: {self._worst(residual)}.",
                 hint="Free an input or a state, widen the bounds, or start from a better guess.",
             )
         return self._point(float(np.abs(residual).max()) if len(residual) else 0.0)
+
+    def _misses(self, v: np.ndarray, tolerance: float) -> bool:
+        """Is an equation not fulfilled, by more than the tolerance and what the last bits of v make of it?"""
+        residual, jacobian = self._evaluate(v)
+        rounding = 8.0 * np.finfo(float).eps * (np.abs(jacobian) @ np.abs(v))
+        return not bool((np.abs(residual) <= np.fmax(tolerance, rounding)).all())
 
     def _worst(self, residual: np.ndarray) -> str:
         k = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))

@@ -28,6 +28,7 @@ from cosim.names import mapped
 from cosim.progress import Progress, telling
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_parameter
+from cosim.run.memory import check_memory
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.system import System
 
@@ -70,7 +71,8 @@ def simulate_many(
 
     Returns
     -------
-    runs : Runs     ``runs["plant.x"]`` is (runs, n, k); a run that fails is in ``runs.errors``, and
+    runs : Runs     ``runs["plant.x"]`` is (runs, n, k); a run that fails is in ``runs.errors``, one that a
+                    stop event ends in ``runs.stopped``, ``runs.time_of_stop`` and ``runs.message``;
                     ``runs.how`` says in which way they went and why
 
     >>> found = simulate_many(d, {"parameters": {"plant.m": np.linspace(0.1, 1, 1000)}}, 10.0)
@@ -85,7 +87,7 @@ def simulate_many(
     times = log_times(0.0, until, log_every, [until] if at_end else log_at)
     if times is None:
         raise PlantloopError("steps differ from run to run; give log_every as an interval, or log_at.")
-    system = system_of(diagram, chosen.solve_loops)
+    system = system_of(diagram, chosen.solve_loops, chosen.driven)
     start = Context.initial(system)
     _give(system, start, {"parameters": parameters, "initial": initial})
     names = system.chosen(signals)
@@ -103,6 +105,7 @@ def _processors() -> int:
 def _listed(runs: int | Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """One dict per run, checked."""
     if isinstance(runs, (int, np.integer)) and not isinstance(runs, bool) and runs >= 1:
+        check_memory(500.0 * min(int(runs), 2**999), f"runs={shown(runs)}", "Do fewer runs at once.")
         return [{} for _ in range(int(runs))]
     if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes)):
         raise PlantloopError(
@@ -162,11 +165,18 @@ def _starts(
     )
     for k, run in enumerate(runs):
         _give(system, replace(start, x=x[k], h=h[k], w=w[k], p=p[k], next=h[k].copy()), run, f"run {k}: ")
-    width = system.tree(names).width
+    width, stop = system.tree(names).width, any(event.stop for event in system.events)
+    check_memory(
+        8.0 * count * (len(times) + stop) * (1 + width),
+        f"{count} runs with {len(times)} rows of {width} numbers",
+        "Log less often (log_every=), fewer signals (signals=), or do fewer runs at once.",
+    )
     return Starts(
         system, settings, system.snapped(until), names, times, x, h, w, p, seeds,
-        rows=np.full((count, len(times), 1 + width), np.nan),
+        rows=np.full((count, len(times) + stop, 1 + width), np.nan),
         logged=np.zeros(count, np.int64),
+        stopped=np.zeros(count, np.int32),
+        ended=np.zeros(count),
         state=np.full(count, WAITING, np.int32),
     )  # fmt: skip
 
@@ -195,9 +205,9 @@ def _all(starts: Starts, workers: int, progress: Callable[[int], None] | None) -
     """Do all runs in the fastest way that is possible; those that failed once more, for their reasons."""
     tree = starts.system.tree(starts.names)
     errors: dict[int, PlantloopError] = {}
-    table = starts.rows[:, :, 1:]
+    table = starts.rows[:, : len(starts.times), 1:]
     if not len(starts):
-        return Runs(starts.times, table, tree, errors)
+        return Runs(starts.times, table, tree)
     engine = choose(starts.system, starts.settings, starts.context(0))
     how = way_for(engine, len(starts), workers)
     WAYS[how.way](engine, starts, how.workers, progress)
@@ -205,7 +215,12 @@ def _all(starts: Starts, workers: int, progress: Callable[[int], None] | None) -
         if (error := _repeated(engine, starts, k)) is not None:
             errors[k] = error
     engine.instances.close()
-    return Runs(starts.times, table, tree, errors, how)
+    messages = tuple(starts.system.events[event - 1].stop if event else "" for event in starts.stopped)
+    stopped = starts.stopped > 0
+    for k in map(int, np.flatnonzero(stopped)):  # its last row is the stop
+        starts.rows[k, starts.logged[k] :] = starts.rows[k, starts.logged[k] - 1]
+    time_of_stop = np.where(stopped, starts.ended, np.nan)
+    return Runs(starts.times, table, tree, errors, how, stopped, time_of_stop, messages)
 
 
 def _repeated(engine: Engine, starts: Starts, k: int) -> PlantloopError | None:

@@ -22,6 +22,7 @@ import numpy as np
 from cosim.engines.engine import Engine
 from cosim.engines.starts import DONE, FAILED, RUNNING, WAITING, Starts
 
+WRITTEN = ("rows", "logged", "stopped", "ended", "state")  # of `Starts`, by its runs
 LOOK = 0.1  # s between two looks at how many runs are done
 
 
@@ -29,9 +30,8 @@ def in_processes(
     engine: Engine, starts: Starts, workers: int, progress: Callable[[int], None] | None
 ) -> None:
     """All runs; one whose process died stays RUNNING, one that raised something FAILED."""
-    shared = replace(
-        starts, rows=_shared(starts.rows), logged=_shared(starts.logged), state=_shared(starts.state)
-    )
+    written: dict[str, Any] = {name: _shared(getattr(starts, name)) for name in WRITTEN}
+    shared = replace(starts, **written)
     context: Any = multiprocessing.get_context("fork")  # typed without its methods
     taken = context.Value("q", 0)
     alive: list[Any] = []
@@ -51,7 +51,7 @@ def in_processes(
             process.kill()
         for process in alive:
             process.join()
-    for name in ("rows", "logged", "state"):
+    for name in WRITTEN:
         getattr(starts, name)[:] = getattr(shared, name)
 
 

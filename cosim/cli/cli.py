@@ -7,7 +7,7 @@ message and exit code 1; a traceback is a bug.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blocks.errors import PlantloopError, SimulationError
+from blocks.files import is_file
+from cosim.cli.signals import uninterrupted
 from cosim.cli.terminal import Row, print_error, print_heading, print_rows, print_sections
 from cosim.progress import progress_bar
 from cosim.version import __version__
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from cosim.engines.native.cache import Content
     from cosim.result.result import Result
     from cosim.scenario import Scenario
+    from cosim.scenario.comparison import Differences
     from cosim.system import System
     from plant import Plant, Port
 
@@ -58,7 +61,7 @@ def _options(
 # --- cosim run ------------------------------------------------------------------------------------------
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(metavar="SCENARIO.toml | DECK.xml", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO.toml | DECK.xml | X.fmu", show_default=False)],
     out: Annotated[
         Path | None, typer.Option(help="Folder to write to.", show_default="results/<name>")
     ] = None,
@@ -70,11 +73,30 @@ def run(
     coordinates: Annotated[
         str | None, typer.Option(help="Of a deck: joint or absolute.", show_default="joint")
     ] = None,
+    case: Annotated[
+        int | None,
+        typer.Option(help="Of a study: the one case to run.", show_default="the file as a scenario"),
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="With --case: step by step from shortly before it failed.")
+    ] = False,
+    pace: Annotated[
+        float | None, typer.Option(help="Simulated seconds per second.", show_default="as fast as it can")
+    ] = None,
+    check_step: Annotated[
+        bool, typer.Option("--check-step", help="Run again with every step halved, and compare.")
+    ] = False,
 ) -> None:
-    """Run a scenario, or the commands of a deck; show a short table, and write the result."""
+    """Run a scenario, a deck's commands, a case of a study, or an FMU; show a table, write the result."""
     with _errors_as_messages():
-        path = _checked_path(file, "run", (".toml", ".xml"))
+        path = _checked_path(file, "run", (".toml", ".xml", ".fmu"))
+        if path.suffix.lower() == ".fmu":
+            _run_fmu(path, out, engine)
+            return
         if path.suffix.lower() == ".xml":
+            for value, name in ((case, "--case"), (replay or None, "--replay"), (pace, "--pace")):
+                if value is not None:
+                    raise PlantloopError(f"{name} belongs to scenarios and studies; '{path}' is a deck.")
             _run_deck(path, out, engine or "auto", plot, trust, coordinates or "joint")
             return
         if coordinates is not None:
@@ -82,10 +104,17 @@ def run(
                 "--coordinates belongs to decks; a scenario says coordinates in its table [model].",
                 path=str(path),
             )
+        if case is not None or replay or pace is not None:
+            from cosim.cli import studies
+
+            one = studies.OneRun(case, replay, pace, engine, out)
+            if code := studies.run_one(path, trust, one):
+                raise typer.Exit(code)
+            return
         from cosim.scenario import load_scenario
 
         loaded = load_scenario(path, trust)
-        folder = out or Path("results") / loaded.name
+        folder = out or Path("results") / plain(loaded.name)
         print_heading(loaded.name, loaded.tables.scenario.description)
         system = loaded.system()
         try:
@@ -102,6 +131,39 @@ def run(
             _write_partial_result(loaded, result, folder, plot)
             raise typer.Exit(INTERRUPTED)
         _write_and_show(loaded, system, result, folder, plot)
+        if check_step:
+            from cosim.scenario.comparison import halved_steps
+
+            _show_differences(halved_steps(loaded, result, engine))
+
+
+def plain(name: str) -> str:
+    """A name as that of a folder: a file named "...xml" has the stem ".."."""
+    return name.strip(". ") or "run"
+
+
+def _run_fmu(path: Path, out: Path | None, engine: str | None) -> None:
+    """Run an FMU by itself over its default experiment."""
+    from cosim.cli import fmu_commands
+
+    folder = out or Path("results") / plain(path.stem)
+    print_heading(path.stem, str(path))
+    try:
+        result = fmu_commands.run(path, engine)
+    except SimulationError as error:
+        if error.result is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            error.result.save(folder / "result.nc")
+            print_error(f"partial result written: {folder / 'result.nc'}")
+        raise
+    folder.mkdir(parents=True, exist_ok=True)
+    result.save(folder / "result.nc")
+    rows = [Row("run", f"{result.time[-1]:g} s, {result.settings['engine'].value} engine")]
+    if result.message:
+        rows.append(Row("end", result.message))
+    for k, name in enumerate(list(result)[:12]):
+        rows.append(Row("final" if k == 0 else "", f"{name} = {_numbers(result[name][-1])}"))
+    print_rows([*rows, Row("written", str(folder / "result.nc"))])
 
 
 def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool, coordinates: str) -> None:
@@ -109,16 +171,19 @@ def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool
     from cosim.deck import run_deck
     from cosim.deck.report import rows, write
 
-    folder = out or Path("results") / path.stem
+    folder = out or Path("results") / plain(path.stem)
     print_heading(path.stem, f"{path} ({coordinates} coordinates)")
     try:
         run = run_deck(path, engine=engine, coordinates=coordinates, trust=trust, out=folder)
     except PlantloopError as error:
         if error.result is not None:
-            for file in write(error.result, path.stem, folder, plot):
+            with uninterrupted():
+                files = write(error.result, path.stem, folder, plot)
+            for file in files:
                 print_error(f"partial result written: {file}")
         raise
-    files = write(run.result, run.name, folder, plot)
+    with uninterrupted():
+        files = write(run.result, run.name, folder, plot)
     shown = [*rows(run), *(("written" if k == 0 else "", str(file)) for k, file in enumerate(files))]
     print_rows(Row(name, text) for name, text in shown)
     if not run.complete:
@@ -129,7 +194,9 @@ def _write_partial_result(scenario: Scenario, result: Result, folder: Path, plot
     """Write what a run that did not reach its end has computed."""
     from cosim.scenario.report import write
 
-    for file in write(scenario, result, folder, plot):
+    with uninterrupted():
+        files = write(scenario, result, folder, plot)
+    for file in files:
         print_error(f"partial result written: {file}")
 
 
@@ -137,7 +204,8 @@ def _write_and_show(scenario: Scenario, system: System, result: Result, folder: 
     """Write the files, show the table; a check that fails is a failure of the command."""
     from cosim.scenario.report import findings, write
 
-    files = write(scenario, result, folder, plot)
+    with uninterrupted():
+        files = write(scenario, result, folder, plot)
     found = findings(scenario, result)
     rows = [Row(name, text) for name, text in _run_rows(scenario, system, result)]
     for k, finding in enumerate(found):
@@ -177,16 +245,25 @@ def _port_rows(system: System) -> Iterator[tuple[str, str]]:
         yield ("ports" if k == 0 else ""), f"{port}: {rate}"
 
 
+# --- cosim compare --------------------------------------------------------------------------------------
+def _show_differences(found: Differences) -> None:
+    print_rows(Row(name, text) for name, text in found.rows())
+
+
 # --- cosim info -----------------------------------------------------------------------------------------
 @app.command()
 def info(
-    file: Annotated[Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml | X.fmu", show_default=False)],
     trust: Trust = False,
 ) -> None:
-    """Say what is in a model or a scenario: elements, ports, sizes, rates, order of execution, warnings."""
+    """Say what is in a model, a scenario or an FMU: elements, ports, sizes, rates, order, warnings."""
     with _errors_as_messages():
-        path = _checked_path(file, "info", (".toml", ".xml"))
-        if path.suffix.lower() == ".xml":
+        path = _checked_path(file, "info", (".toml", ".xml", ".fmu"))
+        if path.suffix.lower() == ".fmu":
+            from cosim.cli import fmu_commands
+
+            print_sections(fmu_commands.sections(path))
+        elif path.suffix.lower() == ".xml":
             _model_info(path, trust)
         else:
             _scenario_info(path, trust)
@@ -216,6 +293,18 @@ def _plant_sections(plant: Plant) -> Iterator[tuple[str, list[str]]]:
     yield "inputs", [_port_line(port, "at the rate of what drives it") for port in facts["inputs"]]
     yield "outputs", [_port_line(port, "continuous") for port in facts["outputs"]]
     yield "states", [f"{name} = {_numbers(value)}" for name, value in facts["states"].items()]
+    yield from _assembly_sections(facts)
+
+
+def _assembly_sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """What assembling the start did and chose where the model says nothing; no headings where it did not."""
+    if moved := [f"{name} by {change:.6g}" for name, change in facts["assembly"].items() if change]:
+        yield "assembly moved", moved
+    if chosen := facts["rates of least kinetic energy"]:
+        head = "the model leaves these rates open; those of least kinetic energy were taken:"
+        yield "assembly chose", [head, *(f"{name} = {value:.6g}" for name, value in chosen.items())]
+    if facts["singular start"]:
+        yield "singular start", [facts["singular start"]]
 
 
 @contextmanager
@@ -280,6 +369,20 @@ def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tupl
     yield "order of execution at a tick", list(facts["schedule"])
 
 
+# --- cosim validate -------------------------------------------------------------------------------------
+@app.command()
+def validate(file: Annotated[Path, typer.Argument(metavar="X.fmu", show_default=False)]) -> None:
+    """Validate an FMU by the schemas and rules of the standard; exit code 1 if anything is found."""
+    with _errors_as_messages():
+        from cosim.cli import fmu_commands
+
+        path = _checked_path(file, "validate", (".fmu",))
+        found = fmu_commands.findings(path)
+        print_sections([("findings", found or ["none"])])
+    if found:
+        raise typer.Exit(1)
+
+
 # --- cosim check ----------------------------------------------------------------------------------------
 @app.command()
 def check(
@@ -288,6 +391,7 @@ def check(
 ) -> None:
     """Search for equations that jump at a switch which is no event; exit code 1 if there are any."""
     from cosim.analysis.check import check as jumps_of
+    from cosim.compile.jumps import cures_of
 
     with _errors_as_messages():
         path = _checked_path(file, "check", (".toml", ".xml"))
@@ -303,9 +407,160 @@ def check(
     if not found:
         print_sections([("jumps", ["none found"])])
         return
-    cure = "Make it an event: b.where_event(condition, a, b) instead of np.where, b.instants for times."
-    print_sections([("jumps", [*map(str, found), cure])])
+    print_sections([("jumps", [*map(str, found), *cures_of(found)])])
     raise typer.Exit(1)
+
+
+# --- cosim export ---------------------------------------------------------------------------------------
+@app.command()
+def export(
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO.toml | MODEL.xml", show_default=False)],
+    fmi: Annotated[str, typer.Option(help="Version of FMI: 2 or 3.")] = "3",
+    out: Annotated[
+        Path | None, typer.Option(help="File to write.", show_default="the name of FILE, with .fmu")
+    ] = None,
+    kinds: Annotated[str, typer.Option(help="cs (co-simulation), me (model exchange), or cs,me.")] = "cs,me",
+    platforms: Annotated[
+        str | None, typer.Option(help="As linux64,win64,darwin64.", show_default="this machine's")
+    ] = None,
+    coordinates: Annotated[
+        str | None, typer.Option(help="Of a model: joint or absolute.", show_default="joint")
+    ] = None,
+    trust: Trust = False,
+) -> None:
+    """Write a scenario's diagram, or a model alone, as an FMU that runs anywhere without Python."""
+    import zipfile
+
+    with _errors_as_messages():
+        path = _checked_path(file, "export", (".toml", ".xml"))
+        versions = {"2": "2.0", "3": "3.0"}
+        options: dict[str, Any] = {
+            "version": versions.get(fmi, fmi),
+            "kinds": kinds.split(","),
+            "platforms": None if platforms is None else platforms.split(","),
+        }
+        written = _exported(path, out or Path(f"{path.stem}.fmu"), options, coordinates, trust)
+        with zipfile.ZipFile(written) as archive:
+            names = [i.filename for i in archive.infolist() if i.filename.startswith("binaries/")]
+        print_rows([
+            Row("written", f"{written} ({written.stat().st_size / 1024:.0f} kB)"),
+            *(Row("binary" if k == 0 else "", name) for k, name in enumerate(names)),
+        ])  # fmt: skip
+
+
+def _exported(path: Path, out: Path, options: dict[str, Any], coordinates: str | None, trust: bool) -> Path:
+    """Export what a file describes: the diagram of a scenario with its numbers and settings, or a model."""
+    from cosim.fmi.export.fmu_file import export_fmu
+
+    if path.suffix.lower() == ".xml":
+        from plant import Plant
+
+        return export_fmu(Plant.read(path, trust=trust, coordinates=coordinates or "joint"), out, **options)
+    if coordinates is not None:
+        raise PlantloopError(
+            "--coordinates belongs to models; a scenario says coordinates in its table [model].",
+            path=str(path),
+        )
+    from cosim.scenario import load_scenario
+
+    return load_scenario(path, trust).export(out, **options)
+
+
+# --- cosim sweep ----------------------------------------------------------------------------------------
+@app.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="STUDY.toml", show_default=False)],
+    out: Annotated[
+        str | None, typer.Option(help="Folder, or URL, of the results.", show_default="results/<name>")
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(help="threads, processes or dask.", show_default="threads; processes for Python"),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler.", show_default="a cluster on this machine"),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="How many runs at once.", show_default="as many as processors")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
+    only: Annotated[
+        str | None, typer.Option(help="failed, missing, or numbers such as 17,42.", show_default="all")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Run so many cases at most.", show_default="all")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the cases, their cost and their storage; write nothing.")
+    ] = False,
+    trust: Trust = False,
+) -> None:
+    """Run the cases of a study; exit code 1 if one fails or does not meet a requirement."""
+    with _errors_as_messages():
+        from cosim.cli import studies
+
+        path = _checked_path(file, "sweep", (".toml",))
+        if dry_run:
+            studies.show_estimate(path, trust)
+            return
+        options = studies.SweepOptions(executor, scheduler, workers, resume, only, limit)
+        code = studies.sweep(path, out, trust, options)
+        if code:
+            raise typer.Exit(code)
+
+
+@app.command()
+def report(
+    folder: Annotated[str, typer.Argument(metavar="DIR", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="The page to write.", show_default="DIR/report.html")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="The JUnit file to write.", show_default="DIR/junit.xml")
+    ] = None,
+) -> None:
+    """Write a study as one HTML page, and its verdicts as JUnit XML; exit code 1 if one is not met."""
+    with _errors_as_messages():
+        from cosim.cli import studies
+
+        if code := studies.report(folder, out, junit):
+            raise typer.Exit(code)
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(metavar="DIR_A | SCENARIO.toml", show_default=False)],
+    second: Annotated[str | None, typer.Argument(metavar="DIR_B", show_default=False)] = None,
+    ways: Annotated[
+        str, typer.Option(help="Of a scenario: monolithic, cosim, fmu; the first is compared with.")
+    ] = "monolithic,cosim,fmu",
+    step: Annotated[
+        float | None,
+        typer.Option(help="[s] Of a scenario: communication step.", show_default="that of the fastest block"),
+    ] = None,
+    trust: Trust = False,
+) -> None:
+    """Compare two studies case by case (exit code 1 if a requirement that was met no longer is).
+
+    Or one scenario run whole, with its blocks as co-simulated units, and as an FMU.
+    """
+    with _errors_as_messages():
+        if second is None:
+            _compare_ways(Path(first), ways, step, trust)
+            return
+        from cosim.cli import studies
+
+        if code := studies.compare(first, second):
+            raise typer.Exit(code)
+
+
+def _compare_ways(file: Path, ways: str, step: float | None, trust: bool) -> None:
+    """One scenario in several ways."""
+    from cosim.scenario import load_scenario
+    from cosim.scenario.comparison import compared
+
+    loaded = load_scenario(_checked_path(file, "compare", (".toml",)), trust)
+    print_heading(loaded.name, loaded.tables.scenario.description)
+    _show_differences(compared(loaded, tuple(w.strip() for w in ways.split(",")), step))
 
 
 # --- cosim cache ----------------------------------------------------------------------------------------
@@ -336,6 +591,34 @@ def _content(found: Content) -> str:
 
 
 # --- cosim bench ----------------------------------------------------------------------------------------
+@app.command()
+def view(
+    file: Annotated[
+        Path, typer.Argument(metavar="RESULT.nc | SCENARIO.toml | MODEL.xml", show_default=False)
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the page to this file.", show_default="a browser shows it")
+    ] = None,
+    until: Annotated[
+        float | None,
+        typer.Option(help="Run a model by itself for so long [s].", show_default="as its commands say"),
+    ] = None,
+    trust: Trust = False,
+) -> None:
+    """Show a result, a scenario or a model as one page in the browser: diagram, scopes, motion."""
+    with _errors_as_messages():
+        from cosim.viewer.open_file import SUFFIXES, contents_of
+        from cosim.viewer.page import view as page_of
+
+        path = _checked_path(file, "view", SUFFIXES)
+        if until is not None and path.suffix.lower() != ".xml":
+            raise PlantloopError(
+                "--until belongs to models; a scenario says until in its table [run].", path=str(path)
+            )
+        page = page_of(contents_of(path, trust, until), out, show=False)
+        typer.echo(str(out if out is not None else page.open()))
+
+
 @app.command()
 def bench(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
@@ -376,7 +659,7 @@ def _checked_path(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
         raise PlantloopError(
             f"cosim {command} takes a {wanted} file, got '{path}'.", path=str(path), hint=hint
         )
-    if not path.is_file():
+    if not is_file(path):
         raise PlantloopError(no_such_file(path, "file"), path=str(path))
     return path
 

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.driven import DrivenBlock
 from blocks.contract.memories import (
     AcceptedMemory,
     AlgebraicUnknown,
@@ -21,12 +22,17 @@ from blocks.contract.memories import (
     Memory,
     RandomDraw,
     Slope,
+    Started,
 )
 from blocks.contract.rate import Ticks
 from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
 from blocks.errors import BlockError, PlantloopError, WiringError, near_miss
+from cosim.compile.additions import NOTHING_ADDED, Additions, moved_parameters, put_in
+from cosim.compile.conditions import at_rest, obey, settle_rates
 from cosim.compile.expressions import Expressions
 from cosim.compile.jumps import warn_of_jumps
+from cosim.compile.looked_at import FollowingBranch, without_idle_events
+from cosim.compile.masks import Masks, Root, named, symbolic
 from cosim.compile.netlist import Netlist
 from cosim.compile.order import Dependencies, SignalNode
 from cosim.compile.placed_block import PlacedBlock
@@ -35,20 +41,38 @@ from cosim.compile.schedule import build_schedule
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes
 from cosim.compile.wiring import ExternalInput, expand
-from cosim.slots import AddedSlot, LoopSlot, MemorySlot, ParameterSlot, Slot, TickSlot
-from cosim.system import Delay, Draw, NamedTerm, Samples, Signal, System, SystemEvent, stack
+from cosim.slots import AddedSlot, LoopSlot, MemorySlot, ParameterSlot, Slot, Sought, TickSlot
+from cosim.system import (
+    CoupledUnit,
+    Delay,
+    Draw,
+    FollowingStart,
+    NamedTerm,
+    Samples,
+    Signal,
+    System,
+    SystemEvent,
+    stack,
+)
 
 S = TypeVar("S", bound=Slot)
 Look = Callable[[Mapping[str, PlacedBlock], Expressions], None]
 
 
 def flatten(
-    diagram: Netlist, solve_loops: bool = False, perturb: tuple[str, ...] = (), look: Look = warn_of_jumps
+    diagram: Netlist,
+    solve_loops: bool = False,
+    perturb: tuple[str, ...] = (),
+    look: Look = warn_of_jumps,
+    added: Additions = NOTHING_ADDED,
+    driven: bool = False,
 ) -> System:
     """Flat system of what was drawn.
 
     look : what looks at the blocks and their values between ticks, where there are continuous states
+    driven : blocks that step themselves are left to a co-simulation master
 
+    added : blocks besides what was drawn, and where they act
     Each output or input named in `perturb` gets an input of the system of its name, added to its value.
 
     Raises
@@ -57,7 +81,8 @@ def flatten(
     AlgebraicLoopError     signals that depend on themselves at one instant, hop by hop
     """
     cache = TraceCache(library=LIBRARY)
-    wiring = expand(diagram, cache)
+    wiring = expand(diagram.driven() if driven else diagram, cache)
+    put_in(wiring, added, cache)
     traced = resolve_sizes(wiring, cache)
     placed: dict[str, PlacedBlock] = {}
     problems = []
@@ -65,16 +90,22 @@ def flatten(
     for path, block in wiring.blocks.items():
         drivers = [wiring.drivers.get((path, i.name)) for i in traced[path].declared.inputs]
         try:
+            traced[path] = wiring.masks.link(path, block, traced[path], cache)
             placed[path] = PlacedBlock(path, block, traced[path], traced[path].values(block), drivers)
         except PlantloopError as error:
             problems.append(f"block '{path}': {error}")
     if problems:
         raise WiringError(problems, path=diagram.name)
+    wiring.masks.settle()
+    settle_rates(placed, wiring.parts, cache)
     port_rates = insert_holds(placed, cache)
+    obey(placed, wiring.parts)
     made = _Assembly(
-        diagram.name, placed, port_rates, wiring.outports, wiring.borders, perturb, solve_loops
-    ).system(look)
-    return replace(made, remake=partial(flatten, diagram, solve_loops, perturb))
+        diagram.name, placed, port_rates, wiring.outports, wiring.borders, wiring.masks, perturb, solve_loops
+    )
+    made.move_parameters(added)
+    found = made.system(look)
+    return replace(found, remake=partial(flatten, diagram, solve_loops, perturb, added=added, driven=driven))
 
 
 def _trace_apart(blocks: dict[str, Block], traced: dict[str, Traced]) -> None:
@@ -119,6 +150,7 @@ class _Assembly:
         port_rates: dict[tuple[str, str], str],
         outports: dict[str, tuple[str, str]],
         borders: dict[tuple[str, str], tuple[tuple[str, str], ...]],
+        masks: Masks,
         perturb: tuple[str, ...],
         solve_loops: bool,
     ) -> None:
@@ -129,12 +161,20 @@ class _Assembly:
         self.h, self.w = _Vector[Slot](), _Vector[Slot]()
         self.vectors: dict[str, _Vector[Any]] = {"x": self.x, "h": self.h, "w": self.w}  # of memories
         self.aliases: dict[str, str] = {}
+        self.masks = masks
+        self.roots = {root: self._root(root, value) for root, value in masks.tunable()}
+        self.following: dict[str, str] = {}  # numbers of blocks that follow from parameters of diagrams
         self.rates = sorted({ticks for inst in placed.values() for ticks in inst.traced.declared.ticks})
         self.rate_index = {ticks: k for k, ticks in enumerate(self.rates)}
         for inst in placed.values():
             self._memories(inst)
             self._parameters(inst)
-        self.loops = [name for name, slot in self.w.slots.items() for _ in range(slot.size)]
+        self.loops = [
+            Sought(f"{inst.path}.{m.name}", m.about or f"block '{inst.path}'")
+            for inst in placed.values()
+            for m in inst.memories(AlgebraicUnknown)
+            for _ in range(m.size)
+        ]
         self.tick_symbols = [self._tick(k, ticks) for k, ticks in enumerate(self.rates)]
         self.perturbed = {name: self._perturb(name) for name in perturb}  # last: the other places stay
         for inst in placed.values():
@@ -162,6 +202,33 @@ class _Assembly:
             inst.values.times.get(m.name, ()),
         )
 
+    def _root(self, root: Root, value: np.ndarray) -> tuple[ca.SX, tuple[int, ...]]:
+        """The symbols of a parameter of a diagram."""
+        symbol = ca.SX.sym(named(root), value.size)
+        self.p.add(ParameterSlot, named(root), symbol, value.ravel(), value.shape, np.ones(value.shape, bool))
+        return symbol, value.shape
+
+    def _linked(self, inst: PlacedBlock, what: str, name: str) -> dict[int, ca.SX]:
+        """Places in a parameter or an initial value that follow from parameters of diagrams."""
+        links = (k for k in self.masks.links.get(inst.path, ()) if (k.what, k.name) == (what, name))
+        found = {}
+        for link in links:
+            found[link.place] = symbolic(link, self.roots)
+            follows = ", ".join(sorted(named(root) for root in link.scope.roots(link.expression)))
+            self.following[f"{inst.path}.{name}"] = follows
+        return found
+
+    def _starts(self) -> tuple[FollowingStart, ...]:
+        """Initial values that follow from parameters of diagrams."""
+        found = []
+        for inst in self.placed.values():
+            for m in inst.traced.declared.memories if inst.path in self.masks.links else ():
+                if linked := self._linked(inst, "initial", m.name):
+                    index = self.vectors[m.vector].slots[f"{inst.path}.{m.name}"].index
+                    places = index[list(linked)]
+                    found.append(FollowingStart(m.vector, places, stack(linked.values()), m.has_next))
+        return tuple(found)
+
     def _parameters(self, inst: PlacedBlock) -> None:
         symbols = []
         for q in inst.traced.declared.parameters:
@@ -169,8 +236,20 @@ class _Assembly:
             if q.size:
                 symbol = ca.SX.sym(f"{inst.path}.{q.name}", q.size)
                 name = f"{inst.path}.{q.name}"
-                self.p.add(ParameterSlot, name, symbol, value[q.mask], value.shape, q.mask)
-                symbols.append(symbol)
+                mask, linked = q.mask, self._linked(inst, "parameter", q.name)
+                if linked:
+                    mask = q.mask & ~np.isin(np.arange(q.mask.size), list(linked)).reshape(q.mask.shape)
+                    places = np.flatnonzero(q.mask)
+                    whole = [linked.get(int(k), symbol[i]) for i, k in enumerate(places)]
+                    own = [symbol[i] for i, k in enumerate(places) if int(k) not in linked]
+                    symbols.append(ca.vertcat(*whole))
+                    symbol = ca.vertcat(ca.SX(0, 1), *own)
+                else:
+                    symbols.append(symbol)
+                if symbol.numel():
+                    self.p.add(ParameterSlot, name, symbol, value[mask], value.shape, mask)
+                else:
+                    continue
                 for alias in q.aliases:
                     self.aliases[f"{inst.path}.{alias}"] = name
         inst.p = stack(symbols)
@@ -200,6 +279,11 @@ class _Assembly:
         self.h.add(TickSlot, f"tick {ticks} #{k}", symbol, start)
         return symbol
 
+    def move_parameters(self, added: Additions) -> None:
+        """Put what becomes of parameters during the run in their place."""
+        symbols = dict(zip(self.p.slots, self.p.symbols, strict=True))
+        moved_parameters(self.placed, symbols, added, self.t)
+
     def system(self, look: Look) -> System:
         """Write down all expressions."""
         added: dict[tuple[str, str], ca.SX] = {}
@@ -228,6 +312,15 @@ class _Assembly:
             derivative = slopes.put(derivative, found)
             events = tuple(_with_slopes(event, slopes, found) for event in events)
         signals = self._signals(between)
+        accepted = self._refreshed(between, AcceptedMemory)
+        invariants = ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants"))
+        correction = ca.vertcat(ca.SX(0, 1), *self._corrections(between))
+        if self.rates:
+            everywhere = [derivative, residual, accepted[0], invariants, correction]
+            everywhere += [part for delay in delays for part in (delay.signal, delay.seconds)]
+            events, signals = without_idle_events(
+                list(self._following(between)), events, schedule, signals, everywhere
+            )
         return System(
             name=self.name,
             t=self.t, x=x, h=h, w=w, p=p,
@@ -240,17 +333,18 @@ class _Assembly:
             tick_slots=self._tick_slots(),
             schedule=tuple(schedule),
             signals=signals,
+            logged=(*signals, *self._states_to_log(signals)),
             derivative=derivative,
-            accepted=self._refreshed(between, AcceptedMemory),
-            starting=self._refreshed(between, Branch),
+            accepted=accepted,
+            starting=self._starting(between, order),
             events=events,
             residual=residual,
             loops=tuple(self.loops),
             delays=delays,
             draws=self._draws(),
-            invariants=ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants")),
+            invariants=invariants,
             tolerances=self._tolerances(),
-            correction=ca.vertcat(ca.SX(0, 1), *self._corrections(between)),
+            correction=correction,
             rounding=self._rounding(),
             terms=self._terms(between),
             port_rates={".".join(port): text for port, text in self.port_rates.items()},
@@ -261,6 +355,9 @@ class _Assembly:
             outports={name: self._signal_name(port) for name, port in self.outports.items()},
             borders=self._border_signals(),
             fields=self._fields(),
+            units=self._units(between),
+            starts=self._starts(),
+            refused=self._refused(),
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip
 
@@ -347,6 +444,24 @@ class _Assembly:
         """What the signal of an output is called: an inport by its own name."""
         return port[0] if isinstance(self.placed[port[0]].block, ExternalInput) else ".".join(port)
 
+    def _refused(self) -> dict[str, str]:
+        """Why some parameters cannot be changed, by name."""
+        found = {name: f"it is structural: {why}" for name, why in self.masks.refused().items()}
+        following = self.following | self.masks.bound
+        return found | {name: f"it follows from '{whence}'" for name, whence in following.items()}
+
+    def _units(self, between: Expressions) -> tuple[CoupledUnit, ...]:
+        """Blocks that a co-simulation master runs."""
+        return tuple(
+            CoupledUnit(
+                inst.path,
+                inst.block,
+                ca.vertcat(ca.SX(0, 1), *[between.input(inst, k) for k in range(len(inst.drivers))]),
+            )
+            for inst in self.placed.values()
+            if isinstance(inst.block, DrivenBlock)
+        )
+
     def _fields(self) -> dict[str, str]:
         """Fields of blocks: the name of the initial value that a field gives, "" for others."""
         found: dict[str, str] = {}
@@ -363,7 +478,7 @@ class _Assembly:
             size = 1 if node.component is not None else self._size(node)
             symbol = ca.SX.sym(f"{node}", size)
             self.w.add(LoopSlot, f"loop {node}", symbol, np.zeros(size))
-            self.loops += [str(node)] * size
+            self.loops += [Sought(str(node))] * size
             between.assume(node, symbol)
         for inst in self.placed.values():
             for m in inst.traced.declared.memories:
@@ -399,16 +514,29 @@ class _Assembly:
                 seconds = between.of(inst.path, f"delay:{m.name}", m.seconds)
                 slot = self.w.slots[name]
                 found.append(
-                    Delay(name, slot.index, between.memory(inst.path, m.name), seconds, slot.initial)
+                    Delay(
+                        name,
+                        slot.index,
+                        between.memory(inst.path, m.name),
+                        seconds,
+                        slot.initial,
+                        m.shortest,
+                        m.longest,
+                    )
                 )
         return tuple(found)
 
     def _draws(self) -> tuple[Draw, ...]:
         return tuple(
-            Draw(name, self.h.slots[name].index, self.rate_index[m.ticks], m.distribution)
+            Draw(
+                f"{inst.path}.{m.stream or m.name}",
+                self.h.slots[f"{inst.path}.{m.name}"].index,
+                self.rate_index[m.ticks],
+                m.distribution,
+                int(self.h.slots[f"{inst.path}.{m.counted_by}"].index[1]) if m.counted_by else -1,
+            )
             for inst in self.placed.values()
             for m in inst.memories(RandomDraw)
-            for name in (f"{inst.path}.{m.name}",)
         )
 
     def _events(self, between: Expressions) -> Iterator[SystemEvent]:
@@ -434,6 +562,10 @@ class _Assembly:
                     np.concatenate(discrete),
                     event.stop,
                     event.rest,
+                    warning=event.warning,
+                    anew=tuple(f"{inst.path}.{name}" for name in event.anew),
+                    eager=event.eager,
+                    by_value=event.by_value,
                 )
 
     def _refreshed(self, between: Expressions, kind: type[Evolving]) -> tuple[ca.SX, np.ndarray]:
@@ -443,12 +575,40 @@ class _Assembly:
         values = [between.memory(path, name) for path, name in found]
         return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])
 
+    def _starting(self, between: Expressions, order: list[SignalNode]) -> tuple[ca.SX, np.ndarray]:
+        """What is found before the first instant, and its places."""
+        values, places = self._refreshed(between, Branch)
+        for inst in self.placed.values():
+            for m in inst.memories(Started):
+                if m.start is not None:
+                    value = between.of(inst.path, f"start:{m.name}", m.start)
+                elif m.start_input:
+                    value = at_rest(self.placed, between, order, inst, m.start_input)
+                else:
+                    continue
+                values = ca.vertcat(values, value)
+                places = np.concatenate([places, self.h.slots[f"{inst.path}.{m.name}"].index])
+        return values, places
+
+    def _following(self, between: Expressions) -> Iterator[FollowingBranch]:
+        """Branches that depend on what they were in ties at most, and never stand still."""
+        for inst in self.placed.values():
+            for m in inst.memories(Branch) if not inst.obeys else ():
+                value, symbol = between.memory(inst.path, m.name), inst.symbols[m.name]
+                if m.rest is not None or not ca.depends_on(value, symbol):
+                    yield FollowingBranch(f"{inst.path}.{m.name}", symbol, value)
+
     def _tolerances(self) -> np.ndarray:
         found = [np.zeros(0)]
         for inst in self.placed.values():
             d = inst.traced.declared
             found += [np.full(g.numel(), tol) for g, tol in zip(d.invariants, d.tolerances, strict=True)]
         return np.concatenate(found)
+
+    def _states_to_log(self, signals: Mapping[str, Signal]) -> list[str]:
+        """Continuous states of blocks that want them in every log."""
+        wanted = {inst.path for inst in self.placed.values() if inst.traced.declared.states_logged}
+        return [name for name, s in self.x.slots.items() if s.path in wanted and name not in signals]
 
     def _rounding(self) -> np.ndarray:
         parts = [
@@ -486,12 +646,17 @@ class _Assembly:
 
 def _with_slopes(event: SystemEvent, slopes: Slopes, found: ca.SX) -> SystemEvent:
     resets = tuple((vector, places, slopes.put(value, found)) for vector, places, value in event.resets)
-    by_value = slopes.uses(event.crossing)
+    by_value = event.by_value or slopes.uses(event.crossing)
     return replace(event, crossing=slopes.put(event.crossing, found), resets=resets, by_value=by_value)
 
 
 def structural_error(system: System, name: str) -> BlockError:
     """A parameter that cannot be changed at run time, and what to do instead."""
+    if why := system.refused.get(name, ""):
+        again = (
+            "Set that one." if why.startswith("it follows") else "Use with_parameters, or add(parameters=)."
+        )
+        return BlockError(f"'{name}' in '{system.name}' cannot be set: {why}.", path=name, hint=again)
     if initial := system.fields.get(name, ""):
         return BlockError(
             f"'{name}' in '{system.name}' is an initial value, not a parameter.",

@@ -11,9 +11,8 @@ What depends on several signals at once is searched by ``cosim.check`` (`cosim/a
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +22,7 @@ import numpy as np
 from blocks.contract.memories import ContinuousState
 from blocks.contract.symbols import hash_of
 from blocks.contract.trace import Traced
+from blocks.contract.user_lines import warn_user
 from cosim.compile.expressions import Expressions
 from cosim.compile.placed_block import PlacedBlock
 
@@ -59,6 +59,7 @@ class Jump:
 
     path, kind : of the block; what : the equation; size : how far it jumps; by : what switches
     in_time : the switch is at a certain time
+    cure : what to do about it
     """
 
     path: str
@@ -67,6 +68,7 @@ class Jump:
     size: float
     by: str
     in_time: bool
+    cure: str = ""
 
     def __str__(self) -> str:
         when = "at a certain time" if self.in_time else f"at a switch ({self.by})"
@@ -75,17 +77,21 @@ class Jump:
 
 def warn_of_jumps(placed: Mapping[str, PlacedBlock], between: Expressions) -> None:
     """Warn once of all blocks whose continuous equations jump at a place that is plain to see."""
-    lines = [str(jump) for jump in jumps(placed, between, plain_sides, SHAPES)]
-    if lines:
+    found = list(jumps(placed, between, plain_sides, SHAPES))
+    if lines := [str(jump) for jump in found]:
         if len(lines) > SHOWN:
             lines = [*lines[:SHOWN], f"and {len(lines) - SHOWN} more"]
-        warnings.warn(
+        warn_user(
             "equations jump where a condition switches, which is left to the solver's error control:\n  "
             + "\n  ".join(lines)
-            + "\nMake it an event: b.where_event(condition, a, b) instead of np.where, b.instants for times.",
+            + "".join(f"\n{cure}" for cure in cures_of(found)),
             JumpWarning,
-            stacklevel=2,
         )
+
+
+def cures_of(found: Iterable[Jump]) -> list[str]:
+    """What to do about jumps, each cure once."""
+    return list(dict.fromkeys(jump.cure for jump in found))
 
 
 def jumps(
@@ -113,7 +119,7 @@ def jumps(
         )
         kind = type(inst.block).__name__
         for jump in found:
-            yield Jump(inst.path, kind, jump.what, jump.size, jump.by, jump.in_time)
+            yield replace(jump, path=inst.path, kind=kind, cure=inst.block.jump_cure)
 
 
 class Switching:
@@ -188,8 +194,9 @@ def plain_sides(switching: Switching) -> Sides:
     at0, at1, at2 = (surface(v) for v in (0.0, 1.0, 2.0))
     slope = at1 - at0
     with np.errstate(all="ignore"):
-        affine = np.abs(at2 - 2 * at1 + at0) <= 1e-9 * np.abs(slope)
+        affine = (np.abs(at2 - 2 * at1 + at0) <= 1e-9 * np.abs(slope)) & (slope != 0)
         where = -at0 / slope
+    where[~np.isfinite(where)] = 0.0  # never affine there
     near = BESIDE * np.maximum(np.abs(where), 1.0)
     low, high = rows.copy(), rows.copy()
     low[line, varied], high[line, varied] = where - near, where + near

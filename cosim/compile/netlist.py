@@ -5,9 +5,28 @@ A netlist is all the compiler knows of a diagram. The class with which users dra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from blocks.contract.block import Block
+
+
+@dataclass(frozen=True)
+class PartCondition:
+    """When the blocks of a diagram are active: what the outputs of one of its nodes say.
+
+    control : that node, whose output "active" is above 0.5 while they are
+    own     : nodes that always are: the control and those that hold outputs
+    once    : is a period of activity one call, at which everything sampled inside ticks once?
+    restarts : do they start anew when "restarts" of the control counts on?
+    """
+
+    control: str
+    own: frozenset[str]
+    once: bool = False
+    restarts: bool = False
+
 
 Port = tuple[str, str]  # (name or path of a node, name of one of its ports)
 
@@ -29,6 +48,10 @@ class Netlist:
     connections : (output, input) for each connection; a signal of an `Inport` is its port "out"
     outports    : outputs of the diagram by name, and the port inside that each shows
     grounded    : inputs left open on purpose
+    owner       : what its parameters call the diagram they belong to
+    parameters  : its parameters and their values
+    given       : of nodes that are diagrams, what their parameters are here
+    variants    : instead of all of this, the diagrams of which the parameter `chosen` names one
     """
 
     name: str
@@ -36,6 +59,21 @@ class Netlist:
     connections: tuple[tuple[Port, Port], ...]
     outports: dict[str, Port]
     grounded: frozenset[Port]
+    owner: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    condition: PartCondition | None = None
+    variants: Mapping[Any, Netlist] = field(default_factory=dict)
+    chosen: Any = None
+
+    def driven(self) -> Netlist:
+        """The same with blocks that step themselves left to a co-simulation master."""
+        return replace(
+            self,
+            nodes={
+                name: node if isinstance(node, Inport) else node.driven() for name, node in self.nodes.items()
+            },
+        )
 
     @property
     def inports(self) -> dict[str, Inport]:

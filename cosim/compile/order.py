@@ -62,6 +62,7 @@ class Dependencies:
         self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
         self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
         self._sizes: dict[tuple[str, str, str], int] = {}
+        self._kept_whole: set[tuple[str, str, str]] = set()
         self._shown: dict[tuple[str, str, str], str] = {}
         self._used: dict[tuple[int, str, str, int | None], _Reads] = {}
         for inst in placed.values():
@@ -70,6 +71,8 @@ class Dependencies:
             if at_tick:
                 for m in inst.memories(Refreshed):
                     self._sizes[inst.path, "m", m.name] = m.size
+                    if m.repeats:
+                        self._kept_whole.add((inst.path, "m", m.name))
                     self._shown[inst.path, "m", m.name] = m.shown
                 if inst.memories(AlgebraicUnknown):
                     self._sizes[inst.path, "z", "unknowns"] = 1
@@ -109,7 +112,7 @@ class Dependencies:
             cyclic = [c for c in nx.strongly_connected_components(graph) if len(c) > 1]
             cyclic += [{n} for n in nx.nodes_with_selfloops(graph)]
             whole = {(n.path, n.kind, n.name) for c in cyclic for n in c if n.component is None}
-            wide = {key for key in whole if self._sizes[key] > 1}
+            wide = {key for key in whole if self._sizes[key] > 1 and key not in self._kept_whole}
             if not wide:
                 return graph, cyclic
             self.split |= wide
@@ -193,7 +196,7 @@ class Dependencies:
         ticked = [
             (m.name, used[inst.traced.slices[m.name]])
             for m in inst.memories(Refreshed)
-            if not (node.kind == "m" and m.may_keep and m.name == node.name)
+            if not (node.kind == "m" and m.reads_itself and m.name == node.name)
         ]
         unknowns = any(used[inst.traced.slices[m.name]].any() for m in inst.memories(AlgebraicUnknown))
         return ports, [(name, mask) for name, mask in ticked if mask.any()], unknowns

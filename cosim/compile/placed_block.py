@@ -23,6 +23,7 @@ class PlacedBlock:
     before : the block at one of whose ports the framework put this one; "" for a block of the diagram
     symbols : for each memory, its symbols in the global system
     own, p, ticks : those symbols stacked the way the functions of `traced` take them
+    obeys : is it in a part that may stand still, or does it say when one does?
     """
 
     path: str
@@ -35,6 +36,7 @@ class PlacedBlock:
     own: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     p: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     ticks: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    obeys: bool = False
 
     @property
     def owner(self) -> str:

@@ -15,7 +15,7 @@ import casadi as ca
 import networkx as nx
 import numpy as np
 
-from blocks.contract.memories import DiscreteState
+from blocks.contract.memories import Afterwards, DiscreteState, Repeated
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
 from cosim.compile.expressions import Expressions
@@ -24,9 +24,12 @@ from cosim.compile.placed_block import PlacedBlock
 from cosim.segments import (
     Activation,
     AtRate,
+    EveryInstant,
     EveryTick,
     ExternalSegment,
+    LastSegment,
     OutputSegment,
+    RepeatSegment,
     Segment,
     SolveSegment,
     UpdateSegment,
@@ -78,7 +81,8 @@ def build_schedule(
         else:
             candidates = [n for n in labels.bucket[level] if n not in cut]
             segments.append(_segment(placed, index, between, place, nodes, candidates, graph))
-    return segments + _updates(placed, rates, between, place)
+    updates = _updates(placed, rates, between, place)
+    return segments + updates + _last(placed, index, between, place)
 
 
 class _Labels:
@@ -169,9 +173,9 @@ def _solve_segment(
 def _writer(placed: dict[str, PlacedBlock], node: SignalNode, alone: set[SignalNode]) -> object:
     """Memories with one writer may share a segment: those of one rate; opaque blocks stay apart."""
     memory = placed[node.path].refreshed(node.name)
-    if memory.external:
+    if memory.external or memory.repeats:
         return (node.path, node.name)
-    return node if node in alone else memory.rate
+    return node if node in alone else (memory.rate, memory.again)
 
 
 def _segment(
@@ -185,12 +189,16 @@ def _segment(
 ) -> Segment:
     """Expressions of the memories in `nodes`, each with the new values of those before it."""
     first = placed[nodes[0].path].refreshed(nodes[0].name)
-    when: Activation = EveryTick() if first.rate is None else AtRate(index[first.rate])
+    when = _activation(first.rate, index, EveryInstant() if first.again else EveryTick())
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
     if first.external is not None:
         argument = between.of(nodes[0].path, f"m:{first.name}", first.reads)
         where = place(names[0])
-        return ExternalSegment(when, nodes[0].path, names, argument, where, block=first.external)
+        asked = getattr(first, "asked", "")
+        only_if = int(place(f"{nodes[0].path}.{asked}")[0]) if asked else -1
+        return ExternalSegment(
+            when, nodes[0].path, names, argument, where, block=first.external, only_if=only_if
+        )
     fresh = between.with_new_values()
     members = set(nodes)
     changed: set[SignalNode] = set()  # outputs that see a new value
@@ -215,7 +223,34 @@ def _segment(
         values.append(value)
         places.append(where)
     seams = ca.vertcat(ca.SX(0, 1), *fresh.outputs.values())
-    return OutputSegment(when, nodes[0].path, names, ca.vertcat(*values), np.concatenate(places), seams=seams)
+    where = np.concatenate(places)
+    made = OutputSegment(when, nodes[0].path, names, ca.vertcat(*values), where, seams=seams)
+    return RepeatSegment(**vars(made), limit=first.limit) if isinstance(first, Repeated) else made
+
+
+def _activation(rate: Ticks | None, index: dict[Ticks, int], otherwise: Activation) -> Activation:
+    return otherwise if rate is None else AtRate(index[rate])
+
+
+def _last(
+    placed: dict[str, PlacedBlock],
+    index: dict[Ticks, int],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+) -> list[Segment]:
+    """What changes behind all else at an instant, one segment per rate and one for every instant."""
+    found: dict[Ticks | None, list[tuple[str, str]]] = defaultdict(list)
+    for inst in placed.values():
+        for m in inst.memories(Afterwards):
+            found[m.ticks].append((inst.path, m.name))
+    segments: list[Segment] = []
+    for ticks, members in found.items():
+        names = tuple(f"{path}.{name}" for path, name in members)
+        value = ca.vertcat(*[between.memory(path, name) for path, name in members])
+        when = _activation(ticks, index, EveryInstant())
+        places = np.concatenate([place(n) for n in names])
+        segments.append(LastSegment(when, members[0][0], names, value, places))
+    return segments
 
 
 def _at_rest(placed: dict[str, PlacedBlock], fresh: Expressions, path: str, name: str) -> ca.SX:

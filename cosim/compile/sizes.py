@@ -193,6 +193,7 @@ class _Sizes:
     def check(self) -> None:
         """Both ends of every connection have the same number of components."""
         doubtful = self.doubtful()
+        expects = {(path, i.name): i.size for path, t in self.traced.items() for i in t.declared.inputs}
         for (path, name), source in self.wiring.drivers.items():
             if source is None or path in doubtful or source[0] in doubtful:
                 continue
@@ -202,7 +203,7 @@ class _Sizes:
                     f"'{source[0]}' has no output '{source[1]}'; {near_miss(source[1], outputs)}"
                 )
                 continue
-            expected = next(i.size for i in self.traced[path].declared.inputs if i.name == name)
+            expected = expects[path, name]
             got = self.size[source]
             if got != expected:
                 self.problems.append(

@@ -5,13 +5,17 @@ All mistakes are collected and reported together, with near misses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from blocks.contract.block import Block, Equations
+from blocks.contract.masks import recipe_of
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError, near_miss
-from cosim.compile.netlist import Inport, Netlist, Port
+from cosim.compile.masks import Masks, MaskScope
+from cosim.compile.netlist import Inport, Netlist, PartCondition, Port
+from cosim.compile.tags import connect_tags
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Wiring:
     outports: dict[str, Port]
     borders: dict[Port, tuple[Port, ...]]
     probes: dict[str, Traced]  # every block traced as far as that goes without sizes
+    parts: dict[str, PartCondition] = field(default_factory=dict)  # conditional parts by their paths
+    masks: Masks = field(default_factory=Masks)  # parameters of diagrams, and which blocks are made of them
 
 
 class _Expander:
@@ -49,13 +55,22 @@ class _Expander:
         self.edges: dict[Port, Port] = {}
         self.grounded: set[Port] = set()
         self.problems: list[str] = []
-        self._walk(diagram, "")
+        self.masks = Masks()
+        self._walk(diagram, "", {}, None)
+        connect_tags(self.nodes, self.edges, self.problems)
 
-    def _walk(self, diagram: Netlist, prefix: str) -> None:
-        for name, node in diagram.nodes.items():
+    def _walk(self, diagram: Netlist, prefix: str, given: Mapping[str, Any], outer: MaskScope | None) -> None:
+        scope = self.masks.enter(diagram, prefix.removesuffix("/"), given, outer)
+        for name, drawn in diagram.nodes.items():
+            node = self._variant(drawn, prefix + name, scope)
             self.nodes[prefix + name] = node
             if isinstance(node, Netlist):
-                self._walk(node, f"{prefix}{name}/")
+                self._walk(node, f"{prefix}{name}/", diagram.given.get(name, {}), scope)
+            elif isinstance(node, Block) and recipe_of(node) is not None:
+                try:
+                    self.nodes[prefix + name] = self.masks.block(prefix + name, node, scope)
+                except PlantloopError as error:
+                    self.problems.append(f"block '{prefix}{name}': {error}")
         for (source, output), (target, entry) in diagram.connections:
             into, out = (prefix + target, entry), (prefix + source, output)
             if into in self.edges:
@@ -66,6 +81,23 @@ class _Expander:
                 )
             self.edges[into] = out
         self.grounded.update((prefix + node, port) for node, port in diagram.grounded)
+
+    def _variant(
+        self, node: Block | Netlist | Inport, path: str, scope: MaskScope
+    ) -> Block | Netlist | Inport:
+        """The diagram a variant stands for here; other nodes as they are."""
+        if not isinstance(node, Netlist) or not node.variants:
+            return node
+        try:
+            chosen = self.masks.choice(path, node.chosen, scope)
+        except PlantloopError as error:
+            self.problems.append(f"variant '{path}': {error}")
+            return next(iter(node.variants.values()))
+        if chosen not in node.variants:
+            near = near_miss(str(chosen), map(str, node.variants))
+            self.problems.append(f"variant '{path}' has no choice {chosen!r}; {near}")
+            return next(iter(node.variants.values()))
+        return self._variant(node.variants[chosen], path, scope)
 
     def source(self, port: Port) -> Port | None:
         """The block output (or top-level inport) behind `port`, through subsystem borders."""
@@ -164,7 +196,9 @@ def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
     if problems:
         raise WiringError(dict.fromkeys(problems), path=diagram.name)
     probes = {path: known.probe for path, known in ports.items() if known.probe}
-    return Wiring(diagram.name, blocks, drivers, outports, _borders(expander, drivers), probes)
+    parts = {p: n.condition for p, n in expander.nodes.items() if isinstance(n, Netlist) and n.condition}
+    borders = _borders(expander, drivers)
+    return Wiring(diagram.name, blocks, drivers, outports, borders, probes, parts, expander.masks)
 
 
 def _borders(expander: _Expander, drivers: dict[Port, Port | None]) -> dict[Port, tuple[Port, ...]]:

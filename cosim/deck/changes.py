@@ -114,13 +114,9 @@ def save(stage: Stage, command: Save) -> DeckStep:
     from plant.formats.motionsolve.writer import model_text
 
     text = model_text(stage.plant, *stage.parts(), stage.values())
+    file = stage.options.reach.write(command, text)
     stage.saved[command.model_file] = text
-    where = ""
-    if stage.options.folder is not None:
-        file = stage.options.folder / command.model_file
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-        where = f" as {file}"
+    where = "" if file is None else f" as {file}"
     return DeckStep(command, stage.time, f"model saved{where}")
 
 
@@ -137,12 +133,4 @@ def loaded(stage: Stage, command: Load_Model) -> Model:
     if command.model_file in stage.saved:
         model = read_model(stage.saved[command.model_file].encode())
         return replace(model, name=Path(command.model_file).stem)
-    return read_model(beside(stage.model, command.model_file))
-
-
-def beside(model: Model, name: str) -> Path:
-    """A file a deck names: as it is, or in the deck's own folder."""
-    file = Path(name)
-    if file.is_absolute() or model.file is None:
-        return file
-    return Path(model.file).parent / file
+    return read_model(stage.options.reach.read(command, stage.model))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import PlantloopError
+from blocks.files import write_whole
 from cosim.analysis.linear import linearize
 from cosim.analysis.modes import Modes, modes_of
 from cosim.analysis.operating import model_of
@@ -182,11 +183,18 @@ def _write(stage: Stage, settings: Param_Linear, outcome: LinearModel) -> list[P
         texts[".tag"] = "".join(f"{what}: {', '.join(names)}\n" for what, names in named)
     if (settings.write_eig_info or "").upper() not in NO:
         texts |= {".eig": outcome.modes.table() + "\n", ".tab": outcome.modes.shapes() + "\n"}
-    folder.mkdir(parents=True, exist_ok=True)
     files = []
-    for suffix, text in texts.items():
-        files.append(folder / f"{stem}{suffix}")
-        files[-1].write_text(text)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, text in texts.items():
+            files.append(folder / f"{stem}{suffix}")
+            write_whole(files[-1], text)
+    except OSError as error:
+        raise PlantloopError(
+            f"cannot write the linear model into '{folder}': {error.strerror or error}.",
+            path=str(folder),
+            hint="Choose another folder with out= (--out).",
+        ) from None
     return files
 
 

@@ -15,7 +15,6 @@ from cosim.deck.changes import (
     activate,
     add,
     assembly,
-    beside,
     changed_by,
     deactivate,
     load_model,
@@ -25,6 +24,7 @@ from cosim.deck.changes import (
 )
 from cosim.deck.linear import linear
 from cosim.deck.outcome import DeckRun, DeckStep, joined
+from cosim.deck.reach import Reach
 from cosim.deck.stage import Options, Stage
 from cosim.deck.static import static
 from cosim.deck.transient import Halted, transient
@@ -76,6 +76,12 @@ COMMANDS: Mapping[type[Element], Handler] = MappingProxyType(
 )
 """What runs each command. Add a command: add an entry."""
 
+MOST_NESTED = 20
+"""Command files that may stand in each other."""
+
+MOST_COMMANDS = 10_000
+"""Commands of a deck with all its command files; a file that loads another twice, and so on, has 2^n."""
+
 SILENT = ("output", "graphic")
 """Ends and parts of the names of commands that concern files and pictures; they are passed over."""
 
@@ -123,12 +129,13 @@ def run_deck(
     flag(trust, "trust")
     function(on_step, "on_step", "one DeckStep, when it is done")
     model = deck if isinstance(deck, Model) else _read(deck)
+    folder = None if out is None else file_path(out, "out", "results")
+    reach = Reach.of(model, folder, trust)
     options = Options(
-        chosen, coordinates, stabilisation, trust, mapped(inputs, "inputs"),
-        None if out is None else file_path(out, "out", "results"), progress,
-    )  # fmt: skip
-    program = list(_program(model, model.commands, ()))
-    _check(model, program)
+        chosen, coordinates, stabilisation, trust, mapped(inputs, "inputs"), folder, reach, progress
+    )
+    program = list(_limited(_program(model, model.commands, (), reach), model))
+    _check(model, program, reach)
     shown: set[str] = set()
     with _once(shown):
         stage = Stage(model, options)
@@ -157,7 +164,9 @@ def _once(shown: set[str]) -> Iterator[None]:
 
 
 # --- before anything runs -------------------------------------------------------------------------------
-def _program(model: Model, commands: tuple[Element, ...], inside: tuple[Path, ...]) -> Iterator[Element]:
+def _program(
+    model: Model, commands: tuple[Element, ...], inside: tuple[Path, ...], reach: Reach
+) -> Iterator[Element]:
     """All commands, those of other files in their place."""
     from plant.formats.motionsolve.reader import read_commands
 
@@ -168,7 +177,13 @@ def _program(model: Model, commands: tuple[Element, ...], inside: tuple[Path, ..
         if not isinstance(command, Load_Command):
             yield command
             continue
-        file = beside(model, command.command_file)
+        file = reach.read(command, model)
+        if len(inside) >= MOST_NESTED:
+            raise ModelError(
+                f"{command.where}: command files are nested {MOST_NESTED} deep.",
+                path=command.where,
+                hint="Put their commands into one file.",
+            )
         if file.resolve() in inside:
             raise ModelError(
                 f"{command.where}: command_file={command.command_file!r} loads itself.",
@@ -179,13 +194,33 @@ def _program(model: Model, commands: tuple[Element, ...], inside: tuple[Path, ..
             found = read_commands(file, model)
         except ModelError as error:
             raise ModelError(f"{command.where}: {error}", path=command.where) from None
-        yield from _program(model, found, (*inside, file.resolve()))
+        yield command
+        yield from _program(model, found, (*inside, file.resolve()), reach)
 
 
-def _check(model: Model, program: list[Element]) -> None:
+def _limited(program: Iterator[Element], model: Model) -> Iterator[Element]:
+    """The program without the Load_Command it came from, if it is not too long."""
+    for count, command in enumerate(program):
+        if count >= MOST_COMMANDS:
+            raise ModelError(
+                f"{command.where}: the command files of {model.file or model.name} together have more than "
+                f"{MOST_COMMANDS} commands.",
+                path=command.where,
+                hint="Do they load each other many times? Run them one after the other.",
+            )
+        if not isinstance(command, Load_Command):
+            yield command
+
+
+def _check(model: Model, program: list[Element], reach: Reach) -> None:
     """Refuse a deck without commands, and everything that can be known to be wrong with them."""
     about = model.file or f"model '{model.name}'"
-    problems = [*_unknown(program), *_past(model, program), *_impossible(model, program)]
+    problems = [
+        *_unknown(program),
+        *reach.faults(program, model),
+        *_past(model, program),
+        *_impossible(model, program),
+    ]
     if not program:
         problems.append(
             f"{about}: there is no command to run; write for instance <Command>"

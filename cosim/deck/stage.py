@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.memories import CountedInstants, Memory
+from cosim.deck.reach import Reach
 from cosim.diagram import ALONE, system_alone
 from cosim.names import Names
 from cosim.progress import Progress
@@ -48,6 +49,7 @@ class Options:
     trust: bool = False
     inputs: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
+    reach: Reach = field(default_factory=lambda: Reach(Path(), None, trust=False))
     progress: Progress | bool | None = None
 
 
@@ -176,7 +178,7 @@ class Stage:
 
     def simulation(self, settings: RunSettings) -> Simulation:
         """A simulation that stands where the deck does."""
-        sim = Simulation(self.system, settings=settings)
+        sim = Simulation(self.system, settings=settings, signals=list(self.system.signals))
         sim.restore(self.context.copy())
         return sim
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.contract.rate import rational
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, shown
 from cosim.deck.outcome import DeckStep
 from cosim.engines.methods.solver_names import STIFF
 from cosim.result.result import Result
+from cosim.run.memory import check_memory
 from cosim.settings import RunSettings, misplaced
 from plant.elements import Param_Transient, Reference_Array, Sensor_Event, Simulate
 
@@ -142,17 +143,25 @@ def times_of(stage: Stage, command: Simulate, start: float, end: float) -> np.nd
         inside = sorted({t for t in array.values if start <= t <= end})
         return np.array([*inside, *([end] if end not in inside else [])])
     if command.num_steps is not None:
+        _check_number(command, command.num_steps + 1)
         return np.array([start + (end - start) * k / command.num_steps for k in range(command.num_steps + 1)])
     every = rational(command.print_interval, "print_interval") if command.print_interval else PRINT_INTERVAL
     first = Fraction(start).limit_denominator(10**6)  # 0.3 is 3/10; after an event it is what it is
     if float(first) != start:
         first = Fraction(start)
     count = int((Fraction(end) - first) / every + Fraction(1, 10**9))
+    _check_number(command, count + 1)
     times = [float(first + k * every) for k in range(count + 1)]
     if times[-1] < end * (1 - 1e-12):
         times.append(end)
     times[-1] = min(times[-1], end)
     return np.array(times)
+
+
+def _check_number(command: Simulate, count: int) -> None:
+    """Refuse more instants of output than memory has room for."""
+    what = f"{command.where}: output at {shown(count)} instants"
+    check_memory(100.0 * min(count, 2**999), what, "Lengthen print_interval, or write fewer num_steps.")
 
 
 def _restarts(stage: Stage, command: Simulate, start: float, end: float) -> list[float]:

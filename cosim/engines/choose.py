@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-
+from blocks.contract.callback import FUNCTION
+from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
 from cosim.engines.engine import Engine
 from cosim.engines.native.cache import CacheError
 from cosim.engines.native.compiler import HOW_TO_GET_ONE, CompilerError
 from cosim.engines.reference.reference import ReferenceEngine
+from cosim.fmi.coupling.coupling import Coupling
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
@@ -22,6 +23,25 @@ def choose(system: System, settings: RunSettings, context: Context) -> Engine:
     PlantloopError      "native" was asked for, and something has no C code
     CompilerError, CacheError   "native" was asked for, and there is no compiler, or it failed
     """
+    if settings.coupling is not None:
+        return _coupled(system, settings, settings.coupling, context)
+    return _alone(system, settings, context)
+
+
+def _coupled(system: System, settings: RunSettings, coupling: Coupling, context: Context) -> Engine:
+    """A co-simulation master around the engine of our own blocks."""
+    from cosim.fmi.coupling.master import MasterEngine
+
+    if not system.units:
+        raise PlantloopError(
+            f"coupling is given, but nothing in '{system.name}' steps itself.",
+            hint="Leave it out, or put a co-simulated FMU in the diagram.",
+        )
+    return MasterEngine(system, settings, coupling, context, _alone)
+
+
+def _alone(system: System, settings: RunSettings, context: Context) -> Engine:
+    """The engine of our own blocks."""
     from cosim.engines.native.native import NativeEngine, obstacles
 
     asked = settings.engine
@@ -29,8 +49,7 @@ def choose(system: System, settings: RunSettings, context: Context) -> Engine:
         return ReferenceEngine(system, settings, context)
     found = obstacles(system, settings)
     if asked == "native":
-        ticked = [s.path for s in system.schedule if s.external is not None]
-        found += [f"block '{path}' is a Python function" for path in dict.fromkeys([*system.opaque, *ticked])]
+        found += _in_python(system)
         if found:
             raise PlantloopError(
                 f"engine 'native' cannot run '{system.name}': {'; '.join(found)}.",
@@ -45,5 +64,18 @@ def choose(system: System, settings: RunSettings, context: Context) -> Engine:
         return NativeEngine(system, settings, context)
     except (CompilerError, CacheError) as error:
         note = str(error) if HOW_TO_GET_ONE in str(error) else f"{error} {HOW_TO_GET_ONE}"
-        warnings.warn(f"running with the slow reference engine: {note}", stacklevel=4)
+        warn_user(f"running with the slow reference engine: {note}")
         return ReferenceEngine(system, settings, context)
+
+
+def _in_python(system: System) -> list[str]:
+    """Functions that no machine code stands for, each once."""
+    found = [
+        f"block '{path}' calls {call.about} in Python"
+        if call.about != FUNCTION
+        else f"block '{path}' is a Python function"
+        for call, path in zip(system.calls, system.callers, strict=True)
+        if call.compiled is None
+    ]
+    found += [f"block '{s.path}' is a Python function" for s in system.schedule if s.external is not None]
+    return list(dict.fromkeys(found))

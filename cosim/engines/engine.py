@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.starts import DONE, Starts
+from cosim.fmi.coupling.quality import CouplingQuality
 from cosim.result.record import Event, TickSeries
 from cosim.run.context import Context
 from cosim.settings import RunSettings
@@ -61,6 +65,15 @@ def _joined(first: TickSeries, second: TickSeries) -> TickSeries:
     return TickSeries(times, np.concatenate([first.values, second.values]))
 
 
+def out_of_time(settings: RunSettings, t: float) -> SimulationError:
+    """The error of a run that reached its wall_limit at t [s]."""
+    return SimulationError(
+        f"the run reached its wall_limit of {settings.wall_limit:g} s at t={t:.9g} s.",
+        time=t,
+        hint="Raise wall_limit, loosen tolerances, or take larger steps.",
+    )
+
+
 class Engine(abc.ABC):
     """Runs one system with one context."""
 
@@ -71,11 +84,35 @@ class Engine(abc.ABC):
         self.system, self.settings, self.context = system, settings, context
         self.counters = Counters()
         self.cancelled = False
+        self.deadline = math.inf  # of the clock `time.perf_counter` [s], when an advance has to end
         self.instances = context.begin(system)
 
     @abc.abstractmethod
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """Run to exactly `until` [s], executing a tick that falls there; or to a stop event."""
+
+    def allow(self, spent: float = 0.0) -> None:
+        """Start the clock of the run's wall_limit, of which some time [s] is spent."""
+        self.deadline = time.perf_counter() + self.settings.wall_limit - spent
+
+    @abc.abstractmethod
+    def approach(self, until: float) -> None:
+        """Run to `until` [s] from the left, without what happens at that instant; `arrive` goes on.
+
+        Whoever looks on may change what the context holds in between.
+        """
+
+    @abc.abstractmethod
+    def arrive(self) -> None:
+        """Everything that happens at the instant that `approach` came to."""
+
+    @abc.abstractmethod
+    def log_mark(self) -> Any:
+        """How far the log is."""
+
+    @abc.abstractmethod
+    def log_back(self, mark: Any) -> None:
+        """Forget what was logged since a mark."""
 
     def another(self, context: Context, settings: RunSettings) -> Engine:
         """A new instance of this engine for the same system."""
@@ -106,6 +143,7 @@ class Engine(abc.ABC):
         """
         one = self.another(starts.context(k), starts.settings_of(k))
         one.start_log(starts.names, starts.times)
+        one.allow()
         try:
             one.advance(starts.until)
             starts.state[k] = DONE
@@ -113,10 +151,16 @@ class Engine(abc.ABC):
             one.instances.close()
             logged = one.logged()
             starts.record(k, logged.time, logged.signals)
+            starts.stopped[k] = one.system.stop_event(one.context.stopped)
+            starts.ended[k] = one.context.t
 
     def cancel(self) -> None:
         """Stop runs of a batch that are under way in another thread."""
         self.cancelled = True
+
+    def coupling(self) -> CouplingQuality | None:
+        """How good the coupling of units that step themselves was; None where there is none."""
+        return None
 
     @abc.abstractmethod
     def next_stop(self) -> float:

@@ -26,8 +26,11 @@ class Starts:
     names, times : signals and instants [s] to log
     x, h, w, p : (runs, n) start values of each run, as in `cosim.system`
     seeds : (runs,) uint64 of random draws
-    rows : (runs, instants, 1 + width) time and signals side by side; nan where nothing was logged
-    logged : (runs,) int64 instants that were reached
+    rows : (runs, capacity, 1 + width) time and signals side by side; nan where nothing was logged; a row per
+        instant, and one more for the end of a run where an event may stop it
+    logged : (runs,) int64 rows written
+    stopped : (runs,) int32, the event that ended a run, counted from 1, or 0
+    ended : (runs,) s, where it stands
     state : (runs,) int32, 0 for a run that is done, by its end or by a stop event
     """
 
@@ -43,6 +46,8 @@ class Starts:
     seeds: np.ndarray
     rows: np.ndarray
     logged: np.ndarray
+    stopped: np.ndarray
+    ended: np.ndarray
     state: np.ndarray
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, KeysView, Mapping
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ import numpy as np
 
 from blocks.arguments import is_number
 from blocks.errors import PlantloopError, shown
+from cosim.fmi.coupling.quality import CouplingQuality
+from cosim.names import listed
 from cosim.result.record import Event, FloatArray, SettingValue, TickSeries
 from cosim.signal_tree import Leaf, SignalTree
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cosim.result.result_plot import Course
+    from cosim.viewer.page import Page
 
 
 class UnknownSignalError(PlantloopError, KeyError):
@@ -52,6 +55,9 @@ class Result:
     statistics : name -> value       steps, rejections, evaluations, ticks per rate, wall times
     complete : bool          False for what was computed before a run failed or was cancelled
     message : str            why the run ended, when it was not at its end time
+    origin : tuple           what was run, as it was drawn and flat, for `view`; None in a copy, a file or
+                             another process
+    coupling : CouplingQuality, or None     of units that step themselves, where a coupling was given
 
     Arrays are made read-only views, not copies. Settings, statistics and event values are reduced to what
     JSON can hold: numbers, texts, None, tuples and mappings; anything else becomes its text.
@@ -70,6 +76,8 @@ class Result:
     statistics: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
     message: str = ""
+    origin: Any = field(default=None, compare=False)
+    coupling: CouplingQuality | None = None
 
     def __post_init__(self) -> None:
         time = _instants(self.time, f"result '{self.name}'")
@@ -94,7 +102,7 @@ class Result:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through the constructor: mapping proxies cannot be pickled, read-only flags get lost."""
-        values = (getattr(self, f.name) for f in fields(self))
+        values = (getattr(self, f.name) for f in fields(self) if f.name != "origin")
         return type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def __repr__(self) -> str:
@@ -254,10 +262,34 @@ class Result:
 
         return load(path, cls)
 
+    def view(self, *, out: str | os.PathLike[str] | None = None, show: bool = True) -> Page:
+        """One page in the browser: diagram, scopes, moving plants; see `cosim.viewer.page`.
+
+        The diagram and its plants are there if the run was made in this process.
+
+        out : path      where the page is written; default a temporary file that a browser shows
+        show : bool     False: no browser is opened
+
+        Raises
+        ------
+        PlantloopError      the page cannot be written
+        """
+        from cosim.viewer.page import view
+        from cosim.viewer.page_data import of_result
+
+        return view(of_result(self), out, show)
+
     def plot(
-        self, *names: str, path: str | os.PathLike[str] | None = None, title: str | None = None
+        self,
+        *names: str | Sequence[str],
+        path: str | os.PathLike[str] | None = None,
+        title: str | None = None,
+        window: tuple[float, float] | None = None,
     ) -> Figure:
         """Draw the named signals, or all, one below the other over time, and save the picture to ``path``.
+
+        A list of names shares axes: ``r.plot(["ref.y", "plant.theta"], "controller.u")``. `window` is the
+        stretch of time [s] that is drawn; events in it are marked.
 
         Sampled signals are drawn as steps with a dot at each tick, others as lines. Nothing is shown on a
         screen and matplotlib's backend is left alone: the returned figure is displayed by a notebook, or
@@ -268,11 +300,118 @@ class Result:
         if not isinstance(title, str | None):
             raise PlantloopError(f"title is {shown(title)}, expected a text.", value=title)
         span = (float(self.time[0]), float(self.time[-1])) if len(self.time) else None
-        courses = [self._course(name) for name in (names or self.keys())]
-        figure = draw(courses, span, self.name, title, self.complete)
+        if window is not None:
+            span = _two_times(window)
+        groups = [[name] if isinstance(name, str) else listed(name, "names") for name in names or self.keys()]
+        if not all(groups):
+            raise PlantloopError(
+                "plot got a list without names, expected signals that share axes.", value=names
+            )
+        courses = [[self._course(name) for name in group] for group in groups]
+        events = sorted({event.time for event in self.events if span and span[0] <= event.time <= span[1]})
+        figure = draw(courses, span, self.name, title, self.complete, events)
         if path is not None:
             save_figure(figure, path)
         return figure
+
+    def animate(
+        self,
+        file: str | os.PathLike[str],
+        fps: float = 25.0,
+        slower: float = 1.0,
+        plant: str | None = None,
+    ) -> int:
+        """Write the motion of a plant as .gif, or .mp4 where ffmpeg is; returns the number of frames.
+
+        fps : frames per second; slower : times longer than real; plant : path of the plant, where there are
+            several. The run was made in this process, and the plant's coordinates were logged
+
+        Raises
+        ------
+        PlantloopError      no plant, or none of that name; another kind of file; numbers that are no rates
+        """
+        from cosim.viewer.animation import animate
+
+        return animate(self, file, fps, slower, plant)
+
+    def phase(self, x: str, y: str, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw one component over another, such as a rate over its angle; ``path`` as in `plot`.
+
+        Raises
+        ------
+        PlantloopError      no such signals, or of several components
+        """
+        from cosim.result.result_plot import Course, draw_phase, save_figure
+
+        found = [self._course(name) for name in (x, y)]
+        for course in found:
+            if len(course.units) != 1:
+                raise PlantloopError(
+                    f"'{course.name}' has {len(course.units)} components; name one, '{course.name}[0]'.",
+                    path=course.name,
+                )
+        found = [
+            Course(c.name, self.time, np.reshape(self[c.name], (len(self.time), 1)), False, c.labels, c.units)
+            for c in found
+        ]
+        figure = draw_phase(found[0], found[1], self.name)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+    def spectrum(self, name: str, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the amplitudes of one component over frequency; the numbers: ``amplitudes`` of this module.
+
+        Raises
+        ------
+        PlantloopError      no such signal, of several components, or fewer than 16 instants
+        """
+        from cosim.result.result_plot import draw_spectrum, save_figure
+
+        course = self._course(name)
+        if len(course.units) != 1:
+            raise PlantloopError(
+                f"'{name}' has {len(course.units)} components; name one, '{name}[0]'.", path=name
+            )
+        figure = draw_spectrum(*amplitudes(self.time, np.ravel(self[name])), course)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+
+def _two_times(window: Any) -> tuple[float, float]:
+    """The ends of a stretch of time [s]."""
+    pair = tuple(window) if isinstance(window, (tuple, list)) else ()
+    if len(pair) != 2 or not all(map(is_number, pair)) or not float(pair[0]) < float(pair[1]):
+        raise PlantloopError(
+            f"window is {shown(window)}, expected two times, the first one smaller.", value=window
+        )
+    return float(pair[0]), float(pair[1])
+
+
+def amplitudes(time: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Frequencies (m,) [Hz] and amplitudes (m,) of a signal (n,) without its mean, at equal steps.
+
+    A sine of amplitude a that fits the length shows a at its frequency: a flat-top window keeps amplitudes
+    between the lines to 0.1 percent. Source: G. Heinzel, A. Rüdiger, R. Schilling, Spectrum and spectral
+    density estimation by the DFT, 2002, section D.3.1 (SFT5F).
+
+    Raises
+    ------
+    PlantloopError      fewer than 16 values
+    """
+    n = len(time)
+    if n < 16:
+        raise PlantloopError(f"a spectrum of {n} instants says nothing; 16 are the least.")
+    even = np.linspace(time[0], time[-1], n)
+    course = np.interp(even, time, values)
+    z = 2 * np.pi * np.arange(n) / n
+    weights = (0.1881, -0.36923, 0.28702, -0.13077, 0.02488)
+    window = sum(w * np.cos(k * z) for k, w in enumerate(weights))
+    found = np.fft.rfft((course - course.mean()) * window) / (n * weights[0])
+    size = 2 * np.abs(found)
+    step = (even[-1] - even[0]) / (n - 1)
+    return np.fft.rfftfreq(n, step), size
 
 
 def plain(value: object) -> Any:
@@ -339,5 +478,7 @@ def _fitting(tree: SignalTree, width: Mapping[str, int]) -> SignalTree:
             raise PlantloopError(
                 f"'{signal}' has {k} components, and {tree[signal].size} in the tree of signals.", path=signal
             )
+    if len(tree) == len(width) and all(n == leaf.name for n, leaf in zip(width, tree.leaves, strict=True)):
+        return tree
     leaves = (tree[n] if n in tree else Leaf(n, 0, k) for n, k in width.items())
     return SignalTree.of(leaves, tree.aliases)

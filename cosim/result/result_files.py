@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 
 from blocks.arguments import file_path
 from blocks.errors import PlantloopError
+from blocks.files import DAMAGE, is_file, is_no_file
 from cosim.result.record import Event, Record, TickSeries, described
 from cosim.result.result_layout import (
     FORMAT,
@@ -75,13 +75,13 @@ def load(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
             path=str(source),
             hint="Save as .nc to load it again." if source.suffix.lower() in WRITERS else None,
         )
-    if not source.is_file():
+    if not is_file(source):
         raise PlantloopError(
             f"no result file '{source}' (looked in {source.parent.resolve()}).", path=str(source)
         )
     try:
         return make(**read(source))
-    except (OSError, RuntimeError, ValueError, LookupError, TypeError, BadZipFile) as reason:
+    except DAMAGE as reason:
         why = "" if "allow_pickle" in str(reason) else f" ({str(reason).rstrip('.')})"  # NumPy's guess
         raise PlantloopError(
             f"'{source}' is damaged or not a plantloop result{why}.",
@@ -95,6 +95,8 @@ def replacing(target: Path) -> Iterator[Path]:
     """A temporary name beside ``target``, moved onto it when the block succeeds and removed when not."""
     temporary = target.with_name(f".{target.stem}-{uuid.uuid4().hex[:8]}{target.suffix}")
     try:
+        if is_no_file(target):
+            raise OSError("it is a folder or a device")
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         os.replace(temporary, target)

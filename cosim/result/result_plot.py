@@ -7,7 +7,7 @@ window opens, and threads may draw at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
@@ -26,6 +26,7 @@ from cosim.result.result_files import replacing
 # Okabe and Ito's palette, distinct also to colour-blind readers; yellow left out, it is lost on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
 MOST_AXES = 60  # more rows than this make a picture nobody can read
+MOST_EVENTS = 200  # more marks than this hide the curves
 MOST_LEGEND = 10  # entries; further components are drawn and counted
 INK, GRID = "#333333", "#DDDDDD"
 
@@ -47,24 +48,35 @@ class Course:
 
 
 def draw(
-    courses: Sequence[Course], span: tuple[float, float] | None, name: str, title: str | None, complete: bool
+    groups: Sequence[Sequence[Course]],
+    span: tuple[float, float] | None,
+    name: str,
+    title: str | None,
+    complete: bool,
+    events: Sequence[float] = (),
 ) -> Figure:
-    """A figure with one row per course; see `Result.plot`.
+    """A figure with one row per group of courses; see `Result.plot`.
 
     span : first and last logged instant [s], None without any
     name : of the result, its title where `title` is None
     """
-    if not courses or len(courses) > MOST_AXES:
-        few = "there is nothing to draw" if not courses else f"{len(courses)} signals do not fit one picture"
+    if not groups or len(groups) > MOST_AXES:
+        few = "there is nothing to draw" if not groups else f"{len(groups)} signals do not fit one picture"
         raise PlantloopError(
             f"{few} in result '{name}'.",
-            hint=f"Name up to {MOST_AXES} signals: result.plot('plant.pendulum', ...)." if courses else None,
+            hint=f"Name up to {MOST_AXES} signals: result.plot('plant.pendulum', ...)." if groups else None,
         )
-    figure = Figure(figsize=(8.0, 0.7 + 1.7 * max(len(courses), 1.6)), dpi=120, layout="constrained")
+    figure = Figure(figsize=(8.0, 0.7 + 1.7 * max(len(groups), 1.6)), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
-    rows = figure.subplots(len(courses), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, course in zip(rows, courses, strict=True):
-        _draw_course(axes, course, span)
+    rows = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, group in zip(rows, groups, strict=True):
+        if len(group) == 1:
+            _draw_course(axes, group[0], span)
+        else:
+            _draw_together(axes, group, span)
+        if 0 < len(events) <= MOST_EVENTS:
+            marks = {"colors": "#CC79A7", "linewidth": 0.8, "linestyle": ":", "zorder": 0}
+            axes.vlines(events, 0, 1, transform=axes.get_xaxis_transform(), **marks)
     rows[-1].set_xlabel("time [s]", color=INK)
     if span is not None and span[1] > span[0]:
         rows[-1].set_xlim(*span)
@@ -90,15 +102,45 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def _draw_course(axes: Axes, course: Course, span: tuple[float, float] | None) -> None:
-    time, values = course.time, course.values
+    """One signal alone on its axes."""
     legends, unit = _legends(course)
     heading = course.name
     if len(legends) == 1:  # one line needs no legend
         heading, unit, legends = _alone(course.name, legends[0], unit), "", [""]
+    _lines(axes, course, legends, cycle(COLOURS), span, 0)
+    _dress(axes, heading, unit, any(legends), max(len(legends) - MOST_LEGEND, 0))
+
+
+def _draw_together(axes: Axes, group: Sequence[Course], span: tuple[float, float] | None) -> None:
+    """Several signals on the same axes; a unit they share goes to the title."""
+    colours, drawn = cycle(COLOURS), 0
+    shared = {unit for course in group for unit in course.units}
+    for course in group:
+        texts, unit = _legends(course)
+        beside = f" [{unit}]" if unit and len(shared) > 1 else ""
+        legends = [
+            f"{_alone(course.name, text, '')}{beside}" if text else course.name + beside for text in texts
+        ]
+        _lines(axes, course, legends, colours, span, drawn)
+        drawn += len(legends)
+    unit = shared.pop() if len(shared) == 1 else ""
+    _dress(axes, ", ".join(course.name for course in group), unit, True, max(drawn - MOST_LEGEND, 0))
+
+
+def _lines(
+    axes: Axes,
+    course: Course,
+    legends: Sequence[str],
+    colours: Iterator[str],
+    span: tuple[float, float] | None,
+    drawn: int,
+) -> None:
+    time, values = course.time, course.values
     if course.sampled:
         time, values = _held_to_end(course, span)
-    for i, (colour, legend) in enumerate(zip(cycle(COLOURS), legends, strict=False)):
-        style: dict[str, Any] = {"color": colour, "label": (legend or None) if i < MOST_LEGEND else None}
+    for i, (legend, colour) in enumerate(zip(legends, colours, strict=False)):
+        named = (legend or None) if drawn + i < MOST_LEGEND else None
+        style: dict[str, Any] = {"color": colour, "label": named}
         if course.sampled:
             dots = slice(None, -1)  # the last point only carries the line to the end
             style |= {"drawstyle": "steps-post", "marker": ".", "markevery": dots, "linewidth": 1.0}
@@ -106,7 +148,6 @@ def _draw_course(axes: Axes, course: Course, span: tuple[float, float] | None) -
         else:
             style["linewidth"] = 1.5
         axes.plot(time, values[:, i], **style)
-    _dress(axes, heading, unit, any(legends), max(len(legends) - MOST_LEGEND, 0))
     if values.size == 0:
         axes.text(0.5, 0.5, "no values", color="#888888", ha="center", va="center", transform=axes.transAxes)
 
@@ -160,3 +201,36 @@ def _dress(axes: Axes, name: str, unit: str, legend: bool, hidden: int) -> None:
             loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small", title=title
         )
         box.get_title().set_fontsize("small")
+
+
+def draw_phase(x: Course, y: Course, name: str) -> Figure:
+    """One component over another, from the first instant (a dot) on; see `Result.phase`."""
+    figure, axes = _single()
+    axes.plot(x.values[:, 0], y.values[:, 0], color=COLOURS[0], linewidth=1.5)
+    axes.plot(x.values[:1, 0], y.values[:1, 0], "o", color=COLOURS[0])
+    for course, put in ((x, axes.set_xlabel), (y, axes.set_ylabel)):
+        texts, unit = _legends(course)
+        put(_alone(course.name, texts[0], unit), color=INK)
+    figure.suptitle(name, color=INK, fontsize="large")
+    return figure
+
+
+def draw_spectrum(frequency: FloatArray, size: FloatArray, course: Course) -> Figure:
+    """Amplitudes (m,) over frequencies (m,) [Hz]; see `Result.spectrum`."""
+    figure, axes = _single()
+    texts, unit = _legends(course)
+    axes.semilogy(frequency, np.maximum(size, 1e-300), color=COLOURS[0], linewidth=1.5)
+    top = float(size.max(initial=0.0)) or 1.0
+    axes.set_ylim(top * 1e-8, top * 2)
+    axes.set_xlabel("frequency [Hz]", color=INK)
+    axes.set_ylabel("amplitude" + (f" [{unit}]" if unit else ""), color=INK)
+    figure.suptitle(_alone(course.name, texts[0], ""), color=INK, fontsize="large")
+    return figure
+
+
+def _single() -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(6.4, 4.8), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.grid(True, color=GRID)
+    return figure, axes

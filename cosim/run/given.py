@@ -40,13 +40,15 @@ def set_parameter(system: System, context: Context, name: str, value: Any) -> No
     """Set a parameter, whole; what of it is structural must stay as it is."""
     found = system.names("parameter").find(text(name, "parameter"))
     if found is None:
+        if name in system.refused:
+            raise structural_error(system, name)
         if (field := system.names("field").find(name)) is not None:
             raise structural_error(system, field[0])
         raise system.names("parameter").unknown(name)
     slot = system.parameters[found[0]]
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise PlantloopError(f"parameter '{name}' is {value!r}, expected numbers.", path=name) from None
     if array.size != math.prod(slot.shape):
         shape = slot.shape or "a number"
@@ -59,13 +61,26 @@ def set_parameter(system: System, context: Context, name: str, value: Any) -> No
     if array[~slot.mask].any():
         raise structural_error(system, name)
     context.p[slot.index] = array[slot.mask]
+    if system.starts and not context.started:
+        follow_parameters(system, context)
+
+
+def follow_parameters(system: System, context: Context) -> None:
+    """Initial values that follow from parameters."""
+    function = system.function("starts", lambda: [s.expression for s in system.starts])
+    values = function(context.t, context.x, context.h, context.w, context.p)
+    for start, value in zip(system.starts, values if len(system.starts) > 1 else [values], strict=True):
+        target = context.x if start.vector == "x" else context.h
+        target[start.places] = np.array(value).ravel()
+        if start.both:
+            context.next[start.places] = target[start.places]
 
 
 def numbers(value: Any, size: int, name: str) -> np.ndarray:
     """Finite numbers, (size,); one alone stands for all."""
     try:
         array = np.ravel(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise PlantloopError(f"'{name}' is {value!r}, expected numbers.", path=name, value=value) from None
     if array.size not in (1, size):
         raise PlantloopError(f"'{name}' got {array.size} numbers, expected {size}.", path=name, value=value)

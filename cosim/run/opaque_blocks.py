@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from blocks.contract.callback import LiveCall, PythonCall, answered_by
 from blocks.errors import BlockError, PlantloopError
+from cosim.fmi.coupling.unit_run import UnitRun
 from cosim.segments import Segment
 from cosim.system import System
 
@@ -46,6 +48,8 @@ class Instances:
                 name = shared.setdefault(call.make, f"{path}.{call.name()}")
                 self._makes[name], self._paths[name] = call.make, path
                 self._of_call.setdefault(name, []).append(live)
+        for unit in system.units:
+            self._makes[unit.path], self._paths[unit.path] = partial(UnitRun, unit.block), unit.path
         self._made: dict[str, Any] = {}
         self._closed = False
         self.load(states or {})
@@ -62,10 +66,25 @@ class Instances:
                     live.instance = self._made[name]
             if name in states and hasattr(self._made[name], "load"):
                 with self._with_path(name):
-                    self._made[name].load(states[name])
+                    self._put_back(name, states[name])
 
-    def save(self) -> dict[str, bytes]:
-        """The state of each by name.
+    def _put_back(self, name: str, state: bytes) -> None:
+        try:
+            self._made[name].load(state)
+        except PlantloopError:
+            raise
+        except Exception as error:  # a block may raise anything where the bytes are not its own
+            raise BlockError(
+                f"its saved state cannot be put back: {type(error).__name__}: {error}."
+            ) from error
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names under which states are saved."""
+        return tuple(name for name, instance in self._made.items() if hasattr(instance, "save"))
+
+    def save(self, without: Container[str] = ()) -> dict[str, bytes]:
+        """The state of each by name, but for some.
 
         Raises
         ------
@@ -73,10 +92,26 @@ class Instances:
         """
         found = {}
         for name, instance in self._made.items():
-            if hasattr(instance, "save"):
+            if hasattr(instance, "save") and name not in without:
                 with self._with_path(name):
                     found[name] = bytes(instance.save())
         return found
+
+    def put_back(self, states: Mapping[str, bytes]) -> None:
+        """Put back what `save` gave for some; the others stay as they are."""
+        for name, state in states.items():
+            with self._with_path(name):
+                self._made[name].load(state)
+
+    def made(self, name: str) -> Any:
+        """The instance of a block, as long as the run is not closed."""
+        if self._closed:
+            raise PlantloopError(
+                f"block '{name}' is called after the simulation was closed.",
+                path=name,
+                hint="Begin a new Simulation.",
+            )
+        return self._made[name]
 
     def close(self) -> None:
         """Close all of them; a run cannot go on after that."""
@@ -96,7 +131,9 @@ class Instances:
             yield
         except BlockError as error:
             path = self._paths[name]
-            raise type(error)(f"block '{path}': {error}", path=path, value=error.value) from error
+            text = f"block '{path}': {error}"
+            port, time, value = error.port, error.time, error.value
+            raise type(error)(text, path=path, port=port, time=time, value=value) from error
 
     # --- calls ------------------------------------------------------------------------------------
     def call(self, segment: Segment, t: float, u: np.ndarray) -> Any:

@@ -19,6 +19,10 @@ TYPES: dict[str, type[Block]] = {
 """Every block of the library by the name it is imported by."""
 
 
+FAULTS = (PlantloopError, TypeError, ValueError, ArithmeticError, MemoryError, RecursionError)
+"""What a block raises for a bad field; all but the first are what its own checks overlooked."""
+
+
 def block(value: Any, place: FilePlace) -> Block | None:
     """The block a table describes; what its own checks raise becomes a problem of the place."""
     if not isinstance(value, dict):
@@ -40,7 +44,14 @@ def block(value: Any, place: FilePlace) -> Block | None:
         return None
     try:
         return cls(**given)
-    except (PlantloopError, TypeError, ValueError) as error:  # also what a block's own checks overlooked
+    except (
+        PlantloopError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        MemoryError,
+        RecursionError,
+    ) as error:  # also what a block's own checks overlooked
         _place_of(error, cls, given, place).add_problem(str(error))
         return None
 

@@ -20,11 +20,17 @@ from dataclasses import MISSING, dataclass, field, fields
 from itertools import pairwise
 from typing import Any
 
+from blocks.arguments import is_number
 from blocks.contract.rate import instant, rational
-from blocks.errors import BlockError, ScenarioError, near_miss
+from blocks.errors import BlockError, ScenarioError, near_miss, shown
 from cosim.scenario.source import Keys, ScenarioFile
 
 Check = Callable[[Any, "FilePlace"], Any]  # Any: a TOML value going in, a field's value coming out
+
+
+MOST = 10**9  # of a whole number
+LOOKED_UP = 100  # problems whose place within a list is looked for
+SHOWN = 20  # unknown keys of a table that are looked at one by one
 
 
 class Expected(Exception):
@@ -49,6 +55,8 @@ class FilePlace:
 
     def add_problem(self, text: str, item: object = None) -> None:
         """Note a problem; `item` is the text in a list that it is about."""
+        if len(self.problems) >= LOOKED_UP:
+            item = None  # the line on which the list begins is told then, without a search in it
         line = self.source.line(self.keys, item) or 0
         self.problems.append((line, f"{self.source.where(self.keys, item)}: {text}"))
 
@@ -85,7 +93,7 @@ def as_toml(value: object) -> str:
         case dict():
             text = "a table" if value else "an empty table"
         case _:
-            text = str(value)
+            text = shown(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -129,11 +137,11 @@ def _what(place: FilePlace, name: str) -> str:
 
 def check_known(table: Mapping[str, Any], known: Collection[str], place: FilePlace) -> None:
     """Complain about keys that are not known."""
-    for name in table:
-        if name not in known:
-            place.at(name).add_problem(
-                f"no such {'key' if place.keys else 'table'}; {near_miss(name, known)}"
-            )
+    unknown, what = [name for name in table if name not in known], "key" if place.keys else "table"
+    for name in unknown[:SHOWN]:
+        place.at(name).add_problem(f"no such {what}; {near_miss(name, known)}")
+    if len(unknown) > SHOWN:
+        place.add_problem(f"{len(unknown) - SHOWN} more {what}s that there are not.")
 
 
 def table_of(check: Check, names: Check | None = None) -> Check:
@@ -175,7 +183,7 @@ def number(least: float = -math.inf, above: float = -math.inf, unit: str = "") -
     limit += f" above {above:g}" if above > -math.inf else ""
 
     def check(value: Any, place: FilePlace) -> float:
-        if not _is_number(value) or not math.isfinite(value) or value < least or value <= above:
+        if not is_number(value) or not math.isfinite(value) or value < least or value <= above:
             raise Expected(f"a number{limit}{f' [{unit}]' if unit else ''}", _unquoted(value))
         return float(value)
 
@@ -186,7 +194,7 @@ def integer(least: int) -> Check:
     """A whole number."""
 
     def check(value: Any, place: FilePlace) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
             raise Expected(f"a whole number of at least {least}", _unquoted(value))
         return value
 
@@ -206,7 +214,7 @@ def duration(least: float = -math.inf, above: float = -math.inf) -> Check:
     def check(value: Any, place: FilePlace) -> Any:
         limit = f"{least:g} or more" if least > -math.inf else f"more than {above:g}"
         expected = f'seconds as a number or as text like "1/60", {limit}'
-        if not (_is_number(value) or isinstance(value, str)):
+        if not (is_number(value) or isinstance(value, str)):
             raise Expected(expected)
         try:
             exact = rational(value, "The value")
@@ -221,7 +229,7 @@ def duration(least: float = -math.inf, above: float = -math.inf) -> Check:
 
 def moments(value: Any, place: FilePlace) -> tuple[float, ...]:
     """A list of instants [s], zero or more, not decreasing."""
-    if not isinstance(value, list) or not value or not all(_is_number(v) and math.isfinite(v) for v in value):
+    if not isinstance(value, list) or not value or not all(is_number(v) and math.isfinite(v) for v in value):
         raise Expected("a list of numbers of seconds")
     times = tuple(float(instant(v)) for v in value)
     if times[0] < 0 or any(b < a for a, b in pairwise(times)):
@@ -319,13 +327,9 @@ def _numbers(value: Any, place: FilePlace) -> Any:
 
 def _is_array(value: Any) -> bool:
     if not isinstance(value, list):
-        return _is_number(value) and not math.isnan(value)
+        return is_number(value) and not math.isnan(value)
     sizes = {len(item) if isinstance(item, list) else 0 for item in value}
     return len(sizes) == 1 and all(_is_array(item) for item in value)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _unquoted(value: object) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from pathlib import Path
 
 from blocks.errors import near_miss
+from blocks.files import is_file, is_inside
 from cosim.engines.methods.solver_names import ADAPTIVE
 from cosim.scenario.factory import module_file
-from cosim.scenario.keys import FilePlace, record
+from cosim.scenario.fmu_tables import check_fmus
+from cosim.scenario.keys import FilePlace, check_known, record
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.schema import Run, Tables
-from cosim.scenario.source import no_such_file, read_source
+from cosim.scenario.source import ScenarioFile, no_such_file, read_source
 from cosim.settings import RunSettings, misplaced
+
+OF_STUDIES = ("sweep", "sampling", "variants", "actions", "metrics", "requirements", "store")
 
 
 def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario:
@@ -29,9 +34,21 @@ def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario
 
     >>> result = load_scenario("examples/inverted_pendulum/scenario.toml").run()
     """
-    source = read_source(Path(path))
+    return scenario_from(read_source(Path(path)), trust)
+
+
+def scenario_from(source: ScenarioFile, trust: bool = False) -> Scenario:
+    """Check what was read of a scenario file; tables of a study in it are left to `cosim.study`.
+
+    Raises
+    ------
+    ScenarioError   all problems of the file together
+    """
     place = FilePlace(source)
-    tables: Tables = place.read(source.tables, record(Tables))
+    known = [f.name for f in fields(Tables)]
+    check_known(source.tables, [*known, *OF_STUDIES], place)
+    own = {name: table for name, table in source.tables.items() if name in known}
+    tables: Tables = place.read(own, record(Tables))
     if not place.problems:
         _check_diagram(tables, place, trust)
         _check_wiring(tables, place)
@@ -44,18 +61,27 @@ def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario
 def _check_diagram(tables: Tables, place: FilePlace, trust: bool) -> None:
     """Either a model and blocks or a factory, and what these need."""
     if tables.diagram is not None:
-        for name in ("model", "blocks", "wiring"):
+        for name in ("model", "blocks", "fmus", "wiring"):
             if name in place.source.tables:
                 place.at(name).add_problem(
                     "a [diagram] factory makes the whole diagram; leave this table out."
                 )
         _check_factory(tables.diagram.factory, place.at("diagram", "factory"), trust)
-    elif tables.model is None and not tables.blocks:
-        place.add_problem("there is nothing to run: give [model] and [blocks], or a [diagram] factory.")
+    elif tables.model is None and not tables.blocks and not tables.fmus:
+        place.add_problem("there is nothing to run: give [model], [blocks], [fmus], or a [diagram] factory.")
+    check_fmus(tables.fmus, place.at("fmus"), trust)
+    for name in tables.fmus:
+        if name in tables.blocks or (tables.model is not None and name == tables.model.block):
+            place.at("fmus", name).add_problem(f"'{name}' is another block; give this one another name.")
     if tables.model is not None:
         file = place.source.path.parent / tables.model.file
-        if not file.is_file():
+        if not is_file(file):
             place.at("model", "file").add_problem(no_such_file(file, "model"))
+        elif not trust and not is_inside(file, [place.source.path.parent]):
+            place.at("model", "file").add_problem(
+                f'"{tables.model.file}" leads out of the scenario\'s folder; put it there, or allow it with '
+                "--trust, or load_scenario(..., trust=True), if you trust whoever wrote the scenario."
+            )
         if tables.model.block in tables.blocks:
             place.at("blocks", tables.model.block).add_problem(
                 f"'{tables.model.block}' is the model's block; give this one another name."
@@ -64,7 +90,7 @@ def _check_diagram(tables: Tables, place: FilePlace, trust: bool) -> None:
 
 def _check_factory(factory: str, place: FilePlace, trust: bool) -> None:
     file = module_file(place.source.path, factory)
-    if not file.is_file():
+    if not is_file(file):
         place.add_problem(no_such_file(file, "Python file"))
     elif not trust:
         place.add_problem(
@@ -75,7 +101,7 @@ def _check_factory(factory: str, place: FilePlace, trust: bool) -> None:
 
 def _check_wiring(tables: Tables, place: FilePlace) -> None:
     """Blocks named by connections exist; ports are checked when the diagram is flattened."""
-    known = [*tables.blocks, *([tables.model.block] if tables.model else [])]
+    known = [*tables.blocks, *tables.fmus, *([tables.model.block] if tables.model else [])]
     wiring = place.at("wiring")
     for k, entry in enumerate(tables.wiring.connect):
         for port in (entry.source, entry.target):

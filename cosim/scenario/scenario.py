@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from blocks.arguments import is_number
 from blocks.errors import PlantloopError, ScenarioError, SimulationError, WiringError, near_miss
 from cosim.diagram import Diagram
 from cosim.result.record import SettingValue
 from cosim.result.result import Result
 from cosim.scenario.factory import make_diagram
+from cosim.scenario.fmu_tables import fmu_blocks
 from cosim.scenario.keys import FilePlace
 from cosim.scenario.schema import ModelTable, Tables
 from cosim.scenario.source import ScenarioFile
@@ -93,6 +97,8 @@ class Scenario:
             d.add(self.tables.model.block, plant)
         for name, block in self.tables.blocks.items():
             d.add(name, block)
+        for name, fmu in fmu_blocks(self.tables.fmus, self._place("fmus")).items():
+            d.add(name, fmu)
         for connection in self.tables.wiring.connect:
             d.connect(connection.source, connection.target)
         for port in self.tables.wiring.ground:
@@ -113,7 +119,7 @@ class Scenario:
         """
         diagram, place = self.diagram(), self._place()
         try:
-            system = diagram.system(self.settings().solve_loops)
+            system = diagram.system(self.settings().solve_loops, driven=self.settings().driven)
         except WiringError as error:
             for problem in error.problems:
                 text = re.sub(r"ground\('(\S+)'\)", r'ground = ["\1"]', problem)  # as a file writes it
@@ -130,6 +136,7 @@ class Scenario:
         engine: str | None = None,
         progress: Callable[[float], None] | None = None,
         system: System | None = None,
+        settings: RunSettings | None = None,
     ) -> Result:
         """Run it as ``[run]`` says.
 
@@ -138,6 +145,7 @@ class Scenario:
         engine : str            instead of the scenario's
         progress : callable     called with the simulated time [s] after every stop
         system : System         what `system` returned, where it is at hand already
+        settings : RunSettings  instead of those of ``[run]``
 
         Raises
         ------
@@ -145,7 +153,7 @@ class Scenario:
         SimulationError     the run stopped before its end; ``error.result`` has what was computed
         """
         ready, run = system or self.system(), self.tables.run
-        settings = self.settings()
+        settings = settings or self.settings()
         if engine is not None:
             settings = RunSettings.of(settings, engine=engine)
         try:
@@ -165,6 +173,20 @@ class Scenario:
                 error.result = self._with_scenario_setting(error.result)
             raise
         return self._with_scenario_setting(result)
+
+    def export(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the diagram with the scenario's numbers and settings as an FMU; see `cosim.export_fmu`.
+
+        Its outputs are those of the diagram, or, where it has none, the signals the scenario logs.
+        """
+        from cosim.fmi.export.fmu_file import export_fmu
+
+        system, t = self.system(), self.tables
+        return export_fmu(
+            system, path, parameters=t.parameters, initial=t.initial, settings=self.settings(),
+            outputs=None if system.outports else self._signals_to_log(system), stop=t.run.until,
+            interval=t.run.log_every if is_number(t.run.log_every) else None, **options,
+        )  # fmt: skip
 
     # --- inside ---------------------------------------------------------------------------------
     def _place(self, *keys: str) -> FilePlace:

@@ -29,6 +29,7 @@ from typing import Any
 from blocks import Block
 from cosim.diagram import FORBIDDEN
 from cosim.scenario.blocks import block
+from cosim.scenario.fmu_tables import FMUTable
 from cosim.scenario.keys import (
     Check,
     Expected,
@@ -60,7 +61,7 @@ plain_name = matching(
     r"[^\s./\\][^/\\\n]*", "a name", "It also names the folder of the results: leave / and \\ out."
 )
 port = matching(
-    r"\s*[^.\s]+\.[^.\s]+\s*", 'text "block.port"', 'A port is named by its block: "plant.control_force".'
+    r"\s*[^.\s]+\.\S+\s*", 'text "block.port"', 'A port is named by its block: "plant.control_force".'
 )
 function = matching(
     r"[\w.]+:\w+", 'text "module:function"', "The module is a Python file beside the scenario."
@@ -114,7 +115,7 @@ class ConnectEntry:
 def connection(value: Any, place: FilePlace) -> ConnectEntry:
     """Text ``"block.output -> block.input"``."""
     parts = [part.strip() for part in value.split("->")] if isinstance(value, str) else []
-    if len(parts) != 2 or not all(part.count(".") == 1 and not set(part) & set(" \t") for part in parts):
+    if len(parts) != 2 or not all("." in part.strip(".") and not set(part) & set(" \t") for part in parts):
         raise Expected('text "block.output -> block.input"')
     return ConnectEntry(parts[0], parts[1], value)
 
@@ -216,6 +217,7 @@ class Tables:
     scenario: About = key(record(About), default=About())
     model: ModelTable | None = key(record(ModelTable), default=None)
     blocks: Mapping[str, Block] = key(table_of(block, names=block_name), default_factory=dict)
+    fmus: Mapping[str, FMUTable] = key(table_of(record(FMUTable), names=block_name), default_factory=dict)
     wiring: WiringTable = key(record(WiringTable), default=WiringTable())
     diagram: Factory | None = key(record(Factory), default=None)
     parameters: Mapping[str, Any] = key(quantities, default_factory=dict)

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from blocks.errors import ScenarioError, near_miss
+from blocks.files import is_folder, read_whole
 
 Keys = tuple[str | int, ...]  # ("outputs", "plots", 0, "file"): names of tables and keys, places in lists
 
 SUFFIX = ".toml"
+DEEPEST = 40  # tables and lists in each other
 HINTS = (  # what tomllib says, and what usually lies behind it
     ("Invalid value", 'Text needs quotes: solver = "rk4".'),
     ("Expected '=' after a key", "Every line is key = value, a [table], or a # comment."),
@@ -41,6 +43,10 @@ class ScenarioFile:
         """Line of every key, and the paths that are headers of tables; made for the first problem only."""
         return _lines_of_keys(self.text)
 
+    @cached_property
+    def _rows(self) -> list[str]:
+        return self.text.splitlines()
+
     def line(self, keys: Keys, item: object = None) -> int | None:
         """Line on which a key stands, or the nearest thing around it; that of a text in a list, if given."""
         lines, _ = self._index
@@ -49,7 +55,7 @@ class ScenarioFile:
         start = lines.get(keys)
         if start is None or not isinstance(item, str):
             return start
-        below = enumerate(self.text.splitlines()[start - 1 :], start)
+        below = enumerate(self._rows[start - 1 :], start)
         return next((number for number, line in below if f'"{item}"' in line or f"'{item}'" in line), start)
 
     def where(self, keys: Keys, item: object = None) -> str:
@@ -80,16 +86,42 @@ def read_source(path: Path) -> ScenarioFile:
             hint="Save the file as UTF-8.",
         ) from None
     try:
-        return ScenarioFile(path, text, tomllib.loads(text))
+        tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(path, text, str(error)) from None
+    except (RecursionError, ValueError) as error:  # an integer of more digits than Python converts
+        deep = isinstance(error, RecursionError)
+        what = f"nested deeper than {DEEPEST}" if deep else "an integer of too many digits"
+        raise _too_much(path, what) from None
+    if _depth(tables) > DEEPEST:
+        raise _too_much(path, f"nested deeper than {DEEPEST}")
+    return ScenarioFile(path, text, tables)
+
+
+def _too_much(path: Path, what: str) -> ScenarioError:
+    return ScenarioError(
+        f"{path.name}: something in it is {what}.",
+        path=str(path),
+        hint="No scenario needs that; take it out.",
+    )
+
+
+def _depth(tables: dict[str, Any]) -> int:
+    """How deep tables and lists stand in each other, counted up to one more than is allowed."""
+    depth = 0
+    level: list[Any] = [tables]
+    while level and depth <= DEEPEST:
+        depth += 1
+        inside = (v for part in level for v in (part.values() if isinstance(part, dict) else part))
+        level = [v for v in inside if isinstance(v, (dict, list))]
+    return depth
 
 
 def _read_bytes(path: Path) -> bytes:
     if path.suffix.lower() != SUFFIX:
         raise ScenarioError(f"'{path}' is no scenario: expected a {SUFFIX} file.", path=str(path))
     try:
-        return path.read_bytes()
+        return read_whole(path)
     except FileNotFoundError:
         raise ScenarioError(no_such_file(path, "scenario"), path=str(path)) from None
     except OSError as error:
@@ -99,7 +131,7 @@ def _read_bytes(path: Path) -> bytes:
 def no_such_file(path: Path, what: str) -> str:
     """There is no such file: which folder was looked in, and the nearest name in it."""
     folder = path.parent
-    if not folder.is_dir():
+    if not is_folder(folder):
         return f"no {what} '{path}': there is no folder '{folder}'."
     files = [f.name for f in folder.iterdir() if f.suffix.lower() == path.suffix.lower() and f.is_file()]
     if not files:
@@ -149,21 +181,41 @@ def _lines_of_keys(text: str) -> tuple[dict[Keys, int], set[Keys]]:
     return lines, headers
 
 
+_TOKEN = re.compile(
+    r'"""(?:[^\\]|\\.)*?"""'  # texts of several lines come first
+    r"|'''.*?'''"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'"
+    r"|#[^\n]*"
+    r"|[\[\]{}\n]",
+    re.DOTALL,
+)
+
+
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Each header and each ``key = value`` with its line; a value may go on over several lines."""
-    lines, k = text.splitlines(), 0
-    while k < len(lines):
-        for end in range(k + 1, len(lines) + 1):
-            statement = "\n".join(lines[k:end])
-            try:
-                tomllib.loads(statement)
-            except tomllib.TOMLDecodeError:
-                continue
-            yield k + 1, statement
-            k = end
-            break
-        else:
-            k += 1
+    """Each header and each ``key = value`` of a valid file with its line; a value may go on over several.
+
+    A statement ends with the line on which all brackets are closed: one pass over the text.
+    """
+    begin, first, line, depth = 0, 1, 1, 0
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        line += sign.count("\n")
+        depth += (sign in "[{") - (sign in "]}") if len(sign) == 1 else 0
+        if sign == "\n" and depth <= 0:
+            if statement := text[begin : token.start()].strip():
+                yield first + _blank_lines(text, begin), statement
+            begin, first, depth = token.end(), line, 0
+    if statement := text[begin:].strip():
+        yield first + _blank_lines(text, begin), statement
+
+
+def _blank_lines(text: str, begin: int) -> int:
+    """Empty lines a statement begins with."""
+    end = begin
+    while end < len(text) and text[end].isspace():
+        end += 1
+    return text.count("\n", begin, end)
 
 
 def _header(parsed: dict[str, Any], headers: set[Keys], seen: Counter[Keys]) -> Keys:

@@ -11,7 +11,6 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 4.6; Feat
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ import numpy as np
 
 from blocks.contract.block import Equations
 from blocks.contract.symbols import hash_of
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
 from plant.assembly.initial_rates import Wish
@@ -537,16 +537,15 @@ def assemble(
     large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
     if large and not held:
         most = sorted(large.items(), key=lambda item: -abs(item[1]))[:6]
-        warnings.warn(
+        warn_user(
             "assembly moved the start to close all constraints: "
             + ", ".join(f"{name} by {d:.6g}" for name, d in most)
             + (f" and {len(large) - 6} more" if len(large) > 6 else "")
             + ". Correct the design configuration if that is not meant.",
             PlantWarning,
-            stacklevel=2,
         )
     for line in [*lines, *([singular] if singular else [])]:
-        warnings.warn(line, PlantWarning, stacklevel=2)
+        warn_user(line, PlantWarning)
     return Assembly(
         tuple(np.split(q, assembler.q_cuts)) if mechanism.links else (),
         tuple(np.split(qd, assembler.cuts)) if mechanism.links else (),

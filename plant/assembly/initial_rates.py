@@ -7,13 +7,13 @@ so that what is not given stays at rest.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
+from blocks.contract.user_lines import warn_user
 from plant.description import Frame, Velocity
 from plant.mechanics.inertia import plain_inertia
 from plant.mechanics.mechanism import GROUND, Mechanism
@@ -53,11 +53,10 @@ def mention_missed(wishes: Sequence[Wish], rates: np.ndarray) -> None:
     largest = max((abs(wish.value) for wish in wishes), default=0.0)
     for wish in wishes:
         if abs(wish.J @ rates - wish.value) > MISMATCH * largest:
-            warnings.warn(
+            warn_user(
                 f"{wish.where}={wish.value:g} is not possible with the joints and the other initial "
                 f"velocities: the start has {wish.J @ rates:.6g}. Correct it, or set its flag FALSE.",
                 PlantWarning,
-                stacklevel=3,
             )
 
 

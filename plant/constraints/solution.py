@@ -210,7 +210,7 @@ def _solved(b: Equations, z: ca.SX, residual: ca.SX, names: list[str]) -> ca.SX:
                 hint="Use VARVAL of the variable in a force, or autobalance CONDITIONAL.",
             )
     if ca.depends_on(slope, z):
-        unknown = ca.SX(b.algebraic("reactions", [0.0] * z.numel()))
+        unknown = ca.SX(b.algebraic("reactions", [0.0] * z.numel(), about="forces that depend on reactions"))
         b.residual(ca.substitute(residual, z, unknown))
         return unknown
     at_zero = ca.substitute(residual, z, ca.SX.zeros(z.numel()))

@@ -6,10 +6,10 @@ elements ask about one another (`Others`, in ``Element.faults_in``).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeVar, cast
 
+from blocks.contract.user_lines import warn_user
 from plant.elements.bodies import Body_Rigid
 from plant.elements.element import Element, Source, line, place
 from plant.reporting import ModelProblems, PlantWarning
@@ -56,6 +56,10 @@ class Draft:
     def unreadable(self, tag: str, id: int) -> None:
         """An element whose problems are reported already: references to it are no further problem."""
         self._unreadable.setdefault(tag, set()).add(id)
+
+    def is_unreadable(self, id: int) -> bool:
+        """Has an element of this id, of any type, problems that are reported already?"""
+        return any(id in ids for ids in self._unreadable.values())
 
     def ignore(self, tag: str, id: int, source: Source) -> None:
         """An element of an unsupported type: references to it are a problem."""
@@ -121,7 +125,7 @@ class Draft:
         ModelProblems    all problems together, one line each
         """
         for remark in self.remarks:
-            warnings.warn(remark, PlantWarning, stacklevel=3)
+            warn_user(remark, PlantWarning)
         if self.problems:
             raise ModelProblems(self.problems, about=self.file or f"model '{self.name}'")
 

@@ -134,7 +134,7 @@ class EquationsAt:
 def _numbers(what: str, name: str, value: Any, size: int) -> np.ndarray:
     try:
         found = np.asarray(value, dtype=float).ravel()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.zeros(0)
     if found.size != size or not np.isfinite(found).all():
         raise ModelError(f"{what}: '{name}' is {value!r}, expected {size} finite numbers.", path=name)

@@ -21,7 +21,6 @@ Sensor_Evaluate; sensors as in Adams.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +29,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Equations
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError, near_miss
 from plant.elements import (
     Control_Diff,
@@ -195,11 +195,10 @@ def check_controls(model: Model) -> None:
             check(matrices, model, element)
         for name, _ in element.attributes:
             if name.lower() not in MATRICES:
-                warnings.warn(
+                warn_user(
                     f"{element.where}: attribute {name} is not known and is ignored; "
                     f"{near_miss(name.lower(), MATRICES)}",
                     PlantWarning,
-                    stacklevel=3,
                 )
     for system in _systems(model):
         check(inputs_of, model, system)
@@ -237,7 +236,7 @@ class Controls:
             differential = (diff.tag, diff.id) in self._handles
             guess = (diff.ic_dot or 0.0) if differential else diff.ic
             name = f"{slug(diff.label) or f'diff_{diff.id}'}.{'rate' if differential else 'value'}"
-            self._unknown[diff.id] = ca.SX(b.algebraic(name, guess))
+            self._unknown[diff.id] = ca.SX(b.algebraic(name, guess, about=diff.where))
         self._stored = {
             s.id: b.mode(f"{slug(s.label) or 'sensor'}_{s.id}.value", 0.0) for s in model.all(Sensor_Evaluate)
         }

@@ -8,7 +8,6 @@ takes over all that does not contain stand-ins.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import casadi as ca
 
 from blocks.contract.block import Equations
+from blocks.contract.user_lines import warn_user
 from plant.elements import (
     Control_Diff,
     Control_PlantInput,
@@ -280,7 +280,7 @@ class Quantities:
 
     @staticmethod
     def _warn(text: str) -> None:
-        warnings.warn(text, PlantWarning, stacklevel=3)
+        warn_user(text, PlantWarning)
 
     def array(self, id: int, k: int) -> ca.SX:
         """ARYVAL of an array of inputs (U) or numbers (IC)."""

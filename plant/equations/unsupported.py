@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 
 import casadi as ca
 import numpy as np
 
+from blocks.contract.user_lines import warn_user
 from plant.constraints.closure import Closure
 from plant.constraints.conditions import ACCELERATION
 from plant.elements import (
@@ -67,36 +67,32 @@ def mention_ignored(model: Model) -> None:
     for request in model.all(Post_Request):
         if not is_output(request):
             what = f" of {request.elem_type}" if request.elem_type else ""
-            warnings.warn(
+            warn_user(
                 f"{request.where}: requests of type {request.type or 'USERSUB'}{what} are not supported yet.",
                 PlantWarning,
-                stacklevel=2,
             )
     for sensor in model.all(Sensor_Event):
         ignored = [name for name in ("dt", "stepsize", "hmax") if getattr(sensor, name) is not None]
         if ignored:
-            warnings.warn(
+            warn_user(
                 f"{sensor.where}: {', '.join(ignored)} change nothing: the run chooses its steps and output "
                 'times. Give them to the run (max_step=, log_every=); write restart="TRUE" for a step to end '
                 "at the event.",
                 PlantWarning,
-                stacklevel=2,
             )
         acts = (sensor.halt, sensor.return_, sensor.restart, sensor.print, sensor.verbose, sensor.evaluate_id)
         if not any(acts):
-            warnings.warn(
+            warn_user(
                 f'{sensor.where}: has no effect. Write halt="TRUE", print="TRUE", restart="TRUE" or an '
                 "evaluate_id.",
                 PlantWarning,
-                stacklevel=2,
             )
     for port in (*model.all(Control_PlantInput), *model.all(Control_PlantOutput)):
         if port.has_subroutine:
-            warnings.warn(
+            warn_user(
                 f"{port.where}: its subroutine {port.subroutine} is not called, so script_name and "
                 "usrsub_dll_name change nothing; connect the port instead.",
                 PlantWarning,
-                stacklevel=2,
             )
 
 
@@ -112,11 +108,10 @@ def mention_massless(mechanism: Mechanism) -> None:
             continue
         if any(mechanism.links[k].joint.nv for k in mechanism.path(i)):
             inertia = "" if body.inertia is not None else " and no moments of inertia"
-            warnings.warn(
+            warn_user(
                 f"{body.where}: can move, but has no mass{inertia}; zero is taken. Write mass, or fix its "
                 "markers to the neighbouring body.",
                 PlantWarning,
-                stacklevel=2,
             )
 
 

@@ -34,7 +34,8 @@ class VariableUnknowns:
 
         itself : the equation is v = g, not 0 = g
         """
-        self._known[variable.id] = ca.SX(self._b.algebraic(f"variable_{variable.id}", variable.ic))
+        unknown = self._b.algebraic(f"variable_{variable.id}", variable.ic, about=variable.where)
+        self._known[variable.id] = ca.SX(unknown)
         self._every[variable.id] = variable, itself
         self._open.append(self._every[variable.id])
         return self._known[variable.id]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Set
 
 import networkx as nx
 
+from blocks.contract.user_lines import warn_user
 from plant.elements import Model, Reference_Variable
 from plant.equations.role import Role
 from plant.expressions.formulas import Formulas
@@ -59,9 +59,8 @@ def mention_unused_penalties(model: Model, roles: Mapping[int, Role]) -> None:
     """Warn of penalty factors of variables that solve an equation for themselves."""
     for variable in model.all(Reference_Variable):
         if roles[variable.id] is Role.EQUATION and variable.autobalance == "PENALTY":
-            warnings.warn(
+            warn_user(
                 f"{variable.where}: its g depends on VARVAL({variable.id}), so g = 0 is an equation for it "
                 "and no constraint: autobalance, penalty and penalty1 change nothing. Leave them out.",
                 PlantWarning,
-                stacklevel=3,
             )

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 import operator
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ExpressionError, near_miss
 from plant.expressions.functions import FUNCTIONS, LanguageFunction
 from plant.expressions.functions.corners import power
@@ -120,15 +120,21 @@ class Expression:
         To explain a value that is not finite, find the first such term. What an IF does not choose is 0 here.
         """
         values = self._values(scope)
-        shown = list(values)
-        for step in self.steps:
+        looked_at: list[ca.SX | None] = [None] * len(values)  # conditions of the IFs around
+        for k in reversed(range(len(values))):
+            step = self.steps[k]
             function = FUNCTIONS.get(step.operation)
             if function is None or function.chosen is None:
                 continue
-            chosen = function.chosen(*(values[k] for k in step.operands))
+            chosen, around = function.chosen(*(values[j] for j in step.operands)), looked_at[k]
             for branch in range(1, len(chosen)):
-                for inner in range(step.operands[branch - 1] + 1, step.operands[branch] + 1):
-                    shown[inner] = ca.if_else(chosen[branch], shown[inner], 0)
+                here = chosen[branch] if around is None else ca.logic_and(around, chosen[branch])
+                first, last = step.operands[branch - 1] + 1, step.operands[branch] + 1
+                looked_at[first:last] = [here] * (last - first)
+        shown = [
+            value if here is None else ca.if_else(here, value, 0)
+            for here, value in zip(looked_at, values, strict=True)
+        ]
         return [
             (self.text[step.start : step.end], step.at + 1, value)
             for step, value in zip(self.steps, shown, strict=True)
@@ -376,7 +382,7 @@ class _Reader:
         return EvaluationStep(operation, operands, literals, start, end, start if at is None else at, line)
 
     def _warn(self, at: int, problem: str, hint: str) -> None:
-        warnings.warn(str(self._fault(at, problem, hint)), PlantWarning, stacklevel=5)  # whoever called parse
+        warn_user(str(self._fault(at, problem, hint)), PlantWarning)
 
     def _fault(self, at: int, problem: str, hint: str = "", value: object = None) -> ExpressionError:
         return fault(self.text, at, problem, self.where, hint, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 import networkx as nx
@@ -16,6 +16,7 @@ from plant.elements import (
     Post_Request,
     Reference_Variable,
 )
+from plant.elements.draft import Draft
 from plant.elements.element import attributes_of
 from plant.elements.kinds import ExpressionText as Formula
 from plant.elements.kinds import NumberOrExpression
@@ -54,6 +55,28 @@ def formulas_of(model: Model) -> Formulas:
     if problems:
         raise ModelProblems(problems, about=model.file or model.name)
     return MappingProxyType(found)
+
+
+def expression_faults(draft: Draft, texts: Iterable[tuple[str, str]]) -> list[str]:
+    """What is wrong with expressions of a draft that has other problems, so that all is told together.
+
+    texts : where each stands, and the expression. Those that refer to elements with problems of their own are
+    looked at for their grammar only.
+    """
+    problems: list[str] = []
+    model = Model.of(draft)
+    for where, text in texts:
+        try:
+            parsed = parse_optional(text, where)
+        except ModelError as error:
+            problems.append(str(error))
+            continue
+        if parsed is None or any(
+            draft.is_unreadable(id) for _, ids in parsed.references() for id in ids if isinstance(id, int)
+        ):
+            continue
+        problems += [str(error) for error in wrong_references(model, parsed)]
+    return problems
 
 
 def _texts(model: Model) -> Iterator[tuple[Element, str, str]]:

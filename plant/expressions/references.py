@@ -5,9 +5,9 @@ All of it is found when a model is read, with the expression's text and a caret 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ExpressionError
 from plant.elements import (
     ELEMENTS,
@@ -76,12 +76,11 @@ def mention_extrapolated(model: Model, expression: Expression) -> None:
         slack = ROUNDING * end * abs(line.slope)
         if spline.x and (reached[0] < spline.x[0] - slack or reached[1] > spline.x[-1] + slack):
             how = "end tangents" if spline.linear_extrap else "end polynomials"
-            warnings.warn(
+            warn_user(
                 f"{expression.where}: until TIME = {end:g} the argument of {step.operation} goes from "
                 f"{reached[0]:g} to {reached[1]:g}, but {spline.where} has points from {spline.x[0]:g} to "
                 f"{spline.x[-1]:g}; beyond them it goes on along its {how}. Add points.",
                 PlantWarning,
-                stacklevel=3,
             )
 
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import casadi as ca
 
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError
 from plant.constraints.local import Local
 from plant.elements import Force_Penalty, Reference_Variable
@@ -74,18 +75,16 @@ def _mention_direction(setting: Setting, penalty: Penalty, directions: Sequence[
         local, g = _local(setting, penalty)
         exerts = local.displaces(g)
     if not exerts:
-        warnings.warn(
+        warn_user(
             f"{where}: exerts no force, because its g does not depend on displacements, along whose "
             "gradient it would act. Write g with displacements, or apply a Force_Vector_TwoBody.",
             PlantWarning,
-            stacklevel=2,
         )
     elif setting.waits(penalty.g):
-        warnings.warn(
+        warn_user(
             f"{where}: its g contains accelerations or forces; the force acts along the gradient with "
             "respect to displacements only. Leave them out, or apply a Force_Vector_TwoBody.",
             PlantWarning,
-            stacklevel=2,
         )
 
 

@@ -117,7 +117,7 @@ def gamma(
         raise BlockError(f"gamma: {function!r} is no function of y.", value=function)
     try:
         constant = float(Tstab)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         constant = np.nan
     if not 0.0 < constant < np.inf:
         raise BlockError(f"gamma: Tstab is {Tstab!r} s, expected a positive time.", value=Tstab)

@@ -159,7 +159,7 @@ def vector(name: str, value: Any, size: int) -> tuple[float, ...]:
     """(size,) finite numbers, from a list or an array."""
     try:
         found = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BlockError(f"{name} is {value!r}, expected ({size},) numbers.", value=value) from None
     if found.shape != (size,):
         raise BlockError(

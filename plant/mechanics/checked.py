@@ -77,7 +77,7 @@ def inertia_of(value: Any, where: str = "inertia") -> np.ndarray:
 def _numbers(value: Any, shape: tuple[int, ...], where: str, what: str = "") -> np.ndarray:
     try:
         found = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _wrong(
             where, f"is {type(value).__name__}, expected {what or shape} of numbers", value
         ) from None

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from blocks.contract.block import Equations
+from blocks.contract.symbols import as_array
 from plant.expressions.scope import MarkerState
 from plant.mechanics.absolute import Bodies
 from plant.mechanics.mechanism import GROUND, Mechanism
@@ -20,6 +22,7 @@ from plant.mechanics.tree import Tree
 from plant.mechanics.turns import Turns, turns_between
 
 NOTHING = ca.SX(3, 1)
+NONE = -1e300  # what a memory holds before there is anything to remember
 
 
 class Kinematics:
@@ -39,6 +42,7 @@ class Kinematics:
         self.time = ca.SX(b.time)
         self._markers: dict[int, MarkerState] = {}
         self._angles: dict[tuple[str, int, int], ca.SX] = {}
+        self._since: ca.SX | None = None
 
     def link(self, id: int) -> int:
         """Number of the link a marker is on; `GROUND` if it does not move."""
@@ -101,10 +105,37 @@ class Kinematics:
         return angle + turns.offset if turns.offset else angle
 
     def _by_memory(self, name: str, principal: ca.SX) -> ca.SX:
-        """The branch nearest to the value at the last accepted step; the principal value at the start."""
+        """The branch nearest to where the rate has led since the last accepted step; at the start, to zero.
+
+        angle = principal + 2 pi n,  n such that it is nearest to  old + (rate_old + rate) (t - t_old) / 2
+
+        So any number of turns may fall in a step, as long as the rate changes little over a turn.
+        """
+        rate = self._rate(principal)
+        then = ca.SX(self._b.accepted(f"{name} rate", as_array(rate), NONE))
+        led = 0.5 * (ca.if_else(then == NONE, rate, then) + rate) * self._since_accepted()
 
         def nearest(old: Any) -> ca.SX:
-            turns = ca.floor((ca.SX(old) - principal) / (2 * math.pi) + 0.5)
+            turns = ca.floor((ca.SX(old) + led - principal) / (2 * math.pi) + 0.5)
             return principal + 2 * math.pi * turns
 
         return nearest(self._b.accepted(name, nearest, initial=0.0))
+
+    def _rate(self, angle: ca.SX) -> ca.SX:
+        """How fast an expression of the coordinates changes."""
+        tree, links = self.tree, self.mechanism.links
+        q = ca.vertcat(ca.SX(0, 1), *tree.q)
+        qdot = [link.joint.qdot(*pair) for link, *pair in zip(links, tree.q, tree.qd, strict=True)]
+        return ca.SX(ca.jtimes(angle, q, ca.vertcat(ca.SX(0, 1), *qdot)))
+
+    def _since_accepted(self) -> ca.SX:
+        """Time since the newest accepted step or event, or since the start of the run [s]."""
+        if self._since is None:
+            time = self._b.time
+            start = self._b.mode(
+                "start of turns", NONE, at_ticks=lambda old: np.where(old == NONE, time, old)
+            )
+            then = self._b.accepted("time of turns", time, NONE)
+            since = time - np.where(then == NONE, start, then)
+            self._since = ca.SX(np.where((then == NONE) & (start == NONE), 0.0, since))
+        return self._since

@@ -12,7 +12,6 @@ ones. All numbers here are plain floats.
 from __future__ import annotations
 
 import heapq
-import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +20,7 @@ import casadi as ca
 import networkx as nx
 import numpy as np
 
+from blocks.contract.user_lines import warn_user
 from plant.description import GLOBAL, Body, Connection, Description, Frame, Naming
 from plant.mechanics.joints import FREE, FREE_POINT, PLANAR, Closeness, Joint, Planarity, pose, reverse
 from plant.mechanics.spatial import Transform, snapped
@@ -364,9 +364,8 @@ def _axes_of_plane(normal: np.ndarray) -> np.ndarray:
 def _mention_misfit(connection: Connection, misfit: Closeness, done: str) -> None:
     if misfit.distance > ROUNDING or misfit.angle > ROUNDING:
         i, j = connection.ends
-        warnings.warn(
+        warn_user(
             f"{connection.where}: markers {i} and {j} are {misfit.distance:.3g} apart and "
             f"{misfit.angle:.3g} rad askew; {done}.",
             PlantWarning,
-            stacklevel=2,
         )

@@ -18,6 +18,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.symbols import as_scalar
+from blocks.contract.user_lines import line_of_caller
 from blocks.errors import ModelError
 from plant.elements import (
     Control_PlantInput,
@@ -26,6 +27,7 @@ from plant.elements import (
     Model,
     Reference_Array,
     Reference_Spline,
+    UserSubroutine,
 )
 from plant.expressions.expression import parse
 from plant.expressions.functions import FUNCTIONS
@@ -141,17 +143,17 @@ class Recorder(Access):
 
     def __init__(self, model: Model, allowed: bool) -> None:
         super().__init__(model, lambda id: spline_of(model, id), allowed)
-        self._texts_asked: dict[str, None] = {}
+        self._texts_asked: dict[str, str] = {}  # and the line of the script that asks
 
     def value(self, text: str) -> float:
         """See `Access.value`."""
         parse(text, "user subroutine")  # names and ids are checked here
-        self._texts_asked.setdefault(text)
+        self._texts_asked.setdefault(text, line_of_caller())
         return 0.0
 
     def asked(self) -> Asked:
         """All that was asked for so far."""
-        return Asked(tuple(self._texts_asked), self._spline)
+        return Asked(tuple(self._texts_asked), self._spline, tuple(self._texts_asked.values()))
 
 
 @dataclass(frozen=True)
@@ -160,11 +162,29 @@ class Asked:
 
     texts: tuple[str, ...]
     spline: Callable[[int], SplineData]
+    lines: tuple[str, ...] = ()
 
-    @staticmethod
-    def symbol(scope: Scope, text: str) -> ca.SX:
-        """What it is in the equations."""
-        return ca.SX(parse(text, "user subroutine").evaluate(scope))
+    def symbols(self, scope: Scope, element: UserSubroutine) -> list[ca.SX]:
+        """What they are in the equations.
+
+        Raises
+        ------
+        ModelError    there is no such thing, with the element and the line that asks for it
+        """
+        found = []
+        for text, line in zip(self.texts, self.lines, strict=True):
+            try:
+                found.append(ca.SX(parse(text, "user subroutine").evaluate(scope)))
+            except ModelError as fault:
+                where = (
+                    f", in {line}" if element.interpreter in (None, "PYTHON") and element.script_name else ""
+                )
+                raise ModelError(
+                    f"{element.where}, {element.subroutine}{where}: it asks for {text}: {fault}",
+                    path=element.where,
+                    value=text,
+                ) from fault
+        return found
 
     def answering(self, model: Model, numbers: Sequence[float], element: Element) -> Access:
         """Access that answers with these numbers."""

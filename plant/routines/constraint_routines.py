@@ -14,7 +14,6 @@ Source: MotionSolve reference guide, COUSUB, COUXX and COUXX2, GCOSUB, MOTSUB.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +22,8 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Equations
+from blocks.contract.callback import close_all
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError
 from plant.elements import UserSubroutine
 from plant.equations.setting import Setting
@@ -35,7 +36,6 @@ from plant.routines.scripts import Script, Stateful
 from plant.routines.subroutines import (
     Routine,
     RoutineCall,
-    reason_not_traced,
     refuse_unless_trusted,
     signature,
 )
@@ -72,7 +72,7 @@ def constraint_value(
             hint="Let it keep nothing between calls, or use its value in a force instead.",
         ) from None
     except Exception as fault:
-        return _opaque(call, b, _Python(script), reason_not_traced(fault))
+        return _opaque(call, b, _Python(script), call.reason_not_traced(fault))
 
 
 # --- where routines come from ----------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def _opaque(call: RoutineCall, b: Equations, home: Home, reason: str) -> ca.SX:
     routine = home.routine()
     assert routine is not None  # a missing one has raised
     asked = call.asked(routine)
-    inputs = [call.scope.time, *[asked.symbol(call.scope, text) for text in asked.texts], *call.given]
+    inputs = [call.scope.time, *asked.symbols(call.scope, call.element), *call.given]
     column, size = ca.densify(ca.vertcat(*inputs)), call.form.size
     n = int(column.numel())
 
@@ -128,9 +128,11 @@ def _opaque(call: RoutineCall, b: Equations, home: Home, reason: str) -> ca.SX:
         own = own or home.routine()
         assert own is not None  # it was there before
         opaque = OpaqueRoutine(call.name, call.function(own, asked), n, size, own)
-        return _Differentiated(opaque, *_derivatives(call, home, opaque))
+        slope, curvature, how = _derivatives(call, home, opaque)
+        return _Differentiated(opaque, _newest_kept(slope), _newest_kept(curvature), how)
 
     how = make(routine).how
+    close_all([routine])
     # time is the first entry of u, so the function itself does not look at t
     value = b.opaque(
         f"{call.element.tag}_{call.element.id}_constraint",
@@ -140,12 +142,12 @@ def _opaque(call: RoutineCall, b: Equations, home: Home, reason: str) -> ca.SX:
         lambda own, t, u: own.slope(u).reshape(size, -1),
         lambda own, t, u: own.curvature(u).reshape(size, n, n),
         make,
+        call.name,
     )
-    warnings.warn(
+    warn_user(
         f"{call.name} of a constraint is called at run time: {reason.rstrip('.')}. "
         f"Its derivatives are {how}. Compiled code calls it back in Python, which is slower.",
         PlantWarning,
-        stacklevel=2,
     )
     return ca.SX(value)
 
@@ -162,6 +164,18 @@ class _Differentiated:
     def close(self) -> None:
         """See `OpaqueRoutine.close`."""
         self.opaque.close()
+
+
+def _newest_kept(f: Numbers) -> Numbers:
+    """The same function, which is called once where it is asked for at one place several times in a row."""
+    newest: list[tuple[bytes, np.ndarray]] = []
+
+    def found(u: np.ndarray) -> np.ndarray:
+        if not newest or newest[0][0] != u.tobytes():
+            newest[:] = [(u.tobytes(), f(u))]
+        return newest[0][1]
+
+    return found
 
 
 def _derivatives(call: RoutineCall, home: Home, opaque: OpaqueRoutine) -> tuple[Numbers, Numbers, str]:

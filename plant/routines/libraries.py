@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import ModelError
+from blocks.files import is_file
 from plant.elements import Model, UserSubroutine
 from plant.routines.access import Access
 
@@ -91,7 +92,7 @@ def _found(model: Model, element: UserSubroutine) -> Path:
     written = (folder / str(element.usrsub_dll_name)).resolve()
     tried = [written, written.with_suffix(SUFFIX), written.with_name(f"lib{written.stem}{SUFFIX}")]
     for path in tried:
-        if path.is_file():
+        if is_file(path):
             return path
     names = ", ".join(dict.fromkeys(p.name for p in tried))
     raise ModelError(

@@ -20,6 +20,12 @@ from plant.routines.access import Access
 from plant.routines.scripts import script_path
 
 _HELPERS = """
+function [value, asked] = plantloop_call(name, known, varargin)
+  global plantloop_known plantloop_asked
+  plantloop_known = known; plantloop_asked = ';';
+  value = feval(name, varargin{:});
+  asked = plantloop_asked;
+end
 function [state, errflg] = m_sysfnc(name, ipar)
   global plantloop_known plantloop_asked
   key = ['f' upper(name) sprintf('_%d', ipar)];
@@ -66,29 +72,34 @@ def octave_routine(model: Model, element: UserSubroutine) -> OctaveRoutine:
 
 
 class OctaveRoutine:
-    """A MATLAB function; asks its questions one round earlier than it gets the answers."""
+    """A MATLAB function; what it has asked for in earlier calls is given with the next one."""
 
     def __init__(self, session: Any, name: str) -> None:
         self._session, self._name = session, name
+        self._asked: dict[str, None] = {}  # keys of all questions so far, in order
 
     def close(self) -> None:
         """End the session."""
         self._session.exit()
 
     def __call__(self, arguments: Sequence[Any], access: Access) -> Any:
-        """Call until nothing new is asked for, then return the value."""
+        """Call until nothing new is asked for, then return the value: once, but for the first time."""
         plain = [np.array(a, dtype=float) if isinstance(a, list) else float(a) for a in arguments]
-        self._session.eval("plantloop_known = struct();", verbose=False)
+        known: dict[str, Any] = {"plantloop": 0.0}  # an empty struct does not come through
         for _ in range(20):
-            self._session.eval("plantloop_asked = ';';", verbose=False)
-            found = self._session.feval(self._name, *plain)
-            asked = [key for key in str(self._session.pull("plantloop_asked")).split(";") if key]
-            if not asked:
-                return np.ravel(found).tolist()
-            for key in dict.fromkeys(asked):  # fVM_20 asks for VM(20), aRVEL_20_0_20 for the array
-                name, *ids = key[1:].split("_")
-                ask = access.sysfnc if key.startswith("f") else access.sysary
-                answer = ask(name, [int(id) for id in ids])[0]
-                self._session.push("plantloop_answer", np.array(answer, dtype=float))
-                self._session.eval(f"plantloop_known.('{key}') = plantloop_answer;", verbose=False)
+            for key in self._asked:
+                if key not in known:
+                    known[key] = _answer(key, access)
+            value, asked = self._session.feval("plantloop_call", self._name, known, *plain, nout=2)
+            new = [key for key in str(asked).split(";") if key and key not in known]
+            if not new:
+                return np.ravel(value).tolist()
+            self._asked.update(dict.fromkeys(new))
         raise ModelError(f"the MATLAB function {self._name} never stops asking for new states.")
+
+
+def _answer(key: str, access: Access) -> np.ndarray:
+    """fVM_20 asks for VM(20), aRVEL_20_0_20 for the array."""
+    name, *ids = key[1:].split("_")
+    ask = access.sysfnc if key.startswith("f") else access.sysary
+    return np.array(ask(name, [int(id) for id in ids])[0], dtype=float)

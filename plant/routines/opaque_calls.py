@@ -112,12 +112,18 @@ class OpaqueRoutine:
 
 
 def opaque_function(
-    make: Callable[[], OpaqueRoutine], keeps: bool, m: int, argument: ca.SX, b: Equations, name: str
+    make: Callable[[], OpaqueRoutine],
+    keeps: bool,
+    m: int,
+    argument: ca.SX,
+    b: Equations,
+    name: str,
+    about: str,
 ) -> ca.SX:
     """(m, 1) value of a routine at (n, 1) `argument`, whose first entry is the time.
 
     make : gives every run a routine of its own; keeps : does it keep something from call to call?
-    name : unique in the block
+    name : unique in the block; about : the element and its routine, for messages
     """
     n = int(argument.numel())
     given = argument[1:] if n > 1 else ca.SX(1, 1)
@@ -132,13 +138,13 @@ def opaque_function(
         J = own.slope(joined(t, u))[:, 1:]
         return J if n > 1 else np.zeros((m, 1))
 
-    y = b.opaque(name, value, ca.densify(given), m, slope, make=make)
+    y = b.opaque(name, value, ca.densify(given), m, slope, make=make, about=about)
     if keeps:  # at the start, at ticks, after every accepted step and event
 
         def remembered(own: OpaqueRoutine, t: float, u: np.ndarray) -> np.ndarray:
             return own.remembered(joined(t, u))
 
-        done = b.opaque(f"{name}_accepted", remembered, ca.densify(given), m, make=make)
+        done = b.opaque(f"{name}_accepted", remembered, ca.densify(given), m, make=make, about=about)
         b.mode(f"{name}_start", 0.0, m, at_ticks=done)
         b.accepted(f"{name}_accepted", done, np.zeros(m))
     return ca.SX(y)

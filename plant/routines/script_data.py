@@ -25,7 +25,7 @@ from plant.elements import Element, Model, Reference_Marker, Reference_Spline
 from plant.elements.markers import COSINES, euler_313
 from plant.mechanics.spatial import quaternion_rotation
 from plant.routines.access import Access, spline_of
-from plant.routines.scripts import Script
+from plant.routines.scripts import Script, placed
 
 
 class _Given(Access):
@@ -122,13 +122,8 @@ def _read(model: Model, element: Any, arguments: list[Any]) -> Element:
     access = _Given(model)
     try:
         failed = Script(model, element).numeric()(arguments, access)
-    except ModelError:
-        raise
     except Exception as fault:  # a user's routine may raise anything
-        raise ModelError(
-            f"{element.where}: {element.subroutine} failed: {type(fault).__name__}: {fault}.",
-            path=element.where,
-        ) from fault
+        raise placed(fault, element) from fault
     if failed or element.id not in access.put:
         what = f"returned errflg {failed!r}" if failed else f"put nothing for id {element.id}"
         raise ModelError(f"{element.where}: {element.subroutine} {what}.", path=element.where)

@@ -23,7 +23,8 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.signals import SignalArray
-from blocks.errors import BlockError, ModelError, near_miss
+from blocks.contract.user_lines import line_of
+from blocks.errors import BlockError, ExpressionError, ModelError, PlantloopError, near_miss
 from plant.elements import Model, UserSubroutine
 from plant.routines.access import SHAPES, SPLINES, Access
 from plant.routines.kept import Kept, written_globals
@@ -39,6 +40,21 @@ def script_path(model: Model, element: UserSubroutine) -> Path:
     """File of an element's script: relative to the model's file, or to the working folder without one."""
     folder = Path(model.file).parent if model.file else Path.cwd()
     return (folder / str(element.script_name)).resolve()
+
+
+def placed(fault: Exception, element: UserSubroutine) -> ModelError:
+    """What a script raised, as an error that names the element, its routine and the line that was running."""
+    line, own = line_of(fault), isinstance(fault, PlantloopError)
+    if isinstance(fault, ModelError) and not line:
+        return fault
+    said = str(fault) if own else f"{type(fault).__name__}: {fault}".rstrip(".") + "."
+    if isinstance(fault, NameError):
+        near = near_miss(fault.name, _Host().functions())
+        said += f" {near[0].upper()}{near[1:]}" if near.startswith("did") else ""
+    kind = ExpressionError if isinstance(fault, ExpressionError) else ModelError
+    error = kind(f"{element.where}, {element.subroutine}{line}: {said}", path=element.where)
+    error.hint, error.value = getattr(fault, "hint", None), getattr(fault, "value", None)
+    return error
 
 
 class Script:

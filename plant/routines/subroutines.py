@@ -21,7 +21,6 @@ PFOSUB, SENSUB, SEVSUB and GSESUB are assumed after those of the others.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -30,7 +29,9 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Equations
+from blocks.contract.callback import close_all
 from blocks.contract.symbols import as_scalar
+from blocks.contract.user_lines import line_of, warn_user
 from blocks.errors import ModelError, PlantloopError
 from plant.elements import (
     Control_StateEqn,
@@ -49,7 +50,7 @@ from plant.routines.access import Access, Asked, Recorder, Symbolic
 from plant.routines.libraries import library_routine
 from plant.routines.octave import octave_routine
 from plant.routines.opaque_calls import OpaqueRoutine, opaque_function
-from plant.routines.scripts import Script, Stateful, script_path
+from plant.routines.scripts import Script, Stateful, placed, script_path
 
 VECTORS: dict[str, tuple[str, ...]] = {"VFOSUB": ("fx", "fy", "fz"), "VTOSUB": ("tx", "ty", "tz")}
 VECTORS["GFOSUB"] = (*VECTORS["VFOSUB"], *VECTORS["VTOSUB"])
@@ -173,7 +174,7 @@ def outcome(
         try:
             return call.symbolic(script)
         except Exception as fault:
-            return call.opaque(script.numeric, reason_not_traced(fault), b)
+            return call.opaque(script.numeric, call.reason_not_traced(fault), b)
     if element.script_name is not None:
         return call.opaque(lambda: octave_routine(values.model, element), "MATLAB code is", b)
     return call.opaque(
@@ -194,16 +195,6 @@ def refuse_unless_trusted(values: Setting, element: UserSubroutine) -> None:
             path=element.where,
             hint="If you trust the file, read the model with trust=True.",
         )
-
-
-def reason_not_traced(fault: Exception) -> str:
-    """Why a routine does not run on symbols, from what it raised; faults of another kind are raised again."""
-    if isinstance(fault, Stateful):
-        return str(fault)
-    if isinstance(fault, ModelError) or not isinstance(fault, NOT_TRACEABLE):
-        raise fault
-    text = str(fault).strip().splitlines()
-    return text[0] if text else type(fault).__name__
 
 
 # What a routine written for numbers raises when it meets symbols.
@@ -228,6 +219,7 @@ def variables_asked_for(model: Model, element: UserSubroutine) -> set[int]:
     par = [float(p) for p in element.parameters]
     with contextlib.suppress(Exception):  # reported when its equation is written
         routine([element.id, 0.0, par, len(par), False, True], recorder)
+    close_all([routine])
     references = {r for text in recorder.asked().texts for r in parse(text, "user subroutine").references()}
     return {int(ids[0]) for kind, ids in references if kind == "variable"}
 
@@ -292,19 +284,28 @@ class RoutineCall:
         if self.form.name == "FIESUB" and len(found) == 3:
             found = found[0]
         parts = _flat(found)
-        if len(parts) != self.form.size and not (self.form.size == 1 and len(parts) > 1):
+        if len(parts) != self.form.size:
             raise ModelError(
                 f"{self.name}: returned {len(parts)} numbers, expected {self.form.size}.",
                 path=self.element.where,
                 value=len(parts),
             )
-        return parts[: self.form.size]
+        return parts
+
+    def reason_not_traced(self, fault: Exception) -> str:
+        """Why the routine does not run on symbols, from what it raised; faults of another kind are raised."""
+        if isinstance(fault, Stateful):
+            return str(fault)
+        if isinstance(fault, ModelError) or not isinstance(fault, NOT_TRACEABLE):
+            raise placed(fault, self.element) from fault
+        text = str(fault).strip().splitlines()
+        return text[0] if text else type(fault).__name__
 
     def opaque(self, load: Callable[[], Routine], reason: str, b: Equations) -> ca.SX:
         """The routine, loaded anew for each run, as a function of time, what it asks for and is given."""
         routine = load()
         asked = self.asked(routine)
-        inputs = [self.values.time, *[asked.symbol(self.values, text) for text in asked.texts], *self.given]
+        inputs = [self.values.time, *asked.symbols(self.values, self.element), *self.given]
         column = ca.densify(ca.vertcat(*inputs))
         n, m = int(column.numel()), self.form.size
 
@@ -313,13 +314,13 @@ class RoutineCall:
             return OpaqueRoutine(self.name, self.function(own, asked), n, m, own)
 
         name = f"{self.element.tag}_{self.element.id}_{self.order}"
-        value = opaque_function(make, bool(getattr(routine, "keeps", False)), m, column, b, name)
+        close_all([routine])
+        value = opaque_function(make, bool(getattr(routine, "keeps", False)), m, column, b, name, self.name)
         self.values.watch(self.name, value)
-        warnings.warn(
+        warn_user(
             f"{self.name} is called at run time and differentiated by differences: {reason}. "
             "Compiled code calls it back in Python, which is slower.",
             PlantWarning,
-            stacklevel=2,
         )
         return value
 
@@ -350,18 +351,18 @@ class RoutineCall:
         given = [[0.0] * count for count in self.counts]
         try:
             routine(self.arguments(0.0, given, False, True), recorder)
-        except ModelError:
-            raise
+        except ModelError as fault:
+            raise placed(fault, self.element) from fault
         except Exception as fault:  # a user's routine may raise anything
             raise ModelError(
-                f"{self.name}: failed in its initialisation call (iflag true): "
+                f"{self.name}: failed in its initialisation call (iflag true){line_of(fault)}: "
                 f"{type(fault).__name__}: {fault}.",
                 path=self.element.where,
             ) from fault
         try:  # with zeros for everything; a routine that cannot live with them has asked before it failed
-            routine(self.arguments(0.0, given, True, False), recorder)
-        except ModelError:
-            raise
+            self._scalars(routine(self.arguments(0.0, given, True, False), recorder))
+        except ModelError as fault:
+            raise placed(fault, self.element) from fault
         except Exception:
             pass
         return recorder.asked()

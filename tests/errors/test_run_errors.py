@@ -36,8 +36,8 @@ def lag():
 
 START = {
     "signal": (
-        lambda: simulate(lag(), 1.0, signals=["plant.x"]),
-        "'lag' has no signal 'plant.x'; did you mean 'plant.y'?",
+        lambda: simulate(lag(), 1.0, signals=["plant.v"]),
+        "'lag' has no signal 'plant.v'; did you mean 'plant.y'?",
     ),
     "parameter": (
         lambda: simulate(lag(), 1.0, parameters={"plant.a": 1.0}),
@@ -105,7 +105,7 @@ START = {
     ),
     "foreign snapshot": (
         lambda: Simulation(lag()).restore(Simulation(build("", c=Clock())).snapshot()),
-        "this snapshot was taken of another diagram.",
+        "this snapshot was taken of another diagram: 'x' has the shape (0,), expected (1,).",
     ),
     "two rates to linearise": (
         lambda: linearize(build("", a=Sine(sample=1), b=Sine(sample=2))),

@@ -373,7 +373,7 @@ def test_a_factory_and_blocks_exclude_each_other(tmp_path):
 
 def test_a_scenario_of_nothing(tmp_path):
     assert check(tmp_path, "[run]\nuntil = 1.0\n") == (
-        "loop.toml: there is nothing to run: give [model] and [blocks], or a [diagram] factory."
+        "loop.toml: there is nothing to run: give [model], [blocks], [fmus], or a [diagram] factory."
     )
 
 
@@ -399,7 +399,7 @@ until = 1.0
 
 
 def test_ports_that_the_model_does_not_have(tmp_path):
-    message = check(tmp_path, MODEL.format(model=PENDULUM))
+    message = check(tmp_path, MODEL.format(model=PENDULUM), trust=True)
     assert message.replace(str(PENDULUM), "the.xml").splitlines()[1:] == [
         "- loop.toml:4: [model.ports.control_fource]: 'the.xml' has no port 'control_fource'; did you mean "
         "'control_force'?",

@@ -178,7 +178,8 @@ WIRE = {
     "no port": (lambda d: d.connect("c.y", "gain"), "'gain' names no port; write 'block.port'."),
     "a handle": (
         lambda d: d.connect(d["c"], d["gain"]["u"]),
-        "Node(diagram=Diagram('d', 2 blocks), name='c') is no port. Write handle['port'].",
+        "Node(diagram=<Diagram 'd': 2 blocks (c, gain), 0 connections>, name='c') is no port. "
+        "Write handle['port'].",
     ),
     "another diagram": (
         lambda d: d.connect(Diagram("other").inport("u"), d["gain"]["u"]),

@@ -249,19 +249,21 @@ def readme_python() -> list[str]:
 
 def test_the_code_in_the_readme_runs(tmp_path):
     (tmp_path / "examples").symlink_to(EXAMPLES)
-    (code,) = readme_python()
     names: dict[str, object] = {}
-    exec(compile(code, "README.md", "exec"), names)
+    for code in readme_python():  # each goes on from the one before
+        exec(compile(code, "README.md", "exec"), names)
     result = names["r"]
     assert isinstance(result, Result)
     expected = pendulum("python_version.py").main()
     assert np.array_equal(result["plant.pendulum"], expected["plant.pendulum"])
     assert (tmp_path / "pendulum.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "pendulum.html").stat().st_size > 1e6
+    assert (tmp_path / "pendulum.fmu").exists()
 
 
 def test_the_code_in_the_readme_is_the_python_version():
     """Line for line, but for where the model lies."""
-    (code,) = readme_python()
+    code = readme_python()[0]
     script = (EXAMPLES / "inverted_pendulum/python_version.py").read_text(encoding="utf-8")
     script_lines = {line.strip() for line in script.splitlines()}
     wiring = [line for line in code.splitlines() if line.startswith(("d.", "y =", "c =", "r = "))]
@@ -273,3 +275,15 @@ def test_the_picture_in_the_readme_is_there():
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert pictures
     assert all((ROOT / picture).read_bytes().startswith(PNG) for picture in pictures)
+
+
+def test_the_pendulum_is_swung_up_and_caught_at_the_first_try():
+    found = module(EXAMPLES / "swing_up" / "swing_up.py").main()
+    assert found.caught < 5.0 and found.catches == 1.0
+    assert found.rest < 1e-6  # rad
+
+
+def test_the_thermostat_switches_when_the_closed_form_does():
+    found = module(EXAMPLES / "thermostat" / "thermostat.py").main()
+    assert len(found.found) == 10
+    assert found.found == pytest.approx(found.known, abs=1e-5)

@@ -30,7 +30,7 @@ from blocks import (
     TransportDelay,
     UnitDelay,
 )
-from cosim import Diagram, Simulation
+from cosim import Diagram, Enabled, For, Simulation, Triggered
 from cosim.run.context import Context
 from tests.helpers.made import Made
 
@@ -122,6 +122,15 @@ def everything() -> Diagram:
     d.connect(sum_["y"], gain["u"])
     end = d.add("end", Integrator())
     d.connect(gain["y"], end["u"])
+    part, called = (
+        d.add("part", Enabled(Integrator(), reset=True)),
+        d.add("called", Triggered(UnitDelay(sample=0.1))),
+    )
+    several = d.add("several", For(UnitDelay(sample=0.1), 3, sample=0.1))
+    for node, control in ((part, "enable"), (called, "trigger")):
+        d.connect(u["y"], node[control])
+        d.connect(x["y"], node["u"])
+    d.connect(x["y"], several["u"])
     return d
 
 

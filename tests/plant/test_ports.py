@@ -95,7 +95,9 @@ def test_two_ports_of_one_label_are_not_guessed():
 def test_a_port_that_is_not_there_has_its_near_miss():
     d = Diagram("cart")
     plant = d.add("plant", cart("P3"))
-    d.outport("place", plant["P33"])
     d.ground(plant["Push Force"])
+    with pytest.raises(WiringError, match="did you mean 'p3'"):
+        plant["P33"]
+    d.outport("place", "plant.P33")
     with pytest.raises(WiringError, match="did you mean 'p3'"):
         d.system()

@@ -61,6 +61,8 @@ SCRIPTS = sorted(p for p in (ROOT / "examples").rglob("*.py") if "simulate(d," i
 SCENARIOS = sorted((ROOT / "examples").rglob("*.toml"))
 CALLS_PYTHON = (
     "sampled",
+    "two_mass_oscillator",
+    "units_here",
 )  # examples whose compiled code calls a Python function: refused by engine="native"
 
 

@@ -35,6 +35,24 @@ def thresholds(s: System) -> np.ndarray:
     return found
 
 
+def taken_anew(s: System) -> list[list[int]]:
+    """For each event those for which nothing that its resets do is a crossing: their signs are taken anew."""
+    places = {e.name: k for k, e in enumerate(s.events)}
+    own = own_jumps(s)
+    return [
+        [k] * own[k] + [places[name] for name in e.anew if name in places] for k, e in enumerate(s.events)
+    ]
+
+
+def own_jumps(s: System) -> list[bool]:
+    """Is what an event's own reset makes of its crossing no crossing? (ne,).
+
+    So it is for events of both directions that reset a continuous state: a ball that bounces goes away from
+    the floor. A mode stands for the side that the crossing is on, and changes when the motion turns back.
+    """
+    return [e.direction == 0 and any(vector == "x" for vector, _, _ in e.resets) for e in s.events]
+
+
 def crossing_rates(s: System) -> ca.SX:
     """How fast every crossing moves along the right-hand side, (ne,); 0 where its value alone decides."""
     g = [ca.SX(0.0) if e.by_value else e.crossing for e in s.events]

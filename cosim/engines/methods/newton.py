@@ -8,6 +8,7 @@ import numpy as np
 
 from blocks.errors import SimulationError
 from cosim.engines.methods.dense import solve
+from cosim.slots import Sought
 
 ROUNDS = 50
 TOLERANCE = 1e-12  # relative to the size of the unknowns
@@ -18,7 +19,7 @@ def newton(
     residual: Callable[[], tuple[np.ndarray, np.ndarray]],
     target: np.ndarray,
     places: np.ndarray,
-    names: Sequence[str],
+    names: Sequence[Sought],
     t: float,
 ) -> None:
     """Find target[places] so that the residual is zero.
@@ -32,7 +33,7 @@ def newton(
 
     Raises
     ------
-    SimulationError         no convergence, or a singular Jacobian; the loop is named
+    SimulationError         no convergence, or a singular Jacobian; the equation or the loop is named
     """
     value, jacobian = residual()
     size = float(np.abs(value).max())
@@ -58,10 +59,26 @@ def newton(
         if small and (fresh <= size or fresh <= ACCEPTABLE):
             return
         size = fresh
-    raise SimulationError(
-        f"the algebraic loop through {', '.join(dict.fromkeys(names))} has no solution found at t={t:.9g} s "
-        f"(residual {size:.3g} after Newton's method).",
-        path=names[0],
+    raise _no_solution(names, value, size, t)
+
+
+def _no_solution(names: Sequence[Sought], value: np.ndarray, size: float, t: float) -> SimulationError:
+    """The error that names the implicit equation that is missed most, or else the loop."""
+    worst = names[int(np.argmax(np.where(np.isnan(value), np.inf, np.abs(value))))]
+    reached = f"at t={t:.9g} s (residual {size:.3g} after Newton's method)."
+    if worst.equation:
+        return SimulationError(
+            f"the implicit equation of {worst.equation} has no root found for '{worst.name}' {reached}",
+            path=worst.name,
+            time=t,
+            value=size,
+            hint="It may have none there: look for values it cannot reach, or let it start nearer (ic).",
+        )
+    through = ", ".join(dict.fromkeys(sought.name for sought in names if not sought.equation))
+    return SimulationError(
+        f"the algebraic loop through {through} has no solution found {reached}",
+        path=worst.name,
         time=t,
+        value=size,
         hint="It may have none there: break it with a delay, or give a better guess.",
     )

@@ -101,12 +101,14 @@ class RosenbrockStepper(Stepper):
                 left = stop - t
                 lands = wanted >= left * (1 - 1e-12)
                 h = left if lands else left / 2 if 2 * wanted > left else wanted
+                if not lands and t + h == t:
+                    raise self.collapsed(t, int(np.argmax(np.abs(f0) / (p.atol + self.rtol * np.abs(x)))), h)
                 tried = self._try(t, x, h, f0, jacobian, slope)
                 if tried.error <= 1.0:
                     break
                 p.counters.rejected += 1
                 proposed = self._smaller(h, tried.error)
-                if proposed <= 1e-14 * max(abs(t), 1e-2):
+                if not proposed > 1e-14 * max(abs(t), 1e-2):
                     raise self._collapsed(t, x, tried, proposed)
             proposed = self._accepted(h, wanted, tried)
             t1 = stop if lands else t + h
@@ -139,9 +141,9 @@ class RosenbrockStepper(Stepper):
             k.append(solve(right + (h * RODAS.d[i]) * slope))
         x1 = trial + k[5]
         scale = p.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1))
-        error, worst = scaled(k[5], scale)
+        error, worst = scaled(k[5], scale, p.controlled)
         if error > 1.0 and p.noise is not None:
-            error, worst = scaled(k[5], scale + p.noise(t, x))
+            error, worst = scaled(k[5], scale + p.noise(t, x), p.controlled)
         return Trial(x1, k, error, worst)
 
     @staticmethod
@@ -203,11 +205,13 @@ class RosenbrockStepper(Stepper):
         """A step over which the states change by a hundredth of their scale."""
         if not len(x):
             return stop - t
-        scale = self.problem.atol + self.rtol * np.abs(x)
-        slope = float(np.sqrt(np.mean((self.problem.f(t, x) / scale) ** 2)))
+        n = self.problem.controlled
+        scale = (self.problem.atol + self.rtol * np.abs(x))[:n]
+        slope = float(np.sqrt(np.mean((self.problem.f(t, x)[:n] / scale) ** 2)))
         self.problem.counters.evaluations += 1
         guess = (1.0 / slope) ** 0.5 if slope > 0 and math.isfinite(slope) else 1e-6
-        return float(min(max(1e-9, min(guess, 1e-3)), stop - t, self.max_step))
+        guess = min(max(1e-9, min(guess, 1e-3)), stop - t, self.max_step)
+        return float(min(max(guess, 4 * math.ulp(t)), stop - t)) if t + guess == t else float(guess)
 
     @staticmethod
     def _inside(t0: float, h: float, x0: np.ndarray, x1: np.ndarray, k: list[np.ndarray]) -> Any:

@@ -9,6 +9,7 @@ import abc
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,11 @@ class Problem:
     explain: Explain
     noise: Noise | None = None
 
+    @cached_property
+    def controlled(self) -> int:
+        """How many states choose the steps: those before the first with an infinite tolerance."""
+        return int(np.isfinite(self.atol).sum())
+
 
 @dataclass(frozen=True)
 class Control:
@@ -80,6 +86,17 @@ class Stepper(abc.ABC):
     def integrate(self, t: float, x: np.ndarray, stop: float, control: Control) -> Iterator[AcceptedStep]:
         """Accepted steps from (t, x) to exactly `stop`; f does not jump on the way."""
 
+    def collapsed(self, t: float, worst: int, step: float) -> SimulationError:
+        """Error of a step size that came down to `step` [s], where it is too small to go on with."""
+        name = self.problem.state_name(worst)
+        return SimulationError(
+            f"step size collapsed to {step:.3g} s at t={t:.9g} s: its error stays above the "
+            f"tolerance; the state that limits it is '{name}'.",
+            path=name,
+            time=t,
+            hint="Loosen rtol and atol, use a stiff solver, or look for a discontinuity there.",
+        )
+
     @np.errstate(all="ignore")
     def non_finite(
         self, method: Tableau, t: float, x: np.ndarray, h: float, k: list[np.ndarray], x1: np.ndarray
@@ -92,9 +109,12 @@ class Stepper(abc.ABC):
 
 
 @np.errstate(all="ignore")
-def scaled(e: np.ndarray, scale: np.ndarray) -> tuple[float, int]:
-    """Mean of errors in units of their scale, and the state with the largest share (Hairer I, eq. 4.11)."""
-    shares = e / scale
+def scaled(e: np.ndarray, scale: np.ndarray, controlled: int) -> tuple[float, int]:
+    """Mean of errors in units of their scale, and the state with the largest share (Hairer I, eq. 4.11).
+
+    controlled : how many states count, the first ones
+    """
+    shares = e[:controlled] / scale[:controlled]
     return math.sqrt(float(np.mean(shares * shares))), int(np.argmax(np.abs(shares)))
 
 
@@ -146,7 +166,7 @@ def pieces(begin: float, stop: float, longest: float) -> int:
     ceil((b - a)/step - 1e-9), and late in a run less what rounding of b and a can make of the quotient.
     """
     rounding = 2.0**-50 * abs(stop) / longest
-    return max(1, math.ceil((stop - begin) / longest - (1e-9 + rounding)))
+    return max(1, math.ceil(min((stop - begin) / longest - (1e-9 + rounding), 2.0**53)))
 
 
 class FixedStepper(Stepper):
@@ -227,13 +247,15 @@ class AdaptiveStepper(Stepper):
             lands = wanted >= left * (1 - 1e-12)
             h = left if lands else left / 2 if 2 * wanted > left else wanted
             t1 = stop if lands else t + h
+            if not t1 > t:
+                raise self.collapsed(t, self._fastest(x, k[0]), h)
             end, e, error, worst = self._try(t, x, h, k)
             if error > 1.0 and p.noise is not None:
                 noise = p.noise(t, x) if noise is None else noise
-                error, worst = scaled(e, self.scale(x, end) + noise)
+                error, worst = scaled(e, self.scale(x, end) + noise, p.controlled)
             if not error <= 1.0:
                 control = self._rejected(control, h, error)
-                if control.step <= 1e-14 * max(abs(t), 1e-2):
+                if not control.step > 1e-14 * max(abs(t), 1e-2):
                     raise self.gives_up(t, x, h, k, end, error, worst, control.step)
                 continue
             control = self._accepted(control, h, wanted, error, worst)
@@ -244,6 +266,11 @@ class AdaptiveStepper(Stepper):
             t, x, noise = t1, x1, None
 
     @np.errstate(all="ignore")
+    def _fastest(self, x: np.ndarray, f: np.ndarray) -> int:
+        """The state that moves fastest in its own scale."""
+        return int(np.argmax(np.abs(f) / self.scale(x, x)))
+
+    @np.errstate(all="ignore")
     def _try(
         self, t: float, x: np.ndarray, h: float, k: list[np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray, float, int]:
@@ -252,7 +279,7 @@ class AdaptiveStepper(Stepper):
         self.problem.counters.evaluations += self.method.stages - 1
         x1 = moved(x, self.method.b, k, h)
         e = h * weighted(self.method.error, k)
-        return x1, e, *scaled(e, self.scale(x, x1))
+        return x1, e, *scaled(e, self.scale(x, x1), self.problem.controlled)
 
     def scale(self, x: np.ndarray, x1: np.ndarray) -> np.ndarray:
         """Error of each state that counts as 1."""
@@ -297,31 +324,24 @@ class AdaptiveStepper(Stepper):
             return self.collapsed(t, int(np.argmax(moved)), step)
         return self.non_finite(self.method, t, x, h, k, x1)
 
-    def collapsed(self, t: float, worst: int, step: float) -> SimulationError:
-        """Error of a step size that came down to `step` [s]."""
-        name = self.problem.state_name(worst)
-        return SimulationError(
-            f"step size collapsed to {step:.3g} s at t={t:.9g} s: its error stays above the "
-            f"tolerance; the state that limits it is '{name}'.",
-            path=name,
-            time=t,
-            hint="Loosen rtol and atol, use a stiff solver, or look for a discontinuity there.",
-        )
-
     def _first_step(self, t: float, x: np.ndarray, f0: np.ndarray, stop: float) -> float:
         """Starting step size (Hairer I, II.4: algorithm after eq. 4.14)."""
         if not len(x):
             return stop - t
-        scale = self.problem.atol + self.rtol * np.abs(x)
-        d0, d1 = (float(np.sqrt(np.mean((v / scale) ** 2))) for v in (x, f0))
+        n = self.problem.controlled
+        scale = (self.problem.atol + self.rtol * np.abs(x))[:n]
+        d0, d1 = (float(np.sqrt(np.mean((v[:n] / scale) ** 2))) for v in (x, f0))
         h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
+        if not h0 > 0.0:  # norms that overflow
+            h0 = 1e-6
         h0 = min(h0, stop - t, self.max_step)
         f1 = self.problem.f(t + h0, x + h0 * f0)
         self.problem.counters.evaluations += 1
-        d2 = float(np.sqrt(np.mean(((f1 - f0) / scale) ** 2))) / h0
+        d2 = float(np.sqrt(np.mean(((f1 - f0)[:n] / scale) ** 2))) / h0
         largest = max(d1, d2)
         h1 = max(1e-6, h0 * 1e-3) if not largest > 1e-15 else (0.01 / largest) ** (1.0 / self.method.order)
-        return float(min(100 * h0, h1, self.max_step)) if math.isfinite(h1) else h0
+        h1 = min(100 * h0, h1, self.max_step) if math.isfinite(h1) and h1 > 0.0 else h0
+        return float(min(max(h1, 4 * math.ulp(t)), stop - t)) if t + h1 == t else float(h1)
 
     def _inside(self, t0: float, h: float, x0: np.ndarray, x1: np.ndarray, k: list[np.ndarray]) -> Any:
         """Continuous extension of fourth order (Hairer I, eq. II.6.12)."""

@@ -53,6 +53,16 @@ class Compiled:
         for name, signal in system.signals.items():
             self.places[name] = np.arange(start, start + signal.size, dtype=np.int32)
             start += signal.size
+        self.first_inner = start  # x, h and p stand behind the signals
+        for slots, size in (
+            (system.states, len(system.x0)),
+            (system.held, len(system.h0)),
+            (system.parameters, 0),
+        ):
+            for name, slot in slots.items():
+                if name in system.inner:
+                    self.places[name] = (start + slot.index).astype(np.int32)
+            start += size
         self.host_functions = host_functions([whole(system)[1]]) if system.calls else []
         self.tables, self._kept = tables_of(system)
         self.seconds = time.perf_counter() - began
@@ -60,7 +70,7 @@ class Compiled:
     def pieces(self, places: np.ndarray) -> np.ndarray:
         """Pieces of the signals that must be evaluated for these places, in order."""
         wanted: set[int] = set()
-        todo = {self._piece_of[int(k)] for k in places}
+        todo = {self._piece_of[int(k)] for k in places if k < self.first_inner}
         while todo:
             piece = todo.pop()
             wanted.add(piece)
@@ -79,8 +89,12 @@ def _both(system: System, compiler: Compiler) -> tuple[bindings.Library, cache.E
         return _runtime(compiler), code()
     with ThreadPoolExecutor(1) as aside:
         runtime = aside.submit(_runtime, compiler)
-        entry = code()
-        return runtime.result(), entry
+        try:
+            entry = code()
+            return runtime.result(), entry
+        except BaseException:
+            compiler.jobs.end()
+            raise
 
 
 def compiled(system: System) -> Compiled:

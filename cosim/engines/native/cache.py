@@ -2,7 +2,8 @@
 
 An entry is a folder named by its key with the library and ``entry.json``, which holds the library's checksum
 and what the builder noted. Entries are made in a folder of their own and renamed into place, so processes
-never see half of one; whoever comes second takes the first one's. A damaged entry is made anew.
+never see half of one; whoever comes second takes the first one's. A damaged entry is made anew, and one that
+another user could have written is not taken: a checksum beside a library says nothing about who wrote both.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import shutil
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +25,16 @@ from typing import Any
 
 import platformdirs
 
+from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
+from cosim.engines.native.ownership import close_to_others, fault_of_entry, fault_of_folder, make_private
 
 LIMIT = 512 * 2**20  # bytes; beyond, the entries not used for longest go
 LEFTOVER = 24 * 3600  # s; unfinished folders of processes that were killed go after this time
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 LIBRARY, NOTE = f"library{SUFFIX}", "entry.json"
-FAILED = "failed"  # the folder with the C file a compiler failed on last
+MAKING = "making-"  # what folders that are not finished begin with
+FAILED = "failed-compilation"  # the folder with the C file a compiler failed on last
 
 
 class CacheError(PlantloopError):
@@ -47,16 +50,29 @@ class Entry:
 
 
 def folder() -> Path:
-    """Where entries are kept: $PLANTLOOP_CACHE, or a folder "plantloop" where the system keeps caches."""
+    """Where entries are kept: $PLANTLOOP_CACHE, or a folder "plantloop" where the system keeps caches.
+
+    Raises
+    ------
+    CacheError      this system does not say where, as without a home
+    """
     chosen = os.environ.get("PLANTLOOP_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    return Path(platformdirs.user_cache_dir("plantloop", appauthor=False))
+    try:
+        if chosen:
+            return Path(chosen).expanduser().absolute()
+        usual = Path(platformdirs.user_cache_dir("plantloop", appauthor=False))
+        if usual.is_absolute():  # "~/.cache" where there is no home
+            return usual
+        raise RuntimeError("this user has no home")
+    except (RuntimeError, KeyError, OSError) as error:
+        raise CacheError(
+            f"there is no place for compiled code: {error}.", hint="Name a folder in $PLANTLOOP_CACHE."
+        ) from error
 
 
 def find(key: str) -> Entry | None:
     """The entry of a key, if there is a sound one."""
-    return _read(folder() / key)
+    return _read(_home() / key)
 
 
 def get(key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
@@ -68,26 +84,28 @@ def get(key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
     ------
     CacheError      there is no room on disk for it
     """
-    place = folder() / key
-    found = _read(place)
+    home = _home()
+    found = _read(home / key)
     if found is not None:
         with contextlib.suppress(OSError):
-            os.utime(place / NOTE)  # last use
+            os.utime(home / key / NOTE)  # last use
         return found
-    home = _writable()
+    home = _writable(home)
     found = _read(home / key)
     if found is not None:
         return found
-    making = home / f"making-{os.getpid()}-{secrets.token_hex(4)}"
+    making = home / f"{MAKING}{os.getpid()}-{secrets.token_hex(4)}"
     try:
-        making.mkdir(parents=True)
+        make_private(making)
         note = build(making)
         library = making / LIBRARY
-        entry = {"checksum": _checksum(library), "note": note}
-        (making / NOTE).write_text(json.dumps(entry))
         for other in making.iterdir():
-            if other.name not in (LIBRARY, NOTE) and other.suffix != ".c":
+            if other.name != LIBRARY and other.suffix != ".c":
                 other.unlink()
+        files = sorted(other.name for other in making.iterdir())
+        entry = {"checksum": _checksum(library), "files": files, "note": note}
+        (making / NOTE).write_text(json.dumps(entry))
+        close_to_others(making, LIBRARY, NOTE)
         return _publish(making, home / key)
     except OSError as error:
         shutil.rmtree(making, ignore_errors=True)
@@ -113,7 +131,7 @@ def _publish(making: Path, place: Path) -> Entry:
             if found is not None:
                 shutil.rmtree(making, ignore_errors=True)
                 return found
-            old = place.with_name(f"making-old-{secrets.token_hex(4)}")
+            old = place.with_name(f"{MAKING}old-{secrets.token_hex(4)}")
             with contextlib.suppress(OSError):
                 os.rename(place, old)
             _remove(old)
@@ -127,8 +145,10 @@ def _publish(making: Path, place: Path) -> Entry:
 
 
 def _read(place: Path) -> Entry | None:
-    """An entry, None where there is none or it is damaged."""
+    """An entry, None where there is none, it is damaged, or another user could have written it."""
     try:
+        if fault_of_entry(place, LIBRARY, NOTE):
+            return None
         entry = json.loads((place / NOTE).read_text())
         if entry["checksum"] != _checksum(place / LIBRARY):
             return None
@@ -144,12 +164,45 @@ def _checksum(path: Path) -> str:
 _temporary: list[tempfile.TemporaryDirectory[str]] = []  # removed when the process ends
 
 
-def _writable() -> Path:
-    """The cache folder, or a temporary one if it cannot be written."""
-    home = folder()
+def _home() -> Path:
+    """The cache folder if nobody else can write to it, or a private temporary one, after a warning."""
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        probe = home / f"making-probe-{os.getpid()}-{secrets.token_hex(4)}"
+        home = folder()
+        fault = fault_of_folder(home) if home.exists() else ""
+        if fault.startswith("others") and _all_ours(home):
+            close_to_others(home)
+            fault = fault_of_folder(home)
+    except CacheError as error:
+        return _instead(str(error).removesuffix("Name a folder in $PLANTLOOP_CACHE.").rstrip(" ."))
+    except OSError as error:
+        return _instead(f"the cache folder cannot be looked at ({error.strerror or error})")
+    return _instead(f"the cache folder {home} is not used: {fault}") if fault else home
+
+
+def _all_ours(home: Path) -> bool:
+    """Is everything in a folder of the cache's making? Then its mode may be changed."""
+    names = [place.name for place in home.iterdir() if not (place / NOTE).is_file()]
+    return all(name.startswith(MAKING) or name == FAILED for name in names)
+
+
+def _instead(why: str) -> Path:
+    """A temporary folder of this process in the place of the cache folder."""
+    if not _temporary:
+        warn_user(
+            f"{why}; compiled code is kept for this process only. Choose another folder in $PLANTLOOP_CACHE."
+        )
+        try:
+            _temporary.append(tempfile.TemporaryDirectory(prefix="plantloop-"))  # of mode 0700
+        except OSError as error:
+            raise CacheError(f"{why}, and there is no temporary folder: {error}.") from error
+    return Path(_temporary[0].name)
+
+
+def _writable(home: Path) -> Path:
+    """The folder, or a temporary one if it cannot be written."""
+    try:
+        make_private(home)
+        probe = home / f"{MAKING}probe-{os.getpid()}-{secrets.token_hex(4)}"
         probe.mkdir()
         probe.rmdir()
         return home
@@ -160,14 +213,7 @@ def _writable() -> Path:
                 path=str(home),
                 hint="Free some space, or choose another folder in $PLANTLOOP_CACHE.",
             ) from error
-        if not _temporary:
-            warnings.warn(
-                f"the cache folder {home} cannot be written ({error.strerror}); compiled code is kept for "
-                "this process only. Choose another folder in $PLANTLOOP_CACHE.",
-                stacklevel=2,
-            )
-            _temporary.append(tempfile.TemporaryDirectory(prefix="plantloop-"))
-        return Path(_temporary[0].name)
+        return _instead(f"the cache folder {home} cannot be written ({error.strerror})")
 
 
 # --- size -----------------------------------------------------------------------------------------------
@@ -187,12 +233,12 @@ def info() -> Content:
 
 
 def clear() -> Content:
-    """Remove all entries; returns what there was."""
+    """Remove all entries, and nothing that is not the cache's; returns what there was."""
     before = info()
     for place, _, _ in _entries():
         _remove(place)
     with contextlib.suppress(OSError):
-        for place in (*folder().glob("making-*"), folder() / FAILED):
+        for place in (*folder().glob(f"{MAKING}*"), folder() / FAILED):
             _remove(place)
     return before
 
@@ -203,8 +249,10 @@ def _entries() -> list[tuple[Path, int, float]]:
     with contextlib.suppress(OSError):
         for place in folder().iterdir():
             with contextlib.suppress(OSError):
-                used = (place / NOTE).stat().st_mtime
-                found.append((place, sum(f.stat().st_size for f in place.iterdir()), used))
+                if place.is_symlink() or not place.is_dir():
+                    continue
+                used = (place / NOTE).lstat().st_mtime
+                found.append((place, sum(f.lstat().st_size for f in place.iterdir()), used))
     return found
 
 
@@ -219,16 +267,26 @@ def _bound(keep: Path) -> None:
             _remove(place)
             total -= size
     with contextlib.suppress(OSError):
-        for place in folder().glob("making-*"):
+        for place in folder().glob(f"{MAKING}*"):
             with contextlib.suppress(OSError):
                 if time.time() - place.stat().st_mtime > LEFTOVER:
                     _remove(place)
 
 
 def _remove(place: Path) -> None:
-    """Remove a folder of ours: only files an entry consists of, never what somebody else put there."""
-    with contextlib.suppress(OSError):
-        for f in place.iterdir():
-            if f.suffix in (".c", ".o", ".h", SUFFIX, ".json"):
-                f.unlink()
+    """Remove a folder of ours: only files an entry consists of, never what somebody else put there.
+
+    A finished entry lists them; of one that was not finished, and of what a compiler failed on, they are told
+    by what they are called. Links are not followed.
+    """
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        if place.is_symlink() or not place.is_dir():
+            return
+        if (place / NOTE).is_file() and not place.name.startswith(MAKING):
+            listed = {NOTE, *json.loads((place / NOTE).read_text()).get("files", [LIBRARY])}
+            own = [f for f in place.iterdir() if f.name in listed]
+        else:
+            own = [f for f in place.iterdir() if f.suffix in (".c", ".o", ".h", SUFFIX, ".json")]
+        for f in own:
+            f.unlink()
         place.rmdir()

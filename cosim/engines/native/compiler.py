@@ -7,14 +7,14 @@ import importlib.util
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, shown
+from cosim.engines.native.compiler_jobs import CompilerJobs
 
 CANDIDATES = ("cc", "gcc", "clang")
 # No contraction and no reassociation: both engines give the same bits. pow stays a call of the library, as
@@ -41,10 +41,12 @@ class Compiler:
     """A C compiler as a command.
 
     command : words it is called with; identity : changes when the compiler does
+    jobs : CompilerJobs     its processes under way
     """
 
     command: tuple[str, ...]
     identity: str
+    jobs: CompilerJobs = field(default_factory=CompilerJobs, compare=False)
 
     def compile(self, sources: Sequence[Path], optimise: Sequence[str], aside: Path) -> list[Path]:
         """Object files of C files, compiled side by side.
@@ -59,19 +61,30 @@ class Compiler:
             for source, level, target in zip(sources, optimise, objects, strict=True)
         ]
         with ThreadPoolExecutor(_processors()) as pool:
-            for source, error in zip(sources, pool.map(_run, jobs), strict=True):
-                if error:
-                    kept = _keep(source, aside)
-                    raise CompilerError(
-                        f"the C compiler {' '.join(self.command)} failed on {kept}:\n{error}\n",
-                        path=str(kept),
-                        hint="Use engine='reference', or another compiler in $CC.",
-                    )
+            try:
+                for source, error in zip(sources, pool.map(self.jobs.run, jobs), strict=True):
+                    if error:
+                        raise self._failed(source, error, aside)
+            except BaseException:  # Ctrl-C too: nobody waits for the others
+                self.jobs.end()
+                raise
         return objects
+
+    def _failed(self, source: Path, error: str, aside: Path) -> CompilerError:
+        if self.jobs.slow:
+            _hung[self.identity] = error
+        kept = _keep(source, aside)
+        return CompilerError(
+            f"the C compiler {' '.join(self.command)} failed on {kept}:\n{error}\n",
+            path=str(kept),
+            hint="Use engine='reference', or another compiler in $CC.",
+        )
 
     def link(self, objects: Sequence[Path], library: Path) -> None:
         """One shared library of object files."""
-        error = _run((*self.command, "-shared", "-o", str(library), *map(str, objects), "-lm"))
+        error = self.jobs.run((*self.command, "-shared", "-o", str(library), *map(str, objects), "-lm"))
+        if self.jobs.slow:
+            _hung[self.identity] = error
         if not error and not library.exists():
             error = "it ended without a complaint, but made no library"
         if error:
@@ -88,13 +101,30 @@ def find() -> Compiler:
     ------
     CompilerError     none of them is there
     """
+    found = _found()
+    if found.identity in _hung:
+        raise CompilerError(
+            f"the C compiler {' '.join(found.command)} hung before in this process: {_hung[found.identity]}.",
+            hint="Use engine='reference', or another compiler in $CC.",
+        )
+    return found
+
+
+_hung: dict[str, str] = {}
+"""Compilers that ran into the time limit in this process, and what was said: nobody waits for them twice."""
+
+
+def _found() -> Compiler:
     wanted = os.environ.get("CC", "").strip()
     if wanted:
-        words = shlex.split(wanted)
-        path = shutil.which(words[0])
+        try:
+            words = shlex.split(wanted)
+        except ValueError:  # a quote that is not closed
+            words = []
+        path = shutil.which(words[0]) if words and words[0] else None
         if path is None:
             raise CompilerError(
-                f"$CC names '{wanted}', which is no program on this machine.",
+                f"$CC names {shown(wanted)}, which is no program on this machine.",
                 hint="Name one that is, or unset $CC: cc, gcc and clang are then looked for.",
             )
         return Compiler((path, *words[1:]), _identity(path, *words[1:]))
@@ -125,17 +155,6 @@ def _keep(source: Path, aside: Path) -> Path:
     except OSError:
         return source
     return aside / source.name
-
-
-def _run(command: Sequence[str]) -> str:
-    """Run a command; its complaints if it fails, else nothing."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    except OSError as error:
-        return str(error)
-    if done.returncode == 0:
-        return ""
-    return (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}")[:4000]
 
 
 def _processors() -> int:

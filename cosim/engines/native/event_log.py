@@ -39,6 +39,15 @@ class EventLog:
         self._values = grown
         self._lend()
 
+    @property
+    def used(self) -> int:
+        """Numbers written so far."""
+        return int(self._log.used)
+
+    def back(self, used: int) -> None:
+        """Forget what was written since so many were."""
+        self._log.used = used
+
     def discard(self) -> None:
         """Events are no longer written down."""
         self._log.values, self._log.used = b.ffi().NULL, 0

@@ -23,8 +23,18 @@ Answer = Callable[[np.ndarray], None]
 class HostAnswers:
     """Answers what a run's compiled code asks; keep it alive as long as the run."""
 
-    def __init__(self, run: b.Structure, functions: Sequence[ca.Function], instances: Instances) -> None:
+    def __init__(
+        self, run: b.Structure, functions: Sequence[ca.Function], instances: Instances, runtime: b.Library
+    ) -> None:
         direct = {call.__hash__(): live for call, live in instances.calls.items()}
+        self._foreign = b.new("pl_foreign", len(functions))
+        self._ask = b.ffi().addressof(runtime, "pl_ask_fmu")
+        self._foreigners = [
+            (k, direct[f.__hash__()])
+            for k, f in enumerate(functions)
+            if f.__hash__() in direct and direct[f.__hash__()].call.compiled is not None
+        ]
+        self._selves: list[b.Structure] = []
         self._run, self._instances = run, instances
         self._answers = [
             _straight(direct[f.__hash__()]) if f.__hash__() in direct else _on_casadi(f) for f in functions
@@ -36,6 +46,18 @@ class HostAnswers:
         self._rows: dict[tuple[int, Any], np.ndarray] = {}  # by number and address: they stay where they are
         self._callback = b.ffi().callback("int(void *, int32_t, double *)", self._asked)
         run.host_function = self._callback
+        run.foreign = self._foreign
+
+    def refresh(self) -> None:
+        """Let compiled code call what the instances have for it: they may be new ones."""
+        self._selves = []
+        for number, live in self._foreigners:
+            assert live.call.compiled is not None  # it is listed only then
+            found = live.call.compiled(live.instance)
+            row = self._foreign[number]
+            row.call = b.ffi().NULL if found is None else self._ask
+            row.self = b.ffi().NULL if found is None else found
+            self._selves.append(found)
 
     def _asked(self, host: Any, number: int, place: Any) -> int:
         """Called by compiled code, which nothing may be raised through."""

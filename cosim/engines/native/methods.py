@@ -1,10 +1,41 @@
-"""What the runtime has to know of an integration method, as its structures."""
+"""What the runtime has to know of an integration method, and of how to run with it, as its structures."""
 
 from __future__ import annotations
 
+import math
+
+import casadi as ca
+
+from cosim.engines.methods.crossing_rates import depend_on_time
 from cosim.engines.methods.rosenbrock import Rosenbrock
-from cosim.engines.methods.tableau import TABLEAUS, Tableau
+from cosim.engines.methods.solver_names import STIFF
+from cosim.engines.methods.tableau import TABLEAUS, Tableau, tableau
 from cosim.engines.native import bindings as b
+from cosim.settings import RunSettings
+from cosim.system import System
+
+
+def run_settings(system: System, settings: RunSettings) -> b.Structure:
+    """`pl_settings` of a run."""
+    found = b.new("pl_settings")
+    found.method = (stiff() if settings.solver == STIFF else explicit(tableau(settings.solver)))[0]
+    for name in ("step", "rtol", "atol", "max_step"):
+        setattr(found, name, getattr(settings, name))
+    found.longest_unwatched = _longest_unwatched(system, settings)
+    found.seed = settings.seed & (2**64 - 1)
+    found.in_time = depend_on_time(system)
+    return found
+
+
+def _longest_unwatched(system: System, settings: RunSettings) -> float:
+    """How far a system without continuous states may go [s] with nobody looking at its crossings."""
+    s = system
+    if len(s.x0):
+        return math.inf
+    watched = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in s.events], s.accepted[0])
+    if not (s.delays or any(ca.which_depends(watched, ca.vertcat(s.t, s.w), 1, False))):
+        return math.inf
+    return settings.max_step if math.isfinite(settings.max_step) else settings.step
 
 
 def explicit(tableau: Tableau) -> b.Structure:

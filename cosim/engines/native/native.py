@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from blocks.contract.user_lines import warn_user
 from blocks.errors import SimulationError
-from cosim.engines.engine import Engine, Logged
-from cosim.engines.methods.crossing_rates import depend_on_time
+from cosim.engines.engine import Engine, Logged, out_of_time
 from cosim.engines.methods.rosenbrock import RODAS, RosenbrockStepper
 from cosim.engines.methods.solver_names import STIFF
 from cosim.engines.methods.steppers import AdaptiveStepper
@@ -25,7 +25,7 @@ from cosim.engines.native import bindings as b
 from cosim.engines.native.build import Compiled, compiled, compiled_jacobian
 from cosim.engines.native.event_log import EventLog
 from cosim.engines.native.host_calls import HostAnswers
-from cosim.engines.native.methods import explicit, stiff, take
+from cosim.engines.native.methods import run_settings, take
 from cosim.engines.reference.interpreter import Interpreter, interpreter
 from cosim.engines.starts import Starts
 from cosim.result.record import TickSeries
@@ -56,6 +56,8 @@ class Rows:
         self.buffer = buffer
         buffer.width, buffer.places = len(self._places), b.pointer(self._places)
         buffer.n_pieces, buffer.pieces = len(self._pieces), b.pointer(self._pieces)
+        self._inner = self._places[self._places >= code.first_inner]
+        buffer.n_inner, buffer.inner = len(self._inner), b.pointer(self._inner)
 
     def reserve(self, rows: int) -> None:
         """Have room for at least some of so many more rows."""
@@ -81,11 +83,10 @@ class Rows:
         self._take()
         if self._left <= 0:
             self.buffer.width = self.buffer.capacity = 0
-            warnings.warn(
+            warn_user(
                 f"samples of {', '.join(self._names)} at their ticks fill {SAMPLES >> 20} MB at "
                 f"t={self._taken[-1][-1, 0]:.6g} s; later ones are not kept. The log goes on; "
-                "choose signals= to keep fewer.",
-                stacklevel=6,
+                "choose signals= to keep fewer."
             )
             return
         width = self._rows.shape[1]
@@ -93,6 +94,19 @@ class Rows:
         if more > len(self._rows):
             self._rows = np.empty((more, width))
             self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), more
+
+    def __len__(self) -> int:
+        """Rows so far."""
+        return sum(map(len, self._taken)) + int(self.buffer.count)
+
+    def back(self, rows: int) -> None:
+        """Forget all rows but the first so many."""
+        more = len(self) - rows
+        if more <= self.buffer.count:
+            self.buffer.count -= more
+            return
+        self._take()
+        self._taken = [self.all()[:rows]]
 
     def all(self) -> np.ndarray:
         """Every row so far, time first; pieces are joined one by one, so that no row is in memory twice."""
@@ -145,14 +159,7 @@ class NativeEngine(Engine):
         self._instants = np.zeros(len(self._lists), dtype=np.int64)
         self._limited = np.zeros(max(1, len(system.x0)), dtype=np.int64)
         self._stiff = StiffRoom(system) if settings.solver == STIFF else None
-        method = stiff() if self._stiff else explicit(tableau(settings.solver))
-        self._settings = b.new("pl_settings")
-        self._settings.method = method[0]
-        for name in ("step", "rtol", "atol", "max_step"):
-            setattr(self._settings, name, getattr(settings, name))
-        self._settings.longest_unwatched = self._longest_unwatched()
-        self._settings.seed = settings.seed & (2**64 - 1)
-        self._settings.in_time = depend_on_time(system)
+        self._settings = run_settings(system, settings)
         self._state = b.new("pl_context")
         self._state.histories = self._histories = b.new("pl_history", len(system.delays))
         self._stops = np.zeros(max(STOPS, len(system.delays)))
@@ -162,6 +169,7 @@ class NativeEngine(Engine):
         self._log = b.new("pl_log")
         self._log.ticks = self._buffers = b.new("pl_buffer", len(system.rates))
         self._run = run = b.new("pl_run")
+        self._host: HostAnswers | None = None
         run.model = code.model
         run.system = code.tables
         run.settings = self._settings
@@ -171,7 +179,7 @@ class NativeEngine(Engine):
             run.stiff = self._stiff.table
         if system.calls:
             called = self._stiff.host_functions if self._stiff else code.host_functions
-            self._host = HostAnswers(run, called, self.instances)
+            self._host = HostAnswers(run, called, self.instances, self._pl)
         run.counters.limited_by = b.pointer(self._limited)
         self._room = np.zeros(self._pl.pl_workspace_size(code.model, run.system) // 8 + 2)
         self._pl.pl_instantiate(run, b.pointer(self._room))
@@ -182,16 +190,6 @@ class NativeEngine(Engine):
         self._events = EventLog(system, b.ffi().addressof(self._log, "events"))
         self._starts: Starts | None = None
         self.start_log([], np.zeros(0))
-
-    def _longest_unwatched(self) -> float:
-        """How far a system without continuous states may go [s] with nobody looking at its crossings."""
-        s = self.system
-        if len(s.x0):
-            return math.inf
-        watched = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in s.events], s.accepted[0])
-        if not (s.delays or any(ca.which_depends(watched, ca.vertcat(s.t, s.w), 1, False))):
-            return math.inf
-        return self.settings.max_step if math.isfinite(self.settings.max_step) else self.settings.step
 
     # --- running ---------------------------------------------------------------------------------
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
@@ -208,14 +206,46 @@ class NativeEngine(Engine):
         if progress is not None:
             progress(until)
 
-    def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
-        run = self._run
-        run.budget, began = self._budget, time.perf_counter()
+    def approach(self, until: float) -> None:
+        """See `Engine.approach`."""
+        self._reserve(until)
+        self._enter()
+        self._pl.pl_reset(self._run)  # an instant approached before may have been left again
+        self._run.cancel, self._run.approach = 0, 1
         try:
-            while (reason := self._pl.pl_advance(run, until)) != self._pl.PL_DONE:
+            with self.instances.answering():
+                self._advance(until, None)
+        except BaseException:
+            self._pl.pl_reset(self._run)
+            raise
+        finally:
+            self._run.approach = 0
+            self._leave()
+
+    def arrive(self) -> None:
+        """See `Engine.arrive`."""
+        self._enter()
+        try:
+            with self.instances.answering():
+                self._advance(self._state.t, None)
+        finally:
+            self._leave()
+            self._pl.pl_reset(self._run)
+
+    def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
+        run, there = self._run, (self._pl.PL_DONE, self._pl.PL_APPROACHED)
+        run.budget, began = self._budget, time.perf_counter()
+        if began > self.deadline and self._state.t < until:
+            raise out_of_time(self.settings, self._state.t)
+        try:
+            while (reason := self._pl.pl_advance(run, until)) not in there:
                 if reason != self._pl.PL_PAUSE:
                     self._serve(reason)
+                    if time.perf_counter() > self.deadline:
+                        run.budget = 0  # it pauses at the next step
                     continue
+                if time.perf_counter() > self.deadline:
+                    raise out_of_time(self.settings, self._state.t)
                 spent = time.perf_counter() - began
                 self._budget = int(self._budget * min(10.0, max(0.1, SLICE / max(spent, 1e-9)))) + 1
                 if self.instances.ended is not None:
@@ -272,6 +302,8 @@ class NativeEngine(Engine):
         stepper = python.stepper
         if reason == self._pl.PL_CANCELLED:
             return KeyboardInterrupt()
+        if reason == self._pl.PL_COLLAPSED and run.value == 0.0:
+            return stepper.collapsed(t, run.index, run.h)
         if reason == self._pl.PL_COLLAPSED and isinstance(stepper, RosenbrockStepper):
             return stepper.gives_up(t, self._private(run.x0)[0], run.h, self._state.step)
         if reason == self._pl.PL_COLLAPSED or (
@@ -292,6 +324,8 @@ class NativeEngine(Engine):
             return python.workspace.non_finite(t, self.system.events[run.index].place)
         if reason == self._pl.PL_CHATTERING:
             return python.events.endless(t, list(run.fired[0 : run.n_fired]))
+        if reason == self._pl.PL_NO_LAST_ROUND:
+            return python.scheduler.endless(self.system.schedule[run.index], t)
         if reason == self._pl.PL_CONFLICT:
             first, second = (self.system.events[k].name for k in (run.index, run.other))
             return python.events.conflict(t, first, second)
@@ -309,7 +343,8 @@ class NativeEngine(Engine):
         python.unknowns.refresh()
         if run.unsolved_segment >= 0:
             python.unknowns.solve_tick(run.unsolved_segment, self.system.schedule[run.unsolved_segment], t)
-        return SimulationError(f"an algebraic loop has no solution found at t={t:.9g} s.", time=t)
+        names = ", ".join(dict.fromkeys(sought.name for sought in self.system.loops))
+        return SimulationError(f"no solution for {names} was found at t={t:.9g} s.", time=t)
 
     def _private(self, where: b.Structure, rows: int = 1) -> np.ndarray:
         """Rows of the runtime's own numbers, as long as the states."""
@@ -327,9 +362,11 @@ class NativeEngine(Engine):
 
     def _enter(self) -> None:
         """Give the runtime what the context holds as plain Python numbers."""
+        if self._host is not None:
+            self._host.refresh()
         c, s = self.context, self._state
         s.t, s.step, s.error, s.started = c.t, c.step, c.error, c.started
-        s.stopped = [e.stop for e in self.system.events].index(c.stopped) + 1 if c.stopped else 0
+        s.stopped = self.system.stop_event(c.stopped)
         self._ticks[:] = c.ticks
         self._instants[:] = [c.instants[name] for name in self._lists]
         self._enter_delays()
@@ -375,7 +412,7 @@ class NativeEngine(Engine):
 
     def run_starts(self, starts: Starts, first: int, end: int) -> None:
         """See `Engine.run_starts`."""
-        if self.needs_python:
+        if self.needs_python or math.isfinite(self.settings.wall_limit):
             super().run_starts(starts, first, end)
             return
         if self._starts is not starts:
@@ -383,7 +420,8 @@ class NativeEngine(Engine):
             self._starts = starts
         batch = b.new("pl_batch")
         batch.until, batch.seed = starts.until, b.pointer(starts.seeds)
-        for name in ("x", "h", "w", "p", "rows", "logged"):
+        batch.capacity = starts.rows.shape[1]
+        for name in ("x", "h", "w", "p", "rows", "logged", "stopped", "ended"):
             setattr(batch, name, b.pointer(getattr(starts, name)))
         batch.reason = b.pointer(starts.state)
         for buffer in self._buffers:
@@ -429,10 +467,22 @@ class NativeEngine(Engine):
     def _reserve(self, until: float) -> None:
         """Room for the rows to come, as far as their number is known."""
         log = self._log
-        self._rows.reserve(1024 if log.every_step else int(log.n_times - log.position))
+        self._rows.reserve(1024 if log.every_step else int(log.n_times - log.position) + 1)
         for rows, names, rate in zip(self._samples, self._sampled, self.system.rates, strict=True):
             if names:
                 rows.reserve(int((until - self.context.t) / float(rate.period)) + 2)
+
+    def log_mark(self) -> Any:
+        """See `Engine.log_mark`."""
+        rows = (len(self._rows), *(len(found) for found in self._samples))
+        return int(self._log.position), self._events.used, rows
+
+    def log_back(self, mark: Any) -> None:
+        """See `Engine.log_back`."""
+        self._log.position, events, rows = mark
+        self._events.back(events)
+        for found, count in zip([self._rows, *self._samples], rows, strict=True):
+            found.back(count)
 
     def logged(self) -> Logged:
         """See `Engine.logged`."""

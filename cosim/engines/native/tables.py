@@ -10,14 +10,23 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from blocks.contract.memories import CountedInstants
-from cosim.engines.methods.crossing_rates import thresholds
+from cosim.engines.methods.crossing_rates import taken_anew, thresholds
 from cosim.engines.native import bindings
 from cosim.engines.reference.draws import stream
-from cosim.segments import ExternalSegment, OutputSegment, SolveSegment, UpdateSegment
+from cosim.segments import (
+    ExternalSegment,
+    LastSegment,
+    OutputSegment,
+    RepeatSegment,
+    SolveSegment,
+    UpdateSegment,
+)
 from cosim.system import System
 
 KINDS = {
     OutputSegment: "PL_OUTPUT",
+    LastSegment: "PL_OUTPUT",
+    RepeatSegment: "PL_REPEAT",
     UpdateSegment: "PL_UPDATE",
     ExternalSegment: "PL_EXTERNAL",
     SolveSegment: "PL_SOLVE",
@@ -44,9 +53,11 @@ def tables_of(system: System) -> tuple[bindings.Structure, Arrays]:
         "unknowns": system.residual.numel(),
         "delays": len(system.delays),
         "rounding": np.count_nonzero(system.rounding),
+        "again": sum(s.activation.again for s in system.schedule),
+        "controlled": np.isfinite(arrays["nominal"]).sum(),
     }
     tables = bindings.new("pl_system")
-    values = {"grid": system.grid} | {f"n_{name}": count for name, count in counts.items()}
+    values = {"grid": system.grid} | {f"n_{name}": int(count) for name, count in counts.items()}
     values |= {name: bindings.pointer(array) for name, array in arrays.items()}
     for name in bindings.fields("pl_system"):
         setattr(tables, name, values[name])
@@ -82,6 +93,9 @@ def _segments(system: System) -> Arrays:
     return {
         "segment_kind": _integers(bindings.constant(KINDS[type(s)]) for s in system.schedule),
         "segment_rate": _integers(s.activation.number for s in system.schedule),
+        "segment_again": _integers(s.activation.again for s in system.schedule),
+        "segment_asked": _integers(s.asked for s in system.schedule),
+        "segment_limit": _integers(s.limit if isinstance(s, RepeatSegment) else 1 for s in system.schedule),
         "segment_start": starts,
         "segment_writes": writes,
         "segment_size": _integers(s.expression.numel() for s in system.schedule),
@@ -123,12 +137,16 @@ def _events(system: System) -> Arrays:
         [int(k) if vector == "h" else -1 - int(k) for vector, places, _ in e.resets for k in places]
         for e in system.events
     )
+    anew_starts, anew = _grouped(taken_anew(system))
     renewed_starts, renewed = _grouped(e.discrete for e in system.events)
     return {
         "direction": _integers(e.direction for e in system.events),
         "threshold": np.array(thresholds(system), dtype=float),
         "rest": _integers(e.rest for e in system.events),
+        "eager": _integers(e.eager for e in system.events),
         "ends": _integers(bool(e.stop) for e in system.events),
+        "anew_start": anew_starts,
+        "anew": anew,
         "reset_start": reset_starts,
         "reset_places": resets,
         "renewed_start": renewed_starts,
@@ -141,6 +159,7 @@ def _draws(system: System) -> Arrays:
     return {
         "draw_stream": np.array([stream(d.name) for d in system.draws], dtype=np.uint64),
         "draw_rate": _integers(d.rate for d in system.draws),
+        "draw_counter": _integers(d.counter for d in system.draws),
         "draw_normal": _integers(d.distribution == "normal" for d in system.draws),
         "draw_start": starts,
         "draw_places": places,
@@ -153,6 +172,8 @@ def _delays(system: System) -> Arrays:
         "delay_start": starts,
         "delay_places": places,
         "delay_initial": np.array([v for d in system.delays for v in d.initial], dtype=float),
+        "delay_shortest": np.array([d.shortest for d in system.delays], dtype=float),
+        "delay_longest": np.array([d.longest for d in system.delays], dtype=float),
     }
 
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from cosim.engines.methods.crossing_rates import crossing_rates, crossings_of, depend_on_time, thresholds
+from cosim.engines.methods.crossing_rates import (
+    crossing_rates,
+    crossings_of,
+    depend_on_time,
+    taken_anew,
+    thresholds,
+)
 from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
+
+ANEW = 2.0  # stored sign of a crossing whose own reset may have changed it
+LAST_BITS = 2.0**-50  # relative change of a state that counts as its rounding
+JUMP = 1e-6  # of the largest value of a crossing: what moves it more is a jump and no rounding
 
 
 class Crossings:
@@ -22,7 +32,14 @@ class Crossings:
         self._g = workspace.bind("crossings", lambda: [g])
         self._rate = workspace.bind("crossing rates", lambda: [crossing_rates(s)])
         self.in_time = depend_on_time(s)
-        self._threshold = thresholds(s)
+        self.threshold = thresholds(s)
+        self._anew = taken_anew(s)
+        self._now = np.zeros(len(s.events))
+        self._largest = np.zeros(len(s.events))
+        self._missed = np.zeros(len(s.events))  # |g| of those located at this instant: rounding left it
+        self.farthest = np.zeros(len(s.events))  # largest |g| of each since it fired last
+        k = np.arange(len(workspace.context.x))
+        self._shaken = 1.0 + LAST_BITS * np.where(k % 2, -1.0, 1.0) * (1.0 + (k % 7) / 7.0)
         self._rest = np.array([float(e.rest) for e in self.events])
 
     def signs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -31,9 +48,9 @@ class Crossings:
         By its value; on the threshold by where it moves, and at rest there as its event says.
         """
         self.unknowns.refresh()
-        g = self._g().copy()
+        self._now = g = self._g().copy()
         signs = np.sign(g)
-        on = np.abs(g) <= self._threshold
+        on = np.abs(g) <= np.fmax(self.threshold, self._missed)
         if on.any():
             signs[on] = np.sign(self._rate()[on])
         moving = on & (signs != 0.0)
@@ -43,17 +60,64 @@ class Crossings:
             raise self.workspace.non_finite(self.workspace.context.t, self.events[bad[0]].place)
         return signs, moving
 
+    def begin(self) -> None:
+        """How far crossings go is looked at anew."""
+        self.farthest[:] = self._largest[:] = 0.0
+
+    def located(self, due: list[int]) -> None:
+        """Events were located here: they are on their thresholds, however far rounding left them from it."""
+        self.unknowns.refresh()
+        g = np.abs(self._g())
+        near = [k for k in due if 0.0 < self.threshold[k] < g[k]]
+        if near:
+            self._missed[near] = np.where(g <= self._rounding(), g, 0.0)[near]
+
+    def left(self) -> None:
+        """The instant is over: values alone say again who is on a threshold."""
+        self._missed[:] = 0.0
+
+    def idle(self, due: list[int]) -> np.ndarray:
+        """Which have not left their thresholds since they fired last, but for what rounding makes of them.
+
+        How far they have gone is counted anew.
+        """
+        near = self.farthest[due] <= np.fmax(self.threshold, self._rounding())[due]
+        self.farthest[due] = 0.0
+        return near
+
+    def _rounding(self) -> np.ndarray:
+        """How far each crossing may be from zero by the last bits of the states alone, (ne,)."""
+        x, g = self.workspace.context.x, self._g().copy()
+        kept = x.copy()
+        x *= self._shaken
+        moved = np.abs(self._g() - g)
+        x[:] = kept
+        return np.fmin(4.0 * moved, JUMP * self._largest)
+
+    def reset_by(self, due: list[int]) -> None:
+        """Events were applied: what their resets did is no crossing of the events `taken_anew` lists."""
+        for k in due:
+            self.workspace.context.signs[self._anew[k]] = ANEW
+
+    def _note_farthest(self) -> None:
+        self.farthest = np.fmax(self.farthest, np.abs(self._now))
+        self._largest = np.fmax(self._largest, self.farthest)
+
     def fired(self) -> list[int]:
         """Events due at this instant; their new signs are stored."""
         stored = self.workspace.context.signs
         due = []
         signs, moving = self.signs()
+        self._note_farthest()
         for k, (event, sign) in enumerate(zip(self.events, signs, strict=True)):
             if sign == stored[k]:
                 continue
-            armed = stored[k] != 0.0 or moving[k]  # 0: the start of a run, where only a crossing counts
+            anew = stored[k] == ANEW
+            armed = (
+                stored[k] != 0.0 or moving[k] or event.eager
+            )  # 0: the start of a run, where only a crossing counts
             stored[k] = sign
-            if armed and event.direction in (0, sign):
+            if armed and not anew and event.direction in (0, sign):
                 due.append(k)
         return due
 
@@ -78,7 +142,13 @@ class Crossings:
             changed = np.flatnonzero(signs != stored)
             due = [int(k) for k in changed if self.events[k].direction in (0, signs[k])]
             if due:
-                return min((self._root(step, k, signs[k], low, high), k) for k in due)
+                first = min((self._root(step, k, signs[k], low, high), k) for k in due)
+                self._put(step, 0.5 * (low + first[0]))  # a whole flight may lie in this quarter
+                self.unknowns.refresh()
+                self._now = self._g().copy()
+                self._note_farthest()
+                return first
+            self._note_farthest()
             stored[changed] = signs[changed]
             low = high
         return None

@@ -43,17 +43,35 @@ def explain(
     else:
         place, value = _first_state(system, arguments, values)
         what = f"derivative of '{place}'" if place.name else "value"
-    because = f" First non-finite term: {term}." if term else ""
     failed = [live for live in calls if live.failure]
-    for live in failed:
-        because += f" Python function '{live.call.name()}' failed: {live.failure}."
-    error = SimulationError(
+    if failed:
+        return _of_calls(system, failed, what, place, t, last_good)
+    because = f" First non-finite term: {term}." if term else ""
+    return SimulationError(
         f"non-finite {what} = {value:g} in block '{place.path}' at t={t:.9g} s "
         f"(last finite t={last_good:.9g} s).{because}",
         path=str(place),
         time=t,
         value=value,
         hint="Look there for a division by zero, a root of a negative number, or too long a step.",
+    )
+
+
+def _of_calls(
+    system: System, failed: list[LiveCall], what: str, place: Place, t: float, last_good: float
+) -> SimulationError:
+    """Error for Python functions that gave no numbers: theirs is the fault, whatever reads them."""
+    paths = dict(zip(system.calls, system.callers, strict=True))
+    told = []
+    for live in failed:
+        elsewhere = f" of block '{paths[live.call]}'" if paths[live.call] != place.path else ""
+        told.append(f"{live.call.about}{elsewhere} {live.failure}")
+    error = SimulationError(
+        f"{what} in block '{place.path}' has no value at t={t:.9g} s (last finite t={last_good:.9g} s): "
+        f"{'; '.join(told)}.",
+        path=str(place),
+        time=t,
+        hint="Mend the function for the arguments it gets there, or keep the motion away from them.",
     )
     error.__cause__ = next((live.error for live in failed if live.error is not None), None)
     return error

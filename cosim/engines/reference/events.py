@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -15,23 +14,32 @@ from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.result.record import Event
 
-ROUNDS = 100
+ROUNDS, REPEATS = 100, 1000
+WINDOW = 1e-9  # of the time still to go: REPEATS rounds of events within it do not end
 
 
-@dataclass
 class Repetition:
-    """How many events followed each other at one time; every advance begins a new count."""
+    """How events follow each other on the way to `until` [s]; every advance begins a new count."""
 
-    time: float = -np.inf
-    count: int = 0
+    def __init__(self, until: float, crossings: Crossings) -> None:
+        self._until, self._crossings = until, crossings
+        self._since, self._dense = np.nan, 0
+        self._idle = np.zeros(len(crossings.events), dtype=int)
+        crossings.begin()
 
-    def endless(self, t: float) -> bool:
-        """Count one more at time t [s]; True if there were too many."""
-        if abs(t - self.time) <= 1e-12 * max(1.0, abs(t)):
-            self.count += 1
+    def endless(self, t: float, due: list[int]) -> bool:
+        """Count one more round at time t [s]; True if they follow each other without end.
+
+        Either time hardly goes on, or a crossing comes back to zero again and again without ever having left
+        its threshold.
+        """
+        if t - self._since <= WINDOW * (self._until - self._since):
+            self._dense += 1
         else:
-            self.time, self.count = t, 1
-        return self.count > ROUNDS
+            self._since, self._dense = t, 1
+        if due:
+            self._idle[due] = np.where(self._crossings.idle(due), self._idle[due] + 1, 0)
+        return self._dense > REPEATS or bool((self._idle > REPEATS).any())
 
 
 class Events:
@@ -52,36 +60,49 @@ class Events:
 
     def iterate(
         self, t: float, happened: list[Event], repetition: Repetition, located: int | None = None
-    ) -> None:
+    ) -> bool:
         """Event iteration at an instant: resets until no sign changes; each round is added to `happened`.
 
         A crossing that was `located` but neither moves on nor counts as crossed is counted as a repetition.
 
+        Returns
+        -------
+        any : bool          was there an event?
+
         Raises
         ------
-        SimulationError     two resets of one state at once, or no end after a hundred rounds
+        SimulationError     two resets of one state at once, or no end, see `Repetition`
         """
+        if located is not None:
+            self.crossings.located([located])
         due = self.crossings.fired()
-        if located is not None and not due and repetition.endless(t):
+        if located is not None:
+            self.crossings.located(due)
+        if located is not None and not due and repetition.endless(t, due):
             raise self.endless(t, [located])
         rounds = 0
         while due:
             rounds += 1
-            if rounds > ROUNDS or repetition.endless(t):
+            if rounds > ROUNDS or repetition.endless(t, due):
                 raise self.endless(t, due)
             happened += self._apply(t, due)
             self.restart.after_event()
+            self.crossings.reset_by(due)
             due = self.crossings.fired()
+        return rounds > 0
 
     def endless(self, t: float, due: list[int]) -> SimulationError:
         """The error about events that follow each other without end."""
         names = ", ".join(f"'{self.events[k].name}'" for k in due)
+        hint = "Add hysteresis, a dead zone or a rest state, so that the event disarms itself"
+        if any(self.events[k].direction == 0 and self.events[k].resets for k in due):
+            hint += "; an event of one way only, as a bounce on the way down, says so: "
+            hint += 'b.when(..., direction="falling")'
         return SimulationError(
             f"events follow each other without end at t={t:.9g} s (chattering or Zeno): {names}.",
             path=self.events[due[0]].path,
             time=t,
-            hint="Add hysteresis, a dead zone or a rest state, so that the event disarms itself; an event of "
-            'one way only, as a bounce on the way down, says so: b.when(..., direction="falling").',
+            hint=f"{hint}.",
         )
 
     def _apply(self, t: float, due: list[int]) -> list[Event]:

@@ -18,6 +18,7 @@ from cosim.engines.reference.invariants import Invariants
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.result.record import Event, TickSeries
+from cosim.run.memory import check_memory
 from cosim.system import Signal, System
 
 DEFAULT_INTERVALS = 1000
@@ -57,6 +58,11 @@ def log_times(
         raise PlantloopError(f"log_every is {log_every} s, expected a positive interval.", value=log_every)
     first = -(-Fraction(start) // every) if start else 0
     last = int(Fraction(until) / every + Fraction(1, 10**9))
+    count = last - int(first) + 1
+    if count > 0:
+        check_memory(
+            16.0 * min(count, 2**999), f"log_every={shown(log_every)} s over {until:g} s", "Log less often."
+        )
     times = _multiples(every, int(first), last)
     ends = len(times) > 0 and until - times[-1] <= SNAP * until
     return times if ends else np.append(times, until)  # the end is logged whatever the interval
@@ -81,7 +87,7 @@ def given_times(
     """
     try:
         found = np.array(times, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.zeros((0, 0))
     if found.ndim != 1:
         raise PlantloopError(f"{what}: got {shown(times)}, expected a list of times [s].", value=times)
@@ -147,6 +153,7 @@ class Log:
             self.workspace.put(inside, self.invariants.restored(inside, step.inside(inside)))
             self.unknowns.refresh()
             self._add(t)
+            self._position += 1
 
     def end_of_step(self, t: float) -> None:
         """The end of a step that is no stop."""
@@ -166,6 +173,10 @@ class Log:
         edge = t + SNAP * abs(t)
         while self._position < len(self.times) and self.times[self._position] <= edge:
             self._add(float(self.times[self._position]))
+            self._position += 1
+        here = self._position > 0 and self.times[self._position - 1] >= t - SNAP * abs(t)
+        if self.workspace.context.stopped and not here:
+            self._add(t)  # the end of a run is its last row, asked for or not
 
     def _add(self, t: float) -> None:
         row = self._row().copy()
@@ -174,7 +185,19 @@ class Log:
         self.workspace.last_good = t
         self._time.append(t)
         self._rows.append(row)
-        self._position += 1
+
+    def mark(self) -> tuple[int, ...]:
+        """How far it is."""
+        ticked = [0 if found is None else len(found.times) for found in self._ticked]
+        return (self._position, len(self._time), len(self.events), *ticked)
+
+    def back(self, mark: tuple[int, ...]) -> None:
+        """Forget what came after a mark."""
+        self._position, rows, events = mark[:3]
+        del self._time[rows:], self._rows[rows:], self.events[events:]
+        for found, count in zip(self._ticked, mark[3:], strict=True):
+            if found is not None:
+                del found.times[count:], found.rows[count:]
 
     def logged(self) -> Logged:
         """Everything kept so far."""

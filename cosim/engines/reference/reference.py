@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,13 +33,38 @@ class ReferenceEngine(Engine):
 
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`."""
-        repetition = Repetition()
+        repetition = Repetition(until, self.parts.events.crossings)
+        self.parts.workspace.deadline = self.deadline
         # trial steps may leave the numbers; what counts is checked
         with self.instances.answering(), np.errstate(all="ignore"):
             self._start(repetition)
             while self.context.t < until and not self.context.stopped:
                 self.parts.unknowns.stop_at_delayed_jumps()
                 self._to(min(until, self.next_stop()), repetition, progress)
+
+    def approach(self, until: float) -> None:
+        """See `Engine.approach`."""
+        repetition = Repetition(until, self.parts.events.crossings)
+        self.parts.workspace.deadline = self.deadline
+        with self.instances.answering(), np.errstate(all="ignore"):
+            while self.context.t < until and not self.context.stopped:
+                self.parts.unknowns.stop_at_delayed_jumps()
+                self._to(min(until, self.next_stop()), repetition, None, until)
+
+    def arrive(self) -> None:
+        """See `Engine.arrive`."""
+        t = self.context.t
+        with self.instances.answering(), np.errstate(all="ignore"):
+            if not self.context.stopped:
+                self._instant(t, Repetition(t, self.parts.events.crossings))
+
+    def log_mark(self) -> Any:
+        """See `Engine.log_mark`."""
+        return self._log.mark()
+
+    def log_back(self, mark: Any) -> None:
+        """See `Engine.log_back`."""
+        self._log.back(mark)
 
     def _start(self, repetition: Repetition) -> None:
         c = self.context
@@ -46,8 +73,14 @@ class ReferenceEngine(Engine):
             self.parts.restart.first()
             self._instant(c.t, repetition)
 
-    def _to(self, stop: float, repetition: Repetition, progress: Callable[[float], None] | None) -> None:
-        """One stretch without jumps, then everything that happens at its end."""
+    def _to(
+        self,
+        stop: float,
+        repetition: Repetition,
+        progress: Callable[[float], None] | None,
+        short_of: float = math.inf,
+    ) -> None:
+        """One stretch without jumps, then all that happens at its end, if that lies before `short_of`."""
         parts = self.parts
 
         def accepted(step: AcceptedStep) -> None:
@@ -61,20 +94,23 @@ class ReferenceEngine(Engine):
                 self._log.end_of_step(t)
 
         started = self.context.t
+        parts.events.crossings.left()
         event = parts.integrator.integrate(stop, accepted, ended)
         t = self.context.t
         if event is not None:
             if stop - t <= 1e-12 * (stop - started):
                 parts.workspace.put(stop)
             parts.events.iterate(self.context.t, self._log.events, repetition, event)
-        self._instant(self.context.t, repetition)
+        if self.context.t < short_of or self.context.stopped:
+            self._instant(self.context.t, repetition)
 
     def _instant(self, t: float, repetition: Repetition) -> None:
         """Ticks and instants at t, then the events they cause; then log."""
         parts = self.parts
         due = parts.scheduler.execute(t)
         if self.system.events:
-            parts.events.iterate(t, self._log.events, repetition)
+            while parts.events.iterate(t, self._log.events, repetition) and parts.scheduler.follow(t):
+                pass
         parts.unknowns.refresh()
         self._log.instant(t, due)
 

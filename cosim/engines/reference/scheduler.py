@@ -16,7 +16,7 @@ from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
-from cosim.segments import Segment, SolveSegment
+from cosim.segments import RepeatSegment, Segment, SolveSegment
 from cosim.slots import Place
 
 
@@ -31,6 +31,7 @@ class Scheduler:
             for k, s in enumerate(system.schedule)
         ]
         self._branches = any(s.activation.due(()) for s in system.schedule)
+        self._again = [k for k, s in enumerate(system.schedule) if s.activation.again]
         self._grid = grid = system.grid
         self._first = [int(r.offset * grid) for r in system.rates]
         self._period = [int(r.period * grid) for r in system.rates]
@@ -90,20 +91,49 @@ class Scheduler:
             c.h[self._discrete[k]] = c.next[self._discrete[k]]
         self._draw(due)
         hits = set(due)
-        for k, (segment, function) in enumerate(self._segments):  # 3. output phase, then 4. update phase
-            if segment.activation.due(hits):
-                self.unknowns.refresh()
-                if isinstance(segment, SolveSegment):
-                    self.unknowns.solve_tick(k, segment, t)
-                else:
-                    self.take(segment, function(), t)
+        for k in range(len(self._segments)):  # 3. output phase, then 4. update phase
+            if self._segments[k][0].activation.due(hits):
+                self._call_segment(k, t)
+
+    def follow(self, t: float) -> bool:
+        """Conditional parts follow what events at this instant have changed; False where there are none."""
+        for k in self._again:
+            self._call_segment(k, t)
+        return bool(self._again)
+
+    def _call_segment(self, k: int, t: float) -> None:
+        segment, function = self._segments[k]
+        if segment.asked >= 0 and self.context.h[segment.asked] < 0.5:
+            return
+        self.unknowns.refresh()
+        if isinstance(segment, SolveSegment):
+            self.unknowns.solve_tick(k, segment, t)
+            return
+        for _ in range(segment.limit if isinstance(segment, RepeatSegment) else 1):
+            value = function()
+            self.take(segment, value, t)
+            if not isinstance(segment, RepeatSegment) or not value[0]:
+                return
+            self.unknowns.refresh()
+        raise self.endless(segment, t)
+
+    @staticmethod
+    def endless(segment: Segment, t: float) -> SimulationError:
+        """The error about rounds that do not end."""
+        return SimulationError(
+            f"transitions of '{segment.path}' follow each other without end at t={t:.9g} s (chattering).",
+            path=segment.path,
+            time=t,
+            hint="Two guards hold at once, each leading to the other: leave a gap between them.",
+        )
 
     def _draw(self, due: list[int]) -> None:
         c = self.context
         for d in self.system.draws:
             if d.rate in due:
                 substream, seed = self._substreams[d.name], self.workspace.settings.seed
-                c.h[d.places] = draw(d.distribution, len(d.places), seed, substream, c.ticks[d.rate])
+                tick = c.ticks[d.rate] if d.counter < 0 else int(c.h[d.counter]) + 1
+                c.h[d.places] = draw(d.distribution, len(d.places), seed, substream, tick)
 
     def take(self, segment: Segment, value: np.ndarray, t: float) -> None:
         """Store what a segment's function returned, after calling the opaque block if it has one."""

@@ -16,6 +16,7 @@ from cosim.engines.reference.bound import Bound
 from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
 from cosim.segments import Segment, SolveSegment
+from cosim.slots import Sought
 from cosim.system import Delay, pick
 
 
@@ -105,7 +106,7 @@ class Unknowns:
             value = loop().copy()
             return value, loop.outputs[1].reshape(len(unknowns), len(unknowns)).T
 
-        names = [*segment.names, *self.workspace.system.loops]
+        names = [*map(Sought, segment.names), *self.workspace.system.loops]
         newton(residual, unknowns, np.arange(len(unknowns)), names, t)
         residual()
 
@@ -127,7 +128,7 @@ class Unknowns:
         """Keep the course of delayed signals over a step."""
         for delay, signal, seconds in self.delays:
             self.workspace.put(step.t1, step.x1)
-            past = float(seconds()[0])
+            past = max(float(seconds()[0]), delay.longest)
             self._keep(step, step.t0, step.t1, delay, signal)
             self.context.histories[delay.name].forget(step.t1 - 2 * past)
 
@@ -160,7 +161,7 @@ class Unknowns:
         if not self.delays:
             return np.inf
         self.refresh()
-        shortest = min(float(seconds()[0]) for _, _, seconds in self.delays)
+        shortest = min(delay.shortest or float(seconds()[0]) for delay, _, seconds in self.delays)
         if not shortest > 0.0:
             names = ", ".join(repr(d.name) for d, _, _ in self.delays)
             raise SimulationError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 
 import casadi as ca
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.engines.engine import Counters
+from cosim.engines.engine import Counters, out_of_time
 from cosim.engines.reference.bound import Bound
 from cosim.engines.reference.diagnose import explain
 from cosim.run.context import Context
@@ -24,6 +25,7 @@ class Workspace:
     time : (1,) s          of every evaluation
     trial : (nx,)          states that a step tries; all else is the context's
     last_good : float      newest time [s] at which all that was looked at was finite
+    deadline : float       of the clock `time.perf_counter` [s], when the run has to end
     """
 
     def __init__(self, system: System, settings: RunSettings, context: Context, counters: Counters) -> None:
@@ -33,6 +35,7 @@ class Workspace:
         self.time = np.zeros(1)
         self.trial = c.x.copy()
         self.last_good = 0.0
+        self.deadline = math.inf
         self._at_context = [self.time, c.x, c.h, c.w, c.p]
         self._at_trial = [self.time, self.trial, c.h, c.w, c.p]
 
@@ -60,6 +63,8 @@ class Workspace:
         """Raise what is to end the run though it came where nothing may be raised."""
         if (ended := self.instances.ended) is not None:
             raise ended
+        if self.deadline < math.inf and time.perf_counter() > self.deadline:
+            raise out_of_time(self.settings, self.context.t)
 
     def non_finite(self, t: float, place: Place | None = None, value: float = math.nan) -> SimulationError:
         """The error that names the block, the signal and the first bad term."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import casadi as ca
 
 from plant.expressions.functions.corners import arc_cosine, arc_sine, direction_angle, larger, root, smaller
-from plant.expressions.functions.entry import LanguageFunction, Lines, difference, switched, zeros
+from plant.expressions.functions.entry import LanguageFunction, LineInTime, Lines, difference, switched, zeros
 from plant.expressions.scope import Scope
 from plant.expressions.splines import SplineData
 
@@ -37,7 +37,31 @@ def _each(lines: Lines, spline: SplineData | None) -> Iterable[float]:
     return zeros(*lines)
 
 
+def _envelope(lines: list[LineInTime]) -> list[LineInTime]:
+    """The lines that are largest somewhere, by slope: each takes over from the one before."""
+    steepest = {line.slope: line for line in sorted(lines, key=lambda line: line.offset)}  # the upper one
+    kept: list[LineInTime] = []
+    for line in sorted(steepest.values(), key=lambda line: line.slope):
+        while len(kept) > 1 and _hidden(kept[-2], kept[-1], line):
+            kept.pop()
+        kept.append(line)
+    return kept
+
+
+def _hidden(a: LineInTime, b: LineInTime, c: LineInTime) -> bool:
+    """Is b nowhere above both a and c, whose slopes are around its own?"""
+    return (c.offset - a.offset) * (b.slope - a.slope) >= (b.offset - a.offset) * (c.slope - a.slope)
+
+
+FEW = 30
+"""Lines of which every two are compared; of more, those that are largest or smallest somewhere."""
+
+
 def _pairs(lines: Lines, spline: SplineData | None) -> Iterable[float]:
+    if len(lines) > FEW:
+        known = [line for line in lines if line is not None]
+        below = [LineInTime(-line.slope, -line.offset) for line in known]
+        return zeros(*(a - b for some in (known, below) for a, b in itertools.pairwise(_envelope(some))))
     return zeros(*itertools.starmap(difference, itertools.combinations(lines, 2)))
 
 

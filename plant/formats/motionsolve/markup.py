@@ -10,6 +10,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from lxml import etree
@@ -18,13 +19,10 @@ from blocks.errors import ModelError
 from plant.elements.element import Source, place
 from plant.elements.element import line as report
 
-# What markup can start with; text between two of these never holds a "<" in well-formed XML.
-_MARKUP = re.compile(
-    rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"
-    rb"|(?P<refused><!ENTITY|<!DOCTYPE\s+[^\s\[>]+\s*(?:SYSTEM|PUBLIC|\[))"
-    rb"|<(?P<tag>[^\s/>!?<][^\s/>]*)",
-    re.DOTALL,
-)
+# What is passed over as a whole, and how it ends; text between markup never holds a "<" in well-formed XML.
+_PASSED = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
+_TAG = re.compile(rb"<[^\s/>!?<][^\s/>]*")
+_REFUSED = re.compile(rb"<!ENTITY|<!DOCTYPE\s+[^\s\[>]{1,1000}\s*(?:SYSTEM|PUBLIC|\[)")
 
 # Part of what libxml2 says -> the same in plain words with a cure. First match counts.
 _PLAIN = (
@@ -69,6 +67,11 @@ class XmlNode:
     tail: str
     source: Source
     children: tuple[XmlNode, ...]
+
+    @cached_property
+    def written(self) -> dict[str, str]:
+        """Attributes by their names in lower case; of two of one name the first."""
+        return {name.lower(): text for name, text in reversed(self.attributes)}
 
     def descendants(self) -> Iterator[XmlNode]:
         """All nodes below this one, in document order."""
@@ -136,24 +139,44 @@ def _readable(data: bytes) -> bytes:
     return data
 
 
+def _markup(data: bytes) -> Iterator[tuple[int, bool]]:
+    """Where start tags begin, in document order, and (False) where what is refused does; in one pass."""
+    at = data.find(b"<")
+    while at >= 0:
+        after = at + 1
+        for opening, closing in _PASSED:
+            if data.startswith(opening, at):
+                end = data.find(closing, at + len(opening))
+                if end < 0:
+                    return  # nothing after it is markup; the parser says what is wrong
+                after = end + len(closing)
+                break
+        else:
+            if found := _TAG.match(data, at):
+                yield at, True
+                after = found.end()
+            elif _REFUSED.match(data, at):
+                yield at, False
+        at = data.find(b"<", after)
+
+
 def _start_lines(data: bytes) -> list[int]:
     """The line of every start tag, in document order, counted from 1."""
     lines, line, counted = [], 1, 0
-    for found in _MARKUP.finditer(data):
-        if found["tag"] is not None:
-            line += data.count(b"\n", counted, found.start())
-            counted = found.start()
+    for start, is_tag in _markup(data):
+        if is_tag:
+            line += data.count(b"\n", counted, start)
+            counted = start
             lines.append(line)
     return lines
 
 
 def _refuse_entities(data: bytes, file: str) -> None:
     """Refuse entities, and all that can declare them, before anything is parsed."""
-    for found in _MARKUP.finditer(data):
-        if found["refused"]:
-            raise _refusal(file, data.count(b"\n", 0, found.start()) + 1)
-        if found["tag"] is not None:
+    for start, is_tag in _markup(data):
+        if is_tag:
             return  # a document type stands before the root element
+        raise _refusal(file, data.count(b"\n", 0, start) + 1)
 
 
 def _refusal(file: str, line: int) -> ModelError:

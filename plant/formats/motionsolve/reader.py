@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import IO, Any
 
 from blocks.errors import ModelError, near_miss
+from blocks.files import read_whole
 from plant.elements import ELEMENTS, Draft, Element, Model, Modification, UnknownCommand
 from plant.elements.element import attributes_of, line, place, shown
+from plant.elements.kinds import ExpressionText, NumberOrExpression
+from plant.expressions.formulas import expression_faults
 from plant.formats.motionsolve.markup import XmlNode, parse
 from plant.reporting import ModelProblems
 
 TAGS = {tag.lower(): element for tag, element in ELEMENTS.items()}
+GUESSES = 200  # names of each kind whose nearest known one is looked for: a mistake has fewer
 OLD = frozenset({"body1_id", "body2_id", "ref_body_id", "full_label"})
 """Attributes that old decks carry and nothing uses; where an element has such a field it is checked."""
 
@@ -40,6 +44,8 @@ def read_model(path: str | Path | IO[bytes] | IO[str] | bytes) -> Model:
     data, name, file = _load(path)
     reader = _Reader(parse(data, name), Draft(Path(name).stem, name))
     reader.read()
+    if reader.draft.problems:  # else whoever uses the model finds what is wrong with its expressions
+        reader.draft.problems.extend(expression_faults(reader.draft, reader.expressions))
     reader.draft.report()
     return Model.of(reader.draft, file)
 
@@ -79,7 +85,7 @@ def _load(path: str | Path | IO[bytes] | IO[str] | bytes) -> tuple[bytes, str, s
             hint="Pass text.encode() instead.",
         )
     try:
-        return Path(path).read_bytes(), Path(path).name, str(path)
+        return read_whole(path), Path(path).name, str(path)
     except OSError as error:
         raise ModelError(_why_unreadable(Path(path), error), path=str(path)) from None
 
@@ -103,6 +109,7 @@ class _Reader:
         self.unknown: dict[str, XmlNode] = {}  # lower-case tag -> its first node
         self.strange: dict[tuple[str, str], str] = {}  # (tag, attribute) -> what to say of the first
         self.times: Counter[object] = Counter()  # how often each of these came
+        self.expressions: list[tuple[str, str]] = []  # element and attribute, and the text
 
     def read(self) -> None:
         """Read both blocks into the draft and check everything."""
@@ -177,6 +184,7 @@ class _Reader:
     def _element(self, node: XmlNode, cls: type[Element]) -> Element | None:
         """The element a node describes; None when it has problems, which are then in the draft."""
         values, failed = self._values(node, cls)
+        self._note_expressions(node, cls, values)
         for attribute in attributes_of(cls).values():
             if attribute.required and attribute.name not in values and attribute.name not in failed:
                 failed.add(attribute.name)
@@ -190,6 +198,16 @@ class _Reader:
         if "id" in values:
             self.draft.unreadable(cls.tag, values["id"])
         return None
+
+    def _note_expressions(self, node: XmlNode, cls: type[Element], values: dict[str, Any]) -> None:
+        """Keep the expressions of an active element, whatever else is wrong with it."""
+        if values.get("is_active") is False:
+            return
+        for name, attribute in attributes_of(cls).items():
+            if isinstance(attribute.kind, (ExpressionText, NumberOrExpression)) and isinstance(
+                text := values.get(name), str
+            ):
+                self.expressions.append((f"{_place(node, cls.tag)}, {name}", text))
 
     def _modification(self, node: XmlNode, cls: type[Element]) -> Modification | None:
         """The change a command makes to a model element; None when it has problems."""
@@ -255,16 +273,18 @@ class _Reader:
         key = (cls.tag, name.lower())
         self.times[key] += 1
         if key not in self.strange:
-            cure = _guess(name.lower(), attributes_of(cls)) or "leave it out, or correct its name"
+            near = _guess(name.lower(), attributes_of(cls)) if len(self.strange) < GUESSES else ""
+            cure = near or "leave it out, or correct its name"
             self.strange[key] = line(
                 _place(node, cls.tag), f"attribute {name} is not known and is ignored; {cure}"
             )
 
     def _remarks(self) -> Iterator[str]:
         """One warning per unknown element type, one per unknown attribute of a type."""
-        for tag, node in self.unknown.items():
+        for count, (tag, node) in enumerate(self.unknown.items()):
             first = f"{self.times[tag]} of them, the first at line {node.source.line}"
-            cure = _guess(node.tag, ELEMENTS) or "without it the model may move differently"
+            near = _guess(node.tag, ELEMENTS) if count < GUESSES else ""
+            cure = near or "without it the model may move differently"
             fault = f"this element type is not supported and is ignored ({first}); {cure}"
             yield line(_place(node, node.tag), fault)
         for (tag, name), text in self.strange.items():
@@ -274,7 +294,7 @@ class _Reader:
 
 def _written(node: XmlNode, name: str) -> str:
     """What a node says for an attribute, "" when it has none."""
-    return next((text.strip() for written, text in node.attributes if written.lower() == name), "")
+    return node.written.get(name, "").strip()
 
 
 def _place(node: XmlNode, tag: str) -> str:

@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 
 import blocks
-from blocks import Block, Function, Switch
+from blocks import (
+    Block,
+    BlockError,
+    IndexVector,
+    ManualSwitch,
+    Merge,
+    MultiportSwitch,
+    Switch,
+    VariableIntegerDelay,
+)
 from blocks.contract.memories import Branch, CountedInstants, ModeMemory
 from blocks.contract.trace import TraceCache, trace
 from tests.blocks.examples_table import EXAMPLES
@@ -29,6 +38,14 @@ CASES = [
     for cls, examples in EXAMPLES.items()
     for k, (block, sizes) in enumerate(examples)
 ]
+LOOKS_AT_ONE = (
+    IndexVector,
+    ManualSwitch,
+    Merge,
+    MultiportSwitch,
+    Switch,
+    VariableIntegerDelay,
+)  # of its inputs
 every_block = pytest.mark.parametrize(("block", "sizes"), CASES)
 
 
@@ -48,6 +65,8 @@ def at_random(block, sizes, seed=0, traced=None):
         solo.own[solo.at(m)] = (
             scale * rng.normal(size=m.size) if whole is None else rng.integers(0, whole + 1, size=m.size)
         )
+        if m.name == "P":  # a covariance is definite
+            solo.own[solo.at(m)] = m.initial + 0.02
     for rate in solo.taken:
         solo.taken[rate] = int(rng.integers(0, 6))
     solo.t = float(rng.uniform(0, 2))
@@ -110,11 +129,28 @@ def test_evaluating_twice_gives_the_same_bits(block, sizes):
 @every_block
 @pytest.mark.parametrize("ticking", [True, False])
 def test_derived_feedthrough_is_perturbed_feedthrough(block, sizes, ticking):
+    if isinstance(block, ManualSwitch):
+        pytest.skip("a parameter says which input counts")
     traced = trace(block, sizes)
     derived = Solo(block, traced=traced).feedthrough(ticking)
     perturbed = {name: np.zeros_like(mask) for name, mask in derived.items()}
-    for seed in range(20):
+    for seed in range(400):
+        if seed >= 20 and all(np.array_equal(perturbed[n], m) for n, m in derived.items()):
+            break
         solo, u = at_random(block, sizes, seed, traced)
+        if seed >= 20:  # conditions and edges: exactly 0 here, on or off there
+            rng = np.random.default_rng(seed)
+            u = [rng.choice([0.0, 0.4, 0.7, 1.0, 3.0], v.size) for v in u]
+            covariance = any(m.name == "P" for m in traced.declared.memories)  # stays definite
+            solo.own = (
+                solo.own
+                if covariance
+                else np.where(
+                    rng.random(solo.own.size) < 0.5,
+                    rng.integers(0, rng.integers(2, 5), solo.own.size),
+                    solo.own,
+                )
+            )
         start = solo.own.copy()
 
         def outputs(flat, solo=solo, u=u, start=start):
@@ -181,7 +217,10 @@ def test_another_number_in_a_field_means_that_number_also_where_the_trace_is_sha
         value = changed(getattr(block, field.name))
         if value is None or field.name == "sizes":  # sizes change the ports: nothing is shared
             continue
-        other = dataclasses.replace(block, **{field.name: value})
+        try:
+            other = dataclasses.replace(block, **{field.name: value})
+        except BlockError:  # it must fit the other fields
+            continue
         shared, alone = cache.get(other, sizes), trace(other, sizes)
         if field.name in roles:
             assert shared is first, f"{field.name} is a run-time number: the trace is shared"
@@ -201,15 +240,16 @@ def test_a_block_is_a_value(block, sizes):
     functions = [f for f in dataclasses.fields(block) if "lambda" in repr(getattr(block, f.name))]
     if not functions:
         assert pickle.loads(pickle.dumps(block)) == block
-    if not isinstance(block, Function) and not functions and not hasattr(block, "function"):
+    called = any(callable(getattr(block, f.name)) for f in dataclasses.fields(block))
+    if not functions and not called:
         assert eval(repr(block), vars(blocks)) == block
 
 
 @every_block
 def test_nan_is_never_swallowed(block, sizes):
     """A nan at an input reaches every output it feeds, so that the run stops there."""
-    if isinstance(block, Switch):
-        pytest.skip("passes one input and does not look at the other")
+    if isinstance(block, LOOKS_AT_ONE):
+        pytest.skip("passes one input and does not look at the others")
     solo, u = at_random(block, sizes, seed=5)
     width = np.cumsum([0, *[len(v) for v in u]])
     for k, part in enumerate(u):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from blocks import Integrator, StateSpace, TransferFunction
+from tests.helpers.checked import closed_form, independent
 from tests.helpers.solo import Solo
 
 AT = [0, 0.1, 0.5, 1.0, 2.0]
@@ -15,9 +16,10 @@ def step_response(block, size=1, **options):
     return Solo(block, {"u": size}).run(AT, u=lambda t: 1.0, **options)["y"]
 
 
-def test_integrator_of_a_polynomial_is_exact_in_rk4():
+def test_integrator_of_a_polynomial_is_exact_in_rk4(checked):
     y = Solo(Integrator([0.5, -1]), {"u": 2}).run(AT, step=0.25, u=lambda t: [3 * t**2, 1])["y"]
-    np.testing.assert_allclose(y, np.transpose([0.5 + t**3, t - 1]), atol=1e-14)
+    expected = np.transpose([0.5 + t**3, t - 1])
+    checked(y, expected, "Integrator", "integral of a polynomial", closed_form("t^3, t"), atol=1e-14)
 
 
 def test_integrator_takes_the_size_of_its_input_and_a_vector_initial_value_gives_it():
@@ -25,12 +27,13 @@ def test_integrator_takes_the_size_of_its_input_and_a_vector_initial_value_gives
     assert Solo(Integrator([1, 2])).declared.inputs[0].size == 2
 
 
-def test_state_space_of_an_oscillator():
+def test_state_space_of_an_oscillator(checked):
     """x'' = -4 x + u from rest, u = 1: x = (1 - cos 2 t)/4."""
     block = StateSpace([[0, 1], [-4, 0]], [[0], [1]], [[1, 0], [0, 1]])
     x = (1 - np.cos(2 * t)) / 4
     v = np.sin(2 * t) / 2
-    np.testing.assert_allclose(step_response(block, step=1e-2), np.transpose([x, v]), atol=1e-8)
+    y, known = step_response(block, step=1e-2), np.transpose([x, v])
+    checked(y, known, "StateSpace", "step response", closed_form("(1 - cos 2t)/4"), atol=1e-8)
 
 
 def test_state_space_initial_state_and_direct_feedthrough():
@@ -58,8 +61,9 @@ def test_no_feedthrough_without_d_and_only_where_d_is_not_zero():
         ([0], [1, 1], np.zeros(5)),
     ],
 )
-def test_transfer_function_step_responses(num, den, expected):
-    np.testing.assert_allclose(step_response(TransferFunction(num, den))[:, 0], expected, atol=1e-8)
+def test_transfer_function_step_responses(checked, num, den, expected):
+    y, known = step_response(TransferFunction(num, den))[:, 0], closed_form("sums of exponentials")
+    checked(y, expected, "TransferFunction", "step response", known, atol=1e-8)
 
 
 def test_transfer_function_feedthrough_needs_equal_degrees():
@@ -81,9 +85,12 @@ SYSTEM = control.tf([1, 2, 3], [1, 2, 5])
     [StateSpace.of(SYSTEM), StateSpace.of(control.ss(SYSTEM)), TransferFunction.of(SYSTEM)],
     ids=["tf as StateSpace", "ss as StateSpace", "tf as TransferFunction"],
 )
-def test_python_control_systems(block):
+def test_python_control_systems(checked, block):
     expected = control.step_response(SYSTEM, np.linspace(0, 2, 21)).outputs[[0, 1, 5, 10, 20]]
-    np.testing.assert_allclose(step_response(block)[:, 0], expected, atol=1e-7)
+    oracle = independent("python-control, step_response")
+    checked(
+        step_response(block)[:, 0], expected, "systems of python-control", "step response", oracle, atol=1e-7
+    )
 
 
 def test_zeros_and_poles_come_through_python_control():

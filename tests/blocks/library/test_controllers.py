@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from blocks import PID, DiscretePID, StateFeedback
+from tests.helpers.checked import closed_form
 from tests.helpers.solo import Solo
 
 
@@ -19,10 +20,14 @@ def frequency_response(block, omega):
     return np.array([(C @ np.linalg.solve(1j * w * np.eye(len(A)) - A, B) + D)[0, 0] for w in omega])
 
 
-def test_pid_is_its_transfer_function():
+def test_pid_is_its_transfer_function(checked):
     s = 1j * np.array([0.1, 1.0, 10.0, 300.0])
     expected = 2 + 3 / s + 0.5 * s / (1 + s / 40)
-    np.testing.assert_allclose(frequency_response(PID(2, 3, 0.5, cutoff=40), s.imag), expected, rtol=1e-12)
+    found, known = (
+        frequency_response(PID(2, 3, 0.5, cutoff=40), s.imag),
+        closed_form("kp + ki/s + kd s/(1 + s/N)"),
+    )
+    checked(found, expected, "PID", "frequency response", known, rtol=1e-12)
 
 
 def test_parts_left_out_have_no_state():
@@ -31,9 +36,10 @@ def test_parts_left_out_have_no_state():
     assert list(Solo(PID(2, kd=1), {"e": 1}).traced.slices) == ["x"]
 
 
-def test_pi_of_a_constant_error():
+def test_pi_of_a_constant_error(checked):
     y = Solo(PID(2, 3, initial=1), {"e": 2}).run([0, 0.5, 2], e=lambda t: [1, -1])["u"]
-    np.testing.assert_allclose(y, [[3, -1], [4.5, -2.5], [9, -7]], rtol=1e-12)
+    known = [[3, -1], [4.5, -2.5], [9, -7]]
+    checked(y, known, "PID", "PI of a constant error", closed_form("kp e + i0 + ki e t"), rtol=1e-12)
 
 
 def test_setpoint_weights():

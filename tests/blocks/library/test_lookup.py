@@ -5,6 +5,7 @@ import pytest
 from scipy.interpolate import CubicSpline, RegularGridInterpolator
 
 from blocks import BlockError, LookupTable1D, LookupTable2D
+from tests.helpers.checked import independent
 from tests.helpers.solo import Solo
 
 X = np.linspace(-3, 3, 61)
@@ -17,7 +18,7 @@ def values(block, u):
 @pytest.mark.parametrize("n", [9, 50])  # a tree of comparisons, and a call
 @pytest.mark.parametrize("outside", ["hold", "extrapolate"])
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
-def test_one_dimension(n, outside, interpolation):
+def test_one_dimension(checked, n, outside, interpolation):
     points = np.sort(np.append(np.random.default_rng(3).uniform(-2, 2, n - 2), [-2, 2]))
     table = np.sin(points)
     block = LookupTable1D(points, table, interpolation, outside)
@@ -31,7 +32,8 @@ def test_one_dimension(n, outside, interpolation):
             known[side] = table[end] + slope * (X[side] - points[end])
     if outside == "hold":
         known = np.where(X < -2, table[0], np.where(X > 2, table[-1], known))
-    assert values(block, X) == pytest.approx(known, rel=1e-9, abs=1e-11)
+    oracle = independent("scipy CubicSpline" if interpolation == "cubic" else "numpy.interp")
+    checked(values(block, X), known, "LookupTable1D", interpolation, oracle, rtol=1e-9, atol=1e-11)
     assert values(block, points).tolist() == table.tolist()  # exact at the points
 
 
@@ -79,9 +81,10 @@ def test_wrong_fields(make, text):
     assert text in str(caught.value)
 
 
-def test_a_long_spline_costs_no_more_than_its_points():
+def test_a_long_spline_costs_no_more_than_its_points(checked):
     """A dense matrix of 20 000 points would take 3 GB."""
     points = np.cumsum(np.random.default_rng(5).uniform(0.5, 1.5, 20_000))
     block = LookupTable1D(points, np.sin(points), "cubic")
     x = np.array([points[0] + 0.1, 7000.3, 12345.6, points[-1] - 0.1])
-    assert values(block, x) == pytest.approx(CubicSpline(points, np.sin(points))(x), rel=1e-9, abs=1e-11)
+    known, oracle = CubicSpline(points, np.sin(points))(x), independent("scipy CubicSpline")
+    checked(values(block, x), known, "LookupTable1D of 20 000 points", "cubic", oracle, rtol=1e-9, atol=1e-11)

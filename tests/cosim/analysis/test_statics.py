@@ -11,6 +11,7 @@ from cosim.analysis.statics import StaticsError, equilibrium_near
 from cosim.deck import run_deck
 from plant import Plant
 from plant.equations.frozen_time import resting
+from tests.helpers.checked import closed_form, independent
 from tests.helpers.decks import ALONG_Y, body, deck, joint, marker, pendulum, simulate, slider
 from tests.helpers.plants import deck as shipped
 from tests.helpers.plants import reference
@@ -35,10 +36,11 @@ def rests(model, coordinates, commands=STATIC, **options):
 
 
 @pytest.mark.parametrize("angle", [0.3, 1.2, np.pi / 2, 2.5])
-def test_a_pendulum_hangs(angle, coordinates):
+def test_a_pendulum_hangs(checked, angle, coordinates):
     """From the side too, where the Jacobian is singular."""
     (x, z, w), run = rests(pendulum(angle), coordinates)
-    assert [x, z, w] == pytest.approx([0.0, -0.5, 0.0], abs=1e-9)
+    known = [0.0, -0.5, 0.0]
+    checked([x, z, w], known, "pendulum", "place and rate at rest", closed_form("below its pin"), atol=1e-9)
     assert "unstable" not in run.steps[-1].text
 
 
@@ -59,9 +61,10 @@ def test_attrition_finds_the_stable_equilibrium(angle, coordinates, engine):
 
 
 @pytest.mark.parametrize("commands", [STATIC, MKEAM + STATIC])
-def test_a_mass_hangs_on_a_spring(coordinates, commands):
+def test_a_mass_hangs_on_a_spring(checked, coordinates, commands):
     (z, v, force), _ = rests(slider(), coordinates, commands)
-    assert [z, v, force] == pytest.approx([-1.0 - 2 * 9.81 / 50, 0.0, 2 * 9.81], abs=1e-9)
+    known, oracle = [-1.0 - 2 * 9.81 / 50, 0.0, 2 * 9.81], closed_form("m g / k")
+    checked([z, v, force], known, "mass on a spring", "place, rate and force at rest", oracle, atol=1e-9)
 
 
 @pytest.mark.parametrize("commands", [STATIC, MKEAM + STATIC])
@@ -112,7 +115,7 @@ def test_a_parallelogram_hangs_straight_down(coordinates, commands):
 
 
 @pytest.mark.parametrize("commands", [STATIC, MKEAM + STATIC])
-def test_a_four_bar_hangs_where_its_energy_is_least(coordinates, commands):
+def test_a_four_bar_hangs_where_its_energy_is_least(checked, coordinates, commands):
     """Independent: potential energy over the crank's angle from circle intersections."""
     crank, coupler, rocker, base = 1.0, 1.6, 1.3, 2.0
 
@@ -123,7 +126,8 @@ def test_a_four_bar_hangs_where_its_energy_is_least(coordinates, commands):
 
     angle = minimize_scalar(energy, bracket=(0.0, 0.3), options={"xtol": 1e-12}).x
     (x, z, _), _ = rests(four_bar(crank, coupler, rocker, base, 0.5), coordinates, commands)
-    assert np.arctan2(x, -z) == pytest.approx(angle, abs=1e-7)  # a minimum is known to half the digits
+    oracle = independent("scipy minimize_scalar of the potential energy")  # known to half the digits
+    checked(np.arctan2(x, -z), angle, "four-bar", "angle of the crank at rest", oracle, atol=1e-7)
 
 
 @pytest.mark.parametrize("commands", [STATIC, MKEAM + STATIC])

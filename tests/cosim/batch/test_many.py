@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.cartpole_model import closed_loop
-from blocks import Integrator, TransportDelay
+from blocks import Integrator, StopWhen, TransportDelay
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, SimulationError
 from cosim import Diagram, simulate, simulate_many
@@ -105,8 +105,31 @@ def test_a_run_that_stops_keeps_what_it_had():
     n = len(single.time)
     assert 3 < n < 61
     assert found["it.x"][2, :n].tobytes() == single["it.x"].tobytes()
-    assert np.isnan(found["it.x"][2, n:]).all()
-    assert found.errors == {}
+    assert (found["it.x"][2, n:] == single["it.x"][-1]).all()
+    assert found.errors == {} and found.stopped[2] and found.message[2] == "enough"
+    assert found.time_of_stop[2] == single.time[-1] == single.events[-1].time
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("log", [{}, {"log_every": 0.5}, {"log_at": [0.0, 0.1]}])
+def test_runs_that_a_stop_event_ends_say_so_and_show_the_stop(engine, threads, log):
+    """x0 exp(-t) falls to 1/2 at ln(2 x0); the third run does not get there and the fourth starts below."""
+    d = Diagram("decay")
+    x, minus = d.add("x", Integrator(1.0)), d.add("minus", PlainGain(-1.0))
+    half = d.add("half", StopWhen("half", 0.5, "falling"))
+    d.connect(x["y"], minus["u"])
+    d.connect(minus["y"], x["u"])
+    d.connect(x["y"], half["u"])
+    starts = np.array([1.0, 2.0, 10.0, 0.4])
+    found = simulate_many(d, {"initial": {"x.x": starts}}, 2.0, engine=engine, threads=threads, **log)
+    assert found.errors == {} and "2 stopped by an event" in repr(found)
+    assert found.stopped.tolist() == [True, True, False, False]
+    assert found.message == ("half", "half", "", "")
+    assert found.time_of_stop[:2] == pytest.approx(np.log(2 * starts[:2]), abs=1e-7)
+    assert np.isnan(found.time_of_stop[2:]).all()
+    shown = np.fmin(found.time, found.time_of_stop[:, None])
+    assert found["x.y[0]"] == pytest.approx(starts[:, None] * np.exp(-shown), abs=1e-7)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -196,7 +219,7 @@ def test_many_runs_with_seeds_events_and_failures(diagrams):
     assert "root.y" in str(roots.errors[1])
     assert np.isfinite(roots["z.y"][0]).all()
     assert np.isnan(roots["z.y"][1, -1]).all()
-    assert "1 stopped early" in repr(roots)
+    assert "1 failed" in repr(roots)
 
 
 @pytest.mark.parametrize(

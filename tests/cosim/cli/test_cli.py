@@ -183,8 +183,8 @@ def test_info_of_a_scenario(cosim):
     ("arguments", "message"),
     [
         (["run", "rmp.toml"], "no file 'rmp.toml' in folder '.'; did you mean 'ramp.toml'?"),
-        (["run", "m.txt"], "cosim run takes a .toml or .xml file, got 'm.txt'."),
-        (["info", "ramp.txt"], "cosim info takes a .toml or .xml file, got 'ramp.txt'."),
+        (["run", "m.txt"], "cosim run takes a .toml or .xml or .fmu file, got 'm.txt'."),
+        (["info", "ramp.txt"], "cosim info takes a .toml or .xml or .fmu file, got 'ramp.txt'."),
         (["info", "there/m.xml"], "no file 'there/m.xml': there is no folder 'there'."),
         (
             ["run", "ramp.toml", "--engine", "fast"],
@@ -192,7 +192,7 @@ def test_info_of_a_scenario(cosim):
         ),
         (
             ["run", "broken.toml"],
-            "broken.toml: there is nothing to run: give [model] and [blocks], or a [diagram] factory.",
+            "broken.toml: there is nothing to run: give [model], [blocks], [fmus], or a [diagram] factory.",
         ),
     ],
 )

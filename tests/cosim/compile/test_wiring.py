@@ -230,8 +230,12 @@ def test_a_block_without_ports_takes_no_connection():
             pass
 
     d = Diagram("d")
-    d.connect(d.add("c", Constant(1.0))["y"], d.add("e", Empty())["u"])
+    d.add("c", Constant(1.0))
+    d.add("e", Empty())
+    d.connect("c.y", "e.u")
     assert problems(d) == ["'e' has no input 'u'; there are none."]
+    with pytest.raises(WiringError, match=r"block 'e' \(Empty\) has no port 'u'; there are none"):
+        d["e"]["u"]
 
 
 def test_an_output_of_a_subsystem_that_shows_nothing_is_found_although_nobody_reads_it():

@@ -35,3 +35,29 @@ def test_what_is_allowed_gives_the_root(variable, integrator):
     result = run(variable, integrator).steps[-1].result
     values = next(v for name, v in result.signals.items() if name.endswith("v"))
     assert values[:, 0] == pytest.approx(2 * (1 + result.time), abs=1e-9)
+
+
+def scripted(tmp_path, prefix=""):
+    """The same variable by a subroutine that asks for its own value, on symbols or called at run time."""
+    script = tmp_path / "v.py"
+    script.write_text(
+        "def VARSUB(id, time, par, npar, dflag, iflag):\n"
+        f"    {prefix}[v, err] = py_sysfnc('VARVAL', [5])\n    return 0.5 * v + 1 + time\n"
+    )
+    return (
+        f'<Reference_Variable id="5" type="USERSUB" interpreter="PYTHON" script_name="{script}" '
+        'usrsub_fnc_name="VARSUB" usrsub_param_string="USER()"/>'
+    )
+
+
+@pytest.mark.parametrize("prefix", ["", "x = 1 if time > 9 else 2; "])
+@pytest.mark.parametrize("integrator", ["ABAM", "VSTIFF", "MSTIFF"])
+def test_recursion_inside_a_subroutine_is_refused(integrator, prefix, tmp_path):
+    with pytest.raises(PlantloopError, match=rf"Reference_Variable id=5.* itself.*={integrator} .*DSTIFF"):
+        run(scripted(tmp_path, prefix), integrator, trust=True)
+
+
+def test_recursion_inside_a_subroutine_is_allowed_with_dstiff(tmp_path):
+    result = run(scripted(tmp_path), "DSTIFF", trust=True).steps[-1].result
+    values = next(v for name, v in result.signals.items() if name.endswith("v"))
+    assert values[:, 0] == pytest.approx(2 * (1 + result.time), abs=1e-9)

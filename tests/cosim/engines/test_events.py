@@ -292,7 +292,8 @@ def test_a_stop_event_ends_the_run_with_its_message_and_a_complete_result():
     d = chain(Constant(1.0), Integrator(), StopWhen("far enough", threshold=0.75))
     r = simulate(d, 2.0, log_every=0.1)
     assert r.complete and r.message == "far enough"
-    assert r.time == pytest.approx(np.arange(8) / 10) and r.events[-1].time == pytest.approx(0.75)
+    assert r.time == pytest.approx([*np.arange(8) / 10, 0.75]) and r.time[-1] == r.events[-1].time
+    assert r["b2.y"][-1] == pytest.approx(0.75, abs=1e-12)
     sim = Simulation(d, engine="reference")
     before = sim.snapshot()
     sim.advance(2.0)

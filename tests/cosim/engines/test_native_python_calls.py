@@ -317,12 +317,12 @@ def test_what_ends_a_look_at_a_signal_is_passed_on_too(engine):
     assert np.isfinite(sim.value("f.y")).all()
 
 
-def test_sys_exit_is_passed_on():
+def test_sys_exit_ends_the_run_with_its_result():
     def leaves(t, u):
         raise SystemExit(3)
 
     for engine in ("auto", "reference"):
-        with pytest.raises(SystemExit):
+        with pytest.raises(SimulationError, match=r"sys\.exit\(3\) was called"):
             simulate(swing(leaves), 1.0, engine=engine, **FIXED)
 
 

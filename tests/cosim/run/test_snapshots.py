@@ -29,11 +29,10 @@ def test_every_kind_of_state_is_in_play():
     system = everything().system(solve_loops=True)
     slots = [slot for places in (system.states, system.held, system.solved) for slot in places.values()]
     stored = {kind for kind in kinds_of(Memory) if kind.vector}  # a slope is none
-    assert {type(slot.memory) for slot in slots if isinstance(slot, MemorySlot)} == stored
+    assert stored <= {type(slot.memory) for slot in slots if isinstance(slot, MemorySlot)}
     assert {type(slot) for slot in slots} == {MemorySlot, TickSlot, LoopSlot}
-    assert system.invariants.numel() and any(
-        name.startswith("gain") or "sum" in name for name in system.loops
-    )
+    cut = [sought.name for sought in system.loops if not sought.equation]
+    assert system.invariants.numel() and any(name.startswith("gain") or "sum" in name for name in cut)
 
 
 def test_auto_is_native_though_a_block_is_opaque():

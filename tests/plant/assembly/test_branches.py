@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from blocks.errors import ModelError
 from cosim import Diagram, simulate
+from cosim.cli.cli import app
 from plant import Plant, PlantWarning
 from plant.assembly.branches import branches
 from plant.elements import (
@@ -152,3 +155,32 @@ def test_no_branch_where_the_quadratic_has_no_root():
         np.array([[0.0], [1.0]]),
     )
     assert found.x == []
+
+
+def test_cosim_info_prints_what_assembly_chose(tmp_path):
+    """The rates the deck leaves open, and what is to be said of the start."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlantWarning)
+        model = parallelogram("joint").model
+    elements = [element for same in model.elements.values() for element in same.values()]
+    text = "".join(written(element) for element in elements)
+    (tmp_path / "in_line.xml").write_text(f"<MDS><Model>{text}</Model></MDS>")
+    done = CliRunner().invoke(app, ["info", str(tmp_path / "in_line.xml")])
+    assert done.exit_code == 0, done.output
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    head = "assembly chose the model leaves these rates open; those of least kinetic energy were taken:"
+    at = lines.index(head)
+    values = [float(line.partition(" = ")[2]) for line in lines[at + 1 : at + 4]]
+    assert OMEGA in [pytest.approx(value, abs=1e-5) for value in values]
+    assert any(line.startswith("singular start") for line in lines)
+
+
+def written(element: Element) -> str:
+    """An element in XML, with all that is not left at its default."""
+    given = [(f.name, getattr(element, f.name)) for f in fields(element) if f.name != "source"]
+    told = [
+        f'{name}="{" ".join(map(str, v)) if isinstance(v, tuple) else str(v).upper()}"'
+        for name, v in given
+        if v not in (None, (), False)
+    ]
+    return f"<{element.tag} {' '.join(told)}/>"

@@ -23,6 +23,7 @@ from plant.elements import (
     Reference_Variable,
 )
 from plant.mechanics.light import lent_inertia
+from tests.helpers.checked import independent
 from tests.helpers.loops import at, bar
 
 UNTIL, G = 1.0, 9.81
@@ -120,7 +121,7 @@ CASES = {
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("name", CASES)
-def test_a_light_part_moves_as_it_should(name, coordinates, engine):
+def test_a_light_part_moves_as_it_should(checked, name, coordinates, engine):
     """With inertia not lent: 0.2 m off for 1e-9, 13 m for 1e-12, where joint coordinates were right."""
     masses, angles, closed = CASES[name]
     ends, force = expected(masses, angles, closed)
@@ -128,14 +129,15 @@ def test_a_light_part_moves_as_it_should(name, coordinates, engine):
         warnings.simplefilter("ignore")  # conditions out of the plane repeat each other
         plant = Plant.from_model(rods(masses, angles, closed), coordinates=coordinates)
     r = simulate(plant, UNTIL, engine=engine, rtol=1e-9, atol=1e-11, log_at=[0.0, UNTIL])
-    np.testing.assert_allclose(r["plant.ends"][-1], ends, atol=3e-8)
+    oracle = independent("Lagrange's equations, DOP853 at 1e-11")
+    checked(r["plant.ends"][-1], ends, f"light part: {name}", "ends of the rods", oracle, atol=3e-8)
     if closed:  # a part of the force on ground is at the other end
         return
     np.testing.assert_allclose(np.abs(r["plant.force"][-1]), np.abs(force), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
-def test_two_light_links_between_heavy_ones_vibrate_as_they_should(closed):
+def test_two_light_links_between_heavy_ones_vibrate_as_they_should(checked, closed):
     """Their pin swings to and fro between the heavy ones, stretched again and again; it was 7 mm off."""
     masses, angles = (1.0, 1e-6, 1e-6, 1.0), (0.8, 0.0, 0.8, 0.0) if closed else (0.0, 0.5, 0.0, 0.5)
     with warnings.catch_warnings():
@@ -146,7 +148,9 @@ def test_two_light_links_between_heavy_ones_vibrate_as_they_should(closed):
     ends, _ = expected(masses, angles, closed)
     for plant in plants:
         r = simulate(plant, UNTIL, rtol=1e-9, atol=1e-11, log_at=[0.0, UNTIL])
-        np.testing.assert_allclose(r["plant.ends"][-1], ends, atol=1e-6)
+        name = f"two light links, {'closed' if closed else 'open'}"
+        oracle = independent("Lagrange's equations, DOP853 at 1e-11")
+        checked(r["plant.ends"][-1], ends, name, "ends of the rods", oracle, atol=1e-6)
 
 
 @pytest.mark.parametrize("mass", [1e-3, 1.0, 1e3])

@@ -286,7 +286,7 @@ def test_sensor_ends_the_run(compare, expr, end):
     sensor = Sensor_Event(id=1, label="limit", expr=expr, value=1.0, compare=compare, halt=True)
     r = run(slider(sensor, v=1.25), np.array([0.0, 0.5, 2.0]))
     assert r.events[0].time == pytest.approx(end, abs=1e-9)
-    assert r.time[-1] <= end and 'Sensor_Event id=1 "limit": reached 1' in r.message
+    assert r.time[-1] == r.events[0].time and 'Sensor_Event id=1 "limit": reached 1' in r.message
 
 
 def test_sensor_against_its_direction_does_not_fire():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from types import ModuleType
@@ -28,27 +27,21 @@ class Session:
         self.folders: list[str] = []
         self.rounds = 0
 
+    def exit(self) -> None:
+        self.ended = True
+
     def addpath(self, folder: str) -> None:
         self.folders.append(folder)
 
     def eval(self, code: str, verbose: bool = True) -> None:
-        field = re.fullmatch(r"plantloop_known\.\('(\w+)'\) = plantloop_answer;", code.strip())
-        if field:
-            self.values["plantloop_known"][field[1]] = self.values["plantloop_answer"]
-        if "plantloop_known = struct();" in code:
-            self.values["plantloop_known"] = {}
-        if "plantloop_asked = ';';" in code:
-            self.values["plantloop_asked"] = ";"
+        assert "function [value, asked] = plantloop_call(name, known, varargin)" in code
 
-    def push(self, name: str, value: object) -> None:
-        self.values[name] = value
-
-    def pull(self, name: str) -> object:
-        return self.values[name]
-
-    def feval(self, name: str, *arguments: object) -> object:
+    def feval(self, call: str, name: str, known: dict, *arguments: object, nout: int) -> object:
+        assert call == "plantloop_call" and nout == 2
         self.rounds += 1
-        return np.array([[self.scripts[name](self, *arguments)]])  # numbers come back as matrices
+        self.values = {"plantloop_known": known, "plantloop_asked": ";"}
+        value = self.scripts[name](self, *arguments)
+        return np.array([[value]]), self.values["plantloop_asked"]  # numbers come back as matrices
 
     def ask(self, kind: str, name: str, ids: list[float], nothing: object) -> object:
         key = kind + name.upper() + "".join(f"_{id:.0f}" for id in ids)

@@ -37,8 +37,8 @@ int64_t pl_run_batch(pl_run *r, const pl_batch *b, int64_t first, int64_t end, i
     for (int64_t i = first; i < end; i++) {
         if (!again) {
             start(r, b, i);
-            log->rows = b->rows + i * r->log->n_times * (1 + log->width);
-            log->capacity = r->log->n_times;
+            log->rows = b->rows + i * b->capacity * (1 + log->width);
+            log->capacity = b->capacity;
             log->count = 0;
             r->log->position = 0;
             r->budget = INT64_MAX;
@@ -48,6 +48,8 @@ int64_t pl_run_batch(pl_run *r, const pl_batch *b, int64_t first, int64_t end, i
         b->reason[i] = pl_advance(r, b->until);
         if (b->reason[i] == PL_FULL_HISTORY) return i;
         b->logged[i] = log->count;
+        b->stopped[i] = r->context->stopped;
+        b->ended[i] = r->context->t;
         if (b->reason[i] == PL_CANCELLED) break;
     }
     pl_reset(r);

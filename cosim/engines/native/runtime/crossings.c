@@ -17,6 +17,11 @@ static void evaluate(pl_run *r, double t, const double *x)
 
 static double sign(double v) { return v > 0 ? 1. : v < 0 ? -1. : v == 0 ? 0. : v; }
 
+int pl_on_threshold(const pl_run *r, int i)
+{
+    return fabs(r->out[i]) <= fmax(r->system->threshold[i], r->missed[i]);
+}
+
 /* Signs of all crossings: by their values, on the threshold by where they move, at rest there as each says.
    Returns 0, or PL_NO_SIGN with the crossing that has none. Values stay in out, rates of change behind them. */
 int pl_evaluate_crossings(pl_run *r, double t, const double *x)
@@ -26,16 +31,24 @@ int pl_evaluate_crossings(pl_run *r, double t, const double *x)
     int on = 0;
 
     evaluate(r, t, x);
-    for (int i = 0; i < n; i++) on |= fabs(r->out[i]) <= r->system->threshold[i];
+    for (int i = 0; i < n; i++) on |= pl_on_threshold(r, i);
     if (on) r->model->crossing_rates(&r->a, rates);
     for (int i = 0; i < n; i++) {
-        const double now = sign(fabs(r->out[i]) <= r->system->threshold[i] ? rates[i] : r->out[i]);
+        const double now = sign(pl_on_threshold(r, i) ? rates[i] : r->out[i]);
         r->new_signs[i] = now == 0. ? r->system->rest[i] : now;
         if (!isnan(now)) continue;
         r->index = i;
         return PL_NO_SIGN;
     }
     return PL_DONE;
+}
+
+void pl_note_farthest(pl_run *r)
+{
+    for (int i = 0; i < r->system->n_events; i++) {
+        if (fabs(r->out[i]) > r->farthest[i]) r->farthest[i] = fabs(r->out[i]);
+        if (fabs(r->out[i]) > r->largest[i]) r->largest[i] = fabs(r->out[i]);
+    }
 }
 
 /* Bisection to the last bit that matters; the end that has crossed is returned. */
@@ -124,7 +137,13 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             *first = t;
             r->located = i;
         }
-        if (r->located >= 0) return PL_DONE;
+        if (r->located >= 0) { /* a whole flight may lie in this quarter */
+            const double middle = 0.5 * (low + *first);
+            evaluate(r, middle, state_at(r, middle));
+            pl_note_farthest(r);
+            return PL_DONE;
+        }
+        pl_note_farthest(r);
         memcpy(c->signs, r->new_signs, sizeof(double) * (size_t)n);
         low = high;
     }

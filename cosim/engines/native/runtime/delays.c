@@ -117,8 +117,11 @@ void pl_record_delayed(pl_run *r)
     r->a.t = r->t1;
     r->a.x = r->model->nx ? r->x1 : r->context->x;
     r->model->seconds(&r->a, r->delay_seconds);
-    for (int i = 0; i < s->n_delays; i++)
-        pl_drop_pieces(r->context->histories + i, pl_delay_size(s, i), r->t1 - 2.0 * r->delay_seconds[i]);
+    for (int i = 0; i < s->n_delays; i++) {
+        const double present = r->delay_seconds[i], longest = s->delay_longest[i];
+        const double past = present > longest ? present : longest;
+        pl_drop_pieces(r->context->histories + i, pl_delay_size(s, i), r->t1 - 2.0 * past);
+    }
 }
 
 int pl_limit_by_delays(pl_run *r, double t, const double *x)
@@ -130,8 +133,9 @@ int pl_limit_by_delays(pl_run *r, double t, const double *x)
     r->a.t = t;
     r->a.x = x;
     r->model->seconds(&r->a, r->delay_seconds);
-    r->shortest_delay = r->delay_seconds[0];
-    for (int i = 1; i < s->n_delays; i++)
-        if (r->delay_seconds[i] < r->shortest_delay) r->shortest_delay = r->delay_seconds[i];
+    for (int i = 0; i < s->n_delays; i++) {
+        const double shortest = s->delay_shortest[i] > 0.0 ? s->delay_shortest[i] : r->delay_seconds[i];
+        if (!i || shortest < r->shortest_delay) r->shortest_delay = shortest;
+    }
     return r->shortest_delay > 0.0 ? PL_DONE : PL_NO_DELAY;
 }

@@ -36,7 +36,9 @@ void pl_draw(pl_run *r, int i)
 {
     const pl_system *s = r->system;
     const uint64_t seed = r->settings->seed, key = s->draw_stream[i] ^ seed;
-    const uint64_t tick = (uint64_t)r->context->ticks[s->draw_rate[i]];
+    const int32_t counter_place = s->draw_counter[i];
+    const uint64_t tick = counter_place < 0 ? (uint64_t)r->context->ticks[s->draw_rate[i]]
+                                            : (uint64_t)r->context->h[counter_place] + 1;
 
     for (int j = s->draw_start[i]; j < s->draw_start[i + 1]; j++) {
         const uint32_t counter[4] = {(uint32_t)tick, (uint32_t)(tick >> 32), (uint32_t)(j - s->draw_start[i]),

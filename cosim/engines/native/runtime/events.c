@@ -12,7 +12,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 100 };
+enum { ROUNDS = 100, REPEATS = 1000 };
+
+static const double WINDOW = 1e-9; /* of the time still to go: REPEATS rounds of events within it do not end */
+static const double ANEW = 2.0;    /* stored sign of a crossing whose own reset may have changed it */
+static const double LAST_BITS = 0x1p-50; /* relative change of a state that counts as its rounding */
+static const double JUMP = 1e-6; /* of the largest value of a crossing: what moves it more is a jump */
 
 static int size_of(const pl_system *s, int event) { return s->reset_start[event + 1] - s->reset_start[event]; }
 
@@ -26,28 +31,69 @@ static int find_due(pl_run *r)
     r->n_fired = 0;
     if (r->unsolved) return PL_NO_SOLUTION;
     if (reason) return reason;
+    pl_note_farthest(r);
     for (int i = 0; i < s->n_events; i++) {
         const double now = r->new_signs[i], before = c->signs[i];
         if (now == before) continue;
         const int moving = fabs(r->out[i]) <= s->threshold[i] && r->out[s->n_events + i] != 0.0;
         c->signs[i] = now;
-        if (before == 0.0 && !moving) continue; /* the start of a run, where only a crossing counts */
+        if (before == ANEW) continue;
+        if (before == 0.0 && !moving && !s->eager[i]) continue; /* the start of a run, where only a crossing counts */
         if (s->direction[i] == 0 || s->direction[i] == now) r->fired[r->n_fired++] = i;
     }
     return PL_DONE;
 }
 
-/* Too many events at one time? */
-static int too_many_at_once(pl_run *r)
+/* How far each crossing may be from zero by the last bits of the states alone, behind the crossings. */
+static const double *rounding_here(pl_run *r)
+{
+    const int n = r->system->n_events;
+    double *moved = r->out + n;
+
+    pl_set_arguments(r, r->context->t, r->context->x);
+    r->model->crossings(&r->a, r->out);
+    for (int64_t k = 0; k < r->model->nx; k++) {
+        const double shaken = LAST_BITS * (k % 2 ? -1.0 : 1.0) * (1.0 + (double)(k % 7) / 7.0);
+        r->scratch[k] = r->context->x[k] * (1.0 + shaken);
+    }
+    if (r->model->nx) r->a.x = r->scratch; /* what is solved for stays */
+    r->model->crossings(&r->a, moved);
+    for (int i = 0; i < n; i++) moved[i] = fmin(4.0 * fabs(moved[i] - r->out[i]), JUMP * r->largest[i]);
+    return moved;
+}
+
+/* The crossing located here and the events due are on their thresholds, however far rounding left them from it. */
+static void keep_missed(pl_run *r)
+{
+    const double *rounding = rounding_here(r);
+    for (int k = -1; k < r->n_fired; k++) {
+        const int i = k < 0 ? r->located : r->fired[k];
+        const double g = fabs(r->out[i]), threshold = r->system->threshold[i];
+        if (threshold > 0.0 && g > threshold && g <= rounding[i]) r->missed[i] = g;
+    }
+}
+
+/* Do events follow each other without end? Either time hardly goes on, or a crossing comes back to zero again and
+   again without ever having left its threshold. */
+static int endless(pl_run *r)
 {
     const double t = r->context->t;
-    if (fabs(t - r->at_once_since) <= 1e-12 * (fabs(t) > 1.0 ? fabs(t) : 1.0)) {
-        r->n_at_once++;
+    const double *rounding = r->n_fired ? rounding_here(r) : r->out;
+    int idle = 0;
+
+    if (t - r->dense_since <= WINDOW * (r->until - r->dense_since)) {
+        r->n_dense++;
     } else {
-        r->n_at_once = 1;
-        r->at_once_since = t;
+        r->n_dense = 1;
+        r->dense_since = t;
     }
-    return r->n_at_once > ROUNDS;
+    for (int k = 0; k < r->n_fired; k++) {
+        const int i = r->fired[k];
+        r->n_idle[i] = r->farthest[i] <= fmax(r->system->threshold[i], rounding[i]) ? r->n_idle[i] + 1 : 0;
+        r->farthest[i] = 0.0;
+        idle |= r->n_idle[i] > REPEATS;
+    }
+    return idle || r->n_dense > REPEATS;
 }
 
 /* The first state that two events reset; they are left in index and other. */
@@ -120,6 +166,7 @@ static int reset(pl_run *r)
             *target(c, s->reset_places[j]) = r->resets[j];
         for (int j = s->renewed_start[event]; j < s->renewed_start[event + 1]; j++)
             c->next[s->renewed[j]] = c->h[s->renewed[j]];
+        for (int j = s->anew_start[event]; j < s->anew_start[event + 1]; j++) c->signs[s->anew[j]] = ANEW;
         if (!pl_all_finite(r->resets + s->reset_start[event], size_of(s, event))) {
             r->index = PL_IN_RESET;
             r->other = event;
@@ -156,10 +203,14 @@ int pl_handle_events(pl_run *r)
     int reason;
 
     if (r->round < 0) {
+        r->n_fired = 0;
+        if (r->located >= 0) keep_missed(r);
+        if (r->unsolved) return PL_NO_SOLUTION;
         reason = find_due(r);
         if (reason) return reason;
+        if (r->located >= 0) keep_missed(r);
         r->round = 0;
-        if (r->located >= 0 && !r->n_fired && too_many_at_once(r)) {
+        if (r->located >= 0 && !r->n_fired && endless(r)) {
             r->fired[r->n_fired++] = r->located;
             return PL_CHATTERING;
         }
@@ -167,7 +218,7 @@ int pl_handle_events(pl_run *r)
     while (r->n_fired) {
         const pl_event_log *events = &r->log->events;
         if (events->values && events->capacity - events->used < length_of_records(r)) return PL_FULL_EVENTS;
-        if (++r->round > ROUNDS || too_many_at_once(r)) return PL_CHATTERING;
+        if (++r->round > ROUNDS || endless(r)) return PL_CHATTERING;
         reason = reset(r);
         if (!reason) reason = restart(r);
         if (!reason) reason = find_due(r);

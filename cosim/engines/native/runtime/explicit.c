@@ -67,6 +67,7 @@ int pl_adaptive_step(pl_run *r)
         const double wanted = largest < c->step ? largest : c->step;
         const int lands = wanted >= left * (1 - 1e-12);
         const double h = lands ? left : 2 * wanted > left ? left / 2 : wanted;
+        if (!lands && t + h == t) return pl_does_not_move(r, t, h);
         const pl_equal_steps w = {t, t, h, 0, 1};
         const int finite = r->model->steps[s->method.number](&r->a, &w, r->x0, r->k, r->x1) == 1;
         if (r->unsolved) return PL_NO_SOLUTION;
@@ -85,7 +86,9 @@ int pl_adaptive_step(pl_run *r)
             return PL_DONE;
         }
         pl_reject_step(r, h, e);
-        if (c->step <= 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2)) {
+        r->budget--;
+        if (r->cancel) return PL_CANCELLED;
+        if (!(c->step > 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2))) {
             r->index = e.worst;
             r->value = e.error;
             r->h = h;

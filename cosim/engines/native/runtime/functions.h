@@ -11,6 +11,8 @@
 static inline int pl_call_host(const pl_args *a, int32_t number, double *row)
 {
     const pl_run *r = a->owner;
+    const pl_foreign *f = r->foreign ? r->foreign + number : 0;
+    if (f && f->call && !f->call(f->self, row)) return 0;
     return r->host_function(r->host, number, row);
 }
 

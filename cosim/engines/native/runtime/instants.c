@@ -36,7 +36,8 @@ double pl_seconds(int64_t position, int64_t grid)
 static double tick_time(const pl_run *r, int rate)
 {
     const pl_system *s = r->system;
-    return pl_seconds(s->first[rate] + r->context->ticks[rate] * s->period[rate], s->grid);
+    const pl_context *c = r->context;
+    return c->origin + pl_seconds(s->first[rate] + c->ticks[rate] * s->period[rate], s->grid);
 }
 
 static int64_t instants_done(const pl_run *r)
@@ -94,7 +95,9 @@ int pl_run_segments(pl_run *r)
 
     for (; r->segment < s->n_segments; r->segment++) {
         const int i = r->segment;
-        if (s->segment_rate[i] >= 0 && !r->due[s->segment_rate[i]]) continue; /* -1: at every instant */
+        if (r->again ? !s->segment_again[i] : s->segment_rate[i] >= 0 && !r->due[s->segment_rate[i]])
+            continue; /* rate -1: at every instant */
+        if (s->segment_asked[i] >= 0 && c->h[s->segment_asked[i]] < 0.5) continue;
         pl_set_arguments(r, c->t, c->x);
         r->index = i;
         if (s->segment_kind[i] == PL_SOLVE) {
@@ -111,6 +114,12 @@ int pl_run_segments(pl_run *r)
         double *target = s->segment_kind[i] == PL_UPDATE ? c->next : c->h;
         const int32_t *places = s->segment_writes + s->segment_start[i];
         for (int j = 0; j < s->segment_size[i]; j++) target[places[j]] = r->out[j];
+        if (s->segment_kind[i] == PL_REPEAT && r->out[0] != 0.0) {
+            if (++r->rounds >= s->segment_limit[i]) return PL_NO_LAST_ROUND;
+            r->segment--; /* once more */
+            continue;
+        }
+        r->rounds = 0;
     }
     return PL_DONE;
 }

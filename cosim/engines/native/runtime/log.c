@@ -15,6 +15,11 @@ static void evaluate(pl_run *r, const pl_buffer *b, double t, const double *x)
 {
     pl_set_arguments(r, t, x);
     for (int i = 0; i < b->n_pieces; i++) r->model->signals[b->pieces[i]](&r->a, r->y);
+    const int nx = r->model->nx, nh = r->model->nh, ny = r->model->ny;
+    for (int i = 0; i < b->n_inner; i++) {
+        const int k = b->inner[i] - ny;
+        r->y[ny + k] = k < nx ? r->a.x[k] : k < nx + nh ? r->a.h[k - nx] : r->a.p[k - nx - nh];
+    }
 }
 
 static void gather(const pl_run *r, const pl_buffer *b, double *row)
@@ -59,7 +64,9 @@ int pl_log_within(pl_run *r)
         }
         evaluate(r, &l->log, inside, x);
         if (!write_row(r, &l->log, t)) {
-            const int here = x != r->scratch || pl_all_finite(x, r->model->nx);
+            const int nx = r->model->nx;
+            const int ends = pl_all_finite(r->integrated1, nx) && (!r->end_known || pl_all_finite(r->f1, nx));
+            const int here = x != r->scratch || pl_all_finite(x, nx) || ends; /* inside it may overflow alone */
             return here ? pl_not_finite_at(r, inside, x) : pl_not_finite_at(r, r->end, r->integrated1);
         }
         l->position++;
@@ -74,10 +81,18 @@ static int is_due(const pl_run *r, double t)
     return l->position < l->n_times && l->times[l->position] <= t + SNAP * fabs(t);
 }
 
+/* A stop event ended the run here, and no instant asked for has: the end is the last row, asked for or not. */
+static int ends(const pl_run *r, double t)
+{
+    const pl_log *l = r->log;
+    if (!r->context->stopped || l->every_step) return 0;
+    return !(l->position > 0 && l->times[l->position - 1] >= t - SNAP * fabs(t));
+}
+
 int pl_log_ticks(pl_run *r)
 {
     const double t = r->context->t;
-    const int both = is_due(r, t); /* the log's signals contain those of every rate */
+    const int both = is_due(r, t) || ends(r, t); /* the log's signals contain those of every rate */
     int known = 0;
 
     for (int i = 0; i < r->system->n_rates; i++) {
@@ -119,5 +134,7 @@ int pl_log_instant(pl_run *r)
         if (!write_row(r, &l->log, l->times[l->position])) return pl_not_finite_at(r, t, r->context->x);
         l->position++;
     }
-    return PL_DONE;
+    if (!ends(r, t)) return PL_DONE;
+    if (full(&l->log)) return PL_FULL;
+    return write_row(r, &l->log, t) ? PL_DONE : pl_not_finite_at(r, t, r->context->x);
 }

@@ -20,10 +20,12 @@
 #define PL_INLINE static inline
 #endif
 
-#define PL_ABI 4
+#define PL_ABI 5
 #define PL_STAGES 8 /* room for the stages of a method */
 
-#if defined(_WIN32)
+#if defined(PL_INSIDE) /* part of a library of its own, which shows other names */
+#define PL_EXPORT
+#elif defined(_WIN32)
 #define PL_EXPORT __declspec(dllexport)
 #else
 #define PL_EXPORT __attribute__((visibility("default")))
@@ -91,17 +93,21 @@ typedef struct {
     int32_t n_pieces;
 } pl_model;
 
-enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3 };
+enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3, PL_REPEAT = 4 };
 
 /* Tables of a system: who ticks when, and where values go. All arrays belong to the host. */
 typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
     int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
-    int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding;
+    int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding, n_again;
+    int32_t n_controlled;                              /* the first states, whose errors choose the steps */
     const int64_t *first, *period;                     /* (n_rates,) on the grid */
     const int32_t *time_place, *count_place, *fresh_place; /* (n_rates,) in h */
     const int32_t *discrete_start, *discrete;          /* discrete states of a rate: places in h */
     const int32_t *segment_kind, *segment_rate;        /* (n_segments,); rate -1: at every instant */
+    const int32_t *segment_again;                      /* (n_segments,) once more after the events of an instant? */
+    const int32_t *segment_asked;                      /* (n_segments,) called only if this place in h is 1; -1: always */
+    const int32_t *segment_limit;                      /* (n_segments,) calls at one instant, of one that is repeated */
     const int32_t *segment_start, *segment_writes;     /* places in h (next) */
     const int32_t *segment_size;                       /* numbers its function returns */
     const double *instant_time;                        /* (n_instants,) s, in order */
@@ -115,13 +121,17 @@ typedef struct {
     const int32_t *direction;                          /* (n_events,) of a crossing: -1, 1, or 0 for both */
     const double *threshold;                           /* (n_events,) |g| up to this counts as on it */
     const int32_t *rest;                               /* (n_events,) sign of a crossing at rest on zero */
+    const int32_t *eager;                              /* (n_events,) does it fire where a run starts beyond it? */
     const int32_t *ends;                               /* (n_events,) does it end the run? */
+    const int32_t *anew_start, *anew;                  /* events for which nothing that its resets do is a crossing */
     const int32_t *reset_start, *reset_places;         /* what an event resets: places in h, or -1 - place in x */
     const int32_t *renewed_start, *renewed;            /* discrete states among them, whose next follows */
     const uint64_t *draw_stream;                       /* (n_draws,) substream */
     const int32_t *draw_rate, *draw_normal, *draw_start, *draw_places; /* random draws, and where they go */
+    const int32_t *draw_counter;                       /* (n_draws,) place in h of how many so far, -1: the rate's ticks */
     const int32_t *delay_start, *delay_places;         /* (n_delays + 1,) places in w of delayed signals */
     const double *delay_initial;                       /* their values before there is a past */
+    const double *delay_shortest, *delay_longest;      /* s, ends of the delays that change; 0 where one does not */
 } pl_system;
 
 /* How to integrate. */
@@ -142,6 +152,7 @@ typedef struct {
 /* All that changes; lives in the host's memory, a copy of it is a snapshot. */
 typedef struct {
     double t, step, error;
+    double origin; /* time from which ticks are counted [s]: 0, or where an exported unit was started */
     double *x, *h, *w, *p, *next, *signs, *solution;
     int64_t *ticks, *instants; /* (n_rates,), (n_lists,) */
     int32_t started, stopped; /* stopped: the event that ended the run, counted from 1, or 0 */
@@ -155,9 +166,10 @@ typedef struct {
     double *rows;
     int64_t count, capacity;
     int32_t width;          /* columns after the time */
-    const int32_t *places;  /* (width,) in the vector of all signals */
-    int32_t n_pieces;
+    const int32_t *places;  /* (width,) in the vector of all signals, x, h and p, one behind the other */
+    int32_t n_pieces, n_inner;
     const int32_t *pieces;  /* pieces of the signals these places need, in order */
+    const int32_t *inner;   /* (n_inner,) those of the places that are behind the signals */
 } pl_buffer;
 
 /* Events as they happen, one after the other: time, event, what it resets before and after. */
@@ -192,7 +204,9 @@ enum {
     PL_NO_SOLUTION = 11, /* of an algebraic loop: see unsolved_time, unsolved_segment; the states in unprojected */
     PL_FULL_HISTORY = 12, /* histories or stops of delays are too short for a step more */
     PL_NO_DELAY = 13,  /* a delay is not positive */
-    PL_FULL_EVENTS = 14 /* the log of events is too short for those of this instant */
+    PL_FULL_EVENTS = 14, /* the log of events is too short for those of this instant */
+    PL_NO_LAST_ROUND = 15, /* segment `index` is repeated without end */
+    PL_APPROACHED = 16 /* at `until` from the left, as asked for: called again, everything due there happens */
 };
 
 /* Places of PL_NOT_FINITE: a step from (t0, x0) with size h; the context's own state; a reset of event `other` */
@@ -235,6 +249,55 @@ typedef struct {
     int32_t *pivots;
 } pl_stiff;
 
+/* What answers a call of generated code without the host; 1: the host is to be asked after all. */
+typedef struct {
+    int (*call)(const void *self, double *row);
+    const void *self;
+} pl_foreign;
+
+/* Types of values of an FMU in C. */
+enum { PL_FMU_DOUBLE = 0, PL_FMU_FLOAT = 1, PL_FMU_INT = 2, PL_FMU_INT_BOOL = 3, PL_FMU_BOOL = 4 };
+
+/* Values of an FMU that one call of a getter or setter exchanges. */
+typedef struct {
+    void *function;
+    const uint32_t *references; /* (n,) */
+    int64_t n, total;
+    void *values;               /* (total,) as the FMU has them */
+    int32_t kind;
+    const int32_t *places;      /* (total,) in the row of a call, or behind its arguments */
+} pl_fmu_batch;
+
+struct pl_fmu_call;
+
+/* An FMU for model exchange, with the functions of FMI 2.0 or 3.0 that are called between events and in them. */
+typedef struct {
+    void *component;
+    int32_t version, ready; /* not ready: the host does all */
+    int32_t nx, np, nz;
+    void *set_time, *set_states, *get_states, *derivatives, *indicators, *completed;
+    void *enter_event_mode, *update, *enter_continuous;
+    double t, *x, *p;       /* as it was told last; nan: not known */
+    const struct pl_fmu_call *told; /* whose inputs it has */
+    int64_t asked;          /* how often it asked for an event after a step */
+    int32_t terminated;
+} pl_fmu;
+
+enum { PL_FMU_DERIVATIVES = 0, PL_FMU_INDICATORS = 1, PL_FMU_OUTPUTS = 2, PL_FMU_EVENT = 3, PL_FMU_COMPLETED = 4 };
+
+/* One function of an FMU: in a row are t, states, `width` inputs, parameters, then results. */
+typedef struct pl_fmu_call {
+    pl_fmu *fmu;
+    int32_t what, width;
+    int32_t parameters, request, results; /* places in the row; the count of events stands before request */
+    int32_t n_inputs, n_all, n_outputs;
+    const pl_fmu_batch *inputs;  /* that may be set at any time */
+    const pl_fmu_batch *all;     /* that are set in event mode */
+    const pl_fmu_batch *outputs; /* their places count from `results` */
+    double *inputs_told;         /* (width,) */
+    double *event;               /* the newest event: its row */
+} pl_fmu_call;
+
 /* One run. The host sets what it points to; the rest is the runtime's own. */
 typedef struct {
     const pl_model *model;
@@ -246,6 +309,7 @@ typedef struct {
     pl_counters counters;
     int64_t budget;        /* steps until PL_PAUSE */
     volatile int32_t cancel;
+    int32_t approach;      /* come back at `until` before what happens at that instant */
     int32_t index, other;  /* see the reasons above */
     double value, last_good, unsolved_time;
     int32_t unsolved, unsolved_segment; /* an algebraic loop had no solution; segment -1: unknowns of w */
@@ -256,8 +320,10 @@ typedef struct {
        after the other, then room for all results. */
     int (*host_function)(void *host, int32_t number, double *row);
     void *host;
+    const pl_foreign *foreign; /* by number what answers instead; null where nothing does */
     /* from here on private: where the run stands between two calls */
     int32_t phase, segment, arrived;
+    int32_t again, rounds; /* segments are called once more, after events; calls of one that is repeated */
     double until, stop;
     double begin, h, t0, t1;
     int64_t n, i;
@@ -275,8 +341,12 @@ typedef struct {
     double shortest_delay;
     double *delay_seconds, *delay_samples; /* (n_delays,); delayed signals at the points of a piece */
     int32_t *refined;      /* histories whose piece is halved, by depth */
-    int32_t round, n_at_once; /* of event iteration; events so far that happened at... */
-    double at_once_since;     /* ...this time [s] */
+    int32_t round, n_dense;   /* of event iteration; rounds so far in the short window that began at... */
+    double dense_since;       /* ...this time [s] */
+    double *farthest;         /* (n_events,) largest |g| of a crossing since it fired last */
+    double *largest;          /* (n_events,) largest |g| of a crossing since this advance began */
+    double *missed;           /* (n_events,) |g| of those located at this instant: rounding left it; else 0 */
+    int32_t *n_idle;          /* (n_events,) how often in a row it fired again without having left its threshold */
     double *resets;           /* new values of all that events reset */
     int32_t *reset_by;        /* event that resets a state, counted from 1 */
     pl_args a;
@@ -287,8 +357,11 @@ typedef struct {
     double until;
     const double *x, *h, *w, *p; /* (runs, nx), ... initial values and parameters */
     const uint64_t *seed;
-    double *rows;    /* (runs, n_times, 1 + width) what is logged */
-    int64_t *logged; /* (runs,) rows written */
+    int64_t capacity; /* rows of a run: n_times, and one more where an event may stop it */
+    double *rows;     /* (runs, capacity, 1 + width) what is logged */
+    int64_t *logged;  /* (runs,) rows written */
+    int32_t *stopped; /* (runs,) the event that ended it, counted from 1, or 0 */
+    double *ended;    /* (runs,) s, where it stands */
     int32_t *reason; /* (runs,) PL_DONE, or why a run needs the host */
 } pl_batch;
 
@@ -303,6 +376,7 @@ PL_EXPORT void pl_instantiate(pl_run *r, void *workspace); /* lay out the privat
 PL_EXPORT int pl_advance(pl_run *r, double until);
 PL_EXPORT void pl_reset(pl_run *r);              /* forget where an interrupted advance stood */
 PL_EXPORT double pl_seconds(int64_t position, int64_t grid); /* position on a grid of 1/grid s, rounded once */
+PL_EXPORT int pl_ask_fmu(const void *self, double *row); /* a `pl_foreign` whose self is a pl_fmu_call */
 PL_EXPORT double pl_next_stop(const pl_run *r);  /* time of the next tick or listed instant, or infinity */
 PL_EXPORT int64_t pl_run_batch(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int again);
 PL_EXPORT void pl_evaluate_signals(pl_run *r, const pl_buffer *b, double *row); /* present values */

@@ -63,7 +63,7 @@ static int32_t farthest(const pl_run *r, const double *x, const double *trial)
 {
     double most = -1.0;
     int32_t worst = 0;
-    for (int e = 0; e < r->model->nx; e++) {
+    for (int e = 0; e < r->system->n_controlled; e++) {
         const double atol = r->settings->atol * r->system->nominal[e];
         const double moved = fabs(trial[e] - x[e]) / (fabs(x[e]) + atol);
         if (isnan(moved)) return e;
@@ -162,6 +162,10 @@ int pl_rosenbrock_step(pl_run *r)
         const double wanted = largest < c->step ? largest : c->step;
         const int lands = wanted >= left * (1 - 1e-12);
         const double h = lands ? left : 2 * wanted > left ? left / 2 : wanted;
+        if (!lands && t + h == t) {
+            memcpy(r->k, f0, sizeof(double) * (size_t)n);
+            return pl_does_not_move(r, t, h);
+        }
         const pl_error e = attempt(r, t, h);
         if (r->unsolved) return PL_NO_SOLUTION;
         r->h = h;
@@ -172,7 +176,9 @@ int pl_rosenbrock_step(pl_run *r)
             return PL_DONE;
         }
         rejected(r, h, e);
-        if (c->step <= 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2)) {
+        r->budget--;
+        if (r->cancel) return PL_CANCELLED;
+        if (!(c->step > 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2))) {
             r->value = e.error;
             return cannot_go_on(r, e.worst, PL_COLLAPSED);
         }
@@ -183,7 +189,7 @@ int pl_rosenbrock_step(pl_run *r)
 double pl_rosenbrock_initial_step_size(pl_run *r, double t, const double *x, double stop)
 {
     const pl_settings *s = r->settings;
-    const int n = r->model->nx;
+    const int n = r->system->n_controlled;
     double *f = r->f1, *v = r->scratch;
 
     pl_evaluate_derivative(r, t, x, f);
@@ -197,7 +203,7 @@ double pl_rosenbrock_initial_step_size(pl_run *r, double t, const double *x, dou
     if (guess > 1e-3) guess = 1e-3;
     if (guess < 1e-9) guess = 1e-9;
     if (guess > stop - t) guess = stop - t;
-    return guess > s->max_step ? s->max_step : guess;
+    return pl_moving_step_size(t, guess > s->max_step ? s->max_step : guess, stop);
 }
 
 /* Continuous extension of third order. */

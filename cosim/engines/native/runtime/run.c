@@ -53,6 +53,7 @@ static int integrate(pl_run *r)
         r->phase = BEGIN_STRETCH;
         break;
     case BEGIN_STRETCH:
+        for (int i = 0; i < r->system->n_events; i++) r->missed[i] = 0.0;
         reason = pl_begin_stretch(r);
         r->phase = TAKE_STEP;
         break;
@@ -87,6 +88,7 @@ static int integrate(pl_run *r)
 
 static int handle_instant(pl_run *r)
 {
+    const pl_context *c = r->context;
     int reason = PL_DONE;
 
     switch (r->phase) {
@@ -95,8 +97,9 @@ static int handle_instant(pl_run *r)
         if (reason != PL_FULL_EVENTS) r->phase = TICK;
         break;
     case TICK:
+        if (r->approach && c->started && !(r->stop < r->until)) return PL_APPROACHED;
         pl_count_ticks(r, r->stop);
-        r->segment = 0;
+        r->segment = r->again = r->rounds = 0;
         r->phase = SEGMENTS;
         break;
     case SEGMENTS:
@@ -107,7 +110,13 @@ static int handle_instant(pl_run *r)
         break;
     case EVENTS:
         reason = pl_handle_events(r);
-        if (reason != PL_FULL_EVENTS) r->phase = LOG_TICKS;
+        if (reason == PL_FULL_EVENTS) break;
+        r->phase = LOG_TICKS;
+        if (r->round > 0 && r->system->n_again) { /* conditional parts follow what the events changed */
+            r->segment = 0;
+            r->again = 1;
+            r->phase = SEGMENTS;
+        }
         break;
     case LOG_TICKS:
         reason = pl_log_ticks(r);
@@ -139,6 +148,11 @@ void pl_reset(pl_run *r)
     r->phase = AT_INSTANT;
     r->unsolved = 0;
     r->horizon = INFINITY;
-    r->at_once_since = -INFINITY; /* events that follow each other are counted anew */
-    r->n_at_once = 0;
+    r->dense_since = NAN; /* events that follow each other are counted anew */
+    r->n_dense = 0;
+    for (int i = 0; i < r->system->n_events; i++) {
+        r->farthest[i] = 0.0;
+        r->missed[i] = r->largest[i] = 0.0;
+        r->n_idle[i] = 0;
+    }
 }

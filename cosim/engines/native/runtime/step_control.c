@@ -14,12 +14,12 @@ static double greater(double a, double b) { return b > a ? b : a; }
 pl_error pl_error_norm(pl_run *r, const double *x, const double *x1, double h, const double *noise)
 {
     const pl_settings *s = r->settings;
-    const int nx = r->model->nx;
+    const int nx = r->model->nx, controlled = r->system->n_controlled;
     const double *nominal = r->system->nominal;
     pl_error found = {0.0, 0};
     double largest = -1.0;
 
-    for (int e = 0; e < nx; e++) {
+    for (int e = 0; e < controlled; e++) {
         const double a = fabs(x[e]), b = fabs(x1[e]);
         const double given = s->atol * nominal[e] + s->rtol * (isnan(a) || a > b ? a : b);
         const double scale = noise ? given + noise[e] : given;
@@ -35,7 +35,7 @@ pl_error pl_error_norm(pl_run *r, const double *x, const double *x1, double h, c
             found.worst = e;
         }
     }
-    found.error = sqrt(pl_pairwise_sum(r->scratch, nx) / nx);
+    found.error = sqrt(pl_pairwise_sum(r->scratch, controlled) / controlled);
     return found;
 }
 
@@ -69,35 +69,62 @@ void pl_reject_step(pl_run *r, double h, pl_error e)
 double pl_initial_step_size(pl_run *r, double t, const double *x, const double *f0, double stop)
 {
     const pl_settings *s = r->settings;
-    const int nx = r->model->nx;
+    const int nx = r->model->nx, controlled = r->system->n_controlled;
     const double *nominal = r->system->nominal;
     double *v = r->scratch, *f1 = r->f1;
 
     if (nx == 0) return stop - t;
 #define SCALE(e) (s->atol * nominal[e] + s->rtol * fabs(x[e]))
-    for (int e = 0; e < nx; e++) {
+    for (int e = 0; e < controlled; e++) {
         const double q = x[e] / SCALE(e);
         v[e] = q * q;
     }
-    const double d0 = sqrt(pl_pairwise_sum(v, nx) / nx);
-    for (int e = 0; e < nx; e++) {
+    const double d0 = sqrt(pl_pairwise_sum(v, controlled) / controlled);
+    for (int e = 0; e < controlled; e++) {
         const double q = f0[e] / SCALE(e);
         v[e] = q * q;
     }
-    const double d1 = sqrt(pl_pairwise_sum(v, nx) / nx);
+    const double d1 = sqrt(pl_pairwise_sum(v, controlled) / controlled);
     double h0 = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
+    if (!(h0 > 0)) h0 = 1e-6; /* norms that overflow */
     h0 = lesser(lesser(h0, stop - t), s->max_step);
     for (int e = 0; e < nx; e++) r->trial[e] = x[e] + h0 * f0[e];
     pl_evaluate_derivative(r, t + h0, r->trial, f1);
     r->counters.evaluations++;
-    for (int e = 0; e < nx; e++) {
+    for (int e = 0; e < controlled; e++) {
         const double q = (f1[e] - f0[e]) / SCALE(e);
         v[e] = q * q;
     }
 #undef SCALE
-    const double d2 = sqrt(pl_pairwise_sum(v, nx) / nx) / h0;
+    const double d2 = sqrt(pl_pairwise_sum(v, controlled) / controlled) / h0;
     const double largest = greater(d1, d2);
-    const double h1 = !(largest > 1e-15) ? greater(1e-6, h0 * 1e-3)
-                                         : pow(0.01 / largest, 1.0 / r->settings->method.order);
-    return isfinite(h1) ? lesser(lesser(100 * h0, h1), s->max_step) : h0;
+    double h1 = !(largest > 1e-15) ? greater(1e-6, h0 * 1e-3)
+                                   : pow(0.01 / largest, 1.0 / r->settings->method.order);
+    h1 = isfinite(h1) && h1 > 0 ? lesser(lesser(100 * h0, h1), s->max_step) : h0;
+    return pl_moving_step_size(t, h1, stop);
+}
+
+double pl_moving_step_size(double t, double h, double stop)
+{
+    if (t + h != t) return h;
+    return lesser(greater(h, 4 * (nextafter(fabs(t), INFINITY) - fabs(t))), stop - t);
+}
+
+int pl_does_not_move(pl_run *r, double t, double h)
+{
+    const pl_settings *s = r->settings;
+    double largest = -1.0;
+
+    for (int e = 0; e < r->model->nx; e++) {
+        const double share = fabs(r->k[e]) / (s->atol * r->system->nominal[e] + s->rtol * fabs(r->x0[e]));
+        if (share > largest) {
+            largest = share;
+            r->index = e;
+        }
+    }
+    r->value = 0.0; /* no error: the step was not tried */
+    r->h = h;
+    r->context->step = h;
+    pl_set_state(r, t, r->x0);
+    return PL_COLLAPSED;
 }

@@ -25,4 +25,10 @@ void pl_accept_step(pl_run *r, double h, double wanted, pl_error e);
 void pl_reject_step(pl_run *r, double h, pl_error e);
 double pl_initial_step_size(pl_run *r, double t, const double *x, const double *f0, double stop);
 
+/* A step size that moves the time: h, or a few last digits of t where h is lost in its rounding. */
+double pl_moving_step_size(double t, double h, double stop);
+
+/* The run cannot go on: h is lost in the rounding of t. Returns the reason; index is the fastest state. */
+int pl_does_not_move(pl_run *r, double t, double h);
+
 #endif

@@ -16,7 +16,7 @@ static int64_t pieces(double begin, double stop, double longest)
 {
     const double rounding = 0x1p-50 * fabs(stop) / longest;
     const double n = ceil((stop - begin) / longest - (1e-9 + rounding));
-    return n > 1 ? (int64_t)n : 1;
+    return n > 1 ? (int64_t)(n < 0x1p53 ? n : 0x1p53) : 1;
 }
 
 int pl_begin_stretch(pl_run *r)

@@ -40,15 +40,18 @@ static size_t newton_doubles(const pl_system *s)
 /* Every state, in h or x, may be reset by an event. */
 static size_t reset_by_doubles(const pl_model *m) { return padded((size_t)m->nx + (size_t)m->nh); }
 
+/* All that can be logged: signals, then x, h and p. */
+static size_t observable(const pl_model *m) { return (size_t)m->ny + (size_t)m->nx + (size_t)m->nh + (size_t)m->np; }
+
 size_t pl_workspace_size(const pl_model *m, const pl_system *s)
 {
     const size_t nx = padded((size_t)m->nx);
-    size_t doubles = 6 * nx + stage_doubles(m) + padded((size_t)m->ny) + padded((size_t)m->np) +
+    size_t doubles = 6 * nx + stage_doubles(m) + padded(observable(m)) + padded((size_t)m->np) +
                      padded((size_t)m->nc) + padded((size_t)m->nv) + out_doubles(m, s) +
                      padded((size_t)s->n_events) + newton_doubles(s) + padded(pl_delay_doubles(s));
     doubles += padded((size_t)m->niv) + padded((size_t)s->n_rates) + padded(pl_delay_flags(s));
     if (s->n_events)
-        doubles += padded((size_t)s->n_events) + padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
+        doubles += 5 * padded((size_t)s->n_events) + padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
     return (doubles + 16) * sizeof(double);
 }
 
@@ -74,7 +77,7 @@ void pl_instantiate(pl_run *r, void *workspace)
     r->f1 = take(&next, nx);
     r->k = take(&next, stage_doubles(m));
     r->scratch = take(&next, nx);
-    r->y = take(&next, (size_t)m->ny);
+    r->y = take(&next, observable(m));
     r->prepared = take(&next, (size_t)m->np);
     r->c = take(&next, (size_t)m->nc);
     r->a.v = take(&next, (size_t)m->nv);
@@ -90,6 +93,10 @@ void pl_instantiate(pl_run *r, void *workspace)
     r->refined = (int32_t *)take(&next, pl_delay_flags(s));
     if (s->n_events) {
         r->fired = (int32_t *)take(&next, (size_t)s->n_events);
+        r->farthest = take(&next, (size_t)s->n_events);
+        r->largest = take(&next, (size_t)s->n_events);
+        r->missed = take(&next, (size_t)s->n_events);
+        r->n_idle = (int32_t *)take(&next, (size_t)s->n_events);
         r->resets = take(&next, (size_t)s->reset_start[s->n_events]);
         r->reset_by = (int32_t *)take(&next, reset_by_doubles(m));
         memset(r->reset_by, 0, reset_by_doubles(m) * sizeof(double));

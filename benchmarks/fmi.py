@@ -1,0 +1,174 @@
+"""FMUs beside FMPy: a loop of two co-simulated units step by step, and two models for model exchange.
+
+    python -m benchmarks.fmi [--smoke]
+
+The units are small C sources of the tests, the same files for both. The loop has two first-order lags, each
+driven by the other; its time is that of one communication step (two steps, sets and gets) from Python,
+what the units themselves need included; its error that against the exact map. The ball and the Van der
+Pol oscillator run over 2 s and 20 s, with our solver and with FMPy's CVode, against closed form and a run at
+1e-13.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from benchmarks.support.table import Row, heading, show, smoke
+from cosim import FMU, Diagram, Simulation
+from tests.helpers.fmus import build_fmu
+
+H = 0.01  # s
+E, G = 0.7, 9.81  # of the ball
+
+
+def exact_loop(n: int) -> np.ndarray:
+    """Both outputs after n steps of the Jacobi map."""
+    q, x = math.exp(-H), np.array([1.0, 0.0])
+    for _ in range(n):
+        x = q * x + (1 - q) * x[::-1]
+    return x
+
+
+def loop_of_ours(path: Path, n: int) -> tuple[float, float]:
+    """Time per step [s] and error."""
+    with FMU(path, start={"x": 1.0}).open() as a, FMU(path).open() as b:
+        a.initialize()
+        b.initialize()
+        ya, yb = 1.0, 0.0
+        began = time.perf_counter()
+        for _ in range(n):
+            a.set("u", yb)
+            b.set("u", ya)
+            a.step(H)
+            b.step(H)
+            ya, yb = a.get("y"), b.get("y")
+        spent = (time.perf_counter() - began) / n
+    return spent, float(np.abs([ya, yb] - exact_loop(n)).max())
+
+
+def loop_of_fmpy(path: Path, n: int) -> tuple[float, float]:
+    """The same with FMPy's classes."""
+    import shutil
+
+    import fmpy
+    from fmpy.fmi2 import FMU2Slave
+
+    folder = fmpy.extract(str(path))
+    d = fmpy.read_model_description(str(path))
+    refs = {v.name: [v.valueReference] for v in d.modelVariables}
+    units = []
+    for name, x in (("a", 1.0), ("b", 0.0)):
+        unit = FMU2Slave(
+            guid=d.guid,
+            unzipDirectory=folder,
+            modelIdentifier=d.coSimulation.modelIdentifier,
+            instanceName=name,
+        )
+        unit.instantiate()
+        unit.setReal(refs["x"], [x])
+        unit.setupExperiment()
+        unit.enterInitializationMode()
+        unit.exitInitializationMode()
+        units.append(unit)
+    a, b = units
+    u, y = refs["u"], refs["y"]
+    ya, yb = 1.0, 0.0
+    began = time.perf_counter()
+    for k in range(n):
+        a.setReal(u, [yb])
+        b.setReal(u, [ya])
+        a.doStep(k * H, H)
+        b.doStep(k * H, H)
+        ya, yb = a.getReal(y)[0], b.getReal(y)[0]
+    spent = (time.perf_counter() - began) / n
+    for unit in units:
+        unit.terminate()
+        unit.freeInstance()
+    shutil.rmtree(folder, ignore_errors=True)
+    return spent, float(np.abs([ya, yb] - exact_loop(n)).max())
+
+
+def ball_at(t: float) -> float:
+    """Height of the ball that falls from 1 m, at t [s]."""
+    begin, v = -math.sqrt(2 / G), math.sqrt(2 * G)  # as if it had been thrown up before the start
+    while t > begin + 2 * v / G:
+        begin += 2 * v / G
+        v *= E
+    return v * (t - begin) - G / 2 * (t - begin) ** 2
+
+
+def van_der_pol_at(t: float) -> float:
+    """Its first state from (2, 0) with mu = 1."""
+    f = lambda _, x: [x[1], (1 - x[0] ** 2) * x[1] - x[0]]
+    return float(solve_ivp(f, (0, t), [2.0, 0.0], method="DOP853", rtol=1e-13, atol=1e-14).y[0, -1])
+
+
+def ours(path: Path, name: str, until: float, rtol: float) -> Callable[[], tuple[float, float]]:
+    """A run on the native engine; time [s] and the final value."""
+    d = Diagram("one")
+    d.add("unit", FMU(path, kind="me"))
+
+    def run() -> tuple[float, float]:
+        with Simulation(d, engine="native", rtol=rtol, atol=rtol / 100) as sim:
+            sim.log([until])
+            began = time.perf_counter()
+            sim.advance(until)
+            spent = time.perf_counter() - began
+            return spent, float(sim.value(f"unit.{name}")[0])
+
+    return run
+
+
+def fmpys(path: Path, name: str, until: float, rtol: float) -> Callable[[], tuple[float, float]]:
+    """A run with FMPy's CVode; files are unpacked and read before."""
+    import fmpy
+
+    folder = fmpy.extract(str(path))
+    d = fmpy.read_model_description(folder)
+
+    def run() -> tuple[float, float]:
+        began = time.perf_counter()
+        r = fmpy.simulate_fmu(
+            folder, model_description=d, fmi_type="ModelExchange", stop_time=until, relative_tolerance=rtol,
+            output=[name], output_interval=until / 20, record_events=False,
+        )  # fmt: skip
+        return time.perf_counter() - began, float(r[name][-1])
+
+    return run
+
+
+def main() -> None:
+    """Print the tables."""
+    heading("FMUs", "fmpy", "pyfmi", "OMSimulator")
+    n, rounds = (100, 1) if smoke() else (20000, 8)
+    lag = build_fmu("lag")
+    loops = {"plantloop": loop_of_ours, "FMPy": loop_of_fmpy}
+    found = {name: [loop(lag, n) for _ in range(rounds)] for name, loop in loops.items()}
+    rows = [
+        Row(name, (f"{1e6 * min(spent for spent, _ in runs):.2f}",), runs[0][1])
+        for name, runs in found.items()
+    ]
+    show(("two units for co-simulation", "us/step", "error"), rows, 1e-9)
+    for unit, name, until, exact, rtols in (
+        ("ball", "h", 2.0, ball_at(2.0), (1e-3, 1e-8)),
+        ("vanderpol", "x0", 20.0, van_der_pol_at(20.0), (1e-7, 1e-9)),
+    ):
+        path, rows = build_fmu(unit), []
+        runs = {
+            "plantloop": ours(path, name, until, rtols[0]),
+            "FMPy, CVode": fmpys(path, name, until, rtols[1]),
+        }
+        for who, run in runs.items():
+            done = [run() for _ in range(rounds)]
+            rows.append(Row(who, (f"{1e3 * min(spent for spent, _ in done):.3f}",), abs(done[0][1] - exact)))
+        show((f"{unit}, model exchange, {until:g} s", "ms", "error"), rows, 1e-5)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""State charts: states, transitions, and their rounds as equations."""

@@ -1,0 +1,148 @@
+"""Blocks that step themselves, as a co-simulation master sees them.
+
+A master lets such a *unit* step from one communication point to the next and writes its outputs. In the
+system stands a `DrivenBlock` in its place: the ports and parameters of the unit, with outputs that are curves
+in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from blocks.contract.block import Block, Equations
+from blocks.contract.rate import Ticks
+
+
+@dataclass(frozen=True)
+class UnitPort:
+    """A port of a unit; what is not `continuous`, such as an integer, is held and never extrapolated."""
+
+    name: str
+    size: int = 1
+    continuous: bool = True
+
+
+@dataclass(frozen=True)
+class UnitParameter:
+    """A parameter of a unit that a run may change."""
+
+    name: str
+    value: Any
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where a step of a unit ended.
+
+    time : s; ended : the message of a unit that asks to end the run there, else ""
+    """
+
+    time: float
+    ended: str = ""
+
+
+class SteppingUnit(Protocol):
+    """One run's own unit. Inputs u (n,), outputs y (m,) and parameters p are its ports' one after the other.
+
+    slopes : highest derivative of inputs it takes over a step (0: they are held)
+    rolls_back : can `keep` and `restore`
+    variable_step : takes steps of any length
+    """
+
+    @property
+    def slopes(self) -> int:
+        """See above."""
+
+    @property
+    def rolls_back(self) -> bool:
+        """See above."""
+
+    @property
+    def variable_step(self) -> bool:
+        """See above."""
+
+    def begin(self, t: float, u: np.ndarray, p: np.ndarray) -> None:
+        """Enter initialisation at t [s]."""
+
+    def exchange(self, u: np.ndarray) -> np.ndarray:
+        """During initialisation: outputs for these inputs."""
+
+    def start(self) -> np.ndarray:
+        """Leave initialisation; outputs at the start."""
+
+    def step(self, t: float, h: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> Reached:
+        """From t over h [s] with inputs u + slope s + curvature s^2 / 2 at t + s."""
+
+    def outputs(self) -> np.ndarray:
+        """Where it stands."""
+
+    def tune(self, p: np.ndarray) -> None:
+        """Parameters from now on."""
+
+    def keep(self, room: Any = None) -> Any:
+        """Its state, for `restore`; `room` is what an earlier call gave and nobody needs any more."""
+
+    def restore(self, kept: Any) -> None:
+        """Back to what `keep` gave."""
+
+    def save(self) -> bytes:
+        """Its state, for another process; a BlockError says what cannot be saved and the cure."""
+
+    def load(self, state: bytes) -> None:
+        """Put back what `save` gave, into a unit that has not begun or has."""
+
+    def close(self) -> None:
+        """Free what it holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrivenBlock(Block):
+    """A unit whose outputs a master writes: y(t) = y_k + s (t - t_k) + c (t - t_k)^2 / 2.
+
+    Between communication points t_k the master gives y_k, s and c; what is not continuous is held.
+    Direct feedthrough: none.
+
+    inputs, outputs, parameters : its ports and what of it a run may change
+    start : (n,) inputs before any are known
+    make : gives a run its unit
+    ticks : communication points [s]; name : of the unit in messages, such as its file
+    """
+
+    inputs: tuple[UnitPort, ...]
+    outputs: tuple[UnitPort, ...]
+    parameters: tuple[UnitParameter, ...]
+    start: np.ndarray
+    make: Callable[[], SteppingUnit]
+    ticks: Ticks
+    name: str = ""
+
+    @property
+    def n_inputs(self) -> int:
+        """Scalars of all inputs."""
+        return sum(port.size for port in self.inputs)
+
+    @property
+    def n_outputs(self) -> int:
+        """Scalars of all outputs."""
+        return sum(port.size for port in self.outputs)
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, parameters and the curve of the outputs."""
+        for port in self.inputs:
+            b.input(port.name, size=port.size)
+        for q in self.parameters:
+            b.parameter(q.name, q.value, unit=q.unit, full=True)
+        n = self.n_outputs
+        y, slope, curvature = (b.mode(name, np.zeros(n), size=n) for name in ("y", "slope", "curvature"))
+        since = b.time - b.mode("since", 0.0, size=1)[0]
+        place = 0
+        for port in self.outputs:
+            part = slice(place, place + port.size)
+            moves = slope[part] * since + curvature[part] * since * since / 2
+            b.output(port.name, y[part] + moves if port.continuous else y[part])
+            place += port.size

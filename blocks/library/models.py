@@ -1,0 +1,144 @@
+"""Linear models as fields of blocks that are designed from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blocks.contract import checks
+from blocks.errors import BlockError, shown
+
+Model = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]  # A, B, C, D, dt [s]; dt = 0: continuous
+EXPECTED = (
+    "a linear python-control system (as linearize(plant) gives), or its matrices (A, B) or (A, B, C, D)"
+)
+
+
+def check_model(block: Any) -> None:
+    """Keep the field `system` as matrices (A, B, C, D) and dt [s]; plain matrices are of continuous time."""
+    given = block.system
+    if hasattr(given, "dt") and not isinstance(given, np.ndarray):
+        import control  # 1 s to import, and whoever calls this has it
+
+        if not isinstance(given, (control.StateSpace, control.TransferFunction)):
+            raise checks.fault(block, "system", f"is a {type(given).__name__}", EXPECTED)
+        ss = control.ss(given)
+        if ss.dt is True:
+            raise checks.fault(block, "system", "is discrete without a sample time", "one with dt in s")
+        parts: Any = (ss.A, ss.B, ss.C, ss.D, float(ss.dt or 0.0))
+    elif isinstance(given, (list, tuple)) and len(given) in (2, 4, 5):
+        parts = given
+    else:
+        raise checks.fault(block, "system", f"is {shown(given)}", EXPECTED)
+    try:
+        A, B = (np.asarray(m, dtype=float) for m in parts[:2])
+        n = A.shape[0] if A.ndim == 2 else -1
+        B = B.reshape(-1, 1) if B.ndim == 1 else B
+        C, D = (
+            (np.asarray(m, dtype=float) for m in parts[2:4]) if len(parts) > 2 else (np.eye(max(n, 0)), None)
+        )
+        C = C.reshape(1, -1) if C.ndim == 1 else C
+        D = np.zeros((C.shape[0], B.shape[1])) if D is None else D
+        dt = float(parts[4]) if len(parts) == 5 else 0.0
+    except (IndexError, OverflowError, TypeError, ValueError):
+        raise checks.fault(block, "system", f"is {shown(given)}", EXPECTED) from None
+    shapes = {
+        "A": A.shape == (n, n),
+        "B": B.ndim == 2 and B.shape[0] == n,
+        "C": C.ndim == 2 and C.shape[1] == n,
+    }
+    shapes["D"] = D.shape == (C.shape[0], B.shape[1])
+    for name, fits in shapes.items():
+        if n < 1 or not fits:
+            raise checks.fault(block, "system", f"has matrices that do not fit at {name}", EXPECTED)
+    if not all(np.all(np.isfinite(m)) for m in (A, B, C, D)) or not 0 <= dt < np.inf:
+        raise checks.fault(block, "system", "has entries that are not finite", "finite numbers")
+    checks.assign(block, system=(*(tuple(map(tuple, m.tolist())) for m in (A, B, C, D)), dt))
+
+
+def model_of(block: Any) -> Model:
+    """The matrices of the field `system` and its dt [s]."""
+    A, B, C, D = (np.array(m, dtype=float).reshape(len(m), -1) for m in block.system[:4])
+    return A, B, C, D, block.system[4]
+
+
+def sampled_model(block: Any) -> Model:
+    """The model at the ticks of the block: a continuous one behind zero-order holds."""
+    from scipy.linalg import expm  # slow to import
+
+    A, B, C, D, dt = model_of(block)
+    T = checks.period(block)
+    if dt:
+        if abs(dt - T) > 1e-9 * T:
+            raise checks.fault(block, "sample", f"is {T} s", f"the sample time of the model, {dt} s")
+        return A, B, C, D, dt
+    n, m = B.shape
+    both = expm(T * np.block([[A, B], [np.zeros((m, n + m))]]))
+    return both[:n, :n], both[:n, n:], C, D, T
+
+
+def sampled_noise(block: Any, Q: np.ndarray) -> np.ndarray:
+    """Covariance that noise of density Q adds from tick to tick (Van Loan); of a discrete model Q."""
+    from scipy.linalg import expm  # slow to import
+
+    A, _, _, _, dt = model_of(block)
+    if dt:
+        return Q
+    n, T = len(A), checks.period(block)
+    both = expm(T * np.block([[-A, Q], [np.zeros((n, n)), A.T]]))
+    found = both[n:, n:].T @ both[:n, n:]
+    return 0.5 * (found + found.T)
+
+
+def continuous_only(block: Any) -> None:
+    """Refuse a discrete model where there is no sample time."""
+    if block.sample is None and block.system[4]:
+        what = f"is None for a model of sample time {block.system[4]} s"
+        raise checks.fault(block, "sample", what, "that sample time", "Give sample=...")
+
+
+def weight(block: Any, field: str, n: int, definite: bool = False) -> np.ndarray:
+    """A symmetric matrix (n, n), semidefinite or definite; a number or vector is a diagonal."""
+    value = np.asarray(checks.numbers(block, field, dims=(0, 1, 2)), dtype=float)
+    if value.ndim < 2:
+        if value.size not in (1, n):
+            raise checks.fault(block, field, f"has {value.size} components", f"{n}, a number or ({n}, {n})")
+        value = np.diag(np.broadcast_to(value, (n,)))
+    if value.shape != (n, n):
+        raise checks.fault(block, field, f"has shape {value.shape}", f"({n}, {n})")
+    least = np.linalg.eigvalsh(0.5 * (value + value.T)).min()
+    if not np.allclose(value, value.T) or least < -1e-12 * np.abs(value).max() or (definite and least <= 0):
+        expected = "a symmetric matrix, positive " + ("definite" if definite else "semidefinite")
+        raise checks.fault(block, field, f"is {shown(getattr(block, field))}", expected)
+    checks.assign(block, **{field: tuple(map(tuple, value.tolist()))})
+    return value
+
+
+def riccati(
+    block: Any, discrete: bool, A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
+) -> np.ndarray:
+    """The stabilising solution of the Riccati equation.
+
+    Raises
+    ------
+    BlockError    there is none: something unstable is not reached, or costs nothing
+    """
+    from scipy.linalg import solve_continuous_are, solve_discrete_are  # slow to import
+
+    try:
+        return np.asarray((solve_discrete_are if discrete else solve_continuous_are)(A, B, Q, R))
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise BlockError(
+            f"{type(block).__name__}: the Riccati equation has no stabilising solution ({error}).",
+            hint="Every unstable state must be reached by the inputs (or seen by the outputs) and weighted.",
+        ) from None
+
+
+def gain(block: Any, A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """K of u = -K x that minimises the sum (or integral) of x'Qx + u'Ru."""
+    discrete = block.sample is not None
+    P = riccati(block, discrete, A, B, Q, R)
+    if discrete:
+        return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A))
+    return np.asarray(np.linalg.solve(R, B.T @ P))

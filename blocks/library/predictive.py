@@ -1,0 +1,185 @@
+"""Model predictive control: a quadratic program solved at every tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from blocks.contract import checks
+from blocks.contract.block import Block, Equations
+from blocks.contract.rate import Rate
+from blocks.errors import SimulationError
+from blocks.library.models import check_model, sampled_model, weight
+
+__all__ = ["MPC"]
+
+LIMITS = (("u_min", "u_max"), ("du_min", "du_max"), ("y_min", "y_max"))
+
+
+@dataclass(frozen=True)
+class MPC(Block):
+    """Linear model predictive controller with limits.
+
+    Output: u_k, the first of the inputs that minimise, over the next N ticks, the sum of
+    (y - r)'Q(y - r) + du'R du, du = u_k - u_k-1, with y = C x from the model, within the limits; held between
+    ticks, 0 before the first one.  Update: u_k-1 = u.  Direct feedthrough: x and r to u, at ticks.
+    Found by OSQP to 1e-8, always from the same start, so that a run repeats itself. Where no u keeps all
+    limits the run stops there and says so.
+
+    system : python-control system, or matrices (A, B, C, D) with D = 0; structural
+    N : ticks of the horizon; structural
+    Q : weights of y - r, R : of du, definite: matrices, diagonals or numbers; structural
+    u_min, u_max, du_min, du_max, y_min, y_max : number or vector, limits of u, of its change from tick to
+        tick and of y at the ticks to come; None for none; structural
+    sample, offset : s; structural
+
+    Use::
+
+        model = ([[0, 1], [0, 0]], [[0], [1]], [[1, 0]], [[0]])
+        pilot = d.add("pilot", MPC(model, 20, u_max=1.0, sample=0.1))
+        d.connect(source["y"], pilot["x"])
+
+    Source: Rawlings, Mayne & Diehl, Model Predictive Control, 2nd ed., sec. 1.3; Stellato et al., OSQP, Math.
+    Prog. Comp. 12 (2020) 637-672.
+    """
+
+    system: Any
+    N: int
+    Q: ArrayLike = 1.0
+    R: ArrayLike = 0.1
+    u_min: ArrayLike | None = field(default=None, kw_only=True)
+    u_max: ArrayLike | None = field(default=None, kw_only=True)
+    du_min: ArrayLike | None = field(default=None, kw_only=True)
+    du_max: ArrayLike | None = field(default=None, kw_only=True)
+    y_min: ArrayLike | None = field(default=None, kw_only=True)
+    y_max: ArrayLike | None = field(default=None, kw_only=True)
+    sample: Rate = field(kw_only=True)
+    offset: Rate = field(default=0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.rate(self)
+        check_model(self)
+        sampled_model(self)
+        if np.any(np.asarray(self.system[3])):
+            raise checks.fault(self, "system", "has D other than 0", "D = 0")
+        m, p = np.shape(self.system[1])[1], len(self.system[2])
+        checks.assign(self, N=checks.count(self, "N", most=1000))
+        weight(self, "Q", p)
+        weight(self, "R", m, definite=True)
+        for low, high in LIMITS:
+            size = p if low == "y_min" else m
+            for name in (low, high):
+                if getattr(self, name) is None:
+                    continue
+                checks.assign(self, **{name: checks.numbers(self, name)})
+                if np.size(getattr(self, name)) not in (1, size):
+                    raise checks.fault(
+                        self, name, f"has {np.size(getattr(self, name))} components", f"{size} or one"
+                    )
+            both = getattr(self, low) is not None and getattr(self, high) is not None
+            if both and np.any(np.asarray(getattr(self, low)) > np.asarray(getattr(self, high))):
+                raise checks.fault(
+                    self, low, f"is {getattr(self, low)}", f"at most {high} = {getattr(self, high)}"
+                )
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the call of the solver."""
+        n, m, p = len(self.system[0]), np.shape(self.system[1])[1], len(self.system[2])
+        x, r = b.input("x", size=n), b.input("r", size=p)
+        last = b.discrete("last", 0.0, self.sample, self.offset, size=m)
+        u = b.external("u", self._make, np.concatenate([x, r, last]), m, self.sample, self.offset)
+        b.update(last, u)
+        b.output("u", u)
+
+    def _make(self) -> _Program:
+        return _Program(self)
+
+
+class _Program:
+    """The quadratic program of one run; nothing in it depends on what was solved before.
+
+    The unknowns are the N changes of u, one after the other.
+    """
+
+    def __init__(self, block: MPC) -> None:
+        A, B, C, _, _ = sampled_model(block)
+        self.n, self.m, self.p, N = len(A), B.shape[1], len(C), block.N
+        powers = [np.eye(self.n)]
+        for _ in range(N):
+            powers.append(A @ powers[-1])
+        held = np.cumsum([C @ power @ B for power in powers[:N]], axis=0)  # y after k ticks of u = 1
+        self.free = np.vstack([C @ power for power in powers[1:]])
+        self.held = np.vstack(list(held))
+        self.moves = np.zeros((N * self.p, N * self.m))
+        for i in range(N):
+            for j in range(i + 1):
+                self.moves[i * self.p : (i + 1) * self.p, j * self.m : (j + 1) * self.m] = held[i - j]
+        self.weights = np.kron(np.eye(N), np.array(block.Q))
+        H = 2.0 * (self.moves.T @ self.weights @ self.moves + np.kron(np.eye(N), np.array(block.R)))
+        sums = np.kron(np.tril(np.ones((N, N))), np.eye(self.m))
+        self.rows, self.limits = [], []
+        for matrix, (low, high) in zip((sums, np.eye(N * self.m), self.moves), LIMITS, strict=True):
+            if getattr(block, low) is None and getattr(block, high) is None:
+                continue
+            size = self.p if low == "y_min" else self.m
+            ends = [
+                np.tile(np.broadcast_to(np.asarray(default if v is None else v, dtype=float), (size,)), N)
+                for v, default in ((getattr(block, low), -np.inf), (getattr(block, high), np.inf))
+            ]
+            self.rows.append(matrix)
+            self.limits.append((low, ends[0], ends[1]))
+        self.N, self.H = N, H
+        self._solver: Any = None
+        if self.rows:
+            self._solver = self._set_up()
+
+    def _set_up(self) -> Any:
+        import osqp  # slow to import
+        from scipy import sparse
+
+        solver = osqp.OSQP()
+        rows = np.vstack(self.rows)
+        solver.setup(
+            sparse.csc_matrix(np.triu(self.H)), np.zeros(len(self.H)), sparse.csc_matrix(rows),
+            np.full(len(rows), -np.inf), np.full(len(rows), np.inf),
+            verbose=False, eps_abs=1e-8, eps_rel=1e-8, max_iter=100_000, polishing=True, warm_starting=False,
+            adaptive_rho_interval=50,
+        )  # fmt: skip
+        return solver
+
+    def call(self, t: float, argument: np.ndarray) -> np.ndarray:
+        """u at time t [s] for the argument [x, r, u before]."""
+        if not np.all(np.isfinite(argument)):
+            return np.full(self.m, np.nan)
+        x, r, last = np.split(argument, [self.n, self.n + self.p])
+        ahead = self.free @ x + self.held @ last
+        q = 2.0 * self.moves.T @ self.weights @ (ahead - np.tile(r, self.N))
+        if self._solver is None:
+            change = np.linalg.solve(self.H, -q)
+        else:
+            shifts = {"u_min": np.tile(last, self.N), "du_min": 0.0, "y_min": ahead}
+            low = np.concatenate([lowest - shifts[name] for name, lowest, _ in self.limits])
+            high = np.concatenate([highest - shifts[name] for name, _, highest in self.limits])
+            self._solver.update(q=q, l=low, u=high)
+            found = self._solver.solve(raise_error=False)
+            if "solved" not in found.info.status or "inaccurate" in found.info.status:
+                raise SimulationError(
+                    f"MPC: the quadratic program at t={t:.9g} s is {found.info.status}.",
+                    time=t,
+                    hint="Widen the limits of y, lengthen the horizon, or start where they can be kept.",
+                )
+            change = found.x
+        return np.asarray(last + change[: self.m])
+
+    def save(self) -> bytes:
+        """Nothing is kept."""
+        return b""
+
+    def load(self, saved: bytes) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        """Nothing is open."""

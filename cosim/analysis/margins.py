@@ -1,0 +1,245 @@
+"""How far a loop is from instability: gain, phase, delay and disk margins at one signal of a diagram.
+
+The loop is cut in thought at a signal: what is added to it comes back as -L times the signal. `linearize`
+gives the exact model of the closed loop, sampled or continuous, holds and delays of sampling included; from
+the sensitivity S = 1 / (1 + L) of the signal to what is added to it follows L = 1 / S - 1.
+
+Source: Åström & Murray, Feedback Systems, 2nd ed., section 10.3; disk margin: Seiler, Packard, Gahinet,
+An introduction to disk margins, IEEE Control Systems 40 (2020), with skew 0: alpha = 1 / max |S + (T - S)/2|
+= 2 / max |S - T|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.errors import PlantloopError
+from cosim.analysis.linear import linearize
+from cosim.analysis.operating import OperatingPoint
+from cosim.diagram import Diagram, system_of
+from cosim.names import text
+from cosim.run.context import Context
+
+POINTS = 4000  # frequencies at which crossings are looked for
+ROUNDS = 80  # of bisection; the bracket is a few thousandths wide at its start
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Margins of a loop at one signal.
+
+    stable : bool                is the closed loop stable? If not, margins are distances to stability
+    gain : (low, high)           factors on the loop between which it stays stable; 0, inf: none
+    phase : float                [deg] lag, and lead, the loop bears; inf where |L| never is one
+    delay : float                [s] the loop bears besides those it has
+    disk : float                 disk margin alpha: gain and phase change together
+    crossover, phase_crossover : [rad/s] where |L| = 1 with the least phase, where L is real and negative with
+                                 the least gain margin; nan where there is none
+    sensitivity : float          largest |S|
+    frequency : (n,) rad/s; loop : (n,) complex, L at them
+    """
+
+    at: str
+    stable: bool
+    gain: tuple[float, float]
+    phase: float
+    delay: float
+    disk: float
+    crossover: float
+    phase_crossover: float
+    sensitivity: float
+    frequency: np.ndarray
+    loop: np.ndarray
+
+    @property
+    def gain_db(self) -> float:
+        """The upper gain margin in dB."""
+        return float(20 * np.log10(self.gain[1]))
+
+    def __repr__(self) -> str:
+        state = "stable" if self.stable else "UNSTABLE"
+        low, high = self.gain
+        return (
+            f"<Margins at '{self.at}' ({state}): gain {low:.4g} to {high:.4g}, phase {self.phase:.4g} deg at "
+            f"{self.crossover:.4g} rad/s, delay {self.delay:.4g} s, disk {self.disk:.4g}, "
+            f"max |S| {self.sensitivity:.4g}>"
+        )
+
+    def plot(self, path: Any = None) -> Any:
+        """Bode and Nyquist pictures of the loop as a matplotlib figure; written to `path` if one is given."""
+        from matplotlib.figure import Figure
+
+        from cosim.result.result_plot import save_figure
+
+        figure = Figure(figsize=(10, 5), dpi=110, layout="constrained")
+        grid = figure.add_gridspec(2, 2)
+        size, angle = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[1, 0])
+        nyquist = figure.add_subplot(grid[:, 1])
+        size.loglog(self.frequency, np.abs(self.loop))
+        angle.semilogx(self.frequency, np.degrees(np.unwrap(np.angle(self.loop))))
+        for axes, label in ((size, "|L|"), (angle, "phase of L [deg]")):
+            axes.set_ylabel(label)
+            axes.grid(True, color="#DDDDDD")
+            for w in (self.crossover, self.phase_crossover):
+                if np.isfinite(w):
+                    axes.axvline(w, color="#D55E00", linewidth=0.8, linestyle="--")
+        angle.set_xlabel("frequency [rad/s]")
+        nyquist.plot(self.loop.real, self.loop.imag)
+        nyquist.plot(self.loop.real, -self.loop.imag, linestyle="--", color="#888888")
+        nyquist.plot(-1, 0, "+", color="#D55E00", markersize=12)
+        nyquist.set(xlim=(-3, 2), ylim=(-2.5, 2.5), xlabel="Re L", ylabel="Im L", aspect="equal")
+        nyquist.grid(True, color="#DDDDDD")
+        figure.suptitle(f"loop at {self.at}")
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+
+def margins(
+    system: Block | Diagram,
+    at: str,
+    point: OperatingPoint | Context | Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Margins:
+    """Gain, phase, delay and disk margins of the loop through one signal.
+
+    Parameters
+    ----------
+    system : Diagram        with the loop closed
+    at : str                an output of a block in the loop, of one component: "controller.u", "y.out[1]"
+    point                   operating point, as ``at`` of `linearize`
+    parameters : dict       parameter values by name
+
+    Raises
+    ------
+    PlantloopError          no such signal, several components, no loop through it, or what `linearize` raises
+
+    >>> margins(d, at="controller.u").phase
+    """
+    whole, component = system_of(system).locate(text(at, "at"))
+    closed = linearize(system, inputs=[whole], outputs=[whole], at=point, parameters=parameters)
+    if component is None and closed.ninputs != 1:
+        raise PlantloopError(
+            f"'{at}' has {closed.ninputs} components, and margins are those of one.",
+            path=at,
+            value=at,
+            hint=f"Name one: '{at}[0]'; the others stay closed.",
+        )
+    k = component or 0
+    dt = float(closed.dt or 0.0)
+    poles = closed.poles()
+    stable = bool((np.abs(poles) < 1).all() if dt else (poles.real < 0).all())
+    model = _Loop(closed.A, closed.B[:, k : k + 1], closed.C[k : k + 1], closed.D[k : k + 1, k : k + 1], dt)
+    w = model.frequencies(poles)
+    loop = model.at(w)
+    if not np.abs(loop).max(initial=0.0) > 1e-12:
+        raise PlantloopError(f"no loop goes through '{at}': nothing comes back to it.", path=at, value=at)
+    low, high, phase_crossover = _gain_margins(model, w, loop)
+    phase, delay, crossover = _phase_margins(model, w, loop)
+    S = 1 / (1 + loop)
+    T = 1 - S
+    disk = float(2 / np.abs(S - T).max())
+    return Margins(
+        at,
+        stable,
+        (low, high),
+        phase,
+        delay,
+        disk,
+        crossover,
+        phase_crossover,
+        float(np.abs(S).max()),
+        w,
+        loop,
+    )
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """The sensitivity of a signal as a state space."""
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    dt: float
+
+    def at(self, w: np.ndarray) -> np.ndarray:
+        """L (n,) at frequencies (n,) [rad/s]."""
+        s = np.exp(1j * w * self.dt) if self.dt else 1j * w
+        n = len(self.A)
+        S = np.full(len(w), complex(self.D[0, 0]))
+        if n:
+            values, vectors = np.linalg.eig(self.A)
+            if np.linalg.cond(vectors) < 1e8:
+                left = np.linalg.solve(vectors, self.B[:, 0])
+                S = S + ((self.C @ vectors)[0] * left / (s[:, None] - values)).sum(axis=1)
+            else:
+                one = lambda z: (self.C @ np.linalg.solve(z * np.eye(n) - self.A, self.B))[0, 0]
+                S = S + np.array([one(z) for z in s])
+        return np.asarray(1 / S - 1)
+
+    def one(self, w: float) -> complex:
+        """L at one frequency."""
+        return complex(self.at(np.array([w]))[0])
+
+    def frequencies(self, poles: np.ndarray) -> np.ndarray:
+        """Where to look: from far below the slowest pole to Nyquist's frequency, or far above the fastest."""
+        with np.errstate(divide="ignore"):
+            rates = np.abs(np.log(poles.astype(complex)) / self.dt) if self.dt else np.abs(poles)
+        rates = rates[np.isfinite(rates) & (rates > 1e-12)]
+        top = np.pi / self.dt if self.dt else 1e3 * float(rates.max(initial=1.0))
+        low = 1e-3 * min(float(rates.min(initial=1.0)), top)
+        near = [r * np.linspace(0.9, 1.1, 41) for r in rates]  # resonances are narrow
+        found = np.concatenate([np.geomspace(low, top, POINTS), *near])
+        return np.unique(found[found <= top])
+
+
+def _gain_margins(model: _Loop, w: np.ndarray, loop: np.ndarray) -> tuple[float, float, float]:
+    """Factors below and above one at which L passes -1, and where the one nearest to one is."""
+    found: list[tuple[float, float]] = []
+    for k in np.flatnonzero((np.sign(loop.imag[1:]) != np.sign(loop.imag[:-1])) & (loop.imag[:-1] != 0)):
+        x = _root(lambda x: model.one(x).imag, w[k], w[k + 1])
+        value = model.one(x)
+        if value.real < 0 and abs(value.imag) < 1e-3 * abs(value):
+            found.append((-1 / value.real, x))
+    for x in (w[0], w[-1]):  # L is real at zero frequency and at the Nyquist frequency
+        value = model.one(x)
+        if value.real < 0 and abs(value.imag) < 1e-6 * abs(value):
+            found.append((-1 / value.real, x))
+    above = min((g for g, _ in found if g > 1), default=np.inf)
+    below = max((g for g, _ in found if g < 1), default=0.0)
+    nearest = min(found, key=lambda item: abs(np.log(item[0])), default=(np.nan, np.nan))
+    return float(below), float(above), float(nearest[1])
+
+
+def _phase_margins(model: _Loop, w: np.ndarray, loop: np.ndarray) -> tuple[float, float, float]:
+    """Least phase [deg], least delay [s], and the frequency of the least phase."""
+    size = np.log(np.abs(loop))
+    found = []
+    for k in np.flatnonzero(np.sign(size[1:]) != np.sign(size[:-1])):
+        x = _root(lambda x: np.log(abs(model.one(x))), w[k], w[k + 1])
+        angle = np.angle(-model.one(x))  # how far L is from -1, lag positive
+        found.append((abs(np.degrees(angle)), (angle % (2 * np.pi)) / x, x))
+    if not found:
+        return float("inf"), float("inf"), float("nan")
+    phase, _, crossover = min(found)
+    return float(phase), float(min(delay for _, delay, _ in found)), float(crossover)
+
+
+def _root(f: Any, a: float, b: float) -> float:
+    """Bisection between two ends of different signs."""
+    low = f(a)
+    for _ in range(ROUNDS):
+        middle = 0.5 * (a + b)
+        value = f(middle)
+        if (value < 0) == (low < 0):
+            a, low = middle, value
+        else:
+            b = middle
+    return 0.5 * (a + b)

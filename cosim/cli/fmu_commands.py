@@ -1,0 +1,130 @@
+"""What the command line does with an .fmu file: say what is in it, run it by itself, validate it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from blocks.errors import PlantloopError
+from cosim.fmi.description import FMUDescription, Interface, Variable
+from cosim.fmi.fmu import FMU
+from cosim.fmi.package import Package
+from cosim.fmi.reading import read
+from cosim.result.result import Result
+
+KINDS = {"cs": "co-simulation", "me": "model exchange", "se": "scheduled execution"}
+MOST = 40  # variables of one causality that are listed
+DEFAULT_END = 1.0  # s, where the FMU has no default experiment
+
+
+def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Headings and lines about an FMU; nothing of it is loaded.
+
+    Raises
+    ------
+    FMUError      as for `FMU`
+    """
+    package = Package(path)
+    d = read(package.xml, str(path))
+    yield "model", [f"{d.name}, FMI {d.version}" + (f", {d.text}" if d.text else "")]
+    yield "made by", [d.tool or "unknown"]
+    yield "kinds", [_kind(getattr(d, kind)) for kind in d.kinds]
+    yield "platforms", package.platforms or ["none"]
+    for heading, causality in (
+        ("inputs", "input"),
+        ("outputs", "output"),
+        ("parameters", "parameter"),
+        ("structural parameters", "structuralParameter"),
+    ):
+        found = [v for v in d.variables.values() if v.causality == causality]
+        more = [f"and {len(found) - MOST} more"] if len(found) > MOST else []
+        yield heading, [_line(d, v) for v in found[:MOST]] + more
+    yield "states", [v.name + _size(v) for v in d.states[:MOST]]
+    yield "event indicators", [str(d.n_indicators)]
+    e = d.experiment
+    given = {"start": e.start, "stop": e.stop, "step": e.step, "tolerance": e.tolerance}
+    yield "default experiment", [", ".join(f"{n} {x:g}" for n, x in given.items() if x is not None) or "none"]
+
+
+def _kind(interface: Interface) -> str:
+    words = [
+        name.replace("_", " ") if value is True else f"{name.replace('_', ' ')} {value}"
+        for name, value in interface.capabilities().items()
+    ]
+    return f"{KINDS[interface.kind]}: {', '.join(words) or 'no capabilities'}"
+
+
+def _line(d: FMUDescription, v: Variable) -> str:
+    unit = f" {v.unit}" if v.unit else ""
+    start = "" if v.start is None else f" = {v.start}"
+    depends = ""
+    if v.causality == "output" and (listed := d.dependencies(v.name)) is not None:
+        depends = f"; depends on {', '.join(listed)}" if listed else "; depends on nothing"
+    text = f"; {v.description}" if v.description else ""
+    return f"{v.name}{_size(v)}{start}{unit} ({v.type}, {v.variability}){depends}{text}"
+
+
+def _size(v: Variable) -> str:
+    return f"[{', '.join(map(str, v.shape))}]" if v.shape else ""
+
+
+def run(path: Path, engine: str | None, progress: Callable[[float], None] | None = None) -> Result:
+    """Run an FMU by itself over its default experiment, inputs at their start values.
+
+    Raises
+    ------
+    FMUError             as for `FMU`
+    SimulationError      it fails on the way
+    """
+    from cosim.simulation import simulate
+
+    fmu = FMU(path) if _has_step(path) else FMU(path, sample=_step(path))
+    e = fmu.description.experiment
+    inputs = {v.name: 0.0 if v.start is None else v.start for v in fmu.description.inputs}
+    return simulate(
+        fmu, until=end_of(fmu), inputs=inputs, engine=engine or "auto", progress=progress, log_every=e.step
+    )
+
+
+def end_of(fmu: FMU) -> float:
+    """Where a run of an FMU by itself ends [s]."""
+    stop = fmu.description.experiment.stop
+    return DEFAULT_END if stop is None else stop
+
+
+def _has_step(path: Path) -> bool:
+    d = read(Package(path).xml, str(path))
+    cs = d.cs
+    return cs is None or d.experiment.step is not None or cs.fixed_internal_step is not None
+
+
+def _step(path: Path) -> float:
+    """A five hundredth of the experiment, where nobody says which step."""
+    stop = read(Package(path).xml, str(path)).experiment.stop
+    return (stop or DEFAULT_END) / 500
+
+
+def findings(path: Path) -> list[str]:
+    """What validation finds: that of FMPy, of schemas and rules, and ours.
+
+    Raises
+    ------
+    PlantloopError      no FMU, or one that cannot be used
+    """
+    import warnings
+
+    from fmpy.validation import validate_fmu
+
+    package = Package(path)
+    found = [str(problem) for problem in validate_fmu(str(path))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        d = read(package.xml, str(path))
+    for kind in d.kinds:
+        interface: Any = getattr(d, kind)
+        try:
+            package.library(interface.identifier)
+        except PlantloopError as error:
+            found.append(str(error))
+    return found

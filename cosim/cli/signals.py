@@ -1,0 +1,54 @@
+"""Signals on the command line: those that end a program act as Ctrl-C does, and files are written whole."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+ENDING = ("SIGTERM", "SIGHUP")
+"""Signals that ask a program to end, where the system has them: of `kill`, of a terminal that is closed."""
+
+
+@contextmanager
+def ending_signals_interrupt() -> Iterator[None]:
+    """While this lasts, signals that end a program interrupt it: a run stops and writes what it has.
+
+    A signal that is ignored, as by ``nohup``, stays ignored.
+    """
+    before: dict[int, Any] = {}
+    for name in ENDING:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            before[number] = signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if callable(signal.getsignal(signal.SIGINT)):  # whoever looks after Ctrl-C does so now
+        signal.raise_signal(signal.SIGINT)
+    else:  # it is ignored, as in the background of a script
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """While this lasts, for a file that is being written, signals wait; the first then acts."""
+    names = [name for name in ("SIGINT", *ENDING) if hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in names]
+    came: list[int] = []
+    before = {n: signal.signal(n, lambda number, _: came.append(number)) for n in numbers
+              if signal.getsignal(n) not in (signal.SIG_IGN, None)}  # fmt: skip
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])

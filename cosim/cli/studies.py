@@ -1,0 +1,288 @@
+"""What `cosim sweep`, `report`, `compare` and `run --case` do and show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from blocks.errors import PlantloopError
+from cosim.cli.terminal import Row, print_error, print_heading, print_rows
+from cosim.result.result import Result
+from cosim.simulation import Simulation
+from cosim.study.estimate import in_units
+from cosim.study.folder import Folder
+from cosim.study.one_case import OneCase
+from cosim.study.opened import StudyResult
+from cosim.study.opening import open_study
+from cosim.study.pacing import paced
+from cosim.study.store import MANIFEST, StudyStore
+from cosim.study.study import Study
+
+INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
+MOST_ROWS = 20  # cases of a dry run that are shown
+WORST = 5  # failed cases that are shown
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """Of `cosim sweep`, as `Study.run` takes them."""
+
+    executor: str | None
+    scheduler: str | None
+    workers: int | None
+    resume: bool
+    only: str | None
+    limit: int | None
+
+
+def sweep(path: Path, out: str | None, trust: bool, options: SweepOptions) -> int:
+    """Run a study file; returns the exit code."""
+    study = Study(path, trust=trust)
+    name = study.plan.name
+    folder = out or str(Path("results") / name)
+    print_heading(name, f"{len(study)} cases")
+    try:
+        result = study.run(folder, progress=True, **asdict(options))
+    except KeyboardInterrupt:
+        print_error(
+            f"interrupted: what is done is kept; go on with cosim sweep {path} --out {folder} --resume"
+        )
+        return INTERRUPTED
+    print_rows(_rows(result))
+    return 0 if result.passed else 1
+
+
+def _rows(result: StudyResult) -> Iterator[Row]:
+    m, table = result.store.manifest, result.table
+    status = table["status"]
+    missing = m.count - len(table)
+    counts = ", ".join(
+        f"{int((status == s).sum())} {s}" for s in ("done", "stopped", "failed") if (status == s).any()
+    )
+    yield Row("cases", f"{counts}{f', {missing} missing' if missing else ''}")
+    for name in m.requirements:
+        met = table[name].astype(bool)
+        worst = table[f"{name}.robustness"].min()
+        style = "" if met.all() else "red"
+        yield Row(
+            "requirement", f"{name}: met by {int(met.sum())} of {len(table)}, least margin {worst:.6g}", style
+        )
+    for name in m.metrics:
+        values = table[name].to_numpy(dtype=float)
+        some = values[np.isfinite(values)]
+        if len(some):
+            low, middle, high = np.percentile(some, [0, 50, 100])
+            yield Row("metric", f"{name}: {low:.6g} .. {middle:.6g} .. {high:.6g} (least, median, largest)")
+    for number in result.failed.index[:WORST]:
+        message = str(table.loc[number, "message"]).splitlines()
+        why = message[0] if message else "a requirement is not met"
+        yield Row(f"case {number}", why, "red")
+    yield Row("written", f"{result.store.folder.url} ({in_units(result.store.folder.size)})")
+
+
+def show_estimate(path: Path, trust: bool) -> None:
+    """The cases of a study file, their cost and their storage."""
+    study = Study(path, trust=trust)
+    found = study.estimate()
+    print_heading(study.plan.name, f"{len(study)} cases")
+    cases = study.cases
+    for k in range(min(len(cases), MOST_ROWS)):
+        values = [f"{name} = {column[k]:.6g}" for name, column in cases.flat.items()]
+        if len(study.plan.variants) > 1:
+            values.insert(0, study.plan.variants[int(cases.variant[k])])
+        print_rows([Row(f"case {k}", ", ".join([*values, f"seed {int(cases.seeds[k])}"]))])
+    if len(cases) > MOST_ROWS:
+        print_rows([Row("", f"... and {len(cases) - MOST_ROWS} more")])
+    total = found.seconds * found.cases
+    print_rows(
+        [
+            Row("cost", f"{found.seconds:.3g} s per case, {total:.3g} s on one processor"),
+            Row("table", in_units(found.table)),
+            Row("signals", f"{in_units(found.signals)} before compression, {found.chunk} cases per chunk"),
+        ]
+    )
+
+
+# --- one run ----------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class OneRun:
+    """Of `cosim run`: which case of a study (None: the file as a scenario), from where, how fast."""
+
+    case: int | None
+    replay: bool
+    pace: float | None
+    engine: str | None
+    out: Path | None
+
+
+def run_one(path: Path, trust: bool, wanted: OneRun) -> int:
+    """Run one case of a study, or a scenario at a pace; returns the exit code."""
+    if wanted.replay and wanted.case is None:
+        raise PlantloopError("--replay goes on with a case of a study: say which with --case.")
+    if wanted.replay and wanted.pace is not None:
+        raise PlantloopError("--replay and --pace exclude each other; leave one out.")
+    if wanted.case is None:
+        return _run_paced(path, trust, wanted)
+    study = Study(path, trust=trust)
+    folder = wanted.out or Path("results") / study.plan.name
+    one: OneCase = study.case(wanted.case)
+    print_heading(study.plan.name, f"case {one.number} of {len(study)}")
+    print_rows(
+        Row(str(name), f"{value:.9g}" if isinstance(value, float) else str(value))
+        for name, value in one.parameters.items()
+    )
+    if wanted.replay:
+        return _replay(one, folder, study)
+    until = study.plan.bases[0].until
+    if wanted.pace is not None:
+        with one.simulation(wanted.engine) as sim:
+            sim.log(study.plan.times)
+            shown = paced(sim, until, wanted.pace)
+            result = sim.result()
+        print_rows(Row(name, text) for name, text in shown.rows())
+    else:
+        result = one.run(wanted.engine)
+    file = folder / f"case-{one.number}.nc"
+    result.save(file)
+    wrong = _show_measures(one, study)
+    print_rows([Row("written", str(file))])
+    if not result.complete:
+        print_error(result.message)
+    return 1 if wrong or not result.complete else 0
+
+
+def _show_measures(one: OneCase, study: Study) -> bool:
+    """Metrics and requirements of a case; is something not met?"""
+    measures, wrong = one.measures, False
+    for name in study.plan.measures.metrics:
+        print_rows([Row("metric", f"{name} = {measures[name]:.9g}")])
+    for name in study.plan.measures.requirements:
+        met, margin = measures[name], measures[f"{name}.robustness"]
+        wrong |= not met
+        print_rows(
+            [
+                Row(
+                    "requirement",
+                    f"{name}: {'met' if met else 'NOT MET'}, margin {margin:.6g}",
+                    "" if met else "red",
+                )
+            ]
+        )
+    return wrong
+
+
+def _replay(one: OneCase, folder: Path, study: Study) -> int:
+    """Go on from shortly before the failure, every step shown, with the reference engine."""
+    found = StudyStore.opened(str(folder)) if Folder(str(folder)).exists(MANIFEST) else None
+    sim = OneCase(one.plan, one.number, found).replayed()
+    print_rows([Row("from", f"t = {sim.time:.9g} s, reference engine, every step")])
+    failed = ""
+    with sim:
+        try:
+            sim.advance(study.plan.bases[0].until)
+        except PlantloopError as error:
+            failed = str(error)
+        result = sim.result(complete=not failed, message=failed)
+    _show_steps(sim, result)
+    file = folder / f"case-{one.number}-replay.nc"
+    result.save(file)
+    print_rows([Row("written", str(file))])
+    if failed:
+        print_error(failed)
+    return 1 if failed else 0
+
+
+LAST_STEPS = 20
+
+
+def _show_steps(sim: Simulation, result: Result) -> None:
+    """The last steps: time, step size, states; and events."""
+    names = [n for n in result if result[n].shape[1] == 1][:6]
+    first = max(0, len(result.time) - LAST_STEPS)
+    for k in range(first, len(result.time)):
+        size = result.time[k] - result.time[k - 1] if k else 0.0
+        values = ", ".join(f"{n} = {result[n][k, 0]:.6g}" for n in names)
+        print_rows([Row(f"t = {result.time[k]:.9g}", f"step {size:.3g} s: {values}")])
+    for event in result.events[-LAST_STEPS:]:
+        print_rows([Row("event", f"{event.name} at t = {event.time:.9g} s")])
+    statistics = result.statistics
+    print_rows([Row("steps", f"{statistics['steps']}, {statistics['rejected steps']} rejected")])
+    if (limiting := statistics.get("state that limited most steps")) is not None:
+        print_rows([Row("limited by", str(limiting))])
+
+
+def _run_paced(path: Path, trust: bool, wanted: OneRun) -> int:
+    """A scenario at a pace."""
+    from cosim.engines.reference.log import log_times
+    from cosim.scenario import load_scenario
+    from cosim.settings import RunSettings
+
+    loaded = load_scenario(path, trust)
+    run, settings = loaded.tables.run, loaded.settings()
+    if wanted.engine is not None:
+        settings = RunSettings.of(settings, engine=wanted.engine)
+    print_heading(loaded.name, loaded.tables.scenario.description)
+    with Simulation(
+        loaded.system(), settings=settings, parameters=loaded.tables.parameters, initial=loaded.tables.initial
+    ) as sim:
+        sim.log(log_times(0.0, run.until, run.log_every, run.log_at))
+        shown = paced(sim, run.until, wanted.pace or 1.0)
+        result = sim.result()
+    file = (wanted.out or Path("results") / loaded.name) / loaded.tables.outputs.result
+    result.save(file)
+    print_rows([*(Row(name, text) for name, text in shown.rows()), Row("written", str(file))])
+    return 0
+
+
+# --- afterwards -------------------------------------------------------------------------------------------
+def report(folder: str, out: Path | None, junit_file: Path | None) -> int:
+    """Write the page and the JUnit file of a study; returns the exit code."""
+    from cosim.study.junit import junit
+    from cosim.study.study_report import report as page
+
+    result = open_study(folder)
+    written = []
+    for file, name, text in ((out, "report.html", page(result)), (junit_file, "junit.xml", junit(result))):
+        if file is None:
+            result.store.folder.write(name, text.encode())
+            written.append(f"{result.store.folder.url}/{name}")
+        else:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+            written.append(str(file))
+    print_rows([*_rows(result), *(Row("written", name) for name in written)])
+    return 0 if result.passed else 1
+
+
+MOST_CASES = 10  # named in a line
+
+
+def compare(before: str, after: str) -> int:
+    """Show what differs between two studies; returns the exit code."""
+    from cosim.study.compare import compare as compared
+
+    found = compared(open_study(before), open_study(after))
+    rows = [Row("cases", f"{found.cases} in both")]
+    rows += [Row("differs", name) for name in found.changed]
+    for word, style, verdicts in (("no longer met", "red", found.worse), ("newly met", "", found.better)):
+        for name, cases in verdicts.items():
+            if cases:
+                listed = ", ".join(map(str, cases[:MOST_CASES])) + (
+                    ", ..." if len(cases) > MOST_CASES else ""
+                )
+                rows.append(Row(word, f"{name}: {len(cases)} cases ({listed})", style))
+    for kind, moved in (("metric", found.metrics), ("signal", found.signals)):
+        rows += [
+            Row(
+                kind,
+                f"{name}: the same in all"
+                if not most
+                else f"{name}: apart by up to {most:.6g}, in case {case}",
+            )
+            for name, (most, case) in moved.items()
+        ]
+    print_rows(rows)
+    return 1 if any(found.worse.values()) else 0

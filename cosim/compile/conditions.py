@@ -1,0 +1,166 @@
+"""Conditional parts of a flat diagram: which blocks obey what, when calls happen, what latches hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import casadi as ca
+
+from blocks.contract.trace import TraceCache, Traced
+from blocks.errors import PlantloopError, WiringError
+from cosim.compile.expressions import Expressions
+from cosim.compile.gating import Obeyed, gated, gated_control
+from cosim.compile.netlist import PartCondition
+from cosim.compile.order import SignalNode
+from cosim.compile.placed_block import PlacedBlock
+from cosim.compile.rates import SignalRates
+from cosim.subsystems.control import Latch, PartControl
+
+Parts = Mapping[str, PartCondition]  # by the path of the diagram that is a part
+
+
+@dataclass(frozen=True)
+class _Around:
+    """A part around a block."""
+
+    path: str
+    condition: PartCondition
+
+    @property
+    def control(self) -> str:
+        return f"{self.path}/{self.condition.control}"
+
+
+def around(path: str, parts: Parts) -> list[_Around]:
+    """The parts whose condition a block obeys, the outermost first."""
+    found = []
+    pieces = path.split("/")
+    for k in range(1, len(pieces)):
+        outer = "/".join(pieces[:k])
+        if outer in parts and pieces[k] not in parts[outer].own:
+            found.append(_Around(outer, parts[outer]))
+    return found
+
+
+def settle_rates(placed: dict[str, PlacedBlock], parts: Parts, cache: TraceCache) -> None:
+    """Find when parts are called, and at which rates outputs are held; changes `placed` in place."""
+    if not parts:
+        return
+    for _ in range(len(parts) + 2):  # a call may come from another part
+        rates = SignalRates(placed)
+        changes = {
+            path: found
+            for path, inst in placed.items()
+            if isinstance(inst.block, (PartControl, Latch))
+            and (found := _settled(inst, placed, parts, rates)) != inst.block
+        }
+        for path, block in changes.items():
+            inst = placed[path]
+            traced = cache.get(block, {i.name: i.size for i in inst.traced.declared.inputs})
+            inst.block, inst.traced, inst.values = block, traced, traced.values(block)
+        if not changes:
+            return
+
+
+def _settled(
+    inst: PlacedBlock, placed: Mapping[str, PlacedBlock], parts: Parts, rates: SignalRates
+) -> PartControl | Latch:
+    """A control with the rate of its calls, a latch with that of its signal."""
+    block = inst.block
+    if isinstance(block, PartControl):
+        if not block.caller:
+            return block
+        names = [i.name for i in inst.traced.declared.inputs]
+        source = inst.drivers[names.index(block.caller)]
+        outer = _calls(inst.path, placed, parts)
+        found = outer.ticks if outer else None if source is None else rates.rate_of(source)
+        return replace(block, ticks=found)
+    assert isinstance(block, Latch)
+    inside = inst.path.rpartition("/")[0]
+    own = [_Around(inside, parts[inside])] if inside in parts else []
+    called = _first_call([*around(inst.path, parts), *own], placed)
+    if called is not None:
+        return replace(block, kind="sampled", ticks=called.ticks)
+    sources = [s for s, i in zip(inst.drivers, inst.traced.declared.inputs, strict=True) if i.name[0] == "u"]
+    ticks = {None if s is None else rates.rate_of(s) for s in sources}
+    if len(ticks) == 1 and (found := ticks.pop()) is not None:
+        return replace(block, kind="sampled", ticks=found)
+    return replace(block, kind="continuous", ticks=None)
+
+
+def _calls(path: str, placed: Mapping[str, PlacedBlock], parts: Parts) -> PartControl | None:
+    """What calls a block: the control of the outermost called part around it."""
+    return _first_call(around(path, parts), placed)
+
+
+def _first_call(chain: list[_Around], placed: Mapping[str, PlacedBlock]) -> PartControl | None:
+    for part in chain:
+        block = placed[part.control].block
+        if part.condition.once and isinstance(block, PartControl):
+            return block
+    return None
+
+
+def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
+    """Let every block in a part obey its control; changes `placed` in place.
+
+    Raises
+    ------
+    WiringError     blocks that cannot stand still, or cannot be called, together
+    """
+    made: dict[tuple[int, Obeyed, bool], Traced] = {}
+    problems = []
+    for path in list(placed):
+        inst = placed[path]
+        chain = around(path, parts)
+        inst.obeys = bool(chain) or isinstance(inst.block, (PartControl, Latch))
+        if not chain:
+            continue
+        calls = _first_call(chain, placed)
+        nearest = chain[-1]
+        obeyed = Obeyed(calls is not None, calls.ticks if calls else None, nearest.condition.restarts)
+        control = isinstance(inst.block, PartControl)
+        key = (id(inst.traced), obeyed, control)
+        try:
+            if key not in made:
+                made[key] = (gated_control if control else gated)(inst.traced, obeyed)
+        except PlantloopError as error:
+            problems.append(f"block '{path}': {error}")
+            continue
+        inst.traced = made[key]
+        outputs = ("active", "restarts", "fresh")
+        inst.drivers += [(nearest.control, outputs[k]) for k in range(len(obeyed.inputs))]
+        known = inst.values.initial
+        new = {m.name: m.initial for m in inst.traced.declared.memories if m.name not in known}
+        inst.values = replace(inst.values, initial={**known, **new})
+    if problems:
+        raise WiringError(problems)
+
+
+def at_rest(
+    placed: Mapping[str, PlacedBlock],
+    between: Expressions,
+    order: list[SignalNode],
+    latch: PlacedBlock,
+    name: str,
+) -> ca.SX:
+    """The signal of an input of a latch where the part that it belongs to is given zeros."""
+    inside = f"{latch.path.rpartition('/')[0]}/"
+    layer = between.with_new_values()
+    for path, port in _entering(placed, inside):
+        outputs = placed[path].traced.declared.outputs
+        size = next(o.size for o in outputs if o.name == port)
+        layer.outputs[path, port] = ca.SX.zeros(size)
+    for node in order:
+        if node.path.startswith(inside) and node.path != latch.path:
+            layer.output(node)
+    k = next(k for k, i in enumerate(latch.traced.declared.inputs) if i.name == name)
+    return layer.input(latch, k)
+
+
+def _entering(placed: Mapping[str, PlacedBlock], inside: str) -> Iterator[tuple[str, str]]:
+    """Signals from elsewhere that blocks of a part read."""
+    for path, inst in placed.items():
+        if path.startswith(inside):
+            yield from (s for s in inst.drivers if s is not None and not s[0].startswith(inside))

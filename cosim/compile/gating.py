@@ -1,0 +1,309 @@
+"""Blocks of conditional parts: the equations of a block, obeying a signal that says whether it is active.
+
+Under a condition that lasts (an enabled part) a block keeps its ticks, and while it is inactive nothing in
+it changes: derivatives are 0, memories keep what they are, crossings stay on their side. In a part that is
+called (a triggered one) everything sampled in a block ticks once per call, whatever its sample times are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.declared import BlockEvent, Declared, Input
+from blocks.contract.memories import (
+    AcceptedMemory,
+    Afterwards,
+    Branch,
+    Conditional,
+    ContinuousState,
+    DelayedSignal,
+    DiscreteState,
+    Evolving,
+    ExternalOutput,
+    HeldState,
+    LatchedOutput,
+    Memory,
+    ModeMemory,
+    RandomDraw,
+    SampledMemory,
+    Started,
+    StartValue,
+)
+from blocks.contract.rate import Ticks
+from blocks.contract.trace import Traced
+from blocks.errors import BlockError
+
+ACTIVE, RESTARTS, FRESH = "(active)", "(restarts)", "(fresh)"  # inputs a block gets
+
+
+@dataclass(frozen=True)
+class Obeyed:
+    """What the blocks of a part obey.
+
+    once : are they called? then `ticks` are those of the calls, None for any instant
+    restarts : do they start anew?
+    """
+
+    once: bool = False
+    ticks: Ticks | None = None
+    restarts: bool = False
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs that blocks get."""
+        return (ACTIVE, RESTARTS, FRESH) if self.restarts else (ACTIVE,)
+
+
+def gated(traced: Traced, obeyed: Obeyed) -> Traced:
+    """The shape of a block inside a part.
+
+    Raises
+    ------
+    BlockError      something in it cannot stand still, or cannot be called
+    """
+    return Traced(_Gate(traced.declared, obeyed).declared())
+
+
+def gated_control(traced: Traced, obeyed: Obeyed) -> Traced:
+    """The same for what controls a part inside: it is active only where the part around it is."""
+    found = _Gate(traced.declared, obeyed).declared()
+    (on,) = (i.symbol for i in found.inputs if i.name == ACTIVE)
+    outputs = tuple(
+        replace(o, expression=ca.if_else(on > 0.5, o.expression, 0.0)) if o.name == "active" else o
+        for o in found.outputs
+    )
+    return Traced(replace(found, outputs=outputs))
+
+
+class _Gate:
+    """Rewrites what one shape of a block declares."""
+
+    def __init__(self, d: Declared, obeyed: Obeyed) -> None:
+        self.d, self.obeyed = d, obeyed
+        self.symbols = {name: ca.SX.sym(name) for name in obeyed.inputs}
+        self.on = self.symbols[ACTIVE] > 0.5
+        self.added: list[Memory] = []
+        self.events: list[BlockEvent] = []
+        self.eyes: list[tuple[ca.SX, ca.SX]] = []  # symbols, and what is seen in their place
+
+    def keep(self, new: ca.SX, old: ca.SX) -> ca.SX:
+        """A new value while active, else the old one."""
+        return ca.densify(ca.if_else(self.on, new, old))
+
+    def declared(self) -> Declared:
+        """All of it."""
+        self._refuse()
+        d, seen = self.d, self._seen()
+        outputs = tuple(replace(o, expression=seen(o.expression)) for o in d.outputs)
+        memories = [new for m in d.memories for new in self._memory(m, seen)]
+        events = [e for k, event in enumerate(d.events) for e in self._event(k, event, seen)]
+        ports = [Input(name, 1, False, None, symbol) for name, symbol in self.symbols.items()]
+        invariants = tuple(self.keep(seen(g), ca.SX.zeros(g.numel())) for g in d.invariants)
+        once = self.obeyed.once
+        return replace(
+            d,
+            inputs=(*d.inputs, *ports),
+            outputs=outputs,
+            memories=(*memories, *self.added),
+            events=(*events, *self.events),
+            invariants=invariants,
+            terms=tuple(replace(t, expression=seen(t.expression)) for t in d.terms),
+            ticks=() if once else d.ticks,
+            tick_symbols=ca.SX(0, 1) if once else d.tick_symbols,
+            histories=() if once else d.histories,
+        )
+
+    def _refuse(self) -> None:
+        for m in self.d.memories:
+            cure = ""
+            if isinstance(m, DelayedSignal):
+                cure = "Put a continuous delay outside, or use a UnitDelay inside."
+            if self.obeyed.once and isinstance(m, ContinuousState):
+                cure = "Use a discrete block, or an Enabled part."
+            timeless = self.obeyed.once and self.obeyed.ticks is None
+            if (self.obeyed.once and isinstance(m, RandomDraw)) or (
+                timeless and isinstance(m, ExternalOutput)
+            ):
+                cure = "Put it outside of the part, and connect it."
+            if cure:
+                where = "a part that is called" if self.obeyed.once else "a conditional part"
+                raise BlockError(
+                    f"'{m.name}' is {m.word}, which {where} cannot have.", port=m.name, hint=cure
+                )
+        kept = {m.name for m in self.d.memories if isinstance(m, Branch)}
+        for event in self.d.events:
+            if (self.obeyed.once and not {name for name, _ in event.resets} <= kept) or (
+                self.obeyed.once and event.stop
+            ):
+                raise BlockError(
+                    f"'{event.name}' is an event, and a part that is called has none between its calls.",
+                    hint="Use an Enabled part.",
+                )
+
+    # --- what expressions see in place of symbols ---------------------------------------------------------
+    def _seen(self) -> Any:
+        for k, ticks in enumerate(self.d.ticks):
+            self._ticks(k, ticks)
+        if self.obeyed.restarts and not self.obeyed.once:
+            self._start_anew()
+        old = ca.vertcat(ca.SX(0, 1), *[a for a, _ in self.eyes])
+        new = ca.vertcat(ca.SX(0, 1), *[b for _, b in self.eyes])
+
+        def seen(expression: ca.SX) -> ca.SX:
+            if not old.numel():
+                return expression
+            return ca.densify(ca.substitute(expression, old, new))
+
+        return seen
+
+    def _ticks(self, k: int, ticks: Ticks) -> None:
+        """Time, count and count since a restart of a rate, as far as the block was active then."""
+        three = self.d.tick_symbols[3 * k : 3 * k + 3]
+        read = any(ca.depends_on(e, three) for e in self._every())
+        if not read and not any(m.ticks == ticks for m in self.d.memories_of(RandomDraw)):
+            return
+        own = ca.SX.sym(f"(ticks {k})", 3)
+        time, fresh = three[0], three[2]
+        once = self.obeyed.once
+        now = self.d.time if once else time
+        since = own[2] + 1 if once else ca.fmin(own[2] + 1, fresh)
+        value = self.keep(ca.vertcat(now, own[1] + 1, since), own)
+        initial = np.array([float(ticks.offset), 0.0, 0.0])
+        rate = self.obeyed.ticks if once else ticks
+        self.added.append(Conditional(f"(ticks {k})", own, initial, expression=value, ticks=rate))
+        shown = own if once else ca.vertcat(own[0], own[1], ca.fmin(own[2], fresh))
+        self.eyes.append((three, shown))
+
+    def _every(self) -> Iterable[ca.SX]:
+        d = self.d
+        yield from (o.expression for o in d.outputs)
+        yield from (m.equation for m in d.memories_of(Evolving))
+        yield from (m.reads for m in d.memories_of(ExternalOutput))
+        for e in d.events:
+            yield e.crossing
+            yield from (v for _, v in e.resets)
+        yield from d.invariants
+
+    def _start_anew(self) -> None:
+        """States are seen at their initial values from a restart on: until an event, or their next tick."""
+        resets = []
+        restarts, fresh = self.symbols[RESTARTS], self.symbols[FRESH]
+        anew: dict[Ticks, ca.SX] = {}
+        for m in self.d.memories:
+            if not isinstance(m, (ContinuousState, ModeMemory, DiscreteState)):
+                continue
+            start = ca.SX.sym(f"(start of {m.name})", m.size)
+            self.added.append(StartValue(f"(start of {m.name})", start, m.initial, start=m.symbol))
+            if isinstance(m, DiscreteState):
+                if m.ticks not in anew:
+                    anew[m.ticks] = self._fresh_at(m.ticks, restarts)
+                condition = anew[m.ticks]
+            else:
+                resets.append((m.name, start))
+                condition = fresh > 0.5
+            self.eyes.append((m.symbol, ca.if_else(condition, start, m.symbol)))
+        if resets:
+            crossing = ca.if_else(fresh > 0.5, 1.0, -1.0)
+            self.events.append(BlockEvent("restart", crossing, 1, tuple(resets), rest=-1, eager=True))
+
+    def _fresh_at(self, ticks: Ticks, restarts: ca.SX) -> ca.SX:
+        """Was there a restart between the last tick and the one before? One memory, 2*seen + fresh."""
+        name = f"(restarts at {ticks})"
+        own = ca.SX.sym(name)
+        new = ca.if_else(restarts != ca.floor(0.5 * own), 1.0, 0.0)
+        value = self.keep(2.0 * restarts + new, own)
+        self.added.append(Conditional(name, own, np.zeros(1), expression=value, ticks=ticks))
+        return own - 2.0 * ca.floor(0.5 * own) > 0.5
+
+    # --- memories and events ------------------------------------------------------------------------------
+    def _memory(self, m: Memory, seen: Any) -> Iterable[Memory]:
+        if isinstance(m, ContinuousState):
+            zeros = ca.SX.zeros(m.size)
+            correction = None if m.correction is None else self.keep(seen(m.correction), zeros)
+            yield replace(m, expression=self.keep(seen(m.equation), zeros), correction=correction)
+        elif self.obeyed.once and isinstance(m, DiscreteState):
+            yield from self._called(m, seen)
+        elif isinstance(m, Started) and isinstance(m, Evolving):
+            yield self._again(m, seen)
+        elif isinstance(m, (SampledMemory, Branch, AcceptedMemory)) and (
+            self.obeyed.once or isinstance(m, SampledMemory)
+        ):
+            ticks = self.obeyed.ticks if self.obeyed.once else m.rate
+            value = self.keep(seen(m.equation), m.symbol)
+            yield Conditional(m.name, m.symbol, m.initial, m.field, expression=value, ticks=ticks)
+        elif isinstance(m, (DiscreteState, Branch, AcceptedMemory)):
+            yield replace(m, expression=self.keep(seen(m.equation), m.symbol))
+        elif isinstance(m, Evolving):
+            yield replace(m, expression=seen(m.equation))
+        elif isinstance(m, RandomDraw):
+            yield from self._draw(m)
+        elif isinstance(m, ExternalOutput):
+            yield from self._external(m, seen)
+        else:
+            yield m
+
+    def _draw(self, m: RandomDraw) -> Iterable[Memory]:
+        """What is drawn for the next active tick, and what was for the newest."""
+        drawn = ca.SX.sym(f"(draw of {m.name})", m.size)
+        count = f"(ticks {self.d.ticks.index(m.ticks)})"
+        yield replace(m, name=f"(draw of {m.name})", symbol=drawn, counted_by=count, stream=m.name)
+        yield Conditional(
+            m.name, m.symbol, m.initial, m.field, expression=self.keep(drawn, m.symbol), ticks=m.ticks
+        )
+
+    def _external(self, m: ExternalOutput, seen: Any) -> Iterable[Memory]:
+        """An opaque block that is called only while the part is active."""
+        asked = ca.SX.sym(f"(asked {m.name})")
+        ticks = m.ticks if not self.obeyed.once or self.obeyed.ticks is None else self.obeyed.ticks
+        value = ca.if_else(self.on, 1.0, 0.0)
+        yield Conditional(f"(asked {m.name})", asked, np.zeros(1), expression=value, ticks=ticks)
+        given = ca.if_else(asked > 0.5, seen(m.block.argument), 0.0)
+        block = replace(m.block, argument=ca.densify(given))
+        yield replace(m, block=block, ticks=ticks, asked=f"(asked {m.name})")
+
+    def _again(self, m: Memory, seen: Any) -> Memory:
+        """A memory of a control or latch, whose part is inside this one."""
+        assert isinstance(m, (Conditional, Afterwards, LatchedOutput))
+        start = None if m.start is None else seen(m.start)
+        value = self.keep(seen(m.equation), m.symbol)
+        if self.obeyed.once and isinstance(m, AcceptedMemory):
+            more: dict[str, Any] = {"start": start, "start_input": m.start_input, "ticks": self.obeyed.ticks}
+            return Conditional(m.name, m.symbol, m.initial, m.field, expression=value, **more)
+        if self.obeyed.once and isinstance(m, (Conditional, Afterwards)):
+            return replace(m, expression=value, start=start, ticks=self.obeyed.ticks)
+        found: Memory = replace(m, expression=value, start=start)
+        return found
+
+    def _called(self, m: DiscreteState, seen: Any) -> Iterable[Memory]:
+        """A state of a part that is called: what it is, and what it will be when it is called next."""
+        coming = ca.SX.sym(f"(next {m.name})", m.size)
+        ticks = self.obeyed.ticks
+        yield HeldState(
+            m.name, m.symbol, m.initial, m.field,
+            expression=self.keep(coming, m.symbol), ticks=ticks, labels=m.labels,
+        )  # fmt: skip
+        self.added.append(
+            Afterwards(
+                f"(next {m.name})",
+                coming,
+                m.initial,
+                expression=self.keep(seen(m.equation), coming),
+                ticks=ticks,
+                start=m.symbol,
+            )
+        )
+
+    def _event(self, k: int, event: BlockEvent, seen: Any) -> Iterable[BlockEvent]:
+        """Crossings of an inactive block stay where they were."""
+        if self.obeyed.once:
+            return
+        last = ca.SX.sym(f"(crossing {k})")
+        crossing = self.keep(seen(event.crossing), last)
+        self.added.append(AcceptedMemory(f"(crossing {k})", last, np.zeros(1), expression=crossing))
+        resets = tuple((name, seen(value)) for name, value in event.resets)
+        yield replace(event, crossing=crossing, resets=resets)

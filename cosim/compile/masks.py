@@ -1,0 +1,324 @@
+"""Parameters of diagrams, and which numbers of the blocks inside follow from them.
+
+A block made of expressions is made twice: with the numbers its parameters have, and with others that are all
+different. Where one of its run-time numbers has become one of those others, the number *is* the expression,
+and follows it from run to run. What else depends on a parameter, such as a sample time or a number of
+components, is settled when the diagram is flattened: that parameter is then structural.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.arguments import is_number
+from blocks.contract.block import Block
+from blocks.contract.masks import ParameterExpression, Recipe, default, found_in, recipe_of
+from blocks.contract.shape import frozen
+from blocks.contract.symbols import as_scalar, column, tracing
+from blocks.contract.trace import TraceCache, Traced
+from blocks.errors import PlantloopError, WiringError, near_miss, shown
+from cosim.compile.netlist import Netlist
+
+Root = tuple[str, str]  # path of a diagram, name of one of its parameters that no other gives
+MIXED = "it only comes together with others that are structural"
+SAME = 1e-12  # relative; a number of a block this close to an expression is that expression
+
+
+@dataclass(frozen=True)
+class MaskScope:
+    """The parameters of one diagram at its place.
+
+    path : of the diagram, "" for the whole; given : what the diagram around it says they are
+    """
+
+    path: str
+    owner: str
+    parameters: Mapping[str, Any]
+    given: Mapping[str, Any]
+    outer: MaskScope | None
+
+    def find(self, leaf: ParameterExpression) -> MaskScope:
+        """The scope a parameter belongs to: this one or one around it."""
+        owner, name, _ = leaf.arguments
+        scope: MaskScope | None = self
+        while scope is not None:
+            if scope.owner == owner and name in scope.parameters:
+                return scope
+            scope = scope.outer
+        raise PlantloopError(
+            f"parameter {leaf!r} belongs to a diagram that this block is not in.",
+            hint="Use parameters of the block's own diagram, or of one around it.",
+        )
+
+    def roots(self, expression: ParameterExpression) -> set[Root]:
+        """What an expression depends on in the end."""
+        found: set[Root] = set()
+        for leaf in expression.leaves():
+            scope, name = self.find(leaf), leaf.arguments[1]
+            inner = list(found_in(scope.given.get(name)))
+            found |= {r for e in inner for r in (scope.outer or scope).roots(e)} or {(scope.path, name)}
+        return found
+
+    def value(self, expression: ParameterExpression, look: Callable[[Root], Any]) -> Any:
+        """What an expression is, where `look` gives whole values of roots: numbers or symbols."""
+
+        def leaf_value(leaf: ParameterExpression) -> Any:
+            scope, (_, name, place) = self.find(leaf), leaf.arguments
+            given = scope.given.get(name)
+            if isinstance(given, ParameterExpression):
+                return (scope.outer or scope).value(given, look)
+            if place is not None and any(True for _ in found_in(given)):
+                element = np.array(given, dtype=object)[place]
+                inside = isinstance(element, ParameterExpression)
+                return (scope.outer or scope).value(element, look) if inside else element
+            whole = look((scope.path, name))
+            return whole if place is None else np.asarray(whole)[place]
+
+        return expression.evaluate(leaf_value)
+
+
+@dataclass
+class MaskLink:
+    """A run-time number of a block that follows an expression.
+
+    what : "parameter" or "initial"; name : of the parameter or memory; place : in its numbers, row-major
+    """
+
+    what: str
+    name: str
+    place: int
+    sign: float
+    expression: ParameterExpression
+    scope: MaskScope
+
+
+@dataclass
+class Masks:
+    """All parameters of diagrams, the scope of every block made of expressions, and what follows from them.
+
+    fixed : roots no run can change, and why
+    """
+
+    values: dict[Root, Any] = field(default_factory=dict)
+    scopes: dict[str, MaskScope] = field(default_factory=dict)  # of blocks made of expressions, by path
+    links: dict[str, list[MaskLink]] = field(default_factory=dict)
+    fixed: dict[Root, str] = field(default_factory=dict)
+    used: set[Root] = field(default_factory=set)
+    bound: dict[str, str] = field(default_factory=dict)  # parameters another one gives: by name, from what
+
+    def enter(
+        self, diagram: Netlist, path: str, given: Mapping[str, Any], outer: MaskScope | None
+    ) -> MaskScope:
+        """The scope of a diagram at its place.
+
+        Raises
+        ------
+        WiringError     values for parameters it does not have, or of another size
+        """
+        for name, value in given.items():
+            if name not in diagram.parameters:
+                near = near_miss(name, diagram.parameters)
+                raise WiringError([f"diagram '{path}' has no parameter '{name}'; {near}"], path=path)
+            expected, got = np.shape(_plain(diagram.parameters[name])), np.shape(_plain(value))
+            if expected != got:
+                what = f"parameter '{name}' of '{path}' has the shape {got}, expected {expected}."
+                raise WiringError([what], path=path, value=value)
+        scope = MaskScope(path, diagram.owner, diagram.parameters, given, outer)
+        for name, value in diagram.parameters.items():
+            own = given.get(name, value)
+            inside = list(found_in(own))
+            if not inside:
+                self.values[path, name] = own
+            else:
+                whence = {named(r) for e in inside for r in (outer or scope).roots(e)}
+                self.bound[named((path, name))] = ", ".join(sorted(whence))
+        return scope
+
+    def block(self, path: str, block: Block, scope: MaskScope) -> Block:
+        """A block with the numbers its parameters have here."""
+        recipe = recipe_of(block)
+        if recipe is None:
+            return block
+        self.scopes[path] = scope
+        for expression in recipe.expressions:
+            self.used |= scope.roots(expression)
+        made: Block = recipe.make(lambda e: scope.value(e, self.values.__getitem__))
+        object.__setattr__(made, "_recipe", recipe)
+        return made
+
+    def choice(self, path: str, chosen: ParameterExpression, scope: MaskScope) -> Any:
+        """What a parameter chooses; it is structural."""
+        roots = scope.roots(chosen)
+        self.used |= roots
+        self.fixed |= {root: f"it chooses what '{path}' is" for root in roots if root not in self.fixed}
+        return scope.value(chosen, self.values.__getitem__)
+
+    def link(self, path: str, block: Block, traced: Traced, cache: TraceCache) -> Traced:
+        """Find what of a block follows from parameters; gives the shape in which those numbers are free."""
+        recipe, scope = recipe_of(block), self.scopes.get(path)
+        if recipe is None or scope is None:
+            return traced
+        sizes = {i.name: i.size for i in traced.declared.inputs}
+        every = range(len(recipe.expressions))
+        found = _links(recipe, scope, self.values, block, cache, sizes, every)
+        if found is None:
+            alone = {k: _links(recipe, scope, self.values, block, cache, sizes, [k]) for k in every}
+            free = [k for k in every if alone[k] is not None]
+            for k in set(every) - set(free):
+                expression = recipe.expressions[k]
+                for root in scope.roots(expression):
+                    self.fixed.setdefault(root, f"the equations of '{path}' are made of {expression!r}")
+            found = _links(recipe, scope, self.values, block, cache, sizes, free)
+        if found is None:
+            return traced
+        self.links[path] = found[1]
+        return found[0]
+
+    def settle(self) -> None:
+        """Drop links to what is structural: with what it is, the diagram is flattened."""
+        for path, links in self.links.items():
+            kept = [k for k in links if not k.scope.roots(k.expression) & self.fixed.keys()]
+            self.links[path] = kept
+
+    def tunable(self) -> Iterable[tuple[Root, np.ndarray]]:
+        """Parameters a run can change, with their values."""
+        linked = {r for links in self.links.values() for k in links for r in k.scope.roots(k.expression)}
+        for root, value in self.values.items():
+            if root in linked and root not in self.fixed:
+                yield root, np.asarray(value, dtype=float)
+
+    def refused(self) -> dict[str, str]:
+        """Why other parameters cannot be changed by a run, by name."""
+        tunable = {root for root, _ in self.tunable()}
+        return {
+            named(root): self.fixed.get(root, MIXED if root in self.used else "no block uses it")
+            for root in self.values
+            if root not in tunable
+        }
+
+
+def named(root: Root) -> str:
+    """What a run calls a parameter of a diagram: "motor.J", "J" for one of the whole."""
+    path, name = root
+    return f"{path}.{name}" if path else name
+
+
+def symbolic(link: MaskLink, symbols: Mapping[Root, tuple[ca.SX, tuple[int, ...]]]) -> ca.SX:
+    """The number of a link in the symbols of parameters, each with the shape of its value."""
+
+    def look(root: Root) -> Any:
+        symbol, shape = symbols[root]
+        if shape == ():
+            return as_scalar(symbol)
+        made = np.empty(shape, dtype=object)
+        for k, place in enumerate(np.ndindex(shape)):
+            made[place] = as_scalar(symbol[k])
+        return made
+
+    with tracing():
+        value = column(link.scope.value(link.expression, look))
+    return value if link.sign > 0 else -value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return np.array(value, dtype=object)
+    return 0.0
+
+
+def _links(
+    recipe: Recipe,
+    scope: MaskScope,
+    values: Mapping[Root, Any],
+    block: Block,
+    cache: TraceCache,
+    sizes: dict[str, int],
+    free: Iterable[int],
+) -> tuple[Traced, list[MaskLink]] | None:
+    """The numbers that the expressions `free` become, and the shape then; None where other things change."""
+    expressions = recipe.expressions
+    for side in (1.0, -1.0):
+        other = {
+            id(expressions[k]): _moved(scope.value(expressions[k], values.__getitem__), side * (1 + k))
+            for k in free
+        }
+        if not all(is_number(v) for v in other.values()):
+            return None
+
+        def look(e: ParameterExpression, other: Mapping[int, Any] = other) -> Any:
+            return other[id(e)] if id(e) in other else scope.value(e, values.__getitem__)
+
+        try:
+            moved: Block = recipe.make(look)
+            traced = cache.get(moved, sizes)
+        except PlantloopError:
+            continue
+        if not _same_structure(block, moved, traced, sizes):
+            continue
+        chosen = [(other[id(expressions[k])], expressions[k]) for k in free]
+        found = _compared(block, moved, traced, chosen, scope)
+        if found is not None:
+            return traced, found
+    return None
+
+
+def _moved(value: Any, k: float) -> Any:
+    """Another number near by."""
+    if not is_number(value):
+        return value
+    step = 1.2345678e-3 * k
+    return float(value) * (1.0 + step) if value else step * 1e-3
+
+
+def _same_structure(block: Block, moved: Block, traced: Traced, sizes: dict[str, int]) -> bool:
+    """Do two blocks differ in run-time numbers only?"""
+    roles = traced.roles
+    structural = [f.name for f in fields(block) if roles.get(f.name, "times") == "times"]  # type: ignore[arg-type]
+    same = all(frozen(getattr(block, n)) == frozen(getattr(moved, n)) for n in structural)
+    shapes = [np.shape(getattr(block, n)) == np.shape(getattr(moved, n)) for n in roles]
+    return same and all(shapes) and {i.name: i.size for i in traced.declared.inputs} == sizes
+
+
+def _compared(
+    block: Block, moved: Block, traced: Traced, other: list[tuple[Any, ParameterExpression]], scope: MaskScope
+) -> list[MaskLink] | None:
+    """Each number that differs as the expression it has become; None where one has become something else."""
+    before, after = traced.values(block), traced.values(moved)
+    found: list[MaskLink] = []
+    kinds = (
+        ("parameter", before.parameters, after.parameters),
+        ("initial", before.initial, after.initial),
+    )
+    reached: set[int] = set()
+    for what, old, new in kinds:
+        for name in new:
+            if old[name].shape != new[name].shape:
+                return None
+            for place in np.flatnonzero(old[name].ravel() != new[name].ravel()):
+                number = new[name].ravel()[place]
+                match = [
+                    (s, e) for v, e in other for s in (1.0, -1.0) if abs(s * v - number) <= SAME * abs(v)
+                ]
+                if not match:
+                    return None
+                sign, expression = match[0]
+                found.append(MaskLink(what, name, int(place), sign, expression, scope))
+                reached.add(id(expression))
+    return found if all(id(e) in reached for _, e in other) else None
+
+
+def checked(name: Any, value: Any) -> Any:
+    """The value of a parameter of a diagram: numbers are finite."""
+    plain = default(value)
+    try:
+        array = np.asarray(plain)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise WiringError([f"parameter '{name}' is {shown(value)}, expected finite numbers."], value=value)
+    return value

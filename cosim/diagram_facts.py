@@ -1,0 +1,77 @@
+"""What a diagram contains, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.contract.memories import DiscreteState
+from cosim.compile.netlist import Inport, Netlist
+from cosim.slots import ParameterSlot
+from cosim.system import System
+
+
+def facts_of(drawn: Netlist, found: System) -> dict[str, Any]:
+    """Blocks, connections, signals and numbers of a diagram.
+
+    Returns
+    -------
+    facts : dict    ``blocks`` (path to type), ``connections``, ``inputs`` and ``outputs``, ``signals`` (name
+                    to size and rate), ``states``, ``parameters``, ``order`` of evaluation; ``open``: outputs
+                    that nobody reads
+    """
+    wires = list(_connections(drawn))
+    read = {found.shown.get(source, source) for _, source in wires} | set(found.outports.values())
+    return {
+        "name": drawn.name,
+        "blocks": dict(_blocks(drawn)),
+        "connections": [f"{source} -> {target}" for target, source in wires],
+        "inputs": {name: port.size for name, port in drawn.nodes.items() if isinstance(port, Inport)},
+        "outputs": dict(found.outports),
+        "signals": {
+            name: {"size": s.size, "rate": "continuous" if s.ticks is None else str(s.ticks)}
+            for name, s in found.signals.items()
+        },
+        "states": states_of(found),
+        "parameters": parameters_of(found),
+        "order": list(found.order),
+        "open": [name for name, s in found.signals.items() if name not in read and name != s.path],
+    }
+
+
+def states_of(found: System) -> dict[str, np.ndarray]:
+    """Initial values (k,) of continuous and discrete states by name."""
+    states = {name: slot.initial.copy() for name, slot in found.states.items()}
+    return states | {name: slot.initial.copy() for name, slot in found.held_of(DiscreteState).items()}
+
+
+def parameters_of(found: System) -> dict[str, np.ndarray]:
+    """Values of parameters by name; entries that are structural are nan."""
+    return {name: _array_of(slot) for name, slot in found.parameters.items()}
+
+
+def _array_of(slot: ParameterSlot) -> np.ndarray:
+    found = np.full(slot.shape, np.nan)
+    found[slot.mask] = slot.initial
+    return found
+
+
+def _blocks(drawn: Netlist, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Paths and types of all blocks, those of subsystems too."""
+    for name, node in drawn.nodes.items():
+        if isinstance(node, Netlist):
+            yield from _blocks(node, f"{prefix}{name}/")
+        elif isinstance(node, Block):
+            yield prefix + name, type(node).__name__
+
+
+def _connections(drawn: Netlist, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """(input, output) of all connections, those of subsystems too."""
+    for (out, source), (into, target) in drawn.connections:
+        yield f"{prefix}{into}.{target}", f"{prefix}{out}.{source}"
+    for name, node in drawn.nodes.items():
+        if isinstance(node, Netlist):
+            yield from _connections(node, f"{prefix}{name}/")

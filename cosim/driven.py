@@ -1,0 +1,114 @@
+"""Inputs of a diagram over time: tables and functions become blocks in place of inports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.errors import PlantloopError, near_miss, shown
+from cosim.compile.netlist import Inport
+from cosim.diagram import Diagram, around
+from cosim.names import mapped
+from cosim.system import System
+
+COURSES = "a number, (times, values), a function of time, or a pandas Series over time"
+
+
+def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
+    """A diagram with courses in the place of its inputs, and the inputs that are constant.
+
+    Parameters
+    ----------
+    drawn : Diagram, Block or System
+    inputs : mapping, or a pandas DataFrame over time [s] with a column for each input
+        a value is a number or (k,) numbers, which hold; ``(times, values)`` with times (n,) s and values
+        (n,) or (n, k), straight lines in between, held beyond the ends, two equal times make a jump; a
+        function of time written with NumPy, traced once; a pandas Series over time
+
+    Raises
+    ------
+    PlantloopError    no such input, a course for a flat system, times that decrease, sizes that differ
+    """
+    given = _columns(inputs)
+    courses = {name: value for name, value in given.items() if _is_course(value)}
+    constants = {name: value for name, value in given.items() if name not in courses}
+    if not courses:
+        return drawn, constants
+    if isinstance(drawn, System):
+        raise PlantloopError(
+            "inputs over time need the diagram, and a flat system was given.",
+            value=sorted(courses),
+            hint="Call simulate with the diagram itself.",
+        )
+    base = around(drawn) if isinstance(drawn, Block) else drawn
+    found = base.with_parameters()  # a copy
+    for name, value in courses.items():
+        full = name.removeprefix(base.prefix)
+        if full not in base.inports:
+            raise PlantloopError(
+                f"'{base.name}' has no input '{name}'; {near_miss(name, base.inports)}", path=name, value=name
+            )
+        _put(found, full, _source(full, value, base.inports[full]))
+    return found, constants
+
+
+def _columns(inputs: Any) -> dict[str, Any]:
+    if hasattr(inputs, "columns") and hasattr(inputs, "index"):
+        times = np.asarray(inputs.index, dtype=float)
+        return {str(name): (times, np.asarray(inputs[name], dtype=float)) for name in inputs.columns}
+    return mapped(inputs, "inputs")
+
+
+def _is_course(value: Any) -> bool:
+    pair = isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1
+    return pair or callable(value) or (hasattr(value, "index") and hasattr(value, "to_numpy"))
+
+
+def _source(name: str, value: Any, port: Inport) -> Block | Diagram:
+    from blocks.library.sources import TimeTable
+
+    if callable(value):
+        return _of_function(name, value)
+    times, values = value if isinstance(value, tuple) else (value.index, value.to_numpy())
+    try:
+        table = np.asarray(values, dtype=float)
+        instants = np.asarray(times, dtype=float)
+    except (TypeError, ValueError):
+        raise PlantloopError(f"input '{name}' is {shown(value)}, expected {COURSES}.", path=name) from None
+    size = 1 if table.ndim == 1 else table.shape[-1]
+    if table.ndim not in (1, 2) or len(table) != len(instants) or size != port.size:
+        raise PlantloopError(
+            f"input '{name}' has {len(instants)} times and values of shape {table.shape}, expected "
+            f"({len(instants)}, {port.size}).",
+            path=name,
+            value=value,
+        )
+    return TimeTable(instants, table, interpolation="linear")
+
+
+def _of_function(name: str, function: Callable[[Any], Any]) -> Diagram:
+    from blocks.library.python_function import Function
+    from blocks.library.sources import Clock
+
+    inside = Diagram(name)
+    value = inside.add("value", Function(function))
+    inside.connect(inside.add("clock", Clock())["y"], value.the("input"))
+    inside.outport("y", value["y"])
+    return inside
+
+
+def _put(diagram: Diagram, name: str, source: Block | Diagram) -> None:
+    """A block with output "y" in place of an inport; the signal keeps its name."""
+    readers = [(into, data["target"]) for _, into, data in diagram.graph.out_edges(name, data=True)]
+    shown_at = [out for out, ref in diagram.outports.items() if ref.node == name]
+    diagram.remove(name)
+    node = diagram.add(name, source)
+    for into, port in readers:
+        diagram.connect(node["y"], f"{into}.{port}")
+    for out in shown_at:
+        diagram.outport(out, node["y"])
+    if name not in diagram.outports:
+        diagram.outport(name, node["y"])

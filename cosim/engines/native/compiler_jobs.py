@@ -1,0 +1,95 @@
+"""Compilers under way: each has a time limit, and all of them end at once when the work is given up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+
+LIMIT = 300.0
+"""Time [s] one call of a compiler may take, unless $PLANTLOOP_COMPILE_LIMIT says otherwise."""
+
+
+def limit() -> float:
+    """Time [s] one call of a compiler may take."""
+    try:
+        given = float(os.environ.get("PLANTLOOP_COMPILE_LIMIT", LIMIT))
+    except ValueError:
+        return LIMIT
+    return given if given > 0 else LIMIT
+
+
+class CompilerJobs:
+    """Processes of one piece of work, which may run in several threads.
+
+    slow : str      the command that took longer than the limit, if one did
+    """
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[str]] = set()
+        self._lock = threading.Lock()
+        self._ended = False
+        self.slow = ""
+        self._complaint = ""  # of the first that failed: why the others were given up
+
+    def run(self, command: Sequence[str]) -> str:
+        """Run a command; its complaints if it fails, else nothing."""
+        seconds = limit()
+        try:
+            process = self._begin(command)
+        except (OSError, ValueError) as error:
+            return str(error)
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.slow = command[0]
+            return self._first(
+                f"it did not end within {seconds:g} s; PLANTLOOP_COMPILE_LIMIT [s] allows another time"
+            )
+        finally:
+            _kill(process)
+            self._running.discard(process)
+        if process.returncode == 0:
+            return ""
+        return self._first((err.strip() or out.strip() or f"exit code {process.returncode}")[:4000])
+
+    def _first(self, complaint: str) -> str:
+        """A complaint, but where the work was given up that of the job it was given up for."""
+        with self._lock:
+            if not self._complaint:
+                self._complaint = complaint
+            return self._complaint if self._ended else complaint
+
+    def _begin(self, command: Sequence[str]) -> subprocess.Popen[str]:
+        with self._lock:
+            if self._ended:
+                raise OSError(self._complaint or "the work was given up")
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+            self._running.add(process)
+            return process
+
+    def end(self) -> None:
+        """End all processes, and begin no others."""
+        with self._lock:
+            self._ended = True
+            for process in list(self._running):
+                _kill(process)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process with those it started, if it has not ended."""
+    if process.poll() is not None:
+        return
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)  # its own session: it leads a group
+        else:
+            process.kill()
+    with contextlib.suppress(subprocess.TimeoutExpired, ValueError):
+        process.wait(timeout=5)

@@ -1,0 +1,191 @@
+/* FMUs for model exchange, called without the host: what equations ask of one, through pointers to its functions.
+
+   The host initialises an FMU, changes its parameters and explains what goes wrong: where anything but plain calls
+   is needed, or one fails, pl_ask_fmu returns 1, and the host is asked in its place. */
+
+#include "plantloop.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROUNDS = 100 };
+
+static const double NEVER = 1e30; /* the time of an event that does not come */
+
+typedef int (*set_time)(void *c, double t);
+typedef int (*set_vector)(void *c, const double *x, size_t n);
+typedef int (*get_vector)(void *c, double *x, size_t n);
+typedef int (*change_mode)(void *c);
+typedef int (*values_2)(void *c, const uint32_t *vr, size_t n, void *values);
+typedef int (*values_3)(void *c, const uint32_t *vr, size_t n, void *values, size_t total);
+typedef int (*completed_2)(void *c, int no_way_back, int *event, int *terminate);
+typedef int (*completed_3)(void *c, _Bool no_way_back, _Bool *event, _Bool *terminate);
+typedef int (*update_3)(void *c, _Bool *again, _Bool *terminate, _Bool *nominals, _Bool *values, _Bool *defined, double *next);
+
+typedef struct {
+    int again, terminate, nominals, values, defined;
+    double next;
+} event_info;
+typedef int (*update_2)(void *c, event_info *info);
+
+static int went_wrong(int status) { return status > 1; }
+
+static int exchange(const pl_fmu *u, const pl_fmu_batch *b)
+{
+    if (u->version == 2)
+        return went_wrong(((values_2)b->function)(u->component, b->references, (size_t)b->n, b->values));
+    return went_wrong(((values_3)b->function)(u->component, b->references, (size_t)b->n, b->values, (size_t)b->total));
+}
+
+#define EACH(type, statement)                                                                                        \
+    {                                                                                                                \
+        type *v = b->values;                                                                                         \
+        for (int64_t k = 0; k < b->total; k++) { statement; }                                                        \
+        break;                                                                                                       \
+    }
+
+/* Numbers of a row to values, where they are values of the type; 1 if one is not. */
+static int put(const pl_fmu_batch *b, const double *row)
+{
+    switch (b->kind) {
+    case PL_FMU_DOUBLE: EACH(double, v[k] = row[b->places[k]])
+    case PL_FMU_FLOAT: EACH(float, v[k] = (float)row[b->places[k]])
+    case PL_FMU_BOOL: EACH(_Bool, v[k] = row[b->places[k]] != 0.0)
+    case PL_FMU_INT_BOOL: EACH(int, v[k] = row[b->places[k]] != 0.0)
+    case PL_FMU_INT:
+        EACH(int32_t, const double x = row[b->places[k]]; if (!(x == floor(x) && fabs(x) < 2147483648.0)) return 1;
+             v[k] = (int32_t)x)
+    default: return 1;
+    }
+    return 0;
+}
+
+static int take(const pl_fmu_batch *b, double *row)
+{
+    switch (b->kind) {
+    case PL_FMU_DOUBLE: EACH(double, row[b->places[k]] = v[k])
+    case PL_FMU_FLOAT: EACH(float, row[b->places[k]] = v[k])
+    case PL_FMU_BOOL: EACH(_Bool, row[b->places[k]] = v[k])
+    case PL_FMU_INT_BOOL: EACH(int, row[b->places[k]] = v[k] != 0)
+    case PL_FMU_INT: EACH(int32_t, row[b->places[k]] = v[k])
+    default: return 1;
+    }
+    return 0;
+}
+
+static int write_all(const pl_fmu *u, const pl_fmu_batch *batches, int n, const double *row)
+{
+    for (int k = 0; k < n; k++)
+        if (put(&batches[k], row) || exchange(u, &batches[k])) return 1;
+    return 0;
+}
+
+/* The FMU at the time, states and inputs of a row; it is asked nothing that it was told before. */
+static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row)
+{
+    const double *x = row + 1;
+    const int same = row[0] == u->t && !memcmp(x, u->x, sizeof(double) * (size_t)u->nx);
+
+    if (!u->ready || memcmp(row + call->parameters, u->p, sizeof(double) * (size_t)u->np)) return 1;
+    if (!same) {
+        u->t = NAN;
+        if (went_wrong(((set_time)u->set_time)(u->component, row[0]))) return 1;
+        if (u->nx && went_wrong(((set_vector)u->set_states)(u->component, x, (size_t)u->nx))) return 1;
+        memcpy(u->x, x, sizeof(double) * (size_t)u->nx);
+        u->t = row[0];
+    }
+    if (!call->n_inputs) return 0;
+    if (same && u->told == call && !memcmp(x + u->nx, call->inputs_told, sizeof(double) * (size_t)call->width)) return 0;
+    u->told = 0;
+    if (write_all(u, call->inputs, call->n_inputs, row)) return 1;
+    memcpy(call->inputs_told, x + u->nx, sizeof(double) * (size_t)call->width);
+    u->told = call;
+    return 0;
+}
+
+static int update(pl_fmu *u, int *again, int *terminate, double *next)
+{
+    if (u->version == 2) {
+        event_info info = {0};
+        if (went_wrong(((update_2)u->update)(u->component, &info))) return 1;
+        *again = info.again, *terminate |= info.terminate;
+        *next = info.defined ? info.next : NEVER;
+        return 0;
+    }
+    _Bool flags[5] = {0};
+    double time = 0.0;
+    if (went_wrong(((update_3)u->update)(u->component, flags, flags + 1, flags + 2, flags + 3, flags + 4, &time))) return 1;
+    *again = flags[0], *terminate |= flags[1];
+    *next = flags[4] ? time : NEVER;
+    return 0;
+}
+
+/* Event mode: states, the time of the next event, and whether it ends the run. */
+static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *out)
+{
+    int again = 1, terminate = 0, round = 0;
+    double next = NEVER;
+
+    memset(out, 0, sizeof(double) * (size_t)(u->nx + 2));
+    if (row[call->request] == 0.0) return 0;
+    if (!memcmp(row, call->event, sizeof(double) * (size_t)call->results)) { /* code may ask for each number */
+        memcpy(out, call->event + call->results, sizeof(double) * (size_t)(u->nx + 2));
+        return 0;
+    }
+    if (stand(u, call, row)) return 1;
+    u->t = NAN, u->told = 0;
+    if (went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
+    if (write_all(u, call->all, call->n_all, row)) return 1;
+    while (!terminate && (again || next <= row[0])) {
+        if (++round > ROUNDS || update(u, &again, &terminate, &next)) return 1;
+    }
+    if (!terminate && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
+    if (u->nx && went_wrong(((get_vector)u->get_states)(u->component, out, (size_t)u->nx))) return 1;
+    out[u->nx] = next;
+    out[u->nx + 1] = terminate;
+    u->terminated |= terminate;
+    u->ready = !terminate;
+    memcpy(call->event, row, sizeof(double) * (size_t)(call->results + u->nx + 2));
+    return 0;
+}
+
+static int completed(pl_fmu *u, const pl_fmu_call *call, const double *row, double *out)
+{
+    if (stand(u, call, row)) return 1;
+    if (u->version == 2) {
+        int event = 0, terminate = 0;
+        if (went_wrong(((completed_2)u->completed)(u->component, 0, &event, &terminate))) return 1;
+        u->asked += event || terminate;
+        u->terminated |= terminate;
+    } else {
+        _Bool event = 0, terminate = 0;
+        if (went_wrong(((completed_3)u->completed)(u->component, 0, &event, &terminate))) return 1;
+        u->asked += event || terminate;
+        u->terminated |= terminate;
+    }
+    u->told = 0;
+    out[0] = (double)u->asked;
+    return 0;
+}
+
+int pl_ask_fmu(const void *self, double *row)
+{
+    const pl_fmu_call *call = self;
+    pl_fmu *u = call->fmu;
+    double *out = row + call->results;
+
+    switch (call->what) {
+    case PL_FMU_DERIVATIVES:
+        return stand(u, call, row) || went_wrong(((get_vector)u->derivatives)(u->component, out, (size_t)u->nx));
+    case PL_FMU_INDICATORS:
+        return stand(u, call, row) || went_wrong(((get_vector)u->indicators)(u->component, out, (size_t)u->nz));
+    case PL_FMU_OUTPUTS:
+        if (stand(u, call, row)) return 1;
+        for (int k = 0; k < call->n_outputs; k++)
+            if (exchange(u, &call->outputs[k]) || take(&call->outputs[k], out)) return 1;
+        return 0;
+    case PL_FMU_EVENT: return event(u, call, row, out);
+    case PL_FMU_COMPLETED: return u->terminated ? 1 : completed(u, call, row, out);
+    default: return 1;
+    }
+}

@@ -1,0 +1,316 @@
+"""An FMU for co-simulation as a sampled block: y_k is what it says after its step to t_k.
+
+Over [t_k, t_k+1] its inputs are held at u_k. At t_k the inputs of the step before are memory, so y_k does not
+depend on u_k. The first instant initialises it with the inputs' start values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Equations
+from blocks.contract.driven import DrivenBlock, Reached, UnitParameter, UnitPort
+from blocks.contract.rate import Rate, Ticks
+from blocks.errors import BlockError
+from cosim.fmi.description import FLOATS, Variable
+from cosim.fmi.fmi_errors import FMUCallError, FMUError
+from cosim.fmi.interface.component import Component
+from cosim.fmi.interface.input_curves import InputDerivatives, IntermediateInputs
+from cosim.fmi.session import CoSimulationSteps
+from cosim.fmi.setup import Setup
+
+FORMAT = 1
+
+
+class CoSimulationUnit:
+    """One run's instance of an FMU for co-simulation (an `Instance` of the block contract).
+
+    Its argument is made of inputs and parameters, in this order; it returns the outputs and behind them 1.0
+    if the FMU asked to end the run, else 0.0. To a co-simulation master it is a `SteppingUnit`.
+
+    curves : what lets inputs follow a curve during a step of FMI 3.0, where a master gives it
+    """
+
+    def __init__(self, setup: Setup, event_mode: bool, curves: IntermediateInputs | None = None) -> None:
+        self._component, self._description = setup.component(), setup.description
+        self._defaults, self._texts = setup.defaults, setup.texts
+        self._parameters = list(setup.parameters)
+        self._n_inputs = sum(v.size for v in self._description.inputs)
+        self._setter = self._component.setter(self._description.inputs)
+        self._getter = self._component.getter(setup.outputs)
+        self._steps = CoSimulationSteps(self._component, event_mode)
+        self._given = self._defaults.copy()  # parameters as they were set last
+        self._time: float | None = None
+        self._ended = False
+        self._begun = 0.0
+        self._intermediate, self._end_message = curves, setup.end_message
+        self._derivatives: InputDerivatives | None = None
+        own = self._component
+        self._native = own if isinstance(own, Component) else None  # others take no derivatives of inputs
+        if curves is not None and self._native is not None:
+            curves.belongs_to(self._native, self._description.inputs)
+
+    def call(self, t: float, u: np.ndarray) -> np.ndarray:
+        """Step to t [s] with inputs u, and give the outputs.
+
+        Raises
+        ------
+        FMUCallError      the FMU fails, discards the step, or a fixed parameter was changed
+        """
+        inputs, parameters = u[: self._n_inputs], u[self._n_inputs :]
+        if self._time is None:
+            self._initialize(t, inputs, parameters)
+        elif not self._ended:
+            if (parameters != self._given).any():
+                self._tune(parameters)
+            self._setter.write(inputs)
+            self._advance(t)
+        self._time = t
+        return np.append(self._getter.read(), float(self._ended))
+
+    def _initialize(self, t: float, inputs: np.ndarray, parameters: np.ndarray) -> None:
+        self._enter(t, inputs, parameters)
+        self._component.exit_initialization()
+        self._steps.begin(t)
+
+    def _enter(self, t: float, inputs: np.ndarray, parameters: np.ndarray) -> None:
+        """To initialisation mode, with all start values."""
+        c, self._begun = self._component, t
+        c.configure({v: x for v, x in self._texts.items() if v.causality == "structuralParameter"})
+        for v, x in self._texts.items():
+            if v.causality != "structuralParameter":
+                c.set(v, x)
+        self._put(parameters, self._defaults)
+        self._setter.write(inputs)
+        c.enter_initialization(t)
+
+    def _put(self, values: np.ndarray, before: np.ndarray) -> None:
+        """Set parameters that differ from what they were."""
+        changed, start = [], 0
+        for v in self._parameters:
+            place = slice(start, start + v.size)
+            if (values[place] != before[place]).any():
+                changed.append((v, values[place]))
+            start += v.size
+        if changed:
+            self._component.setter([v for v, _ in changed]).write(np.concatenate([x for _, x in changed]))
+        self._given = values.copy()
+
+    def _tune(self, parameters: np.ndarray) -> None:
+        start = 0
+        for v in self._parameters:
+            place = slice(start, start + v.size)
+            start += v.size
+            tunable = v.causality == "parameter" and v.variability == "tunable"
+            if not tunable and (parameters[place] != self._given[place]).any():
+                raise FMUCallError(
+                    f"FMU '{self._description.file}': '{v.name}' is {v.variability} and was changed in a "
+                    f"run, to {parameters[place].tolist()}.",
+                    port=v.name,
+                    time=self._time,
+                    hint="Give it before the run, with parameters= or start=.",
+                )
+        self._put(parameters, self._given)
+
+    def _advance(self, t: float) -> float:
+        """Step to t [s]; returns where it got."""
+        assert self._time is not None  # it was initialised
+        outcome = self._steps.step(self._time, t)
+        if self._intermediate is not None and self._intermediate.problem is not None:
+            problem, self._intermediate.problem = self._intermediate.problem, None
+            raise problem
+        if outcome.terminate:
+            self._ended = True
+            return outcome.time
+        if outcome.discarded:
+            raise FMUCallError(
+                f"FMU '{self._description.file}', instance '{self._component.name}': it discarded the step "
+                f"from t={self._time:.9g} s over {t - self._time:.9g} s, and got to t={outcome.time:.9g} s. "
+                f"{self._component.log.shown()}",
+                time=outcome.time,
+                hint="Give it a smaller sample.",
+            )
+        return t
+
+    # --- a unit of a co-simulation master ----------------------------------------------------------
+    @property
+    def slopes(self) -> int:
+        """See `SteppingUnit.slopes`."""
+        if self._native is None:
+            return 0
+        if self._intermediate is not None:
+            return 2
+        return 2 if self._description.major == 2 and self._native.interface.interpolates_inputs else 0
+
+    @property
+    def rolls_back(self) -> bool:
+        """See `SteppingUnit.rolls_back`."""
+        return self._component.interface.can_get_and_set_state
+
+    @property
+    def variable_step(self) -> bool:
+        """See `SteppingUnit.variable_step`."""
+        return self._component.interface.variable_step
+
+    def begin(self, t: float, u: np.ndarray, p: np.ndarray) -> None:
+        """See `SteppingUnit.begin`."""
+        self._enter(t, u, p)
+
+    def exchange(self, u: np.ndarray) -> np.ndarray:
+        """See `SteppingUnit.exchange`."""
+        self._setter.write(u)
+        return self.outputs()
+
+    def start(self) -> np.ndarray:
+        """See `SteppingUnit.start`."""
+        t = self._begun
+        self._component.exit_initialization()
+        self._steps.begin(t)
+        self._time = t
+        return self.outputs()
+
+    def step(self, t: float, h: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> Reached:
+        """See `SteppingUnit.step`."""
+        self._setter.write(u)
+        if slope.any() or curvature.any():
+            self._bend(t, u, slope, curvature)
+        try:
+            reached = self._advance(t + h)
+        finally:
+            if self._intermediate is not None:
+                self._intermediate.curve = None
+        self._time = reached
+        return Reached(reached, self._end_message if self._ended else "")
+
+    def _bend(self, t: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> None:
+        """Let inputs follow a parabola over the next step."""
+        if self._intermediate is not None:
+            self._intermediate.curve = (t, u, slope, curvature)
+            return
+        orders = [(1, slope)] + ([(2, curvature)] if curvature.any() else [])
+        if self._derivatives is None:
+            assert self._native is not None  # its slopes would be 0
+            self._derivatives = InputDerivatives(self._native, self._description.inputs)
+        self._derivatives.set(orders)
+
+    def outputs(self) -> np.ndarray:
+        """See `SteppingUnit.outputs`."""
+        return self._getter.read()
+
+    def tune(self, p: np.ndarray) -> None:
+        """See `SteppingUnit.tune`."""
+        self._tune(p)
+
+    def keep(self, room: Any = None) -> Any:
+        """See `SteppingUnit.keep`."""
+        steps = self._steps.kept()
+        return self._component.save(), steps, self._time, self._ended, self._given.copy()
+
+    def restore(self, kept: Any) -> None:
+        """See `SteppingUnit.restore`."""
+        state, steps, self._time, self._ended, given = kept
+        self._component.load(state)
+        self._steps.restored(steps)
+        self._component.call.time = self._time
+        self._given = given.copy()
+
+    def save(self) -> bytes:
+        """The state of the FMU and where it stands.
+
+        Raises
+        ------
+        BlockError      the FMU cannot write its state
+        """
+        facts = {"format": FORMAT, "time": self._time, "ended": self._ended, "given": self._given.tolist()}
+        state = b""
+        if self._time is not None:
+            if not self._component.interface.can_serialize_state:
+                raise BlockError(
+                    f"FMU '{self._description.file}' cannot write its state as bytes (canSerializeFMUState "
+                    "is false), so that this diagram has no snapshots.",
+                    hint="Run it from the start again, or use an FMU that can.",
+                )
+            state = self._component.serialized()
+        return json.dumps(facts).encode() + b"\n" + state
+
+    def load(self, state: bytes) -> None:
+        """Put back what `save` gave, perhaps in another process."""
+        head, _, rest = state.partition(b"\n")
+        facts = json.loads(head)
+        if facts["time"] is None:
+            if self._time is not None:
+                self._component.reset()
+        else:
+            if self._time is None:  # an FMU takes a state only where it was initialised
+                self._initialize(facts["time"], self._start_inputs(), np.array(facts["given"]))
+            self._component.deserialize(rest)
+        self._time, self._ended = facts["time"], facts["ended"]
+        self._component.call.time = self._time
+        self._given = np.array(facts["given"], dtype=float)
+
+    def _start_inputs(self) -> np.ndarray:
+        return np.zeros(self._n_inputs)
+
+    def close(self) -> None:
+        """Terminate and free the FMU."""
+        if self._time is not None:
+            with contextlib.suppress(FMUError):  # it is freed whatever it says
+                self._component.terminate()
+        self._component.close()
+
+
+def define_co_simulation(b: Equations, setup: Setup, sample: Rate, offset: Rate, event_mode: bool) -> None:
+    """Declare ports, parameters and the call at every communication point."""
+    d = setup.description
+    inputs, parameters = setup.declare_inputs(b), setup.declare_parameters(b)
+    held: list[Any] = []
+    if inputs:
+        u = b.discrete("u", setup.input_start, sample, offset, size=sum(v.size for v in d.inputs))
+        b.update(u, np.concatenate(inputs))
+        held = [u]
+    argument = np.concatenate([*held, *parameters]) if held or parameters else np.zeros(0)
+
+    def make() -> CoSimulationUnit:
+        return CoSimulationUnit(setup, event_mode)
+
+    y = b.external("y", make, argument, sum(v.size for v in setup.outputs) + 1, sample, offset)
+    at = 0
+    for v in setup.outputs:
+        b.output(v.name, y[at : at + v.size])
+        at += v.size
+    b.stop(y[at] - 0.5, setup.end_message, "rising")
+
+
+def driven_co_simulation(
+    setup: Setup, sample: Rate, offset: Rate, event_mode: bool, curved: Callable[[IntermediateInputs], Setup]
+) -> DrivenBlock:
+    """What stands for it where a co-simulation master runs it.
+
+    curved : the setup whose instances ask for inputs during a step
+    """
+    asks = setup.compiles and setup.interface.intermediate_update and setup.description.major > 2
+
+    def make() -> CoSimulationUnit:
+        if not asks:
+            return CoSimulationUnit(setup, event_mode)
+        curves = IntermediateInputs()
+        return CoSimulationUnit(curved(curves), event_mode, curves)
+
+    return DrivenBlock(
+        tuple(map(_unit_port, setup.description.inputs)),
+        tuple(map(_unit_port, setup.outputs)),
+        tuple(UnitParameter(v.name, setup.shaped_start(v), v.unit) for v in setup.parameters),
+        setup.input_start,
+        make,
+        Ticks.of(sample, offset),
+        f"FMU '{setup.description.file}'",
+    )
+
+
+def _unit_port(v: Variable) -> UnitPort:
+    return UnitPort(v.name, v.size, v.type in FLOATS and v.variability == "continuous")

@@ -1,0 +1,146 @@
+"""An FMU for model exchange as compiled code calls it: pointers to functions, buffers, places of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cosim.engines.native import bindings
+from cosim.fmi.description import Variable
+from cosim.fmi.interface.binding import ffi
+from cosim.fmi.interface.component import Component
+from cosim.fmi.interface.exchange import ValueBatch, grouped
+from cosim.fmi.model_exchange import ModelExchangeUnit, continuous
+
+KINDS = {"double": "DOUBLE", "float": "FLOAT", "int": "INT", "int32_t": "INT", "bool": "BOOL"}
+FUNCTIONS = {
+    "set_time": "SetTime",
+    "set_states": "SetContinuousStates",
+    "get_states": "GetContinuousStates",
+    "indicators": "GetEventIndicators",
+    "completed": "CompletedIntegratorStep",
+    "enter_event_mode": "EnterEventMode",
+    "enter_continuous": "EnterContinuousTimeMode",
+}
+
+
+class CompiledUnit:
+    """A unit as the structure `pl_fmu`; it lives as long as the unit.
+
+    Python and compiled code take turns: before Python does something, `pause` says that the FMU may stand
+    elsewhere than compiled code remembers; `resume` gives compiled code what it needs.
+    """
+
+    def __init__(self, unit: ModelExchangeUnit) -> None:
+        self.unit, self.table = unit, bindings.new("pl_fmu")
+        ports, component = unit.ports, unit.component
+        assert isinstance(component, Component)  # see `compiled_unit`
+        self._component = component
+        dialect, call = component.dialect, component.call
+        t = self.table
+        t.version = component.description.major
+        t.component = _void(call.component)
+        t.nx, t.np, t.nz = ports.nx, ports.np, ports.n_indicators
+        names = FUNCTIONS | {"derivatives": dialect.derivatives, "update": dialect.update}
+        for field, name in names.items():
+            setattr(t, field, _void(call.function(name)))
+        self._x, self._p = np.full(ports.nx + 1, np.nan), np.zeros(ports.np + 1)
+        t.x, t.p, t.t = bindings.pointer(self._x), bindings.pointer(self._p), np.nan
+        self._kept: list[Any] = []
+        self._functions: dict[tuple[str, ...], Any] = {}
+
+    def pause(self) -> None:
+        """Python is about to use the FMU."""
+        t = self.table
+        t.t, t.told, t.ready = np.nan, bindings.ffi().NULL, 0
+        self.unit.steps_asked = max(self.unit.steps_asked, int(t.asked))
+        self.unit.terminated = self.unit.terminated or bool(t.terminated)
+
+    def resume(self) -> None:
+        """Python has used the FMU."""
+        t, unit = self.table, self.unit
+        t.ready = unit.begun and not unit.terminated
+        t.asked, t.terminated = unit.steps_asked, unit.terminated
+        self._p[: unit.ports.np] = unit.given
+
+    def function(self, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable] = ()) -> Any:
+        """The structure `pl_fmu_call` of one function; None where a type of a variable has no code.
+
+        what : "DERIVATIVES", "INDICATORS", "OUTPUTS", "EVENT" or "COMPLETED"
+        """
+        key = (what, *(v.name for v in outputs))
+        if key not in self._functions:
+            self._functions[key] = self._function(what, inputs, outputs)
+        return self._functions[key]
+
+    def _function(self, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Any:
+        ports = self.unit.ports
+        width = sum(v.size for v in inputs)
+        made = bindings.new("pl_fmu_call")
+        made.fmu, made.width = self.table, width
+        made.what = bindings.constant(f"PL_FMU_{what}")
+        made.parameters = 1 + ports.nx + width
+        made.request = made.parameters + ports.np + 1
+        made.results = made.request + 1 if what == "EVENT" else made.request - 1
+        asked = np.full(made.results + ports.nx + 2, np.nan)
+        made.event = bindings.pointer(asked)
+        told = np.zeros(width + 1)
+        made.inputs_told = bindings.pointer(told)
+        first = 1 + ports.nx
+        groups = {
+            "inputs": self._batches("Set", [v for v in inputs if continuous(v)], inputs, first),
+            "all": self._batches("Set", inputs if what == "EVENT" else (), inputs, first),
+            "outputs": self._batches("Get", outputs, outputs, 0),
+        }
+        for name, batches in groups.items():
+            if batches is None:
+                return None
+            setattr(made, name, batches)
+            setattr(made, f"n_{name}", len(batches))
+        self._kept += [made, told, asked, *groups.values()]
+        return made
+
+    def _batches(self, verb: str, some: Sequence[Variable], every: Sequence[Variable], first: int) -> Any:
+        """An array of `pl_fmu_batch`; None where a type has no code."""
+        component = self._component
+        starts = dict(zip([v.name for v in every], np.cumsum([0, *(v.size for v in every)]), strict=False))
+        groups = [members for members, _ in grouped([v for v in some if v.size])]
+        found = bindings.new("pl_fmu_batch", len(groups))
+        for k, members in enumerate(groups):
+            batch = ValueBatch(component.call, component.dialect, members, verb)
+            ctype = component.dialect.types[members[0].type][1]
+            kind = KINDS.get(ctype)
+            if kind is None:
+                return None
+            if members[0].type == "Boolean" and ctype == "int":
+                kind = "INT_BOOL"
+            places = np.concatenate([first + starts[v.name] + np.arange(v.size) for v in members])
+            references = np.array([v.reference for v in members], dtype=np.uint32)
+            places = places.astype(np.int32)
+            row = found[k]
+            row.function, row.values = _void(batch.function), _void(batch.pointer)
+            row.n, row.total, row.kind = len(members), batch.size, bindings.constant(f"PL_FMU_{kind}")
+            row.references = bindings.ffi().from_buffer("uint32_t[]", references)
+            row.places = bindings.pointer(places)
+            self._kept += [batch, references, places]
+        return found
+
+
+def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:
+    """What compiled code calls of a unit; None where it is called through another tool."""
+    if not isinstance(unit.component, Component):
+        return None
+    if unit.compiled is None:
+        unit.compiled = CompiledUnit(unit)
+        unit.compiled.resume()
+    found: CompiledUnit = unit.compiled
+    return found
+
+
+def _void(pointer: Any) -> Any:
+    """A pointer or function of the FMU in the words of the runtime."""
+    f = ffi()
+    address = int(f.cast("uintptr_t", pointer))
+    return bindings.ffi().cast("void *", address)

@@ -1,0 +1,1 @@
+"""Coupling of units that step themselves: a co-simulation master."""

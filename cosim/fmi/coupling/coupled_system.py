@@ -1,0 +1,221 @@
+"""The flat system seen by a master: where units' outputs go, what their inputs are, who depends on whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import networkx as nx
+import numpy as np
+
+from blocks.contract.driven import DrivenBlock
+from blocks.contract.memories import Ticked
+from blocks.errors import PlantloopError, near_miss
+from cosim.fmi.coupling.coupling import Coupling
+from cosim.slots import MemorySlot
+from cosim.system import CoupledUnit, System, pick
+
+OURS = -1
+"""Number of our own blocks among the units."""
+
+
+@dataclass(frozen=True)
+class UnitPlaces:
+    """One unit.
+
+    inputs : its part of the vector of all inputs; y, slope, curvature, since : places in h; parameters : in p
+    smooth_inputs, smooth_outputs : (n,) bool    may be extrapolated
+    """
+
+    path: str
+    block: DrivenBlock
+    inputs: slice
+    y: np.ndarray
+    slope: np.ndarray
+    curvature: np.ndarray
+    since: int
+    parameters: np.ndarray
+    smooth_inputs: np.ndarray
+    smooth_outputs: np.ndarray
+
+    def input_names(self) -> list[str]:
+        """Names of the scalars of its inputs."""
+        return _names(self.path, self.block.inputs)
+
+    def output_names(self) -> list[str]:
+        """Names of the scalars of its outputs."""
+        return _names(self.path, self.block.outputs)
+
+
+def _names(path: str, ports: tuple[object, ...]) -> list[str]:
+    found: list[str] = []
+    for port in ports:
+        name, size = f"{path}.{port.name}", port.size  # type: ignore[attr-defined]
+        found += [name] if size == 1 else [f"{name}[{k}]" for k in range(size)]
+    return found
+
+
+class CoupledSystem:
+    """What a master needs to know of a system; nothing in it changes."""
+
+    def __init__(self, system: System, coupling: Coupling) -> None:
+        self.system, self.coupling = system, coupling
+        self.inputs = ca.vertcat(ca.SX(0, 1), *[u.inputs for u in system.units])
+        self._smooth = self._find_smooth()
+        self.units, start = [], 0
+        for unit in system.units:
+            n = unit.block.n_inputs
+            self.units.append(self._places(unit, slice(start, start + n)))
+            start += n
+        self.n_inputs = start
+        self.names = [name for u in self.units for name in u.input_names()]
+        self.reads = self._find_reads()
+        self.order, self.cut = self._ordered()
+
+    def _places(self, unit: CoupledUnit, inputs: slice) -> UnitPlaces:
+        held, path = self.system.held, unit.path
+        y, slope, curvature, since = (held[f"{path}.{n}"].index for n in ("y", "slope", "curvature", "since"))
+        parameters = [self.system.parameters[f"{path}.{q.name}"].index for q in unit.block.parameters]
+        takes = [np.full(p.size, p.continuous) for p in unit.block.inputs]
+        gives = [np.full(p.size, p.continuous) for p in unit.block.outputs]
+        none = np.zeros(0, bool)
+        return UnitPlaces(
+            path, unit.block, inputs, y, slope, curvature, int(since[0]),
+            np.concatenate([np.zeros(0, int), *parameters]),
+            np.concatenate([none, *takes]) & self._smooth[inputs], np.concatenate([none, *gives]),
+        )  # fmt: skip
+
+    def _find_smooth(self) -> np.ndarray:
+        """Inputs that nothing sampled of ours goes into: those may be extrapolated."""
+        s = self.system
+        ticked = [slot.index for slot in s.held.values() if _ticked(slot)]
+        stairs = np.concatenate([np.zeros(0, int), *ticked])
+        return ~_depends(self.inputs, pick(s.h, stairs))
+
+    # --- who depends on whom ----------------------------------------------------------------------
+    def _find_reads(self) -> np.ndarray:
+        """(inputs, units + 1) bool: does an input depend on a unit's outputs, in the last column on ours?"""
+        s = self.system
+        table = np.zeros((self.n_inputs, len(self.units) + 1), bool)
+        for k, unit in enumerate(self.units):
+            table[:, k] = _depends(self.inputs, pick(s.h, unit.y))
+        table[:, OURS] = _depends(self.inputs, s.x)
+        if s.w.numel():
+            table |= _depends(self.inputs, s.w)[:, None]  # a loop or a delay: on everything
+        return table
+
+    def _ours_reads(self) -> dict[int, list[int]]:
+        """Which outputs of which units our own states follow, by number."""
+        s = self.system
+        found: dict[int, list[int]] = {}
+        for k, u in enumerate(self.units):
+            read = [
+                i
+                for i, place in enumerate(u.y)
+                if s.w.numel() or _depends(s.derivative, s.h[int(place)]).any()
+            ]
+            if read and s.x.numel():
+                found[k] = read
+        return found
+
+    def graph(self) -> nx.DiGraph:
+        """Units by number and OURS; an edge to who takes carries the inputs it goes through."""
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(len(self.units)))
+        if self.system.x.numel():
+            graph.add_node(OURS)
+        for k, unit in enumerate(self.units):
+            for other in [*range(len(self.units)), *([OURS] if self.system.x.numel() else [])]:
+                taken = [i for i in range(unit.inputs.start, unit.inputs.stop) if self.reads[i, other]]
+                if taken and other != k:
+                    graph.add_edge(other, k, inputs=frozenset(taken))
+        for k, read in self._ours_reads().items():
+            graph.add_edge(k, OURS, inputs=frozenset(-1 - i for i in read))  # no inputs of a unit
+        return graph
+
+    def _ordered(self) -> tuple[list[int], list[str]]:
+        """Units and OURS in the order in which they step, and the inputs that get old values."""
+        graph = self.graph()
+        wanted = self._wanted_cuts()
+        whole = graph.copy()
+        for a, b, inputs in list(graph.edges(data="inputs")):
+            if left := inputs - wanted:
+                graph[a][b]["inputs"] = left
+            else:
+                graph.remove_edge(a, b)
+        order: list[int] = []
+        while graph:
+            ready = [n for n in graph if not graph.in_degree(n)]
+            if (
+                not ready
+            ):  # a cycle: begin with who goes without the fewest inputs, waiting for nobody outside it
+                first = [
+                    c for c in nx.strongly_connected_components(graph) if _waits_for_itself_only(graph, c)
+                ]
+                cycle = min(first, key=lambda c: min(self._place(n) for n in c))
+                ready = [min(cycle, key=lambda n: (len(_missing(graph, n)), self._place(n)))]
+            chosen = min(ready, key=self._place)
+            order.append(chosen)
+            graph.remove_node(chosen)
+        done: set[int] = set()
+        late: set[int] = set()
+        for n in order:
+            for before in whole.predecessors(n):
+                if before not in done:
+                    late |= whole[before][n]["inputs"]
+            done.add(n)
+        return order, [self.names[i] for i in sorted(late) if i >= 0]
+
+    def _place(self, n: int) -> int:
+        """Ours first among equals: our states are known wherever the engine stands."""
+        return n
+
+    def _wanted_cuts(self) -> frozenset[int]:
+        found: set[int] = set()
+        for name in self.coupling.cut:
+            numbers = self.numbers_of(name, "cut")
+            found.update(numbers)
+        return frozenset(found)
+
+    def numbers_of(self, name: str, what: str) -> list[int]:
+        """The scalars of an input of a unit, by its name.
+
+        Raises
+        ------
+        PlantloopError      there is none
+        """
+        if name in self.names:
+            return [self.names.index(name)]
+        found = [i for i, n in enumerate(self.names) if n.startswith(f"{name}[")]
+        if not found:
+            raise PlantloopError(
+                f"Coupling: {what} names '{name}', no input of a unit; {near_miss(name, self.names)}",
+                path=name,
+            )
+        return found
+
+    def shown_order(self) -> str:
+        """The order in words, with what is cut."""
+        names = [f"'{self.units[n].path}'" if n != OURS else "our own blocks" for n in self.order]
+        text = " -> ".join(names)
+        return f"{text}; old values at {', '.join(self.cut)}" if self.cut else text
+
+
+def _missing(graph: nx.DiGraph, n: int) -> set[int]:
+    return set().union(*(graph[before][n]["inputs"] for before in graph.predecessors(n)))
+
+
+def _waits_for_itself_only(graph: nx.DiGraph, component: set[int]) -> bool:
+    return all(before in component for n in component for before in graph.predecessors(n))
+
+
+def _ticked(slot: object) -> bool:
+    return isinstance(slot, MemorySlot) and isinstance(slot.memory, Ticked)
+
+
+def _depends(expressions: ca.SX, symbols: ca.SX) -> np.ndarray:
+    """(rows,) bool: which rows depend on any of some symbols."""
+    if not expressions.numel() or not symbols.numel():
+        return np.zeros(int(expressions.numel()), bool)
+    found: np.ndarray = np.array(ca.which_depends(expressions, symbols, 1, True), dtype=bool)
+    return found

@@ -1,0 +1,289 @@
+"""One step of the coupling: every unit that has a communication point at its end, and our own blocks.
+
+The rules are those of semantics, "Units that step themselves": curves assumed over the step are made in
+`curves`; in which order units step is known to the coupled system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from blocks.errors import BlockError, SimulationError
+from cosim.engines.engine import Engine
+from cosim.fmi.coupling.coupled_system import OURS, CoupledSystem
+from cosim.fmi.coupling.curves import Curve, between, through
+from cosim.fmi.coupling.quality import QualityLog
+from cosim.fmi.coupling.rollback import Mark
+from cosim.fmi.coupling.unit_run import UnitRun, kept, restored
+from cosim.fmi.coupling.wiring_of_units import Exchange
+
+ROUNDS = 100  # of an iterated step
+AGREED = 1e-10  # relative to the outputs, and
+AGREED_ABSOLUTE = 1e-12  # absolute: assumed and delivered agree
+
+
+class MacroStep:
+    """Makes steps of one run: it keeps nothing from one to the next but a log of their quality."""
+
+    def __init__(self, coupled: CoupledSystem, engine: Engine, exchange: Exchange) -> None:
+        self.coupled, self.engine, self.exchange = coupled, engine, exchange
+        self.coupling, self.order = coupled.coupling, coupled.coupling.extrapolation
+        self.context = engine.context
+        self.log = QualityLog(len(coupled.units))
+        self.begins_iterated = False  # first steps of a quadratic coupling, where units can be rolled back
+        self._paths = [u.path for u in coupled.units]
+        self.sequence = coupled.order if OURS in coupled.order else [OURS, *coupled.order]
+
+    @property
+    def runs(self) -> list[UnitRun]:
+        """The units of the run."""
+        return self.exchange.runs
+
+    def mark(self) -> Mark:
+        """Our own blocks as they stand."""
+        return Mark(self.context, self.engine.instances, self._paths)
+
+    # --- one step ---------------------------------------------------------------------------------
+    def make(self, t1: float, arriving: Sequence[int]) -> str:
+        """A step to t1 [s], where the units in `arriving` have a point; the message if one ends the run."""
+        runs = self.runs
+        for k in arriving:
+            runs[k].tune(self.exchange.parameters(k))
+        events = self.engine.counters.events
+        if arriving and (self.coupling.iterate or self._begins(arriving)):
+            assumed = self._iterated(t1, arriving)
+        elif self.coupling.order == "jacobi":
+            assumed = self._jacobi(t1, arriving)
+        else:
+            assumed = self._gauss_seidel(t1, arriving)
+        ended = min((r.standing for r in runs if r.standing.ended), key=lambda s: s.time, default=None)
+        if ended is not None:
+            return self._end(ended.ended)
+        self._arrive(t1, arriving, assumed, self.engine.counters.events > events)
+        return ""
+
+    def _begins(self, arriving: Sequence[int]) -> bool:
+        """A step without a past: held, it would spoil the order of a quadratic coupling."""
+        return self.begins_iterated and any(len(self.runs[k].standing.u) < 2 for k in arriving)
+
+    def sample(self, t: float, starting: Sequence[int]) -> None:
+        """Units whose first point is here take their inputs."""
+        u = self.exchange.inputs(t)
+        for k in starting:
+            run = self.runs[k]
+            run.standing = run.standing.given(u[self.coupled.units[k].inputs])
+
+    def _end(self, message: str) -> str:
+        """A unit ends the run: what is known where it stands is delivered."""
+        for k, run in enumerate(self.runs):
+            time, y = run.standing.y[0]
+            if time <= self.context.t:
+                self.exchange.write(k, Curve.held(self.context.t, y))
+        self.engine.arrive()
+        return message
+
+    def _approach(self, t: float) -> None:
+        if t > self.context.t:
+            self.engine.approach(t)
+
+    def _arrive(
+        self, t1: float, arriving: Sequence[int], assumed: dict[int, np.ndarray], jumped: bool
+    ) -> None:
+        """Outputs are delivered, then everything of the instant happens, then inputs are sampled."""
+        runs, units = self.runs, self.coupled.units
+        for k in arriving:
+            self.exchange.write(k, Curve.held(t1, runs[k].standing.y[0][1]))
+        delivered = self.exchange.inputs(t1)
+        for k in arriving:
+            self.log.add(k, t1, assumed[k], delivered[units[k].inputs])
+            if jumped:
+                runs[k].standing = runs[k].standing.forgetful()
+            outputs = through(runs[k].standing.y, self.order, units[k].smooth_outputs)
+            self.exchange.write(k, outputs)
+        self.engine.arrive()
+        u = self.exchange.inputs(t1)
+        for k in arriving:
+            runs[k].standing = runs[k].standing.given(u[units[k].inputs])
+        self.log.macro_steps += 1
+
+    def _inputs_of(self, k: int) -> Curve:
+        """Inputs of a unit extrapolated from their samples."""
+        return through(self.runs[k].standing.u, self.order, self.coupled.units[k].smooth_inputs)
+
+    # --- Jacobi -----------------------------------------------------------------------------------
+    def _jacobi(self, t1: float, arriving: Sequence[int]) -> dict[int, np.ndarray]:
+        """All at once: units from the samples of their inputs, ours from those of their outputs."""
+        assumed = {}
+        for k in arriving:
+            curve = self._inputs_of(k)
+            self.runs[k].step(t1, curve, held_at_end=False)
+            assumed[k] = curve.at(t1)
+        stands = [self.runs[k].standing for k in arriving]
+        self._approach(min([t1, *(s.time for s in stands if s.ended)]))
+        return assumed
+
+    # --- Gauss-Seidel -----------------------------------------------------------------------------
+    def _gauss_seidel(self, t1: float, arriving: Sequence[int]) -> dict[int, np.ndarray]:
+        """In order: who comes later sees what those before have delivered."""
+        before, log = self._mark_if_possible(arriving), self.engine.log_mark()
+        assumed: dict[int, np.ndarray] = {}
+        ours_done = False
+        for n in self.sequence:
+            if n == OURS:
+                self._approach(t1)
+                ours_done = True
+            elif n in arriving:
+                assumed[n] = self._one(n, t1, ours_done)
+                standing = self.runs[n].standing
+                if standing.ended:
+                    if before is not None and ours_done:
+                        before.back()
+                        self.engine.log_back(log)
+                    self._approach(standing.time)
+                    break
+        return assumed
+
+    def _mark_if_possible(self, arriving: Sequence[int]) -> Mark | None:
+        """To go back to where a unit may end the run; without one our own blocks stay where they are."""
+        try:
+            return self.mark() if arriving else None
+        except BlockError:  # an opaque block of ours cannot be saved
+            return None
+
+    def _one(self, k: int, t1: float, ours_done: bool) -> np.ndarray:
+        """A unit's step with the newest values of all; the inputs it was given at its end."""
+        unit, run = self.coupled.units[k], self.runs[k]
+        end = self.exchange.inputs(t1)[unit.inputs]
+        if not ours_done:  # our states are still those of the start
+            late = self.coupled.reads[unit.inputs, OURS]
+            end = np.where(late, self._inputs_of(k).at(t1), end)
+        return self._step_to(k, t1, end, run)
+
+    def _step_to(self, k: int, t1: float, end: np.ndarray, run: UnitRun) -> np.ndarray:
+        """A step with inputs that are `end` at t1; its outputs are a curve to their value there."""
+        unit, older = self.coupled.units[k], run.standing.y
+        curve = between((t1, end), run.standing.u, self.order, unit.smooth_inputs)
+        y = run.step(t1, curve, held_at_end=True)
+        if not run.standing.ended:
+            self.exchange.write(k, between((t1, y), older, self.order, unit.smooth_outputs))
+        return end
+
+    # --- iterated ---------------------------------------------------------------------------------
+    def _iterated(self, t1: float, arriving: Sequence[int]) -> dict[int, np.ndarray]:
+        """Until outputs assumed over the step and outputs delivered at its end agree."""
+        step = IteratedStep(self, t1, arriving)
+        step.solve("newton" if self.coupling.iterate == "newton" else "substitution")
+        return step.assumed
+
+
+class IteratedStep:
+    """One step as a fixed point y = F(y) of the outputs of all units at its end."""
+
+    def __init__(self, macro: MacroStep, t1: float, arriving: Sequence[int]) -> None:
+        self.macro, self.t1, self.arriving = macro, t1, arriving
+        runs = macro.runs
+        self.runs = [runs[k] for k in arriving]
+        self.units = [macro.coupled.units[k] for k in arriving]
+        self._ours, self._units, self._log = macro.mark(), kept(self.runs), macro.engine.log_mark()
+        sizes = [len(run.standing.y[0][1]) for run in self.runs]
+        self._parts = [slice(end - n, end) for n, end in zip(sizes, np.cumsum(sizes), strict=True)]
+        self.assumed: dict[int, np.ndarray] = {}
+        self._scale = np.concatenate(
+            [np.zeros(0), *(np.max(np.abs([y for _, y in run.standing.y]), axis=0) for run in self.runs)]
+        )
+
+    def guess(self) -> np.ndarray:
+        """Outputs extrapolated to the end."""
+        found = [np.zeros(0)]
+        for run, unit in zip(self.runs, self.units, strict=True):
+            found.append(through(run.standing.y, max(1, self.macro.order), unit.smooth_outputs).at(self.t1))
+        return np.concatenate(found)
+
+    def delivered(self, y: np.ndarray) -> np.ndarray:
+        """F(y): everything is rolled back, and the step made with outputs that end at y."""
+        macro, t1 = self.macro, self.t1
+        macro.log.rounds += 1
+        self._ours.back()
+        restored(self.runs, self._units)
+        macro.engine.log_back(self._log)
+        for k, part, run, unit in zip(self.arriving, self._parts, self.runs, self.units, strict=True):
+            macro.exchange.write(k, between((t1, y[part]), run.standing.y, macro.order, unit.smooth_outputs))
+        macro._approach(t1)
+        found = y.copy()
+        u = macro.exchange.inputs(t1)
+        numbers = {k: i for i, k in enumerate(self.arriving)}
+        newest = macro.coupling.order == "gauss-seidel"
+        for k in (n for n in macro.sequence if n in numbers):
+            i = numbers[k]
+            end = (macro.exchange.inputs(t1) if newest else u)[self.units[i].inputs]
+            run, unit = self.runs[i], self.units[i]
+            older = run.standing.y
+            curve = between((t1, end), run.standing.u, macro.order, unit.smooth_inputs)
+            found[self._parts[i]] = new = run.step(t1, curve, held_at_end=True)
+            self.assumed[k] = end
+            if newest and not run.standing.ended:
+                macro.exchange.write(k, between((t1, new), older, macro.order, unit.smooth_outputs))
+        return found
+
+    def _agree(self, y: np.ndarray, found: np.ndarray) -> bool:
+        allowed = AGREED * np.maximum(self._scale, np.abs(found)) + AGREED_ABSOLUTE
+        return bool(np.all(np.abs(found - y) <= allowed)) or any(run.standing.ended for run in self.runs)
+
+    def solve(self, method: str) -> None:
+        """Find the fixed point.
+
+        Raises
+        ------
+        SimulationError     there is none within some rounds; the worst output is named
+        """
+        y = self.guess()
+        found = self.delivered(y)
+        inverse: np.ndarray | None = None
+        for _ in range(ROUNDS):
+            if self._agree(y, found):
+                return
+            if method == "newton":
+                if inverse is None:
+                    inverse = self._inverse(y, found)
+                step = inverse @ (found - y)
+                before, residual = y, found - y
+                y = y + step
+                found = self.delivered(y)
+                inverse = _broyden(inverse, y - before, residual - (found - y))
+            else:
+                y = found
+                found = self.delivered(y)
+        names = [name for unit in self.units for name in unit.output_names()]
+        worst = int(np.argmax(np.abs(found - y) / (AGREED_ABSOLUTE + np.maximum(self._scale, np.abs(found)))))
+        hint = 'Take a smaller step, or iterate="newton".' if method != "newton" else "Take a smaller step."
+        raise SimulationError(
+            f"the step of the coupling to t={self.t1:.9g} s does not settle in {ROUNDS} rounds: "
+            f"'{names[worst]}' is assumed as {y[worst]:.9g} and delivered as {found[worst]:.9g}.",
+            path=names[worst],
+            time=self.t1,
+            value=float(found[worst] - y[worst]),
+            hint=hint,
+        )
+
+    def _inverse(self, y: np.ndarray, found: np.ndarray) -> np.ndarray:
+        """Of I - dF/dy, by differences."""
+        n = len(y)
+        matrix = np.eye(n)
+        for i in range(n):
+            moved = y.copy()
+            moved[i] += 1e-6 * max(self._scale[i], abs(y[i]), 1e-6)
+            matrix[:, i] -= (self.delivered(moved) - found) / (moved[i] - y[i])
+        inverse: np.ndarray = np.linalg.pinv(matrix)
+        return inverse
+
+
+def _broyden(inverse: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """Broyden's good update of the inverse of (I - dF/dy), given what one step changed the residual by."""
+    moved = inverse @ change
+    below = float(step @ moved)
+    if abs(below) <= 1e-30:
+        return inverse
+    updated: np.ndarray = inverse + np.outer(step - moved, step @ inverse) / below
+    return updated

@@ -1,0 +1,241 @@
+"""The co-simulation master: an engine that lets units step, and another engine our own blocks."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import PlantloopError
+from cosim.engines.engine import Engine, Logged
+from cosim.fmi.coupling.consistent_start import ConsistentStart
+from cosim.fmi.coupling.coupled_system import CoupledSystem, UnitPlaces
+from cosim.fmi.coupling.coupling import Coupling
+from cosim.fmi.coupling.error_control import ErrorControl
+from cosim.fmi.coupling.macro_step import MacroStep
+from cosim.fmi.coupling.quality import CouplingQuality
+from cosim.fmi.coupling.unit_run import UnitRun
+from cosim.fmi.coupling.wiring_of_units import Exchange
+from cosim.run.context import Context
+from cosim.settings import RunSettings
+from cosim.system import System
+
+Alone = Callable[[System, RunSettings, Context], Engine]
+"""Makes the engine of our own blocks."""
+
+
+class MasterEngine(Engine):
+    """Runs one system whose units step themselves.
+
+    alone : makes the engine for everything but the units
+
+    Raises
+    ------
+    PlantloopError      a unit cannot do what the coupling needs, an input that does not exist
+    """
+
+    def __init__(
+        self, system: System, settings: RunSettings, coupling: Coupling, context: Context, alone: Alone
+    ) -> None:
+        super().__init__(system, settings, context)
+        self._alone = alone
+        self._ours = alone(system, settings, context)
+        self.name, self.why, self.counters = self._ours.name, self._ours.why, self._ours.counters
+        self._coupling = coupling
+        self._coupled = system.derived.get(("coupled", coupling), lambda: CoupledSystem(system, coupling))
+        self._exchange = Exchange(self._coupled, settings, context)
+        self._macro = MacroStep(self._coupled, self._ours, self._exchange)
+        self._control = None if coupling.rtol is None else ErrorControl(self._macro, self._shortest())
+        for pair in coupling.bonds:
+            for name in pair:
+                if len(self._coupled.numbers_of(name, "bonds")) > 1:
+                    raise PlantloopError(f"Coupling: bonds names '{name}', which has several components.")
+        self._tried = False
+        self._found_liar: UnitPlaces | None = None
+        self._check()
+
+    def _shortest(self) -> float:
+        return min(float(u.block.ticks.period) for u in self._coupled.units)
+
+    def _check(self) -> None:
+        """What the coupling needs of every unit."""
+        if not self._coupling.rolls_back:
+            return
+        for u, run in zip(self._coupled.units, self._exchange.runs, strict=True):
+            what = "iterate" if self._coupling.iterate else "rtol"
+            if not run.unit.rolls_back:
+                raise PlantloopError(
+                    f"Coupling: {what} repeats steps, but unit '{u.path}' ({u.block.name}) cannot be rolled "
+                    "back: it does not save and restore its state.",
+                    path=u.path,
+                    hint="Leave it out with a smaller step, or use a unit that can (canGetAndSetFMUState).",
+                )
+            if self._control is not None and not run.unit.variable_step:
+                raise PlantloopError(
+                    f"Coupling: rtol changes the step, but unit '{u.path}' ({u.block.name}) takes steps of "
+                    "one size only.",
+                    path=u.path,
+                    hint="Leave rtol out and give it a sample: it has not "
+                    "canHandleVariableCommunicationStepSize.",
+                )
+
+    @property
+    def needs_python(self) -> str:
+        """See `Engine.needs_python`."""
+        return f"'{self.system.name}' is coupled by a co-simulation master"
+
+    def another(self, context: Context, settings: RunSettings) -> Engine:
+        """See `Engine.another`."""
+        return MasterEngine(self.system, settings, self._coupling, context, self._alone)
+
+    # --- running ----------------------------------------------------------------------------------
+    def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
+        """See `Engine.advance`."""
+        c, self._ours.deadline = self.context, self.deadline
+        if not c.started:
+            ConsistentStart(self._coupled, self._exchange).settle()
+            if self._coupling.rolls_back and (liar := self._liar()) is not None:
+                raise self._lies(liar)
+            self._ours.advance(c.t)
+            self._sample(c.t)
+        begun = c.t
+        self._macro.begins_iterated = self._begins_iterated()
+        while c.t < until and not c.stopped:
+            message = self._step(until, begun)
+            if message:
+                c.stopped = message
+            if self._ours.instances.ended is not None:
+                raise self._ours.instances.ended
+            if progress is not None:
+                progress(c.t)
+
+    def _liar(self) -> UnitPlaces | None:
+        """The first unit that says it can be rolled back, but does not make the same step twice.
+
+        Tried on instances of their own, once.
+        """
+        if not self._tried:
+            self._tried = True
+            every = zip(self._coupled.units, self._exchange.runs, strict=True)
+            self._found_liar = next((u for u, run in every if not _honest(u, run)), None)
+        return self._found_liar
+
+    def _begins_iterated(self) -> bool:
+        if self._coupling.extrapolation < 2 or not all(run.unit.rolls_back for run in self._exchange.runs):
+            return False
+        if (liar := self._liar()) is not None:
+            warnings.warn(f"{self._lies(liar)} The first step is held instead of iterated.", stacklevel=5)
+        return liar is None
+
+    @staticmethod
+    def _lies(unit: UnitPlaces) -> PlantloopError:
+        return PlantloopError(
+            f"unit '{unit.path}' ({unit.block.name}) says that it can be rolled back, but after going back "
+            "the same step gives other outputs.",
+            path=unit.path,
+            hint="Leave iterate and rtol out, and tell its maker.",
+        )
+
+    def _next_point(self, k: int) -> float:
+        """Next communication point of a unit [s]."""
+        standing, ticks = self._exchange.runs[k].standing, self._coupled.units[k].block.ticks
+        points = standing.points - 1 if not standing.u else standing.points
+        return float(ticks.offset + points * ticks.period)
+
+    def _step(self, until: float, begun: float) -> str:
+        if self._control is not None:
+            horizon = max(until - begun, until)
+            return self._control.make(min(until, self._ours.next_stop()), horizon)
+        points = [self._next_point(k) for k in range(len(self._coupled.units))]
+        t1 = min([until, *points])
+        here = [k for k, t in enumerate(points) if t <= t1]
+        runs = self._exchange.runs
+        starting = [k for k in here if not runs[k].standing.u]
+        message = self._macro.make(t1, [k for k in here if k not in starting])
+        if starting and not message:
+            self._macro.sample(t1, starting)
+        return message
+
+    def _sample(self, t: float) -> None:
+        """Units that begin at the start of the run take their inputs."""
+        runs = self._exchange.runs
+        every = self._control is not None
+        found = [k for k, run in enumerate(runs) if not run.standing.u and (every or run.standing.time <= t)]
+        self._macro.sample(t, found)
+
+    def next_stop(self) -> float:
+        """See `Engine.next_stop`."""
+        stop = self._ours.next_stop()
+        if self._control is not None or not self.context.started:
+            return stop
+        return min([stop, *(self._next_point(k) for k in range(len(self._coupled.units)))])
+
+    def approach(self, until: float) -> None:
+        """See `Engine.approach`."""
+        raise PlantloopError("a co-simulation master is no unit of another one.")
+
+    def arrive(self) -> None:
+        """See `Engine.arrive`."""
+        raise PlantloopError("a co-simulation master is no unit of another one.")
+
+    # --- log --------------------------------------------------------------------------------------
+    def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
+        """See `Engine.start_log`."""
+        self._ours.start_log(names, times)
+        self._macro.log.until(self.context.t if self.context.started else -math.inf)
+
+    def log_mark(self) -> Any:
+        """See `Engine.log_mark`."""
+        return self._ours.log_mark()
+
+    def log_back(self, mark: Any) -> None:
+        """See `Engine.log_back`."""
+        self._ours.log_back(mark)
+
+    def logged(self) -> Logged:
+        """See `Engine.logged`."""
+        return self._ours.logged()
+
+    def value(self, name: str) -> np.ndarray:
+        """See `Engine.value`."""
+        return self._ours.value(name)
+
+    def coupling(self) -> CouplingQuality:
+        """See `Engine.coupling`."""
+        units, names = self._coupled.units, [u.input_names() for u in self._coupled.units]
+        drivers = {
+            name: [k for k in range(len(units)) if self._coupled.reads[i, k]]
+            for i, name in enumerate(self._coupled.names)
+        }
+        steps = [float(u.block.ticks.period) for u in units]
+        if self._control is not None:
+            steps = [self._control.size] * len(units)
+        return self._macro.log.quality(
+            names, [u.path for u in units], drivers, steps, self._coupled.shown_order(), self._coupling.bonds
+        )
+
+
+def _honest(unit: UnitPlaces, run: UnitRun) -> bool:
+    """Does a unit make the same step twice?"""
+    if not run.unit.rolls_back:
+        return True
+    tried, h = unit.block.make(), float(unit.block.ticks.period)
+    zero, u = np.zeros(unit.block.n_inputs), unit.block.start
+    try:
+        tried.begin(float(unit.block.ticks.offset), u, run.parameters)
+        start = tried.start().copy()
+        there, found = tried.keep(), []
+        for _ in range(2):
+            tried.step(float(unit.block.ticks.offset), h, u, zero, zero)
+            found.append(tried.outputs().copy())
+            tried.restore(there)
+            found.append(tried.outputs().copy())
+    except PlantloopError:  # it stands elsewhere than it says
+        return False
+    finally:
+        tried.close()
+    pairs = ((found[0], found[2]), (found[1], start), (found[3], start))
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)

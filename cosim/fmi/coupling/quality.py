@@ -1,0 +1,182 @@
+"""How good a coupling was: what was assumed of every input over each step against what was delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import PlantloopError, near_miss
+
+
+@dataclass(frozen=True)
+class ConnectionQuality:
+    """One input of a unit at the ends of the unit's steps.
+
+    time : (n,) s; assumed, delivered : (n,) in the input's unit
+    unit : that takes it
+    """
+
+    name: str
+    unit: str
+    time: np.ndarray
+    assumed: np.ndarray
+    delivered: np.ndarray
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Assumed minus delivered, (n,)."""
+        found: np.ndarray = self.assumed - self.delivered
+        return found
+
+    @property
+    def worst(self) -> float:
+        """Largest residual."""
+        return float(np.max(np.abs(self.residual), initial=0.0))
+
+    @property
+    def relative(self) -> float:
+        """Root mean square of the residual over that of what was delivered; 0 where nothing was."""
+        size = float(np.sqrt(np.mean(self.delivered**2))) if len(self.delivered) else 0.0
+        rms = float(np.sqrt(np.mean(self.residual**2))) if len(self.delivered) else 0.0
+        return rms / size if size > 0 else (0.0 if rms == 0 else float("inf"))
+
+
+@dataclass(frozen=True)
+class BondQuality:
+    """Power that the coupling creates between two inputs, one of which is an effort, the other a flow.
+
+    time : (n,) s; power : (n,) W in SI units, assumed effort times delivered flow minus delivered effort
+    times assumed flow; positive where the coupling feeds energy into the system
+    """
+
+    effort: str
+    flow: str
+    time: np.ndarray
+    power: np.ndarray
+
+    @property
+    def energy(self) -> float:
+        """Created over the whole run, by the trapezoidal rule [J]."""
+        return float(np.trapezoid(self.power, self.time)) if len(self.time) > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class CouplingQuality(Mapping[str, ConnectionQuality]):
+    """Quality of a coupling, by input: ``r.coupling["motor.u"].residual``.
+
+    order : in which units stepped, in words; suggestion : whose step to halve first
+    bonds : by (effort, flow)
+    macro_steps, rejected, rounds : steps of the coupling, those done again, rounds of iterated steps
+    """
+
+    connections: Mapping[str, ConnectionQuality]
+    order: str
+    suggestion: str
+    bonds: Mapping[tuple[str, str], BondQuality] = field(default_factory=dict)
+    macro_steps: int = 0
+    rejected: int = 0
+    rounds: int = 0
+
+    def __getitem__(self, name: str) -> ConnectionQuality:
+        if name not in self.connections:
+            raise PlantloopError(
+                f"no input '{name}' of a unit; {near_miss(name, self.connections)}", path=name
+            )
+        return self.connections[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.connections)
+
+    def __len__(self) -> int:
+        return len(self.connections)
+
+    def __str__(self) -> str:
+        lines = [f"order of the units: {self.order}", f"{'input':30} {'worst':>12} {'relative':>12}"]
+        lines += [f"{c.name:30} {c.worst:12.4g} {c.relative:12.4g}" for c in self.connections.values()]
+        lines += [f"{' x '.join(pair):30} {b.energy:12.4g} J created" for pair, b in self.bonds.items()]
+        return "\n".join([*lines, self.suggestion])
+
+
+class QualityLog:
+    """Collects residuals while a run goes on: of each unit, rows (t, assumed, delivered)."""
+
+    def __init__(self, count: int) -> None:
+        self.rows: list[list[tuple[float, np.ndarray, np.ndarray]]] = [[] for _ in range(count)]
+        self.macro_steps = self.rejected = self.rounds = 0
+
+    def add(self, k: int, t: float, assumed: np.ndarray, delivered: np.ndarray) -> None:
+        """A step of unit k ended at t [s]."""
+        self.rows[k].append((t, assumed, delivered))
+
+    def mark(self) -> list[int]:
+        """How far it is."""
+        return [len(rows) for rows in self.rows]
+
+    def back(self, mark: Sequence[int]) -> None:
+        """Forget what came since."""
+        for rows, count in zip(self.rows, mark, strict=True):
+            del rows[count:]
+
+    def until(self, t: float) -> None:
+        """Forget what came after t [s]."""
+        self.rows = [[row for row in rows if row[0] <= t] for rows in self.rows]
+
+    def quality(
+        self,
+        names: Sequence[Sequence[str]],
+        paths: Sequence[str],
+        drivers: Mapping[str, Sequence[int]],
+        steps: Sequence[float],
+        order: str,
+        bonds: Sequence[tuple[str, str]],
+    ) -> CouplingQuality:
+        """Of everything so far.
+
+        names : of each unit's inputs; drivers : of an input, numbers of the units behind it
+        steps : newest step of each unit [s]
+        """
+        found: dict[str, ConnectionQuality] = {}
+        for rows, inputs, path in zip(self.rows, names, paths, strict=True):
+            time = np.array([row[0] for row in rows])
+            assumed, delivered = (
+                np.array([row[i] for row in rows]).reshape(len(rows), len(inputs)) for i in (1, 2)
+            )
+            for i, name in enumerate(inputs):
+                found[name] = ConnectionQuality(name, path, time, assumed[:, i], delivered[:, i])
+        return CouplingQuality(
+            found, order, _suggestion(found, paths, drivers, steps),
+            {pair: _bond(pair, found) for pair in bonds}, self.macro_steps, self.rejected, self.rounds,
+        )  # fmt: skip
+
+
+def _bond(pair: tuple[str, str], found: Mapping[str, ConnectionQuality]) -> BondQuality:
+    effort, flow = found[pair[0]], found[pair[1]]
+    time, a, b = np.intersect1d(effort.time, flow.time, return_indices=True)
+    power = effort.assumed[a] * flow.delivered[b] - effort.delivered[a] * flow.assumed[b]
+    return BondQuality(*pair, time, power)
+
+
+def _suggestion(
+    found: Mapping[str, ConnectionQuality],
+    paths: Sequence[str],
+    drivers: Mapping[str, Sequence[int]],
+    steps: Sequence[float],
+) -> str:
+    bad = [c for c in found.values() if c.relative > 1e-9]
+    if not bad:
+        return "no step needs to be shorter: what was assumed is what was delivered"
+    worst = max(bad, key=lambda c: c.relative)
+    own = list(paths).index(worst.unit)
+    slowest = max([own, *drivers.get(worst.name, ())], key=lambda k: steps[k])
+    return (
+        f"halve the step of '{paths[slowest]}' ({steps[slowest]:g} s) first: '{worst.name}' was assumed with "
+        f"an error of {100 * worst.relative:.3g} % (root mean square)"
+    )
+
+
+def plain(quality: CouplingQuality) -> dict[str, Any]:
+    """The figures of a coupling as plain numbers."""
+    return {name: {"worst": c.worst, "relative": c.relative} for name, c in quality.connections.items()}

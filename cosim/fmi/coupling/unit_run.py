@@ -1,0 +1,146 @@
+"""One unit in one run: the unit itself, where it stands, and what of its past the coupling needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.driven import DrivenBlock, Reached
+from cosim.fmi.coupling.curves import Curve, Sample
+
+KEPT = 3  # samples that a quadratic needs
+
+
+@dataclass(frozen=True)
+class UnitStanding:
+    """Where a unit stands between two of its steps.
+
+    points : communication points that it has reached, 0 before it begins
+    u, y : newest samples of its inputs and outputs, the newest first
+    """
+
+    points: int = 0
+    time: float = 0.0
+    u: tuple[Sample, ...] = ()
+    y: tuple[Sample, ...] = ()
+    ended: str = ""
+
+    def arrived(self, reached: Reached, y: np.ndarray) -> UnitStanding:
+        """After a step."""
+        newest = ((reached.time, y), *self.y)[:KEPT]
+        return replace(self, points=self.points + 1, time=reached.time, y=newest, ended=reached.ended)
+
+    def given(self, u: np.ndarray) -> UnitStanding:
+        """With inputs sampled where it stands."""
+        older = tuple(s for s in self.u if s[0] < self.time)
+        return replace(self, u=((self.time, u), *older)[:KEPT])
+
+    def forgetful(self) -> UnitStanding:
+        """Without a past: what comes next is extrapolated as after a start."""
+        return replace(self, u=self.u[:1], y=self.y[:1])
+
+
+class UnitRun:
+    """An instance as a run makes, saves, loads and closes it."""
+
+    def __init__(self, block: DrivenBlock) -> None:
+        self.block, self.unit = block, block.make()
+        self.standing = UnitStanding()
+        self.parameters = np.zeros(0)  # as they were given last
+
+    def begin(self, t: float, u: np.ndarray, p: np.ndarray) -> None:
+        """Enter initialisation at t [s]."""
+        self.unit.begin(t, u, p)
+        self.parameters = p.copy()
+        self.standing = replace(UnitStanding(), time=t)
+
+    def start(self) -> np.ndarray:
+        """Leave initialisation; outputs (m,)."""
+        y = self.unit.start().copy()
+        self.standing = replace(self.standing, points=1, y=((self.standing.time, y),))
+        return y
+
+    def tune(self, p: np.ndarray) -> None:
+        """Parameters of the run, (np,), where they changed."""
+        if (p != self.parameters).any():
+            self.unit.tune(p)
+            self.parameters = p.copy()
+
+    def step(self, t: float, inputs: Curve, held_at_end: bool) -> np.ndarray:
+        """To t [s]; outputs there, (m,).
+
+        inputs : about where it stands
+        held_at_end : a unit that takes no slopes gets the curve's value at t, else its mean
+        """
+        now, n = self.standing.time, self.block.n_inputs
+        slope, curvature, value = inputs.slope, inputs.curvature, inputs.value
+        if self.unit.slopes < 1 and (slope.any() or curvature.any()):
+            value = inputs.at(t) if held_at_end else inputs.mean(t)
+            slope = curvature = np.zeros(n)
+        elif self.unit.slopes < 2 and curvature.any():
+            slope, curvature = (inputs.at(t) - value) / (t - now), np.zeros(n)
+        reached = self.unit.step(now, t - now, value, slope, curvature)
+        y = self.unit.outputs().copy()
+        self.standing = self.standing.arrived(reached, y)
+        return y
+
+    # --- an `Instance` of a run -------------------------------------------------------------------
+    def save(self) -> bytes:
+        """See `Instance.save`."""
+        s = self.standing
+        samples = lambda found: [[t, v.tolist()] for t, v in found]
+        facts = {"points": s.points, "time": s.time, "u": samples(s.u), "y": samples(s.y), "ended": s.ended}
+        facts["parameters"] = self.parameters.tolist()
+        state = self.unit.save() if s.points else b""
+        return json.dumps(facts).encode() + b"\n" + state
+
+    def load(self, state: bytes) -> None:
+        """See `Instance.load`."""
+        head, _, rest = state.partition(b"\n")
+        facts = json.loads(head)
+        if not facts["points"]:
+            if self.standing.points:
+                self.unit.close()
+                self.unit = self.block.make()
+            self.standing = UnitStanding()
+            return
+        samples = lambda found: tuple((float(t), np.array(v, dtype=float)) for t, v in found)
+        now, p = float(facts["time"]), np.array(facts["parameters"], dtype=float)
+        u, y = samples(facts["u"]), samples(facts["y"])
+        if not self.standing.points:
+            self.begin(now, u[0][1] if u else self.block.start, p)
+            self.unit.start()
+        self.unit.load(rest)
+        self.parameters = p
+        self.standing = UnitStanding(int(facts["points"]), now, u, y, facts["ended"])
+
+    def close(self) -> None:
+        """See `Instance.close`."""
+        self.unit.close()
+
+
+@dataclass(frozen=True)
+class KeptUnits:
+    """All units as they stood at one instant."""
+
+    states: Sequence[Any]
+    standings: Sequence[UnitStanding]
+
+
+def kept(units: Sequence[UnitRun]) -> KeptUnits:
+    """The states of some units, to go back to."""
+    return KeptUnits([u.unit.keep() for u in units], [u.standing for u in units])
+
+
+def restored(units: Sequence[UnitRun], there: KeptUnits) -> None:
+    """Put all of them back."""
+    for unit, state, standing in zip(units, there.states, there.standings, strict=True):
+        unit.unit.restore(state)
+        unit.standing = standing
+
+
+__all__ = ["KeptUnits", "UnitRun", "UnitStanding", "kept", "restored"]

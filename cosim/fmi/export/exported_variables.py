@@ -1,0 +1,259 @@
+"""The variables of an exported model: what is named, where its numbers are, what may be set.
+
+Every number has a reference; a variable of several numbers has those that follow each other, and is called
+by the first. FMI 3 has variables of any shape, FMI 2 the numbers one by one. Names are those of the diagram
+in the grammar of FMI ("structured"): "arm/motor.w" is arm.motor.w, parts that are no identifiers stand in
+quotes, and components are counted from 1.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from cosim.run.context import Context
+from cosim.slots import MemorySlot
+from cosim.system import Signal, System
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+INDEXED = re.compile(r"(.*?)((?:\[[\d,]+\])?)$", re.DOTALL)
+QUOTABLE = re.compile(r"[^A-Za-z0-9_!#$%&()*+,\-./:;<>=?@\[\]^{}|~ ]")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A variable.
+
+    kind : where its numbers are, a constant of unit.h ("UNIT_INPUT")
+    places : (size,) in that vector; -1 for what is zero by structure
+    start : (size,) float, None where the model computes it
+    shape : of an array, () for a number; reference : of its first number
+    derivative_of : reference of the state whose derivative it is
+    """
+
+    name: str
+    reference: int
+    kind: str
+    places: tuple[int, ...]
+    shape: tuple[int, ...]
+    causality: str
+    variability: str
+    initial: str
+    start: np.ndarray | None = None
+    nominal: tuple[float, ...] = ()
+    units: tuple[str, ...] = ()
+    text: str = ""
+    derivative_of: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of numbers."""
+        return len(self.places)
+
+    @property
+    def unit(self) -> str:
+        """The unit all components have, empty where they differ or none is known."""
+        return self.units[0] if self.units and len(set(self.units)) == 1 else ""
+
+    def scalars(self) -> Iterator[tuple[str, int]]:
+        """Names of its numbers, one by one, and which they are; not of those that are zero by structure."""
+        for k, indices in enumerate(np.ndindex(self.shape)):
+            if self.places[k] >= 0:
+                yield _indexed(self.name, indices), k
+
+
+def _indexed(name: str, indices: Sequence[int]) -> str:
+    """The name of an entry: y[2], der(x[2])."""
+    if not indices:
+        return name
+    inside = f"[{','.join(str(i + 1) for i in indices)}]"
+    return f"{name[:-1]}{inside})" if name.startswith("der(") else name + inside
+
+
+@dataclass(frozen=True)
+class Variables:
+    """All variables in the order of their references.
+
+    shown : the signals that are shown, their places in the vector of all signals; `UNIT_SIGNAL` counts these
+    """
+
+    every: tuple[Exported, ...]
+    shown: tuple[int, ...]
+    by_reference: Mapping[int, Exported] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_reference", {v.reference: v for v in self.every})
+
+    def of(self, kind: str) -> list[Exported]:
+        """Those of a kind."""
+        return [v for v in self.every if v.kind == kind]
+
+    @property
+    def outputs(self) -> list[Exported]:
+        """Those that are outputs."""
+        return [v for v in self.every if v.causality == "output"]
+
+    @property
+    def numbers(self) -> list[tuple[str, int]]:
+        """Kind and place of every number, by reference."""
+        return [(v.kind if p >= 0 else "UNIT_ZERO", max(p, 0)) for v in self.every for p in v.places]
+
+    @property
+    def sizes(self) -> list[int]:
+        """By reference: how many numbers the variable has that begins there, else 0."""
+        return [n for v in self.every for n in (v.size, *[0] * (v.size - 1))]
+
+
+def fmi_name(path: str) -> str:
+    """A name of ours in the grammar of FMI.
+
+    >>> fmi_name("arm/motor.w[2]"), fmi_name("plant.Joint_Revolute/31.q")
+    ('arm.motor.w[3]', "plant.Joint_Revolute.'31'.q")
+    """
+    base, index = INDEXED.fullmatch(path).groups()  # type: ignore[union-attr]
+    parts = [p if IDENTIFIER.fullmatch(p) else _quoted(p) for p in re.split(r"[./]", base)]
+    counted = ",".join(str(int(i) + 1) for i in index.strip("[]").split(",")) if index else ""
+    return ".".join(parts) + (f"[{counted}]" if counted else "")
+
+
+def _quoted(text: str) -> str:
+    """A part of a name between quotes: any printable ASCII but quotes and backslashes, which become "_"."""
+    return f"'{QUOTABLE.sub('_', text) or '_'}'"
+
+
+class _Maker:
+    """Gives references and names that nothing else has."""
+
+    def __init__(self, prefix: str) -> None:
+        self.every: list[Exported] = []
+        self._prefix, self._next = prefix, 0
+        self._taken: set[str] = set()
+
+    def add(
+        self, path: str, kind: str, places: Iterable[int], causality: str, variability: str, initial: str, *,
+        name: str = "", shape: tuple[int, ...] | None = None, **more: object,
+    ) -> Exported:  # fmt: skip
+        numbers = tuple(int(p) for p in places)
+        if shape is None:
+            shape = (len(numbers),) if len(numbers) != 1 else ()
+        wanted = name or fmi_name(path.removeprefix(self._prefix) or path)
+        unique, k = wanted, 2
+        while self._taken & (names := {unique, *(_indexed(unique, i) for i in np.ndindex(shape))}):
+            base, index = INDEXED.fullmatch(wanted).groups()  # type: ignore[union-attr]
+            unique, k = f"{base}_{k}{index}", k + 1
+        self._taken |= names
+        made = Exported(
+            unique, self._next, kind, numbers, shape, causality, variability, initial, **more  # type: ignore[arg-type]
+        )  # fmt: skip
+        self.every.append(made)
+        self._next += len(numbers)
+        return made
+
+
+def variables_of(
+    system: System, context: Context, local: Sequence[str] = (), outputs: Sequence[str] | None = None
+) -> Variables:
+    """What an exported system shows: time, inputs, outputs, parameters, states, and the signals in `local`.
+
+    outputs : names of signals; None for the outputs of the diagram, or all signals where it has none
+
+    Raises
+    ------
+    PlantloopError      a name in `local` or `outputs` is no signal
+    """
+    if outputs is None:
+        outputs = [*system.outports] or [name for name in system.signals if name not in system.inputs]
+    make = _Maker(system.prefix)
+    shown: list[int] = []
+    outer = {fmi_name(n) for n in (*system.inputs, *outputs)}
+    make.add("time", "UNIT_TIME", [0], "independent", "continuous", "",
+             name="time" if "time" not in outer else "'time'", units=("s",), text="time")  # fmt: skip
+    for name, slot in system.inputs.items():
+        make.add(_port(name), "UNIT_INPUT", slot.index, "input", "continuous", "exact",
+                 start=context.h[slot.index])  # fmt: skip
+    begins, total = {}, 0
+    for name, signal in system.signals.items():
+        begins[name] = total
+        total += signal.size
+
+    def signal_variable(path: str, full: str, component: int | None, causality: str) -> None:
+        signal = system.signals[full]
+        chosen = range(signal.size) if component is None else [component]
+        places = range(len(shown), len(shown) + len(chosen))
+        shown.extend(begins[full] + k for k in chosen)
+        make.add(path, "UNIT_SIGNAL", places, causality, _variability(system, signal), "calculated",
+                 units=tuple(_units(signal)[k] for k in chosen), text=_labels(signal))  # fmt: skip
+
+    for name in outputs:
+        signal_variable(name, *system.locate(name), "output")
+    for name, parameter in system.parameters.items():
+        places = np.full(math.prod(parameter.shape), -1)
+        places[np.ravel(parameter.mask)] = parameter.index
+        start = np.zeros(len(places))
+        start[places >= 0] = context.p[parameter.index]
+        make.add(name, "UNIT_PARAMETER", places, "parameter", "tunable", "exact",
+                 shape=tuple(parameter.shape), start=start)  # fmt: skip
+    own = {name: system.x[slot.index.tolist()] for name, slot in system.states.items()}
+    own |= {name: system.h[slot.index.tolist()] for name, slot in system.inputs.items()}
+    for name in local:
+        full, component = system.locate(name)
+        if full in outputs and component is None:
+            continue  # it is an output
+        if full in own and ca.is_equal(own[full], system.signals[full].expression):
+            continue  # the state or input is shown under this name
+        signal_variable(name, full, component, "local")
+    moved = "approx" if system.invariants.numel() else "exact"
+    for name, state in system.states.items():
+        nominal = (float(state.memory.nominal),) * state.size
+        x = make.add(name, "UNIT_STATE", state.index, "local", "continuous", moved, nominal=nominal,
+                     start=context.x[state.index], text=", ".join(filter(None, state.labels)))  # fmt: skip
+        make.add(name, "UNIT_RATE", state.index, "local", "continuous", "calculated",
+                 name=f"der({x.name})", derivative_of=x.reference)  # fmt: skip
+    for name, held in _settable(system).items():
+        kind = "UNIT_DISCRETE" if held.memory.has_next else "UNIT_HELD"
+        make.add(name, kind, held.index, "local", "discrete", "exact", start=context.h[held.index])
+    for k, event in enumerate(system.events):
+        make.add("", "UNIT_INDICATOR", [k], "local", "continuous", "calculated",
+                 name=f"indicators.{fmi_name(event.name)}")  # fmt: skip
+    return Variables(tuple(make.every), tuple(shown))
+
+
+def _port(name: str) -> str:
+    """An input's name: of the diagram's own inports it is that of their signal."""
+    return name.removesuffix(".out") if name.endswith(".out") else name
+
+
+def _settable(system: System) -> dict[str, MemorySlot[Any]]:
+    """Discrete states, modes and sampled memories whose start value may be given."""
+    known = system.names("state").known
+    return {name: slot for name, slot in known.items() if name not in system.states}
+
+
+def _variability(system: System, signal: Signal) -> str:
+    """Whether a signal moves between instants: with time, states, unknowns or inputs."""
+    moving = [system.t, system.x, system.w]
+    inputs = [int(k) for slot in system.inputs.values() for k in slot.index]
+    if inputs:
+        moving.append(system.h[inputs])
+    column = ca.vertcat(*moving)
+    depends = any(ca.which_depends(signal.expression, column, 1, True)) if column.numel() else False
+    return "continuous" if depends else "discrete"
+
+
+def _labels(signal: Signal) -> str:
+    return ", ".join(signal.labels) if any(signal.labels) else ""
+
+
+UNIT = re.compile(r"\[([^\]]*)\]$")
+
+
+def _units(signal: Signal) -> list[str]:
+    """Units as the labels say them: "theta [rad]"."""
+    labels = signal.labels or ("",) * signal.size
+    return [found[1].strip() if (found := UNIT.search(label)) else "" for label in labels]

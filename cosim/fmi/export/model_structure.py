@@ -1,0 +1,211 @@
+"""What depends on what: the ModelStructure of an exported model, from the sparsity of its equations.
+
+Three questions, one matrix each: at a point between events; in event mode, where ticks are executed and a
+sampled output follows its input at once; and at the start, where everything is found from what was set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import casadi as ca
+import numpy as np
+from scipy import sparse
+
+from cosim.fmi.export.exported_variables import Exported, Variables
+from cosim.segments import AtRate, Segment
+from cosim.system import System, stack
+
+# (rows, columns) of 1 where something depends on something: a sparse matrix of SciPy, which has no types
+Pattern: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A variable that is computed, and the references of the numbers each of its numbers depends on."""
+
+    variable: Exported
+    depends: tuple[tuple[int, ...], ...]
+
+    @property
+    def together(self) -> tuple[int, ...]:
+        """What any of its numbers depends on."""
+        return tuple(sorted({k for row in self.depends for k in row}))
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Lists of ModelStructure, in order."""
+
+    outputs: tuple[Unknown, ...]
+    derivatives: tuple[Unknown, ...]
+    indicators: tuple[Unknown, ...]
+    initial: tuple[Unknown, ...]
+
+
+class _Patterns:
+    """Patterns of a system in the columns t, x, h, p; unknowns of w in terms of these."""
+
+    def __init__(self, system: System) -> None:
+        s = self.system = system
+        self.sizes = (1, len(s.x0), len(s.h0), len(s.p0))
+        self.columns = sum(self.sizes)
+        m, w = s.residual.numel(), sparse.lil_matrix((len(s.w0), self.columns), dtype=np.int8)
+        for delay in s.delays:
+            w[delay.places] = _any(self._direct(delay.seconds))
+            w[delay.places, 0] = 1
+        if m:  # all unknowns of a loop depend on all it reads
+            delayed = _any(_pattern(s.residual, s.w[m:])) @ w[m:].tocsr() if len(s.w0) > m else None
+            known = _any(self._direct(s.residual))
+            w[:m] = sparse.vstack([_ones(known if delayed is None else known + delayed)] * m)
+        self._w = w.tocsr()
+
+    def _direct(self, e: ca.SX) -> Pattern:
+        s = self.system
+        return sparse.hstack([_pattern(e, v) for v in (s.t, s.x, s.h, s.p)], format="csr")
+
+    def of(self, e: ca.SX) -> Pattern:
+        """(n, columns) what an expression depends on."""
+        return _ones(self._direct(e) + _pattern(e, self.system.w) @ self._w)
+
+    @property
+    def h(self) -> slice:
+        """The columns of h."""
+        return slice(self.sizes[0] + self.sizes[1], self.columns - self.sizes[3])
+
+
+def _pattern(e: ca.SX, of: ca.SX) -> Pattern:
+    shape = (int(e.numel()), int(of.numel()))
+    if 0 in shape:
+        return sparse.csr_matrix(shape, dtype=np.int8)
+    rows, columns = ca.jacobian_sparsity(ca.densify(e), of).get_triplet()
+    return sparse.csr_matrix((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
+
+
+def _ones(pattern: Pattern) -> Pattern:
+    """Sums and products of patterns as a pattern."""
+    found = sparse.csr_matrix(pattern)
+    found.data = np.ones(len(found.data), np.int8)
+    return found
+
+
+def _any(pattern: Pattern) -> Pattern:
+    """(1, columns) what any row depends on."""
+    if not pattern.shape[0]:
+        return sparse.csr_matrix((1, pattern.shape[1]), dtype=np.int8)
+    return _ones(sparse.csr_matrix(pattern.max(axis=0)))
+
+
+def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
+    """(nh, columns) what everything held depends on once the segments that may be due are executed.
+
+    start : at the start, where only rates without offset tick, and modes find their values
+    """
+    s = patterns.system
+    held = sparse.lil_matrix((len(s.h0), patterns.columns), dtype=np.int8)
+    held[:, patterns.h] = sparse.identity(len(s.h0), dtype=np.int8)
+
+    def now(e: ca.SX) -> Pattern:
+        return _through(patterns, patterns.of(e), held.tocsr())
+
+    if start and s.starting[0].numel():
+        held[s.starting[1]] = now(s.starting[0])
+    for rate, slots in enumerate(s.tick_slots):
+        if not start or s.rates[rate].offset == 0:
+            held[list(slots)] = 0
+            held[slots[0], 0] = 1
+    for segment in s.schedule:
+        if segment.writes_next or not len(segment.writes) or not _due(s, segment, start):
+            continue
+        found = now(segment.expression)
+        if not segment.refreshes:  # a loop: all depend on what any does
+            found = sparse.vstack([_any(found)] * len(segment.writes), format="csr")
+        held[segment.writes] = found
+    for event in s.events:
+        for vector, places, value in event.resets:
+            if vector == "h":
+                crossing = sparse.vstack([now(event.crossing)] * len(places))
+                held[places] = _ones(held[places].tocsr() + now(value) + crossing)
+    return held.tocsr()
+
+
+def _due(system: System, segment: Segment, start: bool) -> bool:
+    a = segment.activation
+    return not (start and isinstance(a, AtRate)) or system.rates[a.number].offset == 0
+
+
+def _through(patterns: _Patterns, found: Pattern, held: Pattern) -> Pattern:
+    """What depends on held values depends on what those depend on."""
+    h = patterns.h
+    before, after = found[:, : h.start], found[:, h.stop :]
+    rest = sparse.hstack(
+        [before, sparse.csr_matrix((found.shape[0], h.stop - h.start), dtype=np.int8), after]
+    )
+    return _ones(rest + found[:, h].astype(np.int32) @ held)
+
+
+def structure_of(system: System, variables: Variables, shown: ca.SX, event_mode: bool) -> Structure:
+    """The structure of an exported system.
+
+    shown : (n,) expressions of the shown signals, in their order
+    event_mode : outputs may be asked for while ticks are executed (model exchange): they then depend on what
+        sampled blocks read as well
+    """
+    p = _Patterns(system)
+    signals, rates, crossings = (
+        p.of(e) for e in (shown, system.derivative, stack(e.crossing for e in system.events))
+    )
+    at_events = signals
+    if event_mode:
+        at_events = _ones(signals + _through(p, signals, _after_ticks(p, start=False)))
+    start = _after_ticks(p, start=True)
+    first_signals, first_rates = _through(p, signals, start), _through(p, rates, start)
+    known = _columns(p, variables, ("UNIT_TIME", "UNIT_STATE", "UNIT_INPUT"))
+    kinds = ("UNIT_TIME", "UNIT_STATE", "UNIT_INPUT", "UNIT_PARAMETER", "UNIT_HELD", "UNIT_DISCRETE")
+    given = _columns(p, variables, kinds)
+    projected = sparse.csr_matrix((p.sizes[1], p.columns), dtype=np.int8)
+    if system.invariants.numel():  # states are moved onto the invariants: any depends on all
+        moved = sparse.csr_matrix((1, p.columns), dtype=np.int8) + _any(p.of(system.invariants))
+        moved = sparse.lil_matrix(moved)
+        moved[0, 1 : 1 + p.sizes[1]] = 1
+        projected = sparse.vstack([_ones(moved)] * p.sizes[1], format="csr")
+        first_signals, first_rates = (
+            _ones(first + first[:, 1 : 1 + p.sizes[1]].astype(np.int32) @ projected)
+            for first in (first_signals, first_rates)
+        )
+    outputs = [v for v in variables.of("UNIT_SIGNAL") if v.causality == "output"]
+    derivatives = variables.of("UNIT_RATE")
+    unknown_at_start = [_unknown(v, first_signals, given) for v in outputs]
+    for v in variables.of("UNIT_STATE"):
+        if v.initial == "approx":
+            unknown_at_start.append(_unknown(v, projected, given))
+    unknown_at_start += [_unknown(v, first_rates, given) for v in derivatives]
+    return Structure(
+        tuple(_unknown(v, at_events, known) for v in outputs),
+        tuple(_unknown(v, rates, known) for v in derivatives),
+        tuple(_unknown(v, crossings, known) for v in variables.of("UNIT_INDICATOR")),
+        tuple(unknown_at_start),
+    )
+
+
+def _columns(p: _Patterns, variables: Variables, kinds: Sequence[str]) -> dict[int, int]:
+    """Reference of each number of some kinds, by its column."""
+    t, x, h, _ = np.cumsum([0, *p.sizes[:-1]]).tolist()
+    begin = {"UNIT_TIME": t, "UNIT_STATE": x, "UNIT_PARAMETER": p.columns - p.sizes[3]}
+    found = {}
+    for v in variables.every:
+        if v.kind in kinds:
+            for k, place in enumerate(v.places):
+                if place >= 0:
+                    found[begin.get(v.kind, h) + place] = v.reference + k
+    return found
+
+
+def _unknown(v: Exported, pattern: Pattern, references: dict[int, int]) -> Unknown:
+    rows = []
+    for place in v.places:
+        columns = pattern.indices[pattern.indptr[place] : pattern.indptr[place + 1]].tolist()
+        rows.append(tuple(sorted(references[c] for c in columns if c in references)))
+    return Unknown(v, tuple(rows))

@@ -1,0 +1,286 @@
+/* Instances: their memory from instantiation to free, and their numbers by reference. */
+
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int FIRST_PIECES = 512; /* room in the history of a delay */
+
+/* Lay out the numbers that change, one vector after the other; without memory, how many there are. */
+static size_t layout(unit *u, int64_t *next)
+{
+    const pl_model *m = u->run.model;
+    const pl_system *s = u->model->system;
+    pl_context *c = &u->context;
+    int64_t *begin = next;
+    double **doubles[] = {&c->x, &c->h, &c->w, &c->p, &c->next, &c->signs, &c->solution};
+    const int32_t sizes[] = {m->nx, m->nh, m->nw, m->np, m->nh, s->n_events, s->n_unknowns};
+    size_t n = 0;
+
+    for (int i = 0; i < 7; i++) {
+        if (begin) *doubles[i] = (double *)(begin + n);
+        n += (size_t)sizes[i] + 1; /* none is empty, so that no two lie in one place */
+    }
+    if (begin) c->ticks = begin + n;
+    n += (size_t)s->n_rates + 1;
+    if (begin) c->instants = begin + n;
+    return n + (size_t)s->n_lists + 1;
+}
+
+/* Histories, and the list of stops that delays make. */
+static int reserve_delays(unit *u)
+{
+    const pl_system *s = u->model->system;
+
+    if (!s->n_delays) return 1;
+    u->context.histories = calloc((size_t)s->n_delays, sizeof(pl_history));
+    if (!u->context.histories) return 0;
+    for (int32_t i = 0; i < s->n_delays; i++)
+        if (!unit_reserve(u, i, FIRST_PIECES)) return 0;
+    return unit_grow(u);
+}
+
+static void stiff_room(unit *u, double *next)
+{
+    const pl_model *m = u->run.model;
+    const size_t n = (size_t)m->nx;
+    pl_stiff *s = &u->stiff;
+
+    s->c = next;
+    s->v = s->c + s->code->nc + 1;
+    s->iv = (long long *)(s->v + s->code->nv + 1);
+    s->seed = (double *)(s->iv + s->code->niv + 1);
+    s->jacobian = s->seed + 2 * n + 2;
+    s->slope = s->jacobian + s->column_start[n] + n + 1;
+    s->work = s->slope + n + 1;
+    s->factors = s->work + n + 1;
+    s->dense = s->factors + (s->sparse ? s->lu_start[n] : 0) + 1;
+    s->pivots = (int32_t *)(s->dense + n * n + 1);
+}
+
+static size_t stiff_doubles(const unit *u)
+{
+    const size_t n = (size_t)u->run.model->nx;
+    const pl_stiff *s = &u->stiff;
+    if (!u->model->stiff) return 0;
+    return (size_t)(s->code->nc + s->code->nv + s->code->niv) + 6 * n + n * n + (size_t)s->column_start[n] +
+           (size_t)(s->sparse ? s->lu_start[n] : 0) + 16;
+}
+
+unit *unit_create(const unit_model *m, const char *name, int exchange)
+{
+    unit *u = calloc(1, sizeof *u);
+    if (!u) return NULL;
+    const pl_model *code = pl_get_model();
+    const size_t n = (size_t)code->nx;
+
+    u->model = m;
+    u->exchange = exchange;
+    u->run.model = code;
+    u->run.system = m->system;
+    u->run.settings = &u->settings;
+    u->run.context = &u->context;
+    u->run.log = &u->notes;
+    if (m->stiff) {
+        u->stiff = *m->stiff;
+        u->stiff.code = m->jacobian();
+        u->run.stiff = &u->stiff;
+    }
+    u->name = malloc(strlen(name) + 1);
+    u->n_changing = layout(u, NULL);
+    u->changing = calloc(u->n_changing, sizeof(int64_t));
+    const size_t own = pl_workspace_size(code, m->system) / sizeof(double) + 2;
+    const size_t stiff = stiff_doubles(u);
+    const size_t more = (size_t)m->n_shown + 2 * n + (size_t)m->n_inputs + (size_t)code->np +
+                        (size_t)m->system->n_events + 10;
+    const size_t linear = unit_derivative_doubles(u);
+    u->room = calloc(own + stiff + more + linear + n, sizeof(double));
+    u->notes.ticks = calloc((size_t)m->system->n_rates + 1, sizeof(pl_buffer));
+    u->run.counters.limited_by = calloc(n + 1, sizeof(int64_t));
+    if (!u->name || !u->changing || !u->room || !u->notes.ticks || !u->run.counters.limited_by) {
+        unit_free(u);
+        return NULL;
+    }
+    strcpy(u->name, name);
+    layout(u, u->changing);
+    if (!reserve_delays(u)) {
+        unit_free(u);
+        return NULL;
+    }
+    u->row = u->room + own;
+    u->rates = u->row + m->n_shown + 1;
+    u->old_x = u->rates + n + 1;
+    u->kept = u->old_x + n + 1;
+    u->indicators = u->kept + m->n_inputs + code->np + 1;
+    u->linear = u->indicators + m->system->n_events + 1;
+    if (m->stiff) stiff_room(u, u->linear + linear);
+    u->shown = (pl_buffer){.width = m->n_shown, .places = m->shown, .n_pieces = m->n_pieces, .pieces = m->pieces};
+    u->notes.log.rows = u->last_row;
+    u->notes.log.capacity = 1;
+    pl_instantiate(&u->run, u->room);
+    unit_reset(u);
+    return u;
+}
+
+void unit_free(unit *u)
+{
+    if (!u) return;
+    for (int32_t i = 0; u->context.histories && i < u->model->system->n_delays; i++) {
+        free(u->context.histories[i].starts);
+        free(u->context.histories[i].ends);
+        free(u->context.histories[i].values);
+    }
+    free(u->context.histories);
+    free(u->context.stops);
+    free(u->before.values);
+    free(u->aside.values);
+    free(u->run.counters.limited_by);
+    free(u->notes.ticks);
+    free(u->room);
+    free(u->changing);
+    free(u->name);
+    free(u);
+}
+
+/* As it was instantiated. */
+void unit_reset(unit *u)
+{
+    const unit_model *m = u->model;
+    const pl_model *code = u->run.model;
+    pl_context *c = &u->context;
+
+    memset(u->changing, 0, u->n_changing * sizeof(int64_t));
+    memcpy(c->x, m->x, sizeof(double) * (size_t)code->nx);
+    memcpy(c->h, m->h, sizeof(double) * (size_t)code->nh);
+    memcpy(c->next, m->h, sizeof(double) * (size_t)code->nh);
+    memcpy(c->w, m->w, sizeof(double) * (size_t)code->nw);
+    memcpy(c->p, m->p, sizeof(double) * (size_t)code->np);
+    memcpy(c->solution, m->w, sizeof(double) * (size_t)m->system->n_unknowns);
+    c->t = c->origin = 0.0;
+    c->step = 0.0;
+    c->error = 1e-4;
+    c->started = c->stopped = 0;
+    c->n_stops = 0;
+    for (int32_t i = 0; i < m->system->n_delays; i++) c->histories[i].count = 0;
+    u->settings = *m->settings;
+    u->mode = UNIT_INSTANTIATED;
+    u->start = u->last = 0.0;
+    u->stop = INFINITY;
+    u->regular = 0.0;
+    u->settled = u->updated = u->renewed = u->off_invariants = 0;
+    u->row_known = u->rates_known = 0;
+    pl_reset(&u->run);
+}
+
+const char *unit_mode_name(int mode)
+{
+    switch (mode) {
+    case UNIT_INSTANTIATED: return "instantiated";
+    case UNIT_CONFIGURATION: return "configuration mode";
+    case UNIT_RECONFIGURATION: return "reconfiguration mode";
+    case UNIT_INITIALIZATION: return "initialization mode";
+    case UNIT_EVENT: return "event mode";
+    case UNIT_CONTINUOUS: return "continuous-time mode";
+    case UNIT_STEP: return "step mode";
+    case UNIT_TERMINATED: return "terminated";
+    default: return "failed";
+    }
+}
+
+/* May a function be called now? If not, a line in the log says what to do. */
+int unit_allowed(unit *u, const char *function, int modes)
+{
+    if (u->mode & modes) return 1;
+    char places[200] = "";
+    for (int mode = 1; mode <= UNIT_RECONFIGURATION; mode *= 2) {
+        if (!(modes & mode) || strlen(places) > 160) continue;
+        if (places[0]) strcat(places, ", ");
+        strcat(places, unit_mode_name(mode));
+    }
+    unit_say(u, UNIT_ERROR, "logStatusError", "%s: %s was called while the unit is in: %s; it is allowed in: %s.",
+             u->model->name, function, unit_mode_name(u->mode), places[0] ? places : "no mode of this kind");
+    return 0;
+}
+
+int unit_get(unit *u, uint32_t reference, double *value)
+{
+    const unit_model *m = u->model;
+    const pl_context *c = &u->context;
+
+    if (reference >= m->n_numbers) {
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: no variable has the value reference %u.", m->name,
+                 (unsigned)reference);
+        return UNIT_ERROR;
+    }
+    const unit_number *n = &m->numbers[reference];
+    if (u->mode == UNIT_INITIALIZATION && n->kind != UNIT_PARAMETER && n->kind != UNIT_INPUT) {
+        const int status = unit_settle(u);
+        if (status) return status;
+    }
+    switch (n->kind) {
+    case UNIT_TIME: *value = c->t; return UNIT_OK;
+    case UNIT_PARAMETER: *value = c->p[n->place]; return UNIT_OK;
+    case UNIT_STATE: *value = c->x[n->place]; return UNIT_OK;
+    case UNIT_INPUT:
+    case UNIT_HELD:
+    case UNIT_DISCRETE: *value = c->h[n->place]; return UNIT_OK;
+    case UNIT_ZERO: *value = 0.0; return UNIT_OK;
+    case UNIT_RATE: {
+        const int status = unit_rates(u);
+        *value = u->rates[n->place];
+        return status;
+    }
+    case UNIT_INDICATOR: {
+        const int status = unit_indicators(u, u->indicators);
+        *value = u->indicators[n->place];
+        return status;
+    }
+    default: {
+        const int status = unit_signals(u);
+        *value = u->row[n->place];
+        return status;
+    }
+    }
+}
+
+static int refused(const unit *u, uint32_t reference, const char *why)
+{
+    unit_say(u, UNIT_ERROR, "logStatusError", "%s: the variable with value reference %u cannot be set: %s.",
+             u->model->name, (unsigned)reference, why);
+    return UNIT_ERROR;
+}
+
+int unit_set(unit *u, uint32_t reference, double value)
+{
+    const unit_model *m = u->model;
+    pl_context *c = &u->context;
+
+    if (reference >= m->n_numbers) return refused(u, reference, "there is none");
+    const unit_number *n = &m->numbers[reference];
+    if (n->kind == UNIT_ZERO && value == 0.0) return UNIT_OK;
+    if (n->kind == UNIT_ZERO) return refused(u, reference, "it is zero by the structure of the model");
+    if (n->kind == UNIT_TIME || n->kind == UNIT_RATE || n->kind == UNIT_SIGNAL || n->kind == UNIT_INDICATOR)
+        return refused(u, reference, "the model computes it");
+    const int before_start = u->mode & (UNIT_INSTANTIATED | UNIT_INITIALIZATION | UNIT_CONFIGURATION);
+    if (n->kind != UNIT_PARAMETER && n->kind != UNIT_INPUT && !before_start)
+        return refused(u, reference, "it is a start value, and the run is under way");
+    if (n->kind == UNIT_PARAMETER && u->mode == UNIT_CONTINUOUS)
+        return refused(u, reference, "parameters change in event mode");
+    if (isnan(value)) return refused(u, reference, "the value is not a number");
+    if (u->mode == UNIT_INITIALIZATION) {
+        const int status = unit_unsettle(u);
+        if (status) return status;
+    }
+    switch (n->kind) {
+    case UNIT_INPUT: c->h[n->place] = value; break;
+    case UNIT_PARAMETER: c->p[n->place] = value; break;
+    case UNIT_STATE: c->x[n->place] = value; break;
+    case UNIT_DISCRETE: c->next[n->place] = value; /* fall through */
+    default: c->h[n->place] = value;
+    }
+    u->row_known = u->rates_known = 0;
+    u->renewed = 1;
+    return UNIT_OK;
+}

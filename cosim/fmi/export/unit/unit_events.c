@@ -1,0 +1,240 @@
+/* Model exchange: modes, indicators, and all that happens at an event.
+
+   An indicator is a crossing moved away from zero by the side it is on, so that one that was just handled is not
+   found again. Event mode first handles the crossings that changed their sign, then the ticks that are due, then
+   crossings again, as a run of the native engine does. Where an input is set after that, in the same event mode,
+   everything is done again from how the event began, so that sampled blocks see the new values. */
+
+#include "unit.h"
+
+#include "delays.h"
+#include "evaluate.h"
+#include "events.h"
+#include "histories.h"
+#include "instants.h"
+#include "invariants.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double SAME = 1e-12; /* relative; an event this close before a tick is at the tick */
+static const double ASIDE = 2.0;  /* times the threshold of a crossing */
+
+static size_t bytes(const unit *u) { return sizeof(double) * (size_t)u->run.model->nx; }
+
+void unit_set_time(unit *u, double t)
+{
+    if (t == u->context.t) return;
+    u->context.t = t;
+    u->row_known = u->rates_known = 0;
+}
+
+void unit_set_states(unit *u, const double *x)
+{
+    if (u->run.model->nx) memcpy(u->context.x, x, bytes(u));
+    u->row_known = u->rates_known = 0;
+}
+
+int unit_indicators(unit *u, double *values)
+{
+    pl_run *r = &u->run;
+    pl_context *c = &u->context;
+    const pl_system *s = u->model->system;
+
+    if (!s->n_events) return UNIT_OK;
+    pl_update_constants(r);
+    pl_set_arguments(r, c->t, c->x);
+    r->model->crossings(&r->a, values);
+    if (r->unsolved) return unit_explain(u, PL_NO_SOLUTION);
+    for (int32_t i = 0; i < s->n_events; i++) {
+        if (isnan(values[i])) {
+            r->index = i;
+            return unit_explain(u, PL_NO_SIGN);
+        }
+        const double aside = ASIDE * (s->threshold[i] > 1e-14 ? s->threshold[i] : 1e-14);
+        values[i] += c->signs[i] < 0.0 ? -aside : aside;
+    }
+    return UNIT_OK;
+}
+
+int unit_enter_event_mode(unit *u)
+{
+    u->updated = u->renewed = 0;
+    u->mode = UNIT_EVENT;
+    return UNIT_OK;
+}
+
+/* Crossings that changed their sign, until none does. */
+static int handle_crossings(unit *u)
+{
+    pl_run *r = &u->run;
+
+    if (!u->model->system->n_events || u->context.stopped) return UNIT_OK;
+    pl_begin_events(r, -1);
+    const int reason = pl_handle_events(r);
+    return reason ? unit_explain(u, reason) : UNIT_OK;
+}
+
+/* Everything that happens at the present instant. */
+static int instant(unit *u)
+{
+    pl_run *r = &u->run;
+    pl_context *c = &u->context;
+    const double t = c->t, next = pl_next_stop(r);
+    int status;
+
+    pl_update_constants(r);
+    r->horizon = INFINITY;
+    r->until = isfinite(u->stop) ? u->stop : t + 1.0; /* for what counts as events without end */
+    for (int32_t i = 0; i < u->model->system->n_events; i++) r->missed[i] = 0.0;
+    if (u->off_invariants) pl_project(r, t, c->x);
+    u->off_invariants = 0;
+    status = handle_crossings(u);
+    if (status) return status;
+    r->stop = next > t && next - t <= SAME * fmax(1.0, fabs(t)) ? next : t;
+    pl_count_ticks(r, r->stop);
+    r->again = 0;
+    do { /* conditional parts follow what events change */
+        r->segment = r->rounds = 0;
+        const int reason = pl_run_segments(r);
+        if (reason) return unit_explain(u, reason);
+        r->round = 0;
+        status = handle_crossings(u);
+        if (status) return status;
+        r->again = 1;
+    } while (r->round > 0 && u->model->system->n_again && !u->context.stopped);
+    if (u->model->system->n_delays) {
+        if (!unit_grow(u)) return UNIT_ERROR;
+        pl_schedule_delayed_jumps(r);
+    }
+    return r->unsolved ? unit_explain(u, PL_NO_SOLUTION) : UNIT_OK;
+}
+
+/* How the event began, with the inputs and parameters of now. */
+static int begin_again(unit *u)
+{
+    const unit_model *m = u->model;
+    pl_context *c = &u->context;
+    const size_t n = (size_t)u->run.model->np;
+    double *p = u->kept + m->n_inputs;
+
+    for (int32_t i = 0; i < m->n_inputs; i++) u->kept[i] = c->h[m->inputs[i]];
+    if (n) memcpy(p, c->p, sizeof(double) * n);
+    const int status = unit_load(u, &u->before);
+    for (int32_t i = 0; i < m->n_inputs; i++) c->h[m->inputs[i]] = u->kept[i];
+    if (n) memcpy(c->p, p, sizeof(double) * n);
+    return status;
+}
+
+/* The next time at which something happens that is known: a tick, a listed instant, a jump that comes out of a
+   delay; and no step is longer than the shortest delay. */
+static double next_time(unit *u)
+{
+    pl_run *r = &u->run;
+    const pl_context *c = &u->context;
+    double next = pl_next_stop(r);
+
+    if (u->model->system->n_delays && pl_limit_by_delays(r, c->t, c->x) == PL_DONE) {
+        const double delayed = c->t + r->shortest_delay;
+        if (delayed < next) next = delayed;
+    }
+    return next;
+}
+
+int unit_update_states(unit *u, unit_update *update)
+{
+    pl_context *c = &u->context;
+    int status = UNIT_OK;
+
+    update->values_changed = 0;
+    if (!u->updated || u->renewed) {
+        if (u->run.model->nx) memcpy(u->rates, c->x, bytes(u)); /* as the importer knows them */
+        status = u->updated ? begin_again(u) : unit_save(u, &u->before);
+        if (!status) status = instant(u);
+        u->updated = 1;
+        u->renewed = 0;
+        u->row_known = 0;
+        update->values_changed = u->run.model->nx && memcmp(u->rates, c->x, bytes(u)) != 0;
+        u->rates_known = 0;
+        if (status) return status;
+        if (c->stopped)
+            unit_say(u, UNIT_OK, "logEvents", "%s: '%s' ends the simulation at t=%.9g s.", u->model->name,
+                     u->model->event_names[c->stopped - 1], c->t);
+    }
+    update->terminate = c->stopped != 0;
+    update->next = next_time(u);
+    update->next_defined = isfinite(update->next);
+    return status;
+}
+
+int unit_enter_continuous_mode(unit *u)
+{
+    const size_t n = bytes(u);
+
+    u->mode = UNIT_CONTINUOUS;
+    u->run.horizon = u->model->system->n_delays ? pl_next_stop(&u->run) : INFINITY;
+    u->old_t = u->context.t;
+    if (n) memcpy(u->old_x, u->context.x, n);
+    return UNIT_OK;
+}
+
+/* The past of delayed signals over the step that ended here: a cubic through its ends and their slopes. */
+static int record(unit *u)
+{
+    pl_run *r = &u->run;
+    const pl_context *c = &u->context;
+
+    if (!(c->t > u->old_t)) return UNIT_OK;
+    if (!unit_grow(u)) return UNIT_ERROR;
+    r->t0 = u->old_t;
+    r->t1 = r->end = c->t;
+    r->end_known = 0;
+    if (r->model->nx) {
+        memcpy(r->x0, u->old_x, bytes(u));
+        memcpy(r->x1, c->x, bytes(u));
+        r->integrated1 = r->x1;
+        pl_evaluate_derivative(r, r->t0, r->x0, r->k);
+    }
+    const pl_settings own = u->settings;
+    pl_stiff *stiff = r->stiff;
+    u->settings.method.adaptive = 0;
+    r->stiff = NULL;
+    pl_record_delayed(r);
+    u->settings = own;
+    r->stiff = stiff;
+    return r->unsolved ? unit_explain(u, PL_NO_SOLUTION) : UNIT_OK;
+}
+
+static int off_invariants(unit *u)
+{
+    pl_run *r = &u->run;
+    const pl_system *s = u->model->system;
+
+    if (!s->n_invariants) return 0;
+    pl_set_arguments(r, u->context.t, u->context.x);
+    r->model->invariants(&r->a, r->out);
+    for (int32_t i = 0; i < s->n_invariants; i++)
+        if (!(fabs(r->out[i]) <= s->tolerance[i])) return 1;
+    return 0;
+}
+
+int unit_completed_step(unit *u, int *enter_event_mode, int *terminate)
+{
+    pl_run *r = &u->run;
+    pl_context *c = &u->context;
+    int status = UNIT_OK;
+
+    *enter_event_mode = *terminate = 0;
+    pl_update_constants(r);
+    if (u->model->system->n_delays) status = record(u);
+    if (status) return status;
+    const int reason = pl_update_accepted(r, c->t, c->x);
+    if (reason) return unit_explain(u, reason);
+    u->off_invariants = off_invariants(u);
+    *enter_event_mode = u->off_invariants;
+    u->old_t = c->t;
+    if (r->model->nx) memcpy(u->old_x, c->x, bytes(u));
+    u->row_known = u->rates_known = 0;
+    r->last_good = c->t;
+    return UNIT_OK;
+}

@@ -1,0 +1,217 @@
+/* Initialisation and communication steps; and what both versions of FMI ask at a point: signals, derivatives. */
+
+#include "unit.h"
+
+#include "evaluate.h"
+#include "histories.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double SAME = 1e-13; /* relative; two times this close are one */
+
+int unit_reserve(unit *u, int32_t delay, int64_t capacity)
+{
+    pl_history *h = &u->context.histories[delay];
+    const size_t n = (size_t)capacity, size = 5 * (size_t)pl_delay_size(u->model->system, delay);
+
+    if (h->capacity >= capacity) return 1;
+    double *starts = realloc(h->starts, sizeof(double) * n);
+    if (starts) h->starts = starts;
+    double *ends = realloc(h->ends, sizeof(double) * n);
+    if (ends) h->ends = ends;
+    double *values = realloc(h->values, sizeof(double) * n * size);
+    if (values) h->values = values;
+    if (!starts || !ends || !values) return 0;
+    h->capacity = capacity;
+    return 1;
+}
+
+/* Room for more of the past; 0 where there is no memory. */
+int unit_grow(unit *u)
+{
+    pl_context *c = &u->context;
+    const int32_t n = u->model->system->n_delays;
+
+    for (int32_t i = 0; i < n; i++)
+        if (c->histories[i].capacity - c->histories[i].count < PL_PIECES &&
+            !unit_reserve(u, i, 2 * c->histories[i].capacity + PL_PIECES))
+            return 0;
+    if (c->stops_capacity - c->n_stops >= n) return 1;
+    const int64_t capacity = 2 * (c->stops_capacity + n) + 32;
+    double *stops = realloc(c->stops, sizeof(double) * (size_t)capacity);
+    if (!stops) return 0;
+    c->stops = stops;
+    c->stops_capacity = capacity;
+    return 1;
+}
+
+static int no_memory(const unit *u)
+{
+    unit_say(u, UNIT_ERROR, "logStatusError", "%s: no memory for the past of delays.", u->model->name);
+    return UNIT_ERROR;
+}
+
+/* Run to a time; UNIT_OK also where a stop event ended it before. */
+static int advance(unit *u, double until)
+{
+    pl_run *r = &u->run;
+    int reason, status = UNIT_OK;
+
+    u->row_known = u->rates_known = 0;
+    r->budget = INT64_MAX;
+    while (status == UNIT_OK && (reason = pl_advance(r, until)) != PL_DONE) {
+        if (reason == PL_FULL_HISTORY)
+            status = unit_grow(u) ? UNIT_OK : no_memory(u);
+        else if (reason == PL_FULL)
+            u->notes.log.count = 0; /* the row of an end, which nobody reads */
+        else if (reason != PL_PAUSE)
+            status = unit_explain(u, reason);
+        r->budget = INT64_MAX;
+    }
+    pl_reset(r);
+    return status;
+}
+
+int unit_begin(unit *u, int tolerance_defined, double tolerance, double start, int stop_defined, double stop)
+{
+    if (!isfinite(start) || (stop_defined && !(stop >= start))) {
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: the experiment is from %.9g to %.9g s.", u->model->name, start,
+                 stop);
+        return UNIT_ERROR;
+    }
+    if (tolerance_defined && tolerance > 0.0 && u->settings.method.adaptive) {
+        const pl_settings *s = u->model->settings;
+        u->settings.rtol = tolerance;
+        u->settings.atol = tolerance == s->rtol ? s->atol : s->atol * (tolerance / s->rtol);
+    }
+    u->start = u->last = u->context.t = u->context.origin = start;
+    u->stop = stop_defined ? stop : INFINITY;
+    u->row_known = u->rates_known = 0;
+    return UNIT_OK;
+}
+
+/* Execute the start instant, once, so that everything has its value there; what was set is kept. */
+int unit_settle(unit *u)
+{
+    if (u->settled) return UNIT_OK;
+    int status = unit_save(u, &u->before);
+    if (status) return status;
+    u->settled = 1;
+    status = advance(u, u->start);
+    if (status) unit_unsettle(u);
+    return status;
+}
+
+/* Back to what was set. */
+int unit_unsettle(unit *u)
+{
+    if (!u->settled) return UNIT_OK;
+    const int status = unit_load(u, &u->before);
+    u->settled = 0;
+    return status;
+}
+
+int unit_initialised(unit *u)
+{
+    const int status = unit_settle(u);
+    u->settled = u->renewed = 0;
+    return status;
+}
+
+static int near(double t, double other) { return fabs(t - other) <= SAME * fabs(t); } /* t is finite */
+
+/* Where a step really ends: times that differ by rounding are one. First a tick or listed instant, then the end of
+   the experiment, then a whole number of steps as large as the first one. */
+static double snapped(unit *u, double until, double h)
+{
+    const double tick = pl_next_stop(&u->run);
+    if (near(until, tick)) return tick;
+    if (near(until, u->stop)) return u->stop;
+    /* ticks further away, of all rates */
+    const pl_system *s = u->model->system;
+    for (int32_t i = 0; i < s->n_rates; i++) {
+        const double first = u->start + pl_seconds(s->first[i], s->grid), period = pl_seconds(s->period[i], s->grid);
+        const double k = round((until - first) / period);
+        if (!(k >= 0.0 && k < 9e15)) continue;
+        const double t = u->start + pl_seconds(s->first[i] + (int64_t)k * s->period[i], s->grid);
+        if (near(until, t)) return t;
+    }
+    int32_t low = 0, high = s->n_instants;
+    while (low < high) { /* the first listed instant that is not clearly before */
+        const int32_t middle = low + (high - low) / 2;
+        if (s->instant_time[middle] < until && !near(until, s->instant_time[middle]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < s->n_instants && near(until, s->instant_time[low])) return s->instant_time[low];
+    if (u->regular == 0.0) u->regular = h;
+    const double regular = u->start + round((until - u->start) / u->regular) * u->regular;
+    return near(until, regular) ? regular : until;
+}
+
+/* A communication step from t to t + h; a tick at its end is executed. */
+int unit_step(unit *u, double t, double h, unit_arrival *arrival)
+{
+    pl_context *c = &u->context;
+
+    arrival->last = c->t;
+    arrival->ended = c->stopped != 0;
+    if (!(fabs(t - c->t) <= 1e-9 * fmax(1.0, fabs(t))) || !isfinite(t)) {
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: a step from t=%.17g s was asked for; the unit is at t=%.17g s.",
+                 u->model->name, t, c->t);
+        return UNIT_ERROR;
+    }
+    if (!(h > 0.0) || !isfinite(h)) {
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: the communication step is %.9g s, expected more than zero.",
+                 u->model->name, h);
+        return UNIT_ERROR;
+    }
+    const double until = snapped(u, t + h, h);
+    if (until > u->stop) {
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: a step to t=%.9g s leads past the stop time %.9g s.",
+                 u->model->name, until, u->stop);
+        return UNIT_ERROR;
+    }
+    const int status = c->stopped ? UNIT_OK : advance(u, until);
+    arrival->last = u->last = c->t;
+    arrival->ended = c->stopped != 0;
+    if (arrival->ended)
+        unit_say(u, UNIT_OK, "logEvents", "%s: '%s' ends the simulation at t=%.9g s.", u->model->name,
+                 u->model->event_names[c->stopped - 1], c->t);
+    return status;
+}
+
+/* The row of all shown signals at the present point. */
+int unit_signals(unit *u)
+{
+    pl_run *r = &u->run;
+
+    if (u->row_known) return UNIT_OK;
+    pl_evaluate_signals(r, &u->shown, u->row);
+    if (r->unsolved) return unit_explain(u, PL_NO_SOLUTION);
+    u->row_known = 1;
+    return UNIT_OK;
+}
+
+/* The derivatives of all states at the present point. */
+int unit_rates(unit *u)
+{
+    pl_run *r = &u->run;
+    pl_context *c = &u->context;
+    const int32_t n = r->model->nx;
+
+    if (u->rates_known) return UNIT_OK;
+    pl_update_constants(r);
+    pl_evaluate_derivative(r, c->t, c->x, u->rates);
+    if (r->unsolved) return unit_explain(u, PL_NO_SOLUTION);
+    for (int32_t i = 0; i < n; i++) {
+        if (isfinite(u->rates[i])) continue;
+        unit_say(u, UNIT_DISCARD, "logStatusDiscard", "%s: the derivative of '%s' is not finite at t=%.9g s.",
+                 u->model->name, u->model->state_names[i], c->t);
+        return UNIT_DISCARD;
+    }
+    u->rates_known = 1;
+    return UNIT_OK;
+}

@@ -1,0 +1,320 @@
+"""FMUs called through FMPy: the methods of a `Component` on its classes, for FMI 2.0 and 3.0.
+
+For comparison, and where FMPy knows a platform better; one call costs some 5 us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cosim.fmi.description import FMUDescription, Interface, Variable
+from cosim.fmi.fmi_errors import FMUCallError
+from cosim.fmi.interface.dialect import LAST_SUCCESSFUL_TIME, TERMINATED
+from cosim.fmi.interface.exchange import EXACT, grouped
+from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+from cosim.fmi.package import Unpacked
+
+OLD_WORDS = {"Float64": "Real", "Int32": "Integer", "Enumeration": "Integer"}
+NEW_WORDS = {"Enumeration": "Int64"}
+DISCARD = 2
+MOST = 100
+
+
+class FMPyLog:
+    """FMPy prints what an FMU logs."""
+
+    def shown(self, most: int = 5) -> str:
+        """See `LogLines.shown`."""
+        return "FMPy has printed what it logged."
+
+
+class FMPyPlace:
+    """See `AnyComponent.call`."""
+
+    time: float | None = None
+
+
+class FMPyComponent:
+    """An instance that FMPy has made.
+
+    Raises
+    ------
+    FMUCallError      a call fails
+    """
+
+    def __init__(
+        self,
+        description: FMUDescription,
+        interface: Interface,
+        unpacked: Unpacked,
+        name: str,
+        event_mode: bool = False,
+    ) -> None:
+        self.description, self.interface, self.name = description, interface, name
+        self._unpacked, self.log, self.call = unpacked, FMPyLog(), FMPyPlace()
+        self.closed = False
+        self._new = description.major == 3
+        cs, given = interface.kind == "cs", self._given(unpacked)
+        if self._new:
+            from fmpy.fmi3 import FMU3Model, FMU3Slave
+
+            self._fmu: Any = FMU3Slave(**given) if cs else FMU3Model(**given)
+            more = {"eventModeUsed": event_mode} if cs else {}
+        else:
+            from fmpy.fmi2 import FMU2Model, FMU2Slave
+
+            self._fmu, more = (FMU2Slave(**given) if cs else FMU2Model(**given)), {}
+        self._do("instantiate", **more)
+
+    def _given(self, unpacked: Unpacked) -> dict[str, Any]:
+        return {
+            "guid": self.description.token,
+            "unzipDirectory": str(unpacked.folder),
+            "modelIdentifier": self.interface.identifier,
+            "instanceName": self.name,
+        }
+
+    def _do(self, method: str, *given: Any, **named: Any) -> Any:
+        try:
+            return getattr(self._fmu, method)(*given, **named)
+        except Exception as error:  # FMPy raises what it meets
+            where = "" if self.call.time is None else f" at t={self.call.time:.9g} s"
+            raise FMUCallError(
+                f"FMU '{self.description.file}', instance '{self.name}': FMPy's {method} failed{where}: "
+                f"{error}",
+                path=self.name,
+                time=self.call.time,
+                value=getattr(error, "status", None),
+            ) from error
+
+    def close(self) -> None:
+        """Free the instance."""
+        if not self.closed:
+            self.closed = True
+            self._fmu.freeInstance()
+
+    # --- values -----------------------------------------------------------------------------------
+    def _word(self, v: Variable) -> str:
+        return (NEW_WORDS if self._new else OLD_WORDS).get(v.type, v.type)
+
+    def raw(self, variables: Sequence[Variable]) -> list[Any]:
+        """Values of variables of one type."""
+        more = {"nValues": sum(v.size for v in variables)} if self._new else {}
+        found: list[Any] = list(
+            self._do(f"get{self._word(variables[0])}", [v.reference for v in variables], **more)
+        )
+        return found
+
+    def put(self, variables: Sequence[Variable], values: Sequence[Any]) -> None:
+        """Set variables of one type."""
+        self._do(f"set{self._word(variables[0])}", [v.reference for v in variables], list(values))
+
+    def getter(self, variables: Sequence[Variable]) -> FMPyValues:
+        """See `Component.getter`."""
+        return FMPyValues(self, variables)
+
+    def setter(self, variables: Sequence[Variable]) -> FMPyValues:
+        """See `Component.setter`."""
+        return FMPyValues(self, variables)
+
+    def get(self, variable: Variable) -> Any:
+        """See `Component.get`."""
+        found = self.raw([variable])
+        if variable.type == "Boolean":
+            found = [bool(x) for x in found]
+        elif variable.type == "String":
+            found = [x.decode("utf-8", "replace") if isinstance(x, bytes) else x for x in found]
+        if not variable.shape:
+            return found[0]
+        return np.array(found).reshape(variable.shape) if variable.numeric else found
+
+    def set(self, variable: Variable, value: Any) -> None:
+        """See `Component.set`."""
+        self.put([variable], np.ravel(value).tolist() if variable.shape else [value])
+
+    # --- life -------------------------------------------------------------------------------------
+    def configure(self, values: Mapping[Variable, Any]) -> None:
+        """See `Component.configure`."""
+        if values:
+            self._do("enterConfigurationMode")
+            for variable, value in values.items():
+                self.set(variable, value)
+            self._do("exitConfigurationMode")
+
+    def enter_initialization(
+        self, start: float, stop: float | None = None, tolerance: float | None = None
+    ) -> None:
+        """See `Component.enter_initialization`."""
+        self.call.time = start
+        given = {"tolerance": tolerance, "startTime": start, "stopTime": stop}
+        if self._new:
+            self._do("enterInitializationMode", **given)
+        else:
+            self._do("setupExperiment", **given)
+            self._do("enterInitializationMode")
+
+    def exit_initialization(self) -> None:
+        """See `Component.exit_initialization`."""
+        self._do("exitInitializationMode")
+
+    def terminate(self) -> None:
+        """See `Component.terminate`."""
+        self._do("terminate")
+
+    def reset(self) -> None:
+        """See `Component.reset`."""
+        self._do("reset")
+        self.call.time = None
+
+    def step(self, t: float, h: float, no_way_back: bool = True) -> StepOutcome:
+        """See `Component.step`."""
+        try:
+            found = self._do("doStep", t, h, no_way_back)
+        except FMUCallError as error:
+            if error.value != DISCARD:
+                raise
+            if self._new:
+                return StepOutcome(t, early=True, discarded=True)
+            ended, reached = self._do("getBooleanStatus", TERMINATED), t
+            reached = self._do("getRealStatus", LAST_SUCCESSFUL_TIME)
+            self.call.time = float(reached)
+            return StepOutcome(float(reached), bool(ended), early=True, discarded=True)
+        outcome = StepOutcome(t + h)
+        if self._new and any(bool(x) for x in found[:3]):
+            event, terminate, early = (bool(x) for x in found[:3])
+            outcome = StepOutcome(float(found[3]), terminate, event, early)
+        self.call.time = outcome.time
+        return outcome
+
+    def enter_step_mode(self) -> None:
+        """See `Component.enter_step_mode`."""
+        self._do("enterStepMode")
+
+    def enter_event_mode(self) -> None:
+        """See `Component.enter_event_mode`."""
+        self._do("enterEventMode")
+
+    def update_discrete_states(self) -> DiscreteStates:
+        """See `Component.update_discrete_states`."""
+        method = "updateDiscreteStates" if self._new else "newDiscreteStates"
+        for _ in range(MOST):
+            again, terminate, nominals, values, defined, time = self._do(method)
+            if not again or terminate:
+                break
+        next_time = float(time) if defined else None
+        return DiscreteStates(False, bool(terminate), bool(nominals), bool(values), next_time)
+
+    def enter_continuous_time_mode(self) -> None:
+        """See `Component.enter_continuous_time_mode`."""
+        self._do("enterContinuousTimeMode")
+
+    def set_time(self, t: float) -> None:
+        """See `Component.set_time`."""
+        self.call.time = t
+        self._do("setTime", t)
+
+    def set_states(self, x: np.ndarray) -> None:
+        """See `Component.set_states`."""
+        if len(x):
+            self._do("setContinuousStates", _pointer(x), len(x))
+
+    def _vector(self, method: str, out: np.ndarray) -> np.ndarray:
+        if len(out):
+            self._do(method, _pointer(out), len(out))
+        return out
+
+    def states(self, out: np.ndarray) -> np.ndarray:
+        """See `Component.states`."""
+        return self._vector("getContinuousStates", out)
+
+    def derivatives(self, out: np.ndarray) -> np.ndarray:
+        """See `Component.derivatives`."""
+        return self._vector("getContinuousStateDerivatives" if self._new else "getDerivatives", out)
+
+    def indicators(self, out: np.ndarray) -> np.ndarray:
+        """See `Component.indicators`."""
+        return self._vector("getEventIndicators", out)
+
+    def nominals(self, out: np.ndarray) -> np.ndarray:
+        """See `Component.nominals`."""
+        return self._vector("getNominalsOfContinuousStates", out)
+
+    def completed_step(self) -> tuple[bool, bool]:
+        """See `Component.completed_step`."""
+        event, terminate = self._do("completedIntegratorStep", False)
+        return bool(event), bool(terminate)
+
+    def directional(
+        self, unknowns: Sequence[Variable], knowns: Sequence[Variable], seed: np.ndarray
+    ) -> np.ndarray:
+        """See `Component.directional`."""
+        refs = [[v.reference for v in some] for some in (unknowns, knowns)]
+        more = [sum(v.size for v in unknowns)] if self._new else []
+        return np.array(self._do("getDirectionalDerivative", *refs, list(seed), *more), dtype=float)
+
+    # --- states -----------------------------------------------------------------------------------
+    def save(self) -> Any:
+        """See `Component.save`."""
+        if not self.interface.can_get_and_set_state:
+            raise self.description.fault("it cannot save its state (canGetAndSetFMUState is false)")
+        return self._do("getFMUState" if self._new else "getFMUstate")
+
+    def load(self, state: Any) -> None:
+        """See `Component.load`."""
+        self._do("setFMUState" if self._new else "setFMUstate", state)
+
+    def serialized(self) -> bytes:
+        """See `Component.serialized`."""
+        state = self.save()
+        found = bytes(self._do("serializeFMUState" if self._new else "serializeFMUstate", state))
+        self._do("freeFMUState" if self._new else "freeFMUstate", state)
+        return found
+
+    def deserialize(self, state: bytes) -> None:
+        """See `Component.deserialize`."""
+        made = self._do("deserializeFMUState" if self._new else "deSerializeFMUstate", state)
+        self.load(made)
+        self._do("freeFMUState" if self._new else "freeFMUstate", made)
+
+
+class FMPyValues:
+    """Reads or sets numbers of some variables, all scalars one after the other."""
+
+    def __init__(self, of: FMPyComponent, variables: Sequence[Variable]) -> None:
+        self._of = of
+        self._groups = grouped([v for v in variables if v.size])
+        self.size = sum(v.size for v in variables)
+        self._out = np.zeros(self.size)
+
+    def read(self) -> np.ndarray:
+        """(n,) float; overwritten by the next call."""
+        for members, places in self._groups:
+            values = self._of.raw(members)
+            wrong = next((x for x in values if isinstance(x, int) and abs(x) > EXACT), None)
+            if wrong is not None:
+                raise self._of.description.fault(f"{wrong} is an integer that no number on a wire holds")
+            self._out[places] = [float(x) for x in values]
+        return self._out
+
+    def write(self, values: np.ndarray) -> None:
+        """Set (n,) float."""
+        for members, places in self._groups:
+            given: list[Any] = values[places].tolist()
+            if members[0].type == "Boolean":
+                given = [x != 0.0 for x in given]
+            elif members[0].type not in ("Float64", "Float32"):
+                bad = next((x for x in given if not x.is_integer()), None)
+                if bad is not None:
+                    names = ", ".join(f"'{v.name}'" for v in members[:3])
+                    raise self._of.description.fault(f"{names}: of type {members[0].type}, cannot take {bad}")
+                given = [int(x) for x in given]
+            self._of.put(members, given)
+
+
+def _pointer(x: np.ndarray) -> Any:
+    import ctypes
+
+    return x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))

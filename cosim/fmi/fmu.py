@@ -1,0 +1,269 @@
+"""`FMU`: an FMU as a block of a diagram, and opened to be stepped by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blocks.arguments import choice, flag, number
+from blocks.contract.block import Block, Equations
+from blocks.contract.derived import Derived
+from blocks.contract.rate import Rate, Ticks
+from blocks.errors import shown
+from cosim.fmi.co_simulation import define_co_simulation, driven_co_simulation
+from cosim.fmi.description import FMUDescription, Interface, Variable
+from cosim.fmi.fmi_errors import FMUError
+from cosim.fmi.importers import IMPORTERS, check_importer
+from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.interface.component import Component
+from cosim.fmi.interface.exchange import EXACT
+from cosim.fmi.interface.input_curves import IntermediateInputs
+from cosim.fmi.model_exchange_block import define_model_exchange, model_start
+from cosim.fmi.model_exchange_steps import ModelExchangeSteps
+from cosim.fmi.package import Package, Unpacked
+from cosim.fmi.reading import read
+from cosim.fmi.session import CoSimulationSteps, Session, Steps
+from cosim.fmi.setup import Setup
+from cosim.fmi.values import checked_start
+
+
+@dataclass(frozen=True, eq=False)
+class FMU(Block):
+    """An FMU of FMI 2.0 or 3.0, for co-simulation or model exchange.
+
+    Inputs and outputs: those of the FMU that are numbers, under their names; arrays as vectors, row-major.
+    Co-simulation: y_k is what the FMU says after its step to t_k; between t_k and t_k+1 its inputs are held
+    at u_k.  Direct feedthrough: none.
+
+    path : the .fmu file. Naming it is consent: it is native code and runs with your rights
+    kind : "cs" co-simulation, "me" model exchange, None: cs if there, else me
+    sample : communication step [s]; None takes that of the FMU's default experiment. Co-simulation only
+    offset : of the first communication point [s]
+    start : start values by name, before initialisation: numbers, texts, bytes, structural parameters
+    outputs : names of the outputs, or other variables, to have as ports; None: all outputs
+    isolate : run it in a process of its own
+    importer : who calls it: "native" is this package, "fmpy" and "pyfmi" are those tools
+    timeout : of a call [s], where it is isolated; None: no limit
+
+    Parameters of the run are the FMU's parameters and start values that are numbers ("motor.J").
+
+    Use::
+
+        motor = d.add("motor", FMU("motor.fmu", kind="cs", sample="1/1000", start={"J": 0.1}))
+        d.connect(controller["u"], motor["voltage"])
+
+    Raises
+    ------
+    FMUError      no FMU, a damaged or unsafe file, an invalid description (with lines), the wrong kind, no
+                  binary for this platform, unknown names (with near misses), values of another type
+    """
+
+    path: str | os.PathLike[str]
+    kind: str | None = None
+    sample: Rate | None = None
+    start: Mapping[str, Any] | None = None
+    outputs: Sequence[str] | None = None
+    isolate: bool = False
+    importer: str = "native"
+    timeout: float | None = None
+    offset: Rate = 0
+    derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, (str, os.PathLike)) or not os.fspath(self.path):
+            raise FMUError(f"FMU: path is {shown(self.path)}, expected the name of an .fmu file.")
+        set_ = object.__setattr__
+        set_(self, "path", str(Path(os.fspath(self.path)).absolute()))
+        flag(self.isolate, "FMU: isolate", FMUError)
+        choice(self.importer, "FMU: importer", IMPORTERS, FMUError)
+        if self.timeout is not None:
+            number(self.timeout, "FMU: timeout", "a number of seconds above 0", above=0.0, error=FMUError)
+        d = self.description
+        check_importer(self.importer)
+        if self.isolate and self.importer != "native":
+            raise d.fault(f"isolate=True and importer='{self.importer}' exclude each other")
+        if self.timeout is not None and not self.isolate:
+            raise d.fault("timeout is of use with isolate=True only: nobody can interrupt a call here")
+        interface = d.interface(self.kind)
+        if self.importer == "native":
+            self._package.library(interface.identifier)  # is there one for this platform?
+        self._chosen()
+        set_(self, "sample", self._checked_sample(interface))
+
+    # --- what is known of it ----------------------------------------------------------------------
+    @property
+    def _package(self) -> Package:
+        return self.derived.get("package", lambda: Package(Path(os.fspath(self.path))))
+
+    @property
+    def _raw(self) -> FMUDescription:
+        return self.derived.get("raw", lambda: read(self._package.xml, os.fspath(self.path)))
+
+    @property
+    def description(self) -> FMUDescription:
+        """Variables, types, units, structure and capabilities; arrays as large as `start` makes them."""
+        return self.derived.get("description", self._sized)
+
+    def _sized(self) -> FMUDescription:
+        if self.start is not None and not isinstance(self.start, Mapping):
+            what = f"start is {shown(self.start)}, expected values by name"
+            raise self._raw.fault(what, "Write start={...}.")
+        given = self.start or {}
+        names = {v.name for v in self._raw.structural}
+        return self._raw.sized(checked_start(self._raw, {n: x for n, x in given.items() if n in names}))
+
+    @property
+    def interface(self) -> Interface:
+        """The kind that is used, with its capabilities."""
+        return self.description.interface(self.kind)
+
+    @property
+    def start_values(self) -> dict[str, Any]:
+        """The values of `start`, checked, by name."""
+        return self.derived.get("start", lambda: checked_start(self.description, self.start or {}))
+
+    @property
+    def event_mode(self) -> bool:
+        """Is FMI 3.0 event mode used in co-simulation? It is where the FMU has clocks, which need it."""
+        clocks = any(v.type == "Clock" for v in self.description.variables.values())
+        return bool(self.interface.kind == "cs" and self.interface.has_event_mode and clocks)
+
+    @property
+    def output_variables(self) -> tuple[Variable, ...]:
+        """The variables that are output ports."""
+        return self.derived.get("outputs", self._chosen)
+
+    @property
+    def parameter_variables(self) -> tuple[Variable, ...]:
+        """The variables that are parameters of a run: start values that are numbers, but not of inputs."""
+        return self.derived.get("parameters", self._find_parameters)
+
+    def _find_parameters(self) -> tuple[Variable, ...]:
+        states = self.description.states if self.interface.kind == "me" else ()
+
+        def is_one(v: Variable) -> bool:
+            if v in states:  # it is set by initial=
+                return False
+            if v.causality in ("input", "structuralParameter") or not v.numeric or v.alias_of is not None:
+                return False
+            start = self.start_values.get(v.name, v.start)
+            if start is None or not v.is_start_settable or not v.size:
+                return False
+            sizes = (1, v.size) if len(set(np.ravel(start).tolist())) == 1 else (v.size,)
+            return np.size(start) in sizes and bool(np.all(np.abs(np.asarray(start, dtype=float)) <= EXACT))
+
+        return tuple(v for v in self.description.variables.values() if is_one(v))
+
+    def _chosen(self) -> tuple[Variable, ...]:
+        d = self.description
+        names: Any = self.outputs
+        self.start_values  # noqa: B018  # wrong ones are said before anything else is done
+        if names is None:
+            return d.output_variables
+        listed = isinstance(names, (list, tuple, set, frozenset, dict))
+        if not listed or not all(isinstance(n, str) for n in names):
+            raise d.fault(f"outputs is {shown(names)}, expected a list of names")
+        found = []
+        for name in dict.fromkeys(names):
+            v = d.variable(name)
+            if not v.numeric or v.causality == "input":
+                what = "an input" if v.causality == "input" else f"of type {v.type}, no number on a wire"
+                hint = "Look at it with get of open()."
+                raise d.fault(f"outputs has '{name}', which is {what}", hint, name)
+            found.append(v)
+        return tuple(found)
+
+    def _checked_sample(self, interface: Interface) -> Any:
+        d = self.description
+        if interface.kind == "me":
+            if self.sample is not None:
+                raise d.fault("sample is given, but in model exchange our solver makes the steps")
+            return None
+        sample: Any = self.sample
+        if sample is None:
+            sample = interface.fixed_internal_step or d.experiment.step
+            if sample is None:
+                what = "no communication step: its default experiment has none"
+                raise d.fault(what, 'Give one: FMU(..., sample="1/1000").')
+        Ticks.of(sample, self.offset)
+        return sample
+
+    # --- running ----------------------------------------------------------------------------------
+    def component(self, intermediate: IntermediateInputs | None = None) -> AnyComponent:
+        """A new instance of the FMU, in no mode yet; whoever asks closes it.
+
+        intermediate : takes the callback that the FMU makes during a step
+        """
+        unpacked: Unpacked = self.derived.get("unpacked", lambda: self._package.unpacked())
+        given = (self.description, self.interface, unpacked, self.description.name, self.event_mode)
+        if self.isolate:
+            from cosim.fmi.isolated import IsolatedComponent
+
+            return IsolatedComponent(*given, self.timeout)
+        if intermediate is not None:
+            return Component(*given, update=intermediate.callback)
+        made: AnyComponent = IMPORTERS[self.importer](*given)
+        return made
+
+    def open(self) -> Session:
+        """The FMU, to be stepped by hand.
+
+        Raises
+        ------
+        FMUError      it cannot be loaded or instantiated, or refuses a start value
+        """
+        return Session(self.component, self._steps, self.description, self.start_values)
+
+    def _steps(self, session: Session) -> Steps:
+        if self.interface.kind == "cs":
+            return CoSimulationSteps(session.component, self.event_mode)
+
+        def sizes() -> tuple[int, int]:
+            d = session.description
+            return sum(v.size for v in d.states), d.n_indicators
+
+        return ModelExchangeSteps(session.component, sizes, lambda: session.tolerance)
+
+    @property
+    def shares_equations(self) -> bool:
+        """See `Block.shares_equations`: in model exchange every block has an instance of the FMU."""
+        return self.interface.kind != "me"
+
+    @property
+    def _setup(self) -> Setup:
+        return Setup(
+            self.description,
+            self.interface,
+            self.output_variables,
+            self.parameter_variables,
+            self.start_values,
+            self.component,
+            not self.isolate and self.importer == "native",
+        )
+
+    def driven(self) -> Block:
+        """A unit of a co-simulation master; an FMU for model exchange is equations like ours."""
+        if self.interface.kind != "cs":
+            return self
+        assert self.sample is not None  # of co-simulation there is one
+        setup = self._setup
+
+        def curved(curves: IntermediateInputs) -> Setup:
+            return replace(setup, component=lambda: self.component(curves))
+
+        return driven_co_simulation(setup, self.sample, self.offset, self.event_mode, curved)
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, parameters, states and the calls."""
+        setup = self._setup
+        if self.interface.kind == "me":
+            start = self.derived.get("model start", lambda: model_start(setup))
+            define_model_exchange(b, setup, start)
+            return
+        assert self.sample is not None  # of co-simulation there is one
+        define_co_simulation(b, setup, self.sample, self.offset, self.event_mode)

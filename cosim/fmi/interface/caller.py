@@ -1,0 +1,76 @@
+"""Calls of one FMU instance: looked up by name, checked, and explained when they fail."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from cosim.fmi.fmi_errors import FMUCallError
+from cosim.fmi.interface.binding import Library, ffi
+from cosim.fmi.interface.log_lines import STATUS, LogLines
+
+DISCARD = 2
+
+
+class Caller:
+    """Calls functions of a library on one instance.
+
+    component : the instance, a pointer of C; time : where it stands [s], for messages
+    """
+
+    def __init__(self, library: Library, prefix: str, log: LogLines) -> None:
+        self.library, self.prefix, self.log = library, prefix, log
+        self.component: Any = ffi().NULL
+        self.time: float | None = None
+        self.dead = False  # after a fatal error nothing may be called
+        self._known: dict[str, Any] = {}
+
+    def function(self, name: str) -> Any:
+        """A function by its name without the prefix."""
+        found = self._known.get(name)
+        if found is None:
+            found = self._known[name] = self.library.function(self.prefix + name)
+        return found
+
+    @cached_property
+    def step_function(self) -> Any:
+        """The function called most."""
+        return self.function("DoStep")
+
+    @cached_property
+    def step_room(self) -> tuple[Any, Any, Any, Any]:
+        """Where FMI 3.0 puts what a step gave."""
+        f = ffi()
+        return f.new("bool *"), f.new("bool *"), f.new("bool *"), f.new("double *")
+
+    def tried(self, name: str, *given: Any) -> int:
+        """Call; returns the status, whatever it is."""
+        return int(self.function(name)(self.component, *given))
+
+    def __call__(self, name: str, *given: Any) -> None:
+        """Call, and go on only if it went well.
+
+        Raises
+        ------
+        FMUCallError      the FMU discards the call, or fails
+        """
+        status = self.function(name)(self.component, *given)
+        if status > 1:
+            raise self.failed(name, status)
+        if self.log.problem is not None:
+            problem, self.log.problem = self.log.problem, None
+            raise problem
+
+    def failed(self, name: str, status: int, why: str = "") -> FMUCallError:
+        """The error of a call that gave a status."""
+        word = STATUS[status].lower() if 0 <= status < len(STATUS) else f"the unknown status {status}"
+        self.dead = self.dead or word == "fatal"
+        where = "" if self.time is None else f" at t={self.time:.9g} s"
+        because = f" ({why})" if why else ""
+        return FMUCallError(
+            f"FMU '{self.library.file}', instance '{self.log.name}': {self.prefix}{name} returned "
+            f"{word}{because}{where}. {self.log.shown()}",
+            path=self.log.name,
+            time=self.time,
+            value=status,
+        )

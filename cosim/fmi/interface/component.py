@@ -1,0 +1,351 @@
+"""One instance of an FMU: every call of the standard that we use, the same for both versions.
+
+FMI calls it a component (2.0) or an instance (3.0). It keeps to the order of calls that the standard allows
+only as far as its user does: `session` and the blocks know the order.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from cosim.fmi.description import FMUDescription, Interface, Variable
+from cosim.fmi.fmi_errors import FMUCallError, FMUError
+from cosim.fmi.interface.binding import Library, ffi
+from cosim.fmi.interface.caller import Caller
+from cosim.fmi.interface.dialect import DIALECTS, IntermediateUpdate
+from cosim.fmi.interface.exchange import Getter, Setter, get_any, set_any
+from cosim.fmi.interface.log_lines import LogLines
+from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+
+
+class UnpackedFolder(Protocol):
+    """The folder of an unpacked FMU."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+
+    def library(self, identifier: str) -> Path:
+        """The binary of this platform."""
+
+
+CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal", "logStatusPending")
+
+
+class Component:
+    """An instance made by the functions of the FMU itself.
+
+    Parameters
+    ----------
+    description, interface : what to instantiate
+    unpacked : its folder; name : of the instance, for messages
+    event_mode : of co-simulation, FMI 3.0
+    update : of FMI 3.0, a callback of C that the FMU makes during a step (intermediate update)
+
+    Raises
+    ------
+    FMUError      the binary cannot be loaded, is of another version, or does not instantiate
+    """
+
+    def __init__(
+        self,
+        description: FMUDescription,
+        interface: Interface,
+        unpacked: UnpackedFolder,
+        name: str,
+        event_mode: bool = False,
+        update: Any = None,
+    ) -> None:
+        self.description, self.interface, self.name = description, interface, name
+        self._unpacked = unpacked
+        self.dialect = DIALECTS[description.major]
+        library = Library(unpacked.library(interface.identifier), description.file)
+        self.log = LogLines(name, description.major)
+        self.call = call = Caller(library, self.dialect.prefix, self.log)
+        self._check_version()
+        made, self._kept = self.dialect.instantiate(
+            call,
+            name,
+            interface.kind,
+            description.token,
+            unpacked.folder,
+            self.log,
+            event_mode,
+            self._update(update),
+        )
+        if made == ffi().NULL:
+            raise FMUCallError(
+                f"FMU '{description.file}', instance '{name}': it could not be instantiated. "
+                f"{self.log.shown()}",
+                path=name,
+                hint="A wrong guid, resources that are missing, or a licence are the usual reasons.",
+            )
+        call.component = made
+        self._stepping: tuple[bool, Callable[[float, float], int]] | None = None
+        self._free = weakref.finalize(self, _freed, call, made, self._kept, unpacked)
+        declared = [c for c in CATEGORIES if c in description.log_categories]
+        if declared:
+            f = ffi()
+            names = [f.new("char[]", c.encode()) for c in declared]
+            call.tried("SetDebugLogging", 1, len(names), f.new("const char *[]", names))
+
+    def _update(self, callback: Any) -> IntermediateUpdate | None:
+        if callback is None:
+            return None
+        return IntermediateUpdate(
+            callback, [v.reference for v in self.description.inputs if v.intermediate_update]
+        )
+
+    def _check_version(self) -> None:
+        said = ffi().string(self.call.function("GetVersion")()).decode("utf-8", "replace")
+        if said.split(".")[0] != str(self.description.major):
+            raise self.description.fault(
+                f"its binary says it is of FMI version {said}, its description {self.description.version}"
+            )
+
+    def close(self) -> None:
+        """Free the instance; nothing may be called any more."""
+        self._free()
+        self.call.component = ffi().NULL
+
+    @property
+    def closed(self) -> bool:
+        """Is the instance freed?"""
+        return not self._free.alive
+
+    # --- values -----------------------------------------------------------------------------------
+    def getter(self, variables: Sequence[Variable]) -> Getter:
+        """Reads numbers of some variables."""
+        return Getter(self.call, self.dialect, variables)
+
+    def setter(self, variables: Sequence[Variable]) -> Setter:
+        """Sets numbers of some variables."""
+        return Setter(self.call, self.dialect, variables)
+
+    def get(self, variable: Variable) -> Any:
+        """The value of one variable of any type."""
+        return get_any(self.call, self.dialect, variable)
+
+    def set(self, variable: Variable, value: Any) -> None:
+        """Set one variable of any type."""
+        set_any(self.call, self.dialect, variable, value)
+
+    # --- life -------------------------------------------------------------------------------------
+    def configure(self, values: Mapping[Variable, Any]) -> None:
+        """Set structural parameters, in configuration mode."""
+        if values:
+            self.call("EnterConfigurationMode")
+            for variable, value in values.items():
+                self.set(variable, value)
+            self.call("ExitConfigurationMode")
+
+    def enter_initialization(
+        self, start: float, stop: float | None = None, tolerance: float | None = None
+    ) -> None:
+        """Enter initialisation mode at `start` [s]."""
+        self.call.time = start
+        self.dialect.enter_initialization(self.call, start, stop, tolerance)
+
+    def exit_initialization(self) -> None:
+        """Leave initialisation mode."""
+        self.call("ExitInitializationMode")
+
+    def terminate(self) -> None:
+        """End the run."""
+        self.call("Terminate")
+
+    def reset(self) -> None:
+        """Back to where it was after instantiation."""
+        self.call("Reset")
+        self.call.time = None
+
+    # --- co-simulation ----------------------------------------------------------------------------
+    def step(self, t: float, h: float, no_way_back: bool = True) -> StepOutcome:
+        """A communication step from t over h [s]; `no_way_back`: nobody restores a state from before t."""
+        if self._stepping is None or self._stepping[0] != no_way_back:
+            self._stepping = no_way_back, self.dialect.stepping(self.call, no_way_back)
+        return self.stepped(t, h, self._stepping[1](t, h))
+
+    def stepping(self) -> Callable[[float, float], int]:
+        """A function (t, h) that steps and gives the status, 0 if that is all; see `stepped`."""
+        return self.dialect.stepping(self.call, False)
+
+    def stepped(self, t: float, h: float, status: int) -> StepOutcome:
+        """What came of a step."""
+        outcome = self.dialect.stepped(self.call, t, h, status)
+        self.call.time = outcome.time
+        return outcome
+
+    def enter_step_mode(self) -> None:
+        """From event mode, in FMI 3.0 co-simulation."""
+        self.call("EnterStepMode")
+
+    def set_input_derivatives(self, references: Any, orders: Any, values: Any) -> None:
+        """Of FMI 2.0 co-simulation: derivatives of inputs over the next step; arrays of C."""
+        self.call("SetRealInputDerivatives", references, len(references), orders, values)
+
+    # --- events -----------------------------------------------------------------------------------
+    def enter_event_mode(self) -> None:
+        """Enter event mode."""
+        self.call("EnterEventMode")
+
+    def update_discrete_states(self, most: int = 100) -> DiscreteStates:
+        """All rounds in event mode; the flags are those of any of them.
+
+        Raises
+        ------
+        FMUCallError      no end after `most` rounds
+        """
+        terminate = nominals = values = False
+        for _ in range(most):
+            found = self.dialect.update_discrete_states(self.call)
+            terminate |= found.terminate
+            nominals |= found.nominals_changed
+            values |= found.values_changed
+            if not found.again or found.terminate:
+                return DiscreteStates(False, terminate, nominals, values, found.next_time)
+        raise FMUCallError(
+            f"FMU '{self.description.file}', instance '{self.name}': its discrete states still change after "
+            f"{most} rounds at t={self.call.time:.9g} s.",
+            path=self.name,
+            time=self.call.time,
+            hint="Its events set each other off without end: ask its maker.",
+        )
+
+    # --- model exchange ---------------------------------------------------------------------------
+    def enter_continuous_time_mode(self) -> None:
+        """From event mode, in model exchange."""
+        self.call("EnterContinuousTimeMode")
+
+    def set_time(self, t: float) -> None:
+        """Time [s] of all that is asked for next."""
+        self.call.time = t
+        self.call("SetTime", t)
+
+    def set_states(self, x: np.ndarray) -> None:
+        """Set continuous states, (nx,)."""
+        if len(x):
+            self.call("SetContinuousStates", _pointer(x), len(x))
+
+    def states(self, out: np.ndarray) -> np.ndarray:
+        """Continuous states, (nx,), into `out`."""
+        return self._vector("GetContinuousStates", out)
+
+    def derivatives(self, out: np.ndarray) -> np.ndarray:
+        """Their derivatives, (nx,), into `out`."""
+        return self._vector(self.dialect.derivatives, out)
+
+    def indicators(self, out: np.ndarray) -> np.ndarray:
+        """Event indicators, (nz,), into `out`."""
+        return self._vector("GetEventIndicators", out)
+
+    def nominals(self, out: np.ndarray) -> np.ndarray:
+        """Nominal values of the states, (nx,), into `out`."""
+        return self._vector("GetNominalsOfContinuousStates", out)
+
+    def _vector(self, name: str, out: np.ndarray) -> np.ndarray:
+        if len(out):
+            self.call(name, _pointer(out), len(out))
+        return out
+
+    def completed_step(self) -> tuple[bool, bool]:
+        """After an accepted step: does it want event mode, does it want to end?"""
+        return self.dialect.completed_step(self.call)
+
+    def directional(
+        self, unknowns: Sequence[Variable], knowns: Sequence[Variable], seed: np.ndarray
+    ) -> np.ndarray:
+        """Derivative of some variables in one direction of others, (n,); seed (m,), all scalars.
+
+        Raises
+        ------
+        FMUError      the FMU does not give derivatives
+        """
+        if not self.interface.directional_derivatives:
+            raise self.description.fault("it gives no directional derivatives")
+        f = ffi()
+        found = np.zeros(sum(v.size for v in unknowns))
+        unknown, known = (f.new("uint32_t[]", [v.reference for v in vs]) for vs in (unknowns, knowns))
+        given = np.ascontiguousarray(seed, dtype=float)
+        self.dialect.directional(self.call, unknown, known, _pointer(given), _pointer(found))
+        return found
+
+    # --- states -----------------------------------------------------------------------------------
+    def save(self) -> SavedState:
+        """The whole state of the FMU, kept inside it.
+
+        Raises
+        ------
+        FMUError      the FMU cannot
+        """
+        if not self.interface.can_get_and_set_state:
+            raise self.description.fault("it cannot save its state (canGetAndSetFMUState is false)")
+        return SavedState(self)
+
+    def load(self, state: SavedState) -> None:
+        """Put back what `save` gave."""
+        self.call(self.dialect.load, state.pointer[0])
+
+    def serialized(self) -> bytes:
+        """The whole state as bytes, for another instance or process.
+
+        Raises
+        ------
+        FMUError      the FMU cannot
+        """
+        if not self.interface.can_serialize_state:
+            raise self.description.fault("it cannot write its state as bytes (canSerializeFMUState is false)")
+        f, state = ffi(), self.save()
+        size = f.new("size_t *")
+        self.call(self.dialect.size, state.pointer[0], size)
+        room = f.new("char[]" if self.description.major == 2 else "uint8_t[]", size[0])
+        self.call(self.dialect.serialize, state.pointer[0], room, size[0])
+        state.close()
+        return bytes(f.buffer(room))
+
+    def deserialize(self, state: bytes) -> None:
+        """Put back what `serialized` gave."""
+        f, pointer = ffi(), ffi().new("void **")
+        kind = "char[]" if self.description.major == 2 else "uint8_t[]"
+        self.call(self.dialect.deserialize, f.from_buffer(kind, state), len(state), pointer)
+        try:
+            self.call(self.dialect.load, pointer[0])
+        finally:
+            self.call.tried(self.dialect.free_state, pointer)
+
+
+class SavedState:
+    """A state of an FMU in its own memory; freed with this object."""
+
+    def __init__(self, of: Component) -> None:
+        self.pointer = ffi().new("void **")
+        of.call(of.dialect.save, self.pointer)
+        self._free = weakref.finalize(self, _freed_state, of.call, of.dialect.free_state, self.pointer)
+
+    def close(self) -> None:
+        """Free it."""
+        self._free()
+
+
+def _pointer(array: np.ndarray) -> Any:
+    return ffi().from_buffer("double[]", array)
+
+
+def _freed_state(call: Caller, name: str, pointer: Any) -> None:
+    if not call.dead and call.component != ffi().NULL:
+        call.tried(name, pointer)
+
+
+def _freed(call: Caller, made: Any, kept: Sequence[Any], unpacked: UnpackedFolder) -> None:
+    """Free an instance; after a fatal error it is left alone, as the standard demands."""
+    if not call.dead:
+        call.function("FreeInstance")(made)
+    del kept, unpacked
+
+
+__all__ = ["Component", "FMUError", "SavedState"]

@@ -1,0 +1,297 @@
+"""What differs between FMI 2.0 and 3.0: names, argument lists and types in C."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cosim.fmi.interface.binding import ffi, libc
+from cosim.fmi.interface.caller import Caller
+from cosim.fmi.interface.log_lines import LogLines
+from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+
+TERMINATED, LAST_SUCCESSFUL_TIME = 3, 2  # fmi2StatusKind
+
+
+@dataclass(frozen=True)
+class IntermediateUpdate:
+    """Of FMI 3.0: a callback of C that an FMU makes during a step, and the inputs it may set there."""
+
+    callback: Any
+    references: list[int]
+
+
+class Dialect(abc.ABC):
+    """One version of the standard.
+
+    prefix : of all functions; counts : do getters and setters take the number of values as well?
+    types : our type -> (word in the names of getters and setters, type of C, type of NumPy)
+    """
+
+    prefix: str
+    counts: bool
+    types: ClassVar[dict[str, tuple[str, str, Any]]]
+    save: str
+    load: str
+    free_state: str
+    size: str
+    serialize: str
+    deserialize: str
+    derivatives: str
+    update: str  # of discrete states
+
+    @abc.abstractmethod
+    def instantiate(
+        self,
+        call: Caller,
+        name: str,
+        kind: str,
+        token: str,
+        folder: Path,
+        log: LogLines,
+        events: bool,
+        update: IntermediateUpdate | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """The instance (NULL if it failed) and what must live as long as it."""
+
+    @abc.abstractmethod
+    def enter_initialization(
+        self, call: Caller, start: float, stop: float | None, tolerance: float | None
+    ) -> None:
+        """Set up the experiment and enter initialisation mode."""
+
+    @abc.abstractmethod
+    def stepping(self, call: Caller, no_way_back: bool) -> Callable[[float, float], int]:
+        """A function (t, h) that makes a communication step and gives its status, 0 if that is all."""
+
+    @abc.abstractmethod
+    def stepped(self, call: Caller, t: float, h: float, status: int) -> StepOutcome:
+        """What came of a step that `stepping` made."""
+
+    @abc.abstractmethod
+    def update_discrete_states(self, call: Caller) -> DiscreteStates:
+        """One round in event mode."""
+
+    @abc.abstractmethod
+    def completed_step(self, call: Caller) -> tuple[bool, bool]:
+        """After an accepted step: enter event mode? terminate?"""
+
+    @abc.abstractmethod
+    def directional(self, call: Caller, unknowns: Any, knowns: Any, seed: Any, found: Any) -> None:
+        """found = d unknowns / d knowns seed; pointers of C."""
+
+
+def resource_uri(folder: Path) -> str:
+    """The folder of resources as FMI 2.0 wants it: a URI, percent-encoded."""
+    return (folder / "resources").as_uri()
+
+
+def resource_path(folder: Path) -> Any:
+    """The folder of resources as FMI 3.0 wants it: an absolute path with a separator at its end."""
+    resources = folder / "resources"
+    return (str(resources) + "/").encode() if resources.is_dir() else ffi().NULL
+
+
+class FMI2(Dialect):
+    """FMI 2.0."""
+
+    prefix, counts = "fmi2", False
+    types: ClassVar[dict[str, tuple[str, str, Any]]] = {
+        "Float64": ("Real", "double", np.float64),
+        "Int32": ("Integer", "int", np.int32),
+        "Enumeration": ("Integer", "int", np.int32),
+        "Boolean": ("Boolean", "int", np.int32),
+    }
+    save, load, free_state = "GetFMUstate", "SetFMUstate", "FreeFMUstate"
+    size, serialize, deserialize = "SerializedFMUstateSize", "SerializeFMUstate", "DeSerializeFMUstate"
+    derivatives, update = "GetDerivatives", "NewDiscreteStates"
+
+    def instantiate(
+        self,
+        call: Caller,
+        name: str,
+        kind: str,
+        token: str,
+        folder: Path,
+        log: LogLines,
+        events: bool,
+        update: IntermediateUpdate | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """See `Dialect.instantiate`."""
+        f, c = ffi(), libc()
+        functions = f.new("fmi2CallbackFunctions *")
+        functions.logger = f.cast("void *", log.callback)
+        functions.allocateMemory = f.addressof(c, "calloc")
+        functions.freeMemory = f.addressof(c, "free")
+        resources = resource_uri(folder).encode()
+        instance = call.function("Instantiate")(
+            name.encode(), 0 if kind == "me" else 1, token.encode(), resources, functions, 0, 1
+        )
+        return instance, [functions]
+
+    def enter_initialization(
+        self, call: Caller, start: float, stop: float | None, tolerance: float | None
+    ) -> None:
+        """See `Dialect.enter_initialization`."""
+        call("SetupExperiment", tolerance is not None, tolerance or 0.0, start, stop is not None, stop or 0.0)
+        call("EnterInitializationMode")
+
+    def stepping(self, call: Caller, no_way_back: bool) -> Callable[[float, float], int]:
+        """See `Dialect.stepping`."""
+        function, component, flag = call.step_function, call.component, int(no_way_back)
+
+        def step(t: float, h: float) -> int:
+            status: int = function(component, t, h, flag)
+            return status
+
+        return step
+
+    def stepped(self, call: Caller, t: float, h: float, status: int) -> StepOutcome:
+        """See `Dialect.stepped`."""
+        if status <= 1:
+            return StepOutcome(t + h)
+        call.time = t
+        if status == 5:
+            raise call.failed("DoStep", status, "it went on in the background, which was not asked for")
+        if status != 2:
+            raise call.failed("DoStep", status)
+        f = ffi()
+        ended, reached = f.new("int *"), f.new("double *", t)
+        call.tried("GetBooleanStatus", TERMINATED, ended)
+        if call.tried("GetRealStatus", LAST_SUCCESSFUL_TIME, reached) > 1:
+            reached[0] = t
+        return StepOutcome(float(reached[0]), bool(ended[0]), early=True, discarded=True)
+
+    def update_discrete_states(self, call: Caller) -> DiscreteStates:
+        """See `Dialect.update_discrete_states`."""
+        info = ffi().new("fmi2EventInfo *")
+        call("NewDiscreteStates", info)
+        return DiscreteStates(
+            bool(info.newDiscreteStatesNeeded),
+            bool(info.terminateSimulation),
+            bool(info.nominalsOfContinuousStatesChanged),
+            bool(info.valuesOfContinuousStatesChanged),
+            float(info.nextEventTime) if info.nextEventTimeDefined else None,
+        )
+
+    def completed_step(self, call: Caller) -> tuple[bool, bool]:
+        """See `Dialect.completed_step`."""
+        flags = ffi().new("int[2]")
+        call("CompletedIntegratorStep", 0, flags, flags + 1)
+        return bool(flags[0]), bool(flags[1])
+
+    def directional(self, call: Caller, unknowns: Any, knowns: Any, seed: Any, found: Any) -> None:
+        """See `Dialect.directional`."""
+        call("GetDirectionalDerivative", unknowns, len(unknowns), knowns, len(knowns), seed, found)
+
+
+class FMI3(Dialect):
+    """FMI 3.0."""
+
+    prefix, counts = "fmi3", True
+    types: ClassVar[dict[str, tuple[str, str, Any]]] = {
+        "Float32": ("Float32", "float", np.float32),
+        "Float64": ("Float64", "double", np.float64),
+        "Int8": ("Int8", "int8_t", np.int8),
+        "UInt8": ("UInt8", "uint8_t", np.uint8),
+        "Int16": ("Int16", "int16_t", np.int16),
+        "UInt16": ("UInt16", "uint16_t", np.uint16),
+        "Int32": ("Int32", "int32_t", np.int32),
+        "UInt32": ("UInt32", "uint32_t", np.uint32),
+        "Int64": ("Int64", "int64_t", np.int64),
+        "UInt64": ("UInt64", "uint64_t", np.uint64),
+        "Enumeration": ("Int64", "int64_t", np.int64),
+        "Boolean": ("Boolean", "bool", np.bool_),
+    }
+    save, load, free_state = "GetFMUState", "SetFMUState", "FreeFMUState"
+    size, serialize, deserialize = "SerializedFMUStateSize", "SerializeFMUState", "DeserializeFMUState"
+    derivatives, update = "GetContinuousStateDerivatives", "UpdateDiscreteStates"
+
+    def instantiate(
+        self,
+        call: Caller,
+        name: str,
+        kind: str,
+        token: str,
+        folder: Path,
+        log: LogLines,
+        events: bool,
+        update: IntermediateUpdate | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """See `Dialect.instantiate`."""
+        f = ffi()
+        given = [name.encode(), token.encode(), resource_path(folder), False, True]
+        if kind == "me":
+            return call.function("InstantiateModelExchange")(*given, f.NULL, log.callback), []
+        if update is None:
+            return call.function("InstantiateCoSimulation")(
+                *given, events, False, f.NULL, 0, f.NULL, log.callback, f.NULL
+            ), []
+        references, callback = f.new("uint32_t[]", update.references), update.callback
+        return call.function("InstantiateCoSimulation")(
+            *given, events, False, references, len(update.references), f.NULL, log.callback, callback
+        ), [references, update.callback]
+
+    def enter_initialization(
+        self, call: Caller, start: float, stop: float | None, tolerance: float | None
+    ) -> None:
+        """See `Dialect.enter_initialization`."""
+        given = (tolerance is not None, tolerance or 0.0, start, stop is not None, stop or 0.0)
+        call("EnterInitializationMode", *given)
+
+    def stepping(self, call: Caller, no_way_back: bool) -> Callable[[float, float], int]:
+        """See `Dialect.stepping`."""
+        function, component = call.step_function, call.component
+        room = event, terminate, early, reached = call.step_room
+
+        def step(t: float, h: float) -> int:
+            reached[0] = t + h
+            status: int = function(component, t, h, no_way_back, *room)
+            return status or int(event[0] or terminate[0] or early[0])
+
+        return step
+
+    def stepped(self, call: Caller, t: float, h: float, status: int) -> StepOutcome:
+        """See `Dialect.stepped`."""
+        event, terminate, early, reached = call.step_room
+        if status <= 1 and not (event[0] or terminate[0] or early[0]):
+            return StepOutcome(t + h)
+        call.time = t
+        if status > 2:
+            raise call.failed("DoStep", status)
+        return StepOutcome(
+            float(reached[0]) if status <= 1 else t,
+            bool(terminate[0]),
+            bool(event[0]),
+            bool(early[0]) or status == 2,
+            status == 2,
+        )
+
+    def update_discrete_states(self, call: Caller) -> DiscreteStates:
+        """See `Dialect.update_discrete_states`."""
+        f = ffi()
+        flags, time = f.new("bool[5]"), f.new("double *")
+        call("UpdateDiscreteStates", *(flags + k for k in range(5)), time)
+        again, terminate, nominals, values, defined = (bool(flags[k]) for k in range(5))
+        return DiscreteStates(again, terminate, nominals, values, float(time[0]) if defined else None)
+
+    def completed_step(self, call: Caller) -> tuple[bool, bool]:
+        """See `Dialect.completed_step`."""
+        flags = ffi().new("bool[2]")
+        call("CompletedIntegratorStep", False, flags, flags + 1)
+        return bool(flags[0]), bool(flags[1])
+
+    def directional(self, call: Caller, unknowns: Any, knowns: Any, seed: Any, found: Any) -> None:
+        """See `Dialect.directional`."""
+        call(
+            "GetDirectionalDerivative",
+            unknowns, len(unknowns), knowns, len(knowns), seed, len(seed), found, len(found),
+        )  # fmt: skip
+
+
+DIALECTS: dict[int, Dialect] = {2: FMI2(), 3: FMI3()}

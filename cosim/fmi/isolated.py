@@ -1,0 +1,373 @@
+"""An FMU in a process of its own: its crash, hang or hunger for memory becomes one error; the host goes on.
+
+`IsolatedComponent` has the methods of a `Component`; each is a message to `isolated_host.py` and back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cosim.fmi.description import FMUDescription, Interface, Variable
+from cosim.fmi.fmi_errors import FMUCallError, FMUError
+from cosim.fmi.interface.log_lines import KEPT
+from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+from cosim.fmi.isolated_host import (
+    CALL,
+    READ,
+    REPLY,
+    REQUEST,
+    SET_STATES,
+    SET_TIME,
+    SHARED,
+    STEP,
+    VECTOR,
+    VECTORS,
+    WRITE,
+)
+from cosim.fmi.package import Unpacked
+
+START_UP = 60.0  # s to begin in; importing takes one or two
+
+
+class RemoteLog:
+    """The newest log lines of an isolated FMU: they come through a pipe, so that a crash loses none."""
+
+    def __init__(self, name: str, descriptor: int) -> None:
+        self.name, self._descriptor = name, descriptor
+        self.lines: deque[str] = deque(maxlen=KEPT)
+        self._rest = b""
+
+    def shown(self, most: int = 5) -> str:
+        """The last lines for a message, or that there are none."""
+        with contextlib.suppress(OSError):
+            while chunk := os.read(self._descriptor, 65536):
+                self._rest += chunk
+        *lines, self._rest = self._rest.split(b"\n")
+        self.lines.extend(line.decode("utf-8", "replace") for line in lines)
+        newest = list(self.lines)[-most:]
+        return "It logged nothing." if not newest else "Its last log lines:\n  " + "\n  ".join(newest)
+
+
+class Standing:
+    """Where an isolated FMU stands [s], for messages; as `Caller.time`."""
+
+    time: float | None = None
+
+
+class IsolatedComponent:
+    """A `Component` in a child process.
+
+    timeout : s that a call may take, None for no limit
+
+    Raises
+    ------
+    FMUCallError      the process dies, does not answer in time, or the FMU fails in it
+    """
+
+    def __init__(
+        self,
+        description: FMUDescription,
+        interface: Interface,
+        unpacked: Unpacked,
+        name: str,
+        event_mode: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        if os.name != "posix":
+            raise description.fault("isolate=True needs a POSIX system (Linux, macOS)")
+        self.description, self.interface, self.name = description, interface, name
+        self._unpacked, self._timeout, self.call = unpacked, timeout, Standing()
+        self._begin(name)
+        self._doing = "instantiating"
+        binary = unpacked.library(interface.identifier)
+        self._connection.settimeout(START_UP if timeout is None else START_UP + timeout)
+        self._ask("open", description, interface, unpacked.folder, binary, name, event_mode)
+        self._connection.settimeout(timeout)
+
+    def _begin(self, name: str) -> None:
+        self._connection, theirs = socket.socketpair()
+        memory = tempfile.TemporaryFile()  # noqa: SIM115  # the mapping keeps it
+        memory.truncate(SHARED)
+        self._shared = mmap.mmap(memory.fileno(), SHARED)
+        self._numbers = np.frombuffer(self._shared, dtype=float)
+        read, write = os.pipe()
+        os.set_blocking(read, False)
+        self.log = RemoteLog(name, read)
+        given = (theirs.fileno(), memory.fileno(), write)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "cosim.fmi.isolated_host", *map(str, given)],
+            pass_fds=given,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(p or "." for p in sys.path)},
+        )
+        theirs.close()
+        os.close(write)
+        memory.close()
+        self._end = weakref.finalize(self, _ended, self._process, self._connection, read)
+
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+
+    @property
+    def closed(self) -> bool:
+        """Is the process ended?"""
+        return not self._end.alive
+
+    # --- messages ---------------------------------------------------------------------------------
+    def _ask(self, method: str, *given: Any) -> Any:
+        self._doing = method
+        payload = pickle.dumps((method, given), protocol=5)
+        reply = self._exchanged(REQUEST.pack(CALL, len(payload), 0.0, 0.0) + payload)
+        return pickle.loads(reply[1])  # from our own child
+
+    def _fast(self, doing: str, operation: int, number: int = 0, a: float = 0.0, b: float = 0.0) -> Any:
+        self._doing = doing
+        return self._exchanged(REQUEST.pack(operation, number, a, b))[0]
+
+    def _exchanged(self, message: bytes) -> tuple[tuple[Any, ...], bytes]:
+        if self.closed:
+            raise self.description.fault("its process has ended", "Open it again, or begin a new run.")
+        try:
+            self._connection.sendall(message)
+            header = REPLY.unpack(self._received(REPLY.size))
+            payload = self._received(header[1]) if header[1] else b""
+        except TimeoutError:
+            raise self._dead(f"did not answer within {self._timeout} s (timeout) and was ended") from None
+        except OSError:
+            raise self._dead(self._how_it_ended()) from None
+        if header[0]:
+            kind, text, port, time, value = pickle.loads(payload)
+            made = FMUCallError if kind != "FMUError" else FMUError
+            raise made(text, port=port, time=time if time is not None else self.call.time, value=value)
+        return header, payload
+
+    def _received(self, size: int) -> bytes:
+        found = b""
+        while len(found) < size:
+            part = self._connection.recv(size - len(found))
+            if not part:
+                raise ConnectionResetError
+            found += part
+        return found
+
+    def _how_it_ended(self) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5.0)
+        code = self._process.poll()
+        if code is not None and code < 0:
+            names = {s.value: s.name for s in signal.Signals}
+            return f"crashed ({names.get(-code, f'signal {-code}')})"
+        return f"ended by itself with code {code}"
+
+    def _dead(self, how: str) -> FMUCallError:
+        lines = self.log.shown()
+        self.close()
+        where = "" if self.call.time is None else f" at t={self.call.time:.9g} s"
+        return FMUCallError(
+            f"FMU '{self.description.file}', instance '{self.name}': its process {how} in "
+            f"{self._doing}{where}. {lines}",
+            path=self.name,
+            time=self.call.time,
+            hint="It was isolated: this process and other results are not touched.",
+        )
+
+    # --- values -----------------------------------------------------------------------------------
+    def getter(self, variables: Sequence[Variable]) -> RemoteValues:
+        """Reads numbers of some variables."""
+        return RemoteValues(self, "getter", variables)
+
+    def setter(self, variables: Sequence[Variable]) -> RemoteValues:
+        """Sets numbers of some variables."""
+        return RemoteValues(self, "setter", variables)
+
+    def read_at(self, number: int, size: int) -> np.ndarray:
+        """What getter `number` reads."""
+        self._fast("a getter", READ, number)
+        return self._numbers[:size]
+
+    def write_at(self, number: int, values: np.ndarray) -> None:
+        """Set what setter `number` sets."""
+        self._numbers[: len(values)] = values
+        self._fast("a setter", WRITE, number)
+
+    def get(self, variable: Variable) -> Any:
+        """The value of one variable of any type."""
+        return self._ask("get", variable)
+
+    def set(self, variable: Variable, value: Any) -> None:
+        """Set one variable of any type."""
+        self._ask("set", variable, value)
+
+    # --- life -------------------------------------------------------------------------------------
+    def configure(self, values: Mapping[Variable, Any]) -> None:
+        """See `Component.configure`."""
+        if values:
+            self._ask("configure", dict(values))
+
+    def enter_initialization(
+        self, start: float, stop: float | None = None, tolerance: float | None = None
+    ) -> None:
+        """See `Component.enter_initialization`."""
+        self.call.time = start
+        self._ask("enter_initialization", start, stop, tolerance)
+
+    def exit_initialization(self) -> None:
+        """See `Component.exit_initialization`."""
+        self._ask("exit_initialization")
+
+    def terminate(self) -> None:
+        """See `Component.terminate`."""
+        self._ask("terminate")
+
+    def reset(self) -> None:
+        """See `Component.reset`."""
+        self._ask("reset")
+        self.call.time = None
+
+    def step(self, t: float, h: float, no_way_back: bool = True) -> StepOutcome:
+        """See `Component.step`."""
+        _, _, time, *flags = self._fast("DoStep", STEP, int(no_way_back), t, h)
+        terminate, event, early, discarded = (bool(flag) for flag in flags)
+        self.call.time = time
+        return StepOutcome(time, terminate, event, early, discarded)
+
+    def enter_step_mode(self) -> None:
+        """See `Component.enter_step_mode`."""
+        self._ask("enter_step_mode")
+
+    def enter_event_mode(self) -> None:
+        """See `Component.enter_event_mode`."""
+        self._ask("enter_event_mode")
+
+    def update_discrete_states(self) -> DiscreteStates:
+        """See `Component.update_discrete_states`."""
+        found: DiscreteStates = self._ask("update_discrete_states")
+        return found
+
+    def enter_continuous_time_mode(self) -> None:
+        """See `Component.enter_continuous_time_mode`."""
+        self._ask("enter_continuous_time_mode")
+
+    def set_time(self, t: float) -> None:
+        """See `Component.set_time`."""
+        self.call.time = t
+        self._fast("SetTime", SET_TIME, 0, t)
+
+    def set_states(self, x: np.ndarray) -> None:
+        """See `Component.set_states`."""
+        if len(x):
+            self._numbers[: len(x)] = x
+            self._fast("SetContinuousStates", SET_STATES, len(x))
+
+    def states(self, out: np.ndarray) -> np.ndarray:
+        """See `Component.states`."""
+        return self._vector("states", out)
+
+    def derivatives(self, out: np.ndarray) -> np.ndarray:
+        """See `Component.derivatives`."""
+        return self._vector("derivatives", out)
+
+    def indicators(self, out: np.ndarray) -> np.ndarray:
+        """See `Component.indicators`."""
+        return self._vector("indicators", out)
+
+    def nominals(self, out: np.ndarray) -> np.ndarray:
+        """See `Component.nominals`."""
+        return self._vector("nominals", out)
+
+    def _vector(self, name: str, out: np.ndarray) -> np.ndarray:
+        if len(out):
+            self._numbers[: len(out)] = out
+            self._fast(name, VECTOR, VECTORS.index(name), float(len(out)))
+            out[:] = self._numbers[: len(out)]
+        return out
+
+    def completed_step(self) -> tuple[bool, bool]:
+        """See `Component.completed_step`."""
+        found: tuple[bool, bool] = self._ask("completed_step")
+        return found
+
+    def directional(
+        self, unknowns: Sequence[Variable], knowns: Sequence[Variable], seed: np.ndarray
+    ) -> np.ndarray:
+        """See `Component.directional`."""
+        found: np.ndarray = self._ask("directional", list(unknowns), list(knowns), seed)
+        return found
+
+    # --- states -----------------------------------------------------------------------------------
+    def save(self) -> RemoteState:
+        """See `Component.save`."""
+        return RemoteState(self, self._ask("save"))
+
+    def load(self, state: RemoteState) -> None:
+        """See `Component.load`."""
+        self._ask("load", state.key)
+
+    def free(self, key: int) -> None:
+        """Free a state."""
+        if not self.closed:
+            self._ask("free", key)
+
+    def serialized(self) -> bytes:
+        """See `Component.serialized`."""
+        found: bytes = self._ask("serialized")
+        return found
+
+    def deserialize(self, state: bytes) -> None:
+        """See `Component.deserialize`."""
+        self._ask("deserialize", state)
+
+
+class RemoteValues:
+    """A getter or a setter in the other process."""
+
+    def __init__(self, of: IsolatedComponent, kind: str, variables: Sequence[Variable]) -> None:
+        self._of = of
+        self._number, self.size = of._ask(kind, list(variables))
+
+    def read(self) -> np.ndarray:
+        """(n,) float; overwritten by the next call."""
+        return self._of.read_at(self._number, self.size)
+
+    def write(self, values: np.ndarray) -> None:
+        """Set (n,) float."""
+        self._of.write_at(self._number, values)
+
+
+class RemoteState:
+    """A state of an FMU, kept in its process."""
+
+    def __init__(self, of: IsolatedComponent, key: int) -> None:
+        self.key = key
+        self._of = of
+
+    def close(self) -> None:
+        """Free it."""
+        self._of.free(self.key)
+
+
+def _ended(process: subprocess.Popen[bytes], connection: socket.socket, log: int) -> None:
+    connection.close()
+    try:
+        process.wait(0.5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    with contextlib.suppress(OSError):
+        os.close(log)

@@ -1,0 +1,464 @@
+"""An FMU for model exchange in one run: its functions of time, states and inputs, and what happens at events.
+
+Every function takes an argument (n,): states, inputs, parameters. Until the first event of a run, which is at
+its start, the FMU stands as it was initialised: states that were given other values than `ModelStart` found
+are those, all others are what initialisation with the run's parameters makes of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import BlockError
+from cosim.fmi.description import FLOATS, FMUDescription, Variable
+from cosim.fmi.fmi_errors import FMUCallError, FMUError
+from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.interface.outcomes import DiscreteStates
+
+NEVER = 1e30  # s; a next event that does not come
+MOST = 100  # event iterations at one instant
+DIFFERENCE = 6e-6  # relative step of central differences, the cubic root of the rounding
+
+
+@dataclass(frozen=True)
+class ModelStart:
+    """What initialisation with the start values gives: states (nx,) and their nominal values."""
+
+    states: np.ndarray
+    nominals: np.ndarray
+
+
+@dataclass(frozen=True)
+class OutputGroup:
+    """Outputs that depend on the same inputs: `inputs` are their places among all inputs of the FMU."""
+
+    variables: tuple[Variable, ...]
+    inputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Which variables of an FMU are what in the argument of its functions.
+
+    inputs, parameters, states, rates : in the order of the argument; rates are the derivatives of the states
+    groups : of outputs
+    """
+
+    inputs: tuple[Variable, ...]
+    parameters: tuple[Variable, ...]
+    states: tuple[Variable, ...]
+    rates: tuple[Variable, ...]
+    indicators: tuple[Variable, ...]  # of FMI 3.0; in FMI 2.0 they are no variables
+    n_indicators: int
+    groups: tuple[OutputGroup, ...]
+
+    @property
+    def nx(self) -> int:
+        """Continuous states."""
+        return sum(v.size for v in self.states)
+
+    @property
+    def nu(self) -> int:
+        """Scalars of all inputs."""
+        return sum(v.size for v in self.inputs)
+
+    @property
+    def np(self) -> int:
+        """Scalars of all parameters."""
+        return sum(v.size for v in self.parameters)
+
+
+def continuous(v: Variable) -> bool:
+    """May an input be set between events?"""
+    return v.type in FLOATS and v.variability == "continuous"
+
+
+class ModelExchangeUnit:
+    """One run's instance of an FMU for model exchange.
+
+    defaults : (np,) start values of the parameters in the description; texts : start values that are no
+    numbers, and structural parameters; start : what `ModelStart` found; input_start : (nu,)
+    """
+
+    def __init__(
+        self,
+        component: AnyComponent,
+        description: FMUDescription,
+        ports: Ports,
+        defaults: np.ndarray,
+        input_start: np.ndarray,
+        texts: Mapping[Variable, Any],
+        start: ModelStart | None = None,
+    ) -> None:
+        self.component, self.description, self.ports = component, description, ports
+        self._defaults, self._texts, self._input_start = defaults, dict(texts), input_start
+        self._start = start
+        self.steps_asked = 0  # how often the FMU has asked for an event after a step
+        self.initialised = self.begun = self.terminated = False
+        self._failure: FMUCallError | None = None
+        self.compiled: Any = None  # what compiled code calls; it must know when something else is called
+        self.given = defaults.copy()  # parameters as set last
+        self.inputs_given = input_start.copy()
+        self._next = NEVER
+        self._x_given = np.zeros(0)  # states that initialisation is to leave as they were given
+        self._x = np.zeros(ports.nx)
+        self._asked: tuple[float, bytes] | None = None  # the newest event, and its outcome
+        self._outcome = np.zeros(0)
+        continuous_inputs = [v for v in ports.inputs if continuous(v)]
+        self._set_continuous = component.setter(continuous_inputs)
+        self._set_all = component.setter(ports.inputs)
+        self._places = places(ports.inputs, continuous_inputs)
+        self._outputs = [component.getter(g.variables) for g in ports.groups]
+        self._group_inputs = [self._of_group(g) for g in ports.groups]
+
+    def _of_group(self, group: OutputGroup) -> tuple[Any, np.ndarray]:
+        """A setter of the continuous inputs a group depends on, and their places in its argument's inputs."""
+        own = [self.ports.inputs[k] for k in group.inputs]
+        moving = [v for v in own if continuous(v)]
+        return self.component.setter(moving), places(own, moving)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While inside, what is called is called from here, and compiled code knows nothing of it."""
+        if self._failure is not None:  # in an event, where nobody can go on from
+            raise self._failure
+        if self.compiled is None:
+            yield
+            return
+        self.compiled.pause()
+        try:
+            yield
+        finally:
+            self.compiled.resume()
+
+    # --- functions --------------------------------------------------------------------------------
+    def derivatives(self, t: float, a: np.ndarray) -> np.ndarray:
+        """Of the states at t [s], (nx,)."""
+        self._stand(t, a)
+        return self.component.derivatives(np.zeros(self.ports.nx))
+
+    def indicators(self, t: float, a: np.ndarray) -> np.ndarray:
+        """Event indicators, (nz,)."""
+        self._stand(t, a)
+        return self.component.indicators(np.zeros(self.ports.n_indicators))
+
+    def outputs(self, group: int, t: float, a: np.ndarray) -> np.ndarray:
+        """Of one group; its argument has only the inputs the group depends on."""
+        nx, n = self.ports.nx, len(a) - self.ports.np
+        setter, own = self._group_inputs[group]
+        self._ready(t, a[:nx], None, a[n:])
+        self._put(t, a[:nx])
+        if setter.size and not self.terminated:
+            setter.write(a[nx:n][own])
+        return self._outputs[group].read().copy()
+
+    def _stand(self, t: float, a: np.ndarray) -> None:
+        """Bring the FMU to a time, states and inputs."""
+        nx, nu = self.ports.nx, self.ports.nu
+        u = a[nx : nx + nu]
+        self._ready(t, a[:nx], u, a[nx + nu : nx + nu + self.ports.np])
+        self._put(t, a[:nx])
+        if self._set_continuous.size and not self.terminated:
+            self._set_continuous.write(u[self._places])
+
+    def _put(self, t: float, x: np.ndarray) -> None:
+        if self.terminated:  # values can be looked at, no more
+            return
+        self.component.set_time(t)
+        self.component.set_states(np.ascontiguousarray(self._effective(x)))
+
+    def _effective(self, x: np.ndarray) -> np.ndarray:
+        """States; before the first event what initialisation found, where nothing else was given."""
+        if self.begun or self._start is None:
+            return x
+        return np.where(x == self._start.states, self._x, np.where(self._kept(x), self._x, x))
+
+    def _kept(self, x: np.ndarray) -> np.ndarray:
+        """States that were given as start values of variables, which initialisation has taken over."""
+        same = len(self._x_given) == len(x) and bool(np.array_equal(x, self._x_given))
+        return self._settable if same else np.zeros(len(x), dtype=bool)
+
+    @property
+    def _settable(self) -> np.ndarray:
+        return np.concatenate(
+            [np.zeros(0, bool), *(np.full(v.size, v.is_start_settable) for v in self.ports.states)]
+        )
+
+    # --- begin ------------------------------------------------------------------------------------
+    def _ready(self, t: float, x: np.ndarray, u: np.ndarray | None, p: np.ndarray) -> None:
+        """Initialise where that has not been done."""
+        if not self.initialised:
+            self._initialise(t, x, self._input_start if u is None else u, p)
+
+    def _initialise(self, t: float, x: np.ndarray, u: np.ndarray, p: np.ndarray) -> None:
+        c = self.component
+        if self.initialised:
+            c.reset()
+        c.configure({v: value for v, value in self._texts.items() if _structural(v)})
+        for v, value in self._texts.items():
+            if not _structural(v):
+                c.set(v, value)
+        changed = [v for v, now, before in self._each(p, self._defaults) if (now != before).any()]
+        values = [now for _, now, before in self._each(p, self._defaults) if (now != before).any()]
+        if changed:
+            c.setter(changed).write(np.concatenate(values))
+        if self._start is not None:
+            self._set_states_given(x)
+        self._set_all.write(u)
+        c.enter_initialization(t)
+        c.exit_initialization()
+        found = c.update_discrete_states()
+        if not found.terminate:
+            c.enter_continuous_time_mode()
+        self._take(found)
+        c.states(self._x)
+        self.initialised, self.begun = True, False
+        self.given, self.inputs_given, self._x_given = p.copy(), u.copy(), x.copy()
+
+    def found_start(self, p: np.ndarray) -> ModelStart:
+        """What a unit finds that has no `ModelStart` yet, with parameters p (np,)."""
+        nx = self.ports.nx
+        self._initialise(0.0, np.zeros(nx), self.inputs_given, p)
+        nominals = np.abs(self.component.nominals(np.ones(nx)))
+        good = np.isfinite(nominals) & (nominals > 0)
+        return ModelStart(self._x.copy(), np.where(good, nominals, 1.0))
+
+    def _set_states_given(self, x: np.ndarray) -> None:
+        """Start values of states that a run gave."""
+        assert self._start is not None
+        at = 0
+        for v in self.ports.states:
+            place = slice(at, at + v.size)
+            at += v.size
+            if v.is_start_settable and (x[place] != self._start.states[place]).any():
+                self.component.setter([v]).write(x[place])
+
+    def _each(self, now: np.ndarray, before: np.ndarray) -> list[tuple[Variable, np.ndarray, np.ndarray]]:
+        found, at = [], 0
+        for v in self.ports.parameters:
+            place = slice(at, at + v.size)
+            found.append((v, now[place], before[place]))
+            at += v.size
+        return found
+
+    def _take(self, found: DiscreteStates) -> None:
+        self.terminated |= found.terminate
+        self._next = NEVER if found.next_time is None else found.next_time
+
+    # --- events -----------------------------------------------------------------------------------
+    def event(self, t: float, a: np.ndarray) -> np.ndarray:
+        """What an event at t [s] makes of the states: they, the time of the next event [s], is this the end?
+
+        The last entry of the argument says whether there is one; without it nothing happens.
+        """
+        if not a[-1]:
+            return np.zeros(self.ports.nx + 2)
+        asked = (t, a.tobytes())
+        if asked != self._asked:
+            try:
+                self._outcome = self._event(t, a)
+            except FMUCallError as error:
+                self._failure = error
+                raise
+            self._asked = asked
+        return self._outcome.copy()
+
+    def _event(self, t: float, a: np.ndarray) -> np.ndarray:
+        nx, nu, n = self.ports.nx, self.ports.nu, self.ports.np
+        x, u, p = a[:nx], a[nx : nx + nu], a[nx + nu : nx + nu + n]
+        c = self.component
+        if not self.begun:
+            known = np.array_equal(p, self.given) and np.array_equal(u, self.inputs_given)
+            if not self.initialised or not known or not np.array_equal(x, self._x_given):
+                self._initialise(t, x, u, p)
+            now = self._effective(x)
+            if not self.terminated and not np.array_equal(now, self._x):
+                c.set_states(np.ascontiguousarray(now))
+            self.begun = True
+            return np.concatenate([now, [self._next, float(self.terminated)]])
+        self._stand(t, a)
+        if not self.terminated:
+            self._check_tuned(t, p)
+            c.enter_event_mode()
+            self._set_all.write(u)
+            self._tune(p)
+            for _ in range(MOST):
+                self._take(c.update_discrete_states())
+                if self._next > t or self.terminated:
+                    break
+            else:
+                raise self._endless(t)
+            if not self.terminated:
+                c.enter_continuous_time_mode()
+            c.states(self._x)
+        self.inputs_given = u.copy()
+        return np.concatenate([self._x, [self._next, float(self.terminated)]])
+
+    def _endless(self, t: float) -> FMUCallError:
+        return FMUCallError(
+            f"FMU '{self.description.file}', instance '{self.component.name}': it announces its next event "
+            f"for the present time again and again at t={t:.9g} s.",
+            time=t,
+            hint="Ask its maker.",
+        )
+
+    def _tune(self, p: np.ndarray) -> None:
+        changed = [(v, now) for v, now, before in self._each(p, self.given) if (now != before).any()]
+        if changed:
+            self.component.setter([v for v, _ in changed]).write(np.concatenate([x for _, x in changed]))
+        self.given = p.copy()
+
+    def _check_tuned(self, t: float, p: np.ndarray) -> None:
+        for v, now, before in self._each(p, self.given):
+            tunable = v.causality == "parameter" and v.variability == "tunable"
+            if not tunable and (now != before).any():
+                raise FMUCallError(
+                    f"FMU '{self.description.file}': '{v.name}' is {v.variability} and was changed in a run, "
+                    f"to {now.tolist()}.",
+                    port=v.name,
+                    time=t,
+                    hint="Give it before the run, with parameters= or start=.",
+                )
+
+    def completed_step(self, t: float, a: np.ndarray) -> np.ndarray:
+        """After an accepted step: how often the FMU has asked for an event there, (1,)."""
+        if self.begun and not self.terminated:
+            self._stand(t, a)
+            event, terminate = self.component.completed_step()
+            self.terminated |= terminate
+            self.steps_asked += bool(event or terminate)
+        return np.array([float(self.steps_asked)])
+
+    # --- derivatives of functions -----------------------------------------------------------------
+    # By the argument: exact where the FMU gives derivatives, else central differences. By parameters and by
+    # discrete inputs they are zero: those change at events only.
+    def rates_jacobian(self, t: float, a: np.ndarray) -> np.ndarray:
+        """Of the derivatives of the states, (nx, n)."""
+        return self._jacobian(t, a, self.ports.rates, self.ports.inputs, self.derivatives)
+
+    def indicators_jacobian(self, t: float, a: np.ndarray) -> np.ndarray:
+        """Of the event indicators, (nz, n)."""
+        return self._jacobian(t, a, self.ports.indicators, self.ports.inputs, self.indicators)
+
+    def outputs_jacobian(self, group: int, t: float, a: np.ndarray) -> np.ndarray:
+        """Of the outputs of a group, (ny, n)."""
+        g = self.ports.groups[group]
+        inputs = [self.ports.inputs[k] for k in g.inputs]
+        return self._jacobian(t, a, g.variables, inputs, lambda s, b: self.outputs(group, s, b))
+
+    def _jacobian(
+        self,
+        t: float,
+        a: np.ndarray,
+        rows: Sequence[Variable],
+        inputs: Sequence[Variable],
+        value: Callable[[float, np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        knowns, at = [], 0
+        for v in (*self.ports.states, *inputs):
+            if v.type in FLOATS and v.variability == "continuous":
+                knowns.append((v, at))
+            at += v.size
+        base = value(t, a)
+        found = np.zeros((len(base), len(a)))
+        directional = self.component.interface.directional_derivatives and bool(rows)
+        exact = directional and all(v.type == "Float64" for v in (*rows, *(v for v, _ in knowns)))
+        for v, at in knowns:
+            for k in range(v.size):
+                if exact:
+                    seed = np.zeros(v.size)
+                    seed[k] = 1.0
+                    found[:, at + k] = self.component.directional(rows, [v], seed)
+                else:
+                    found[:, at + k] = _difference(value, t, a, at + k)
+        return found
+
+    # --- states -----------------------------------------------------------------------------------
+    def save(self) -> bytes:
+        """The state of the FMU.
+
+        Raises
+        ------
+        BlockError      the FMU cannot write its state
+        """
+        with self.alone():
+            return self._saved()
+
+    def _saved(self) -> bytes:
+        facts = {
+            "begun": self.begun, "terminated": self.terminated, "asked": self.steps_asked,
+            "given": self.given.tolist(), "inputs": self.inputs_given.tolist(), "next": self._next,
+            "time": self.component.call.time,
+        }  # fmt: skip
+        if not self.begun:
+            return json.dumps(facts).encode() + b"\n"
+        if not self.component.interface.can_serialize_state:
+            raise BlockError(
+                f"FMU '{self.description.file}' cannot write its state as bytes (canSerializeFMUState is "
+                "false), so that this diagram has no snapshots.",
+                hint="Run it from the start again, or use an FMU that can.",
+            )
+        return json.dumps(facts).encode() + b"\n" + self.component.serialized()
+
+    def load(self, state: bytes) -> None:
+        """Put back what `save` gave, perhaps in another process."""
+        with self.alone():
+            self._load(state)
+
+    def _load(self, state: bytes) -> None:
+        head, _, rest = state.partition(b"\n")
+        facts = json.loads(head)
+        self._asked = None
+        if not facts["begun"]:
+            if self.initialised:
+                self.component.reset()
+            self.initialised = self.begun = self.terminated = False
+            return
+        given, inputs = np.array(facts["given"], float), np.array(facts["inputs"], float)
+        if not self.initialised:
+            start = np.zeros(self.ports.nx) if self._start is None else self._start.states
+            self._initialise(0.0, start, inputs, given)
+        self.component.deserialize(rest)
+        self.begun, self.terminated, self.steps_asked = True, facts["terminated"], facts["asked"]
+        self.given, self.inputs_given, self._next = given, inputs, facts["next"]
+        self.component.call.time = facts["time"]
+
+    def close(self) -> None:
+        """Terminate and free the FMU."""
+        if self.initialised:
+            with contextlib.suppress(FMUError):  # it is freed whatever it says
+                self.component.terminate()
+        self.component.close()
+
+
+def places(every: Sequence[Variable], some: Sequence[Variable]) -> np.ndarray:
+    """Where the scalars of some variables are among those of all."""
+    starts, at = {}, 0
+    for v in every:
+        starts[v.name] = at
+        at += v.size
+    parts = [np.arange(starts[v.name], starts[v.name] + v.size) for v in some]
+    return np.concatenate([np.zeros(0, int), *parts])
+
+
+def _difference(
+    value: Callable[[float, np.ndarray], np.ndarray], t: float, a: np.ndarray, k: int
+) -> np.ndarray:
+    """Central difference of a function by the k-th entry of its argument."""
+    h = DIFFERENCE * max(1.0, abs(float(a[k])))
+    ends = []
+    for sign in (1.0, -1.0):
+        moved = a.copy()
+        moved[k] += sign * h
+        ends.append(value(t, moved).copy())
+    return np.asarray((ends[0] - ends[1]) / (2 * h))
+
+
+def _structural(v: Variable) -> bool:
+    return v.causality == "structuralParameter"

@@ -1,0 +1,215 @@
+"""The equations of an FMU for model exchange: states in x, its events in the event loop.
+
+Three kinds of events ask for event mode: an indicator that changes its sign, the time that the FMU announced,
+and a change of what it reads at events only (discrete inputs, parameters, a step after which it asks for
+one). Each leaves a mark; the event that follows sees a mark it has not seen before, calls the FMU once, and
+gives the states what it returns. So several of them at one instant are one event of the FMU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Equations
+from cosim.fmi.description import Variable
+from cosim.fmi.model_exchange import (
+    ModelExchangeUnit,
+    ModelStart,
+    OutputGroup,
+    Ports,
+    continuous,
+)
+from cosim.fmi.setup import Setup
+
+
+def ports_of(setup: Setup) -> Ports:
+    """Which variables of an FMU are what."""
+    d = setup.description
+    states = d.states
+    known = {(v.type, v.reference) for v in states}
+    groups: dict[tuple[int, ...], list[Variable]] = {}
+    for v in setup.outputs:
+        if (v.type, v.reference) not in known:
+            groups.setdefault(_inputs_of(setup, v), []).append(v)
+    return Ports(
+        inputs=d.inputs,
+        parameters=setup.parameters,
+        states=states,
+        rates=tuple(d.variables[e.name] for e in d.derivatives),
+        indicators=tuple(d.variables[e.name] for e in d.indicators),
+        n_indicators=d.n_indicators,
+        groups=tuple(OutputGroup(tuple(vs), inputs) for inputs, vs in groups.items()),
+    )
+
+
+def _inputs_of(setup: Setup, v: Variable) -> tuple[int, ...]:
+    """Places of the inputs an output depends on."""
+    d = setup.description
+    listed = d.dependencies(v.name) if v.causality == "output" else None
+    if listed is None:
+        return tuple(range(len(d.inputs)))
+    return tuple(k for k, u in enumerate(d.inputs) if u.name in listed)
+
+
+def model_start(setup: Setup) -> ModelStart:
+    """States and nominal values after initialisation with the start values: of an instance made for it."""
+    component = setup.component()
+    try:
+        unit = _unit(setup, ports_of(setup), component, None)
+        return unit.found_start(setup.parameter_start)
+    finally:
+        component.close()
+
+
+def _unit(setup: Setup, ports: Ports, component: Any, start: ModelStart | None) -> ModelExchangeUnit:
+    return ModelExchangeUnit(
+        component, setup.description, ports, setup.defaults, setup.input_start, setup.texts, start
+    )
+
+
+def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None:
+    """Declare ports, states, parameters and events."""
+    ports, nx = ports_of(setup), len(start.states)
+    inputs, parameters = setup.declare_inputs(b), setup.declare_parameters(b)
+    states, at = [], 0
+    for v in ports.states:
+        place = slice(at, at + v.size)
+        nominal = float(start.nominals[place].min()) if v.size else 1.0
+        states.append(b.continuous(v.name, initial=start.states[place], size=v.size, nominal=nominal))
+        at += v.size
+
+    def make() -> ModelExchangeUnit:
+        return _unit(setup, ports, setup.component(), start)
+
+    def opaque(name: str, argument: Any, size: int, of: Any, jacobian: Any = None) -> Any:
+        slope = None if jacobian is None else partial(_asked, jacobian)
+        compiled = partial(_compiled, name.upper()) if setup.compiles else None
+        return b.opaque(name, partial(_asked, of), argument, size, slope, make=make, compiled=compiled)
+
+    unit = ModelExchangeUnit
+    p = joined(parameters)
+    argument = joined([*states, *inputs, p])
+    if nx:
+        rates = opaque("derivatives", argument, nx, unit.derivatives, unit.rates_jacobian)
+        at = 0
+        for state in states:
+            b.derivative(state, rates[at : at + state.size])
+            at += state.size
+    nz = ports.n_indicators
+    z = np.zeros(0)
+    if nz:
+        z = opaque("indicators", argument, nz, unit.indicators, unit.indicators_jacobian)
+    asked: list[Any] = []
+    if setup.interface.needs_completed_step:
+        step = opaque("completed", argument, 1, unit.completed_step)
+        asked = [b.accepted("steps@event", step, 0.0)]
+    _events(b, setup, ports, states, z, joined([*_discrete(ports, inputs), p, *asked]), argument, opaque)
+    _outputs(b, setup, ports, states, inputs, p, make)
+
+
+def joined(parts: list[Any]) -> Any:
+    """One vector of some."""
+    filled = [part for part in parts if part.size]
+    return np.concatenate(filled) if filled else np.zeros(0)
+
+
+def _discrete(ports: Ports, inputs: list[Any]) -> list[Any]:
+    return [u for v, u in zip(ports.inputs, inputs, strict=True) if not continuous(v)]
+
+
+def _events(
+    b: Equations,
+    setup: Setup,
+    ports: Ports,
+    states: list[Any],
+    z: Any,
+    read: Any,
+    argument: Any,
+    opaque: Callable[..., Any],
+) -> None:
+    """Marks, and the event of the FMU that follows a new one; `read` is what it reads at events only."""
+    nx = ports.nx
+    marks = []
+    indicators = [f"indicator {k}" for k in range(ports.n_indicators)]
+    for k in range(ports.n_indicators):
+        mark = b.mode(f"indicator{k}@event", 0.0)
+        b.when(z[k], {mark: 1.0 - mark}, name=indicators[k], by_value=True)
+        marks.append(mark)
+    time = b.mode("time@event", 0.0)  # the next one; the first is the start
+    due = b.mode("due@event", 0.0)
+    b.when(b.time - time[0], {due: 1.0 - due}, direction="rising", name="time event")
+    begun, ended = b.mode("begun@event", 0.0), b.mode("ended@event", 0.0)
+    now = joined([due, *marks, read])
+    seen = b.mode("seen@event", np.zeros(now.size), size=now.size)
+    news = np.where(now != seen, 1.0, 0.0)
+    new = np.where(begun[0] > 0.5, np.sum(news), news[0])
+    request = np.where(new > 0.5, 1.0, 0.0)
+    count = b.mode("count@event", 0.0)  # no two events are asked for with the same numbers
+    asked = joined([argument, count, np.reshape(request, 1)])
+    found = opaque("event", asked, nx + 2, ModelExchangeUnit.event)
+    pairs, at = [], 0
+    for state in states:
+        pairs.append((state, found[at : at + state.size]))
+        at += state.size
+    pairs += [(time, found[nx]), (ended, found[nx + 1]), (seen, now), (begun, 1.0), (count, count + 1.0)]
+    b.when(request - 0.5, pairs, direction="rising", name="event", anew=indicators)
+    b.stop(ended[0] - 0.5, setup.end_message, "rising")
+
+
+def _outputs(
+    b: Equations,
+    setup: Setup,
+    ports: Ports,
+    states: list[Any],
+    inputs: list[Any],
+    p: Any,
+    make: Callable[[], ModelExchangeUnit],
+) -> None:
+    """States are shown as they are; other outputs are asked for, with those of the same inputs at once."""
+    shown: dict[tuple[str, int], Any] = {
+        (v.type, v.reference): x for v, x in zip(ports.states, states, strict=True)
+    }
+    for k, group in enumerate(ports.groups):
+        size = sum(v.size for v in group.variables)
+        argument = joined([*states, *(inputs[i] for i in group.inputs), p])
+        value = partial(_of_group, ModelExchangeUnit.outputs, k)
+        slope = partial(_of_group, ModelExchangeUnit.outputs_jacobian, k)
+        compiled = partial(_compiled_group, k) if setup.compiles else None
+        y = b.opaque(f"outputs{k}", value, argument, size, slope, make=make, compiled=compiled)
+        at = 0
+        for v in group.variables:
+            shown[v.type, v.reference] = y[at : at + v.size]
+            at += v.size
+    for v in setup.outputs:
+        b.output(v.name, shown[v.type, v.reference])
+
+
+# Functions that a run calls with its unit, see `Equations.opaque`.
+def _asked(of: Callable[..., Any], unit: ModelExchangeUnit, t: float, a: np.ndarray) -> Any:
+    with unit.alone():
+        return of(unit, t, a)
+
+
+def _of_group(of: Callable[..., Any], group: int, unit: ModelExchangeUnit, t: float, a: np.ndarray) -> Any:
+    with unit.alone():
+        return of(unit, group, t, a)
+
+
+def _compiled(what: str, unit: ModelExchangeUnit) -> Any:
+    """What the native engine calls in the place of a function."""
+    from cosim.fmi.compiled_calls import compiled_unit  # loads the runtime's interface
+
+    found = compiled_unit(unit)
+    return None if found is None else found.function(what, unit.ports.inputs)
+
+
+def _compiled_group(group: int, unit: ModelExchangeUnit) -> Any:
+    from cosim.fmi.compiled_calls import compiled_unit
+
+    found, g = compiled_unit(unit), unit.ports.groups[group]
+    inputs = [unit.ports.inputs[k] for k in g.inputs]
+    return None if found is None else found.function("OUTPUTS", inputs, g.variables)

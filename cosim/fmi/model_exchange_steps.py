@@ -1,0 +1,194 @@
+"""An FMU for model exchange stepped by hand: our adaptive integrator between its events.
+
+Inputs are what was set last. Events are located on the dense output of the integrator, by bisection.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import SimulationError
+from cosim.engines.engine import Counters
+from cosim.engines.methods.steppers import AcceptedStep, AdaptiveStepper, Control, Problem
+from cosim.engines.methods.tableau import tableau
+from cosim.fmi.fmi_errors import FMUCallError
+from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+
+RTOL, ATOL = 1e-8, 1e-10  # the tolerances of runs
+QUARTERS = (0.25, 0.5, 0.75, 1.0)
+MOST = 1000  # events at one time
+
+
+class ModelExchangeSteps:
+    """Goes from time to time with states, events and `completedIntegratorStep` as the standard has them.
+
+    sizes : numbers of states and of indicators, asked for when it begins; tolerance : of the user, or None
+    """
+
+    def __init__(
+        self,
+        component: AnyComponent,
+        sizes: Callable[[], tuple[int, int]],
+        tolerance: Callable[[], float | None],
+    ) -> None:
+        self._component, self._sizes, self._tolerance = component, sizes, tolerance
+        self._control, self._next = Control(), math.inf
+        self._x, self._z = np.zeros(0), np.zeros(0)
+
+    def begin(self, start: float) -> None:
+        """See `Steps.begin`."""
+        nx, nz = self._sizes()
+        self._x, self._z = np.zeros(nx), np.zeros(nz)
+        nominals = np.abs(self._component.nominals(np.ones(nx)))
+        rtol = self._tolerance() or RTOL
+        problem = Problem(
+            f=self._rate,
+            linearise=_never,
+            atol=ATOL * (rtol / RTOL) * np.where(nominals > 0, nominals, 1.0),
+            counters=Counters(),
+            state_name=lambda k: f"state {k}",
+            on_invariants=lambda t, x: x,
+            longest_step=lambda: math.inf,
+            explain=self._explained,
+        )
+        self._stepper = AdaptiveStepper(problem, tableau("dopri5"), rtol, math.inf)
+        self._settled(self._component.update_discrete_states())
+
+    def _rate(self, t: float, x: np.ndarray) -> np.ndarray:
+        self._stand(t, x)
+        return self._component.derivatives(np.zeros(len(x)))
+
+    def _stand(self, t: float, x: np.ndarray) -> None:
+        self._component.set_time(t)
+        self._component.set_states(np.ascontiguousarray(x))
+
+    def _explained(self, t: float, x: np.ndarray) -> SimulationError:
+        c = self._component
+        return FMUCallError(
+            f"FMU '{c.description.file}', instance '{c.name}': its derivatives at t={t:.9g} s are "
+            f"{self._rate(t, x).tolist()}, which is not finite. {c.log.shown()}",
+            path=c.name,
+            time=t,
+        )
+
+    def _settled(self, found: DiscreteStates) -> bool:
+        """Event mode is over; returns whether the run is."""
+        self._next = math.inf if found.next_time is None else found.next_time
+        if not found.terminate:
+            self._component.enter_continuous_time_mode()
+        self._component.states(self._x)
+        if len(self._z):
+            self._component.indicators(self._z)
+        self._control = Control()
+        return found.terminate
+
+    def quick(self) -> Callable[[float, float], int] | None:
+        """See `Steps.quick`: there is none."""
+        return None
+
+    def step(self, t: float, end: float) -> StepOutcome:
+        """See `Steps.step`."""
+        at_once = 0
+        while t < end:
+            stop = min(end, self._next)
+            reached, wanted, terminate = self._stretch(t, stop)
+            at_once = at_once + 1 if reached <= t else 0
+            t = reached
+            if terminate or ((wanted or t >= self._next) and self._event(t)):
+                return StepOutcome(t, terminate=True)
+            if at_once > MOST:
+                raise FMUCallError(
+                    f"FMU '{self._component.description.file}': its events follow each other without end at "
+                    f"t={t:.9g} s.",
+                    time=t,
+                )
+        return StepOutcome(end)
+
+    def _event(self, t: float, change: Callable[[], None] = lambda: None) -> bool:
+        c = self._component
+        c.enter_event_mode()
+        change()
+        for _ in range(MOST):
+            found = c.update_discrete_states()
+            if found.terminate or found.next_time is None or found.next_time > t:
+                break
+        return self._settled(found)
+
+    def at_event(self, change: Callable[[], None]) -> bool:
+        """See `Steps.at_event`."""
+        time = self._component.call.time
+        assert time is not None  # it is initialised
+        return self._event(time, change)
+
+    def _stretch(self, t: float, stop: float) -> tuple[float, bool, bool]:
+        """To `stop`, or to the first event before it: time reached, is there an event, is it the end?"""
+        if stop <= t:
+            return t, False, False
+        if not len(self._x):
+            return self._accept(AcceptedStep(t, stop, self._x, self._x, lambda _: self._x))
+        for step in self._stepper.integrate(t, self._x.copy(), stop, self._control):
+            self._control = step.control
+            reached, wanted, terminate = self._accept(step)
+            if wanted or terminate:
+                return reached, wanted, terminate
+        return stop, False, False
+
+    def _accept(self, step: AcceptedStep) -> tuple[float, bool, bool]:
+        c, crossed = self._component, self._crossing(step)
+        t1 = step.t1 if crossed is None else crossed
+        self._x[:] = step.x1 if t1 == step.t1 else step.inside(t1)
+        self._stand(t1, self._x)
+        if len(self._z):
+            c.indicators(self._z)
+        event = terminate = False
+        if c.interface.needs_completed_step:
+            event, terminate = c.completed_step()
+        return t1, crossed is not None or event, terminate
+
+    def _at(self, step: AcceptedStep, t: float) -> np.ndarray:
+        self._stand(t, step.x1 if t == step.t1 else step.inside(t))
+        return self._component.indicators(np.zeros(len(self._z)))
+
+    def _crossing(self, step: AcceptedStep) -> float | None:
+        """Time of the first indicator that changes its side in a step, just behind it."""
+        if not len(self._z):
+            return None
+        side, low = self._z > 0.0, step.t0
+        for quarter in QUARTERS:
+            high = step.t1 if quarter == 1.0 else step.t0 + quarter * (step.t1 - step.t0)
+            if ((self._at(step, high) > 0.0) != side).any():
+                return self._root(step, side, low, high)
+            low = high
+        return None
+
+    def _root(self, step: AcceptedStep, side: np.ndarray, low: float, high: float) -> float:
+        for _ in range(80):
+            middle = 0.5 * (low + high)
+            if not low < middle < high or high - low <= 1e-15 * max(1.0, abs(high)):
+                break
+            if ((self._at(step, middle) > 0.0) != side).any():
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def kept(self) -> Any:
+        """See `Steps.kept`: the time of the next event, and what step size control remembers."""
+        return self._next, self._control
+
+    def restored(self, kept: Any) -> None:
+        """See `Steps.restored`."""
+        self._next, self._control = kept
+        self._component.states(self._x)
+        if len(self._z):
+            self._component.indicators(self._z)
+
+
+def _never(t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What an explicit method does not ask for."""
+    raise NotImplementedError

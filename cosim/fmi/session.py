@@ -1,0 +1,391 @@
+"""Stepping an FMU by hand: one page for co-simulation and model exchange alike.
+
+>>> with FMU("motor.fmu").open() as m:
+...     m.initialize(start_time=0.0, tolerance=1e-6)
+...     m.set("u", 1.0)
+...     m.step(0.01)
+...     m.get("y")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from blocks.arguments import number
+from cosim.fmi.description import FMUDescription, Variable
+from cosim.fmi.fmi_errors import FMUCallError, FMUError
+from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.interface.component import Component
+from cosim.fmi.interface.exchange import ValueBatch
+from cosim.fmi.model_exchange import continuous
+from cosim.fmi.values import check_has_start, checked_value
+
+if TYPE_CHECKING:
+    from cosim.fmi.interface.outcomes import StepOutcome
+
+
+class Steps(Protocol):
+    """How an FMU of one kind goes on in time."""
+
+    def begin(self, start: float) -> None:
+        """After initialisation mode, at `start` [s]."""
+
+    def step(self, t: float, end: float) -> StepOutcome:
+        """From t to `end` [s], or as far as it gets."""
+
+    def quick(self) -> Callable[[float, float], int] | None:
+        """A function (t, h) for a step of nothing but the FMU's own, see `Component.stepping`; else None."""
+
+    def at_event(self, change: Callable[[], None]) -> bool:
+        """Set what may be set at events only; returns whether the FMU ends the run there."""
+
+    def kept(self) -> Any:
+        """What belongs to the present state beside that of the FMU."""
+
+    def restored(self, kept: Any) -> None:
+        """An earlier state was put back."""
+
+
+@dataclass(frozen=True)
+class FMUState:
+    """A state of an opened FMU: what `save` gives and `load` takes; of use while that FMU is open."""
+
+    time: float
+    saved: Any
+    kept: Any
+
+
+class CoSimulationSteps:
+    """The FMU steps itself; events in FMI 3.0 event mode are handled where it stops for them."""
+
+    def __init__(self, component: AnyComponent, event_mode: bool) -> None:
+        self._component, self._event_mode = component, event_mode
+
+    def begin(self, start: float) -> None:
+        """See `Steps.begin`."""
+        if self._event_mode:
+            self._component.update_discrete_states()
+            self._component.enter_step_mode()
+
+    def quick(self) -> Callable[[float, float], int] | None:
+        """See `Steps.quick`."""
+        c = self._component
+        return c.stepping() if isinstance(c, Component) and not self._event_mode else None
+
+    def step(self, t: float, end: float) -> StepOutcome:
+        """See `Steps.step`."""
+        c = self._component
+        outcome = c.step(t, end - t, no_way_back=False)
+        if not self._event_mode:
+            return outcome
+        while outcome.event and not outcome.terminate:
+            c.enter_event_mode()
+            c.update_discrete_states()
+            c.enter_step_mode()
+            if not outcome.time < end - 1e-12 * max(1.0, abs(end)):
+                break
+            outcome = c.step(outcome.time, end - outcome.time, no_way_back=False)
+        return outcome
+
+    def at_event(self, change: Callable[[], None]) -> bool:
+        """See `Steps.at_event`: here there is nothing to wait for."""
+        change()
+        return False
+
+    def kept(self) -> Any:
+        """See `Steps.kept`: nothing."""
+
+    def restored(self, kept: Any) -> None:
+        """See `Steps.restored`."""
+
+
+class Session:
+    """An opened FMU.
+
+    Use it in a ``with`` statement; `close` frees the instance.
+
+    time : present time [s], nan before `initialize`
+    terminated : has the FMU asked to end the run?
+    description : as opened, arrays sized by structural parameters
+    """
+
+    def __init__(
+        self,
+        open_component: Callable[[], AnyComponent],
+        steps: Callable[[Session], Steps],
+        description: FMUDescription,
+        start: Mapping[str, Any],
+    ) -> None:
+        self.component = open_component()
+        self.description = description
+        self.time, self.terminated = math.nan, False
+        self._make_steps = steps
+        self._start = dict(start)
+        self.tolerance: float | None = None
+        self._quick: Callable[[float, float], int] | None = None
+        self._getters: dict[str, Callable[[], Any]] = {}
+        self._setters: dict[str, Callable[[Any], None]] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        d = self.description
+        structural = {d.variables[n]: v for n, v in self._start.items() if _is_structural(d, n)}
+        try:
+            self.component.configure(structural)
+            for name, value in self._start.items():
+                if not _is_structural(d, name):
+                    self.component.set(d.variables[name], value)
+        except BaseException:
+            self.close()
+            raise
+        self._steps = self._make_steps(self)
+        self._getters.clear()
+        self._setters.clear()
+
+    # --- life -------------------------------------------------------------------------------------
+    @property
+    def initialized(self) -> bool:
+        """Has `initialize` been called?"""
+        return not math.isnan(self.time)
+
+    def initialize(
+        self, start_time: float = 0.0, tolerance: float | None = None, stop_time: float | None = None
+    ) -> None:
+        """Initialise at `start_time` [s]; start values and inputs set before count.
+
+        Raises
+        ------
+        FMUError      it is initialised already
+        FMUCallError  the FMU fails
+        """
+        start = number(start_time, "start_time", error=FMUError)
+        if tolerance is not None:
+            number(tolerance, "tolerance", "a finite number above 0", above=0.0, error=FMUError)
+        if stop_time is not None:
+            number(stop_time, "stop_time", "a time after the start", above=start, error=FMUError)
+        if self.initialized:
+            raise self._fault("it is initialised already", "Call reset first.")
+        self._alive()
+        self.tolerance = tolerance
+        self.component.enter_initialization(start, stop_time, tolerance)
+        self.component.exit_initialization()
+        self.time = start
+        self._setters.clear()  # other variables may be set from now on
+        if isinstance(self.component, Component):
+            self._quick = self._steps.quick()
+        self._steps.begin(start)
+
+    def step(self, size: float) -> float:
+        """Go on by `size` [s]; returns the time reached, earlier where the FMU ended the run.
+
+        Raises
+        ------
+        FMUError      not initialised, terminated, or no positive step
+        FMUCallError  the FMU fails, or discards the step
+        """
+        time = self.time
+        if not time == time or self.terminated or not (0.0 < size < math.inf):
+            raise self._cannot_step(size)
+        if self._quick is not None:  # the path that is walked most
+            status = self._quick(time, size)
+            if status == 0:
+                self.time = self.component.call.time = time + size
+                return self.time
+            assert isinstance(self.component, Component)
+            outcome = self.component.stepped(time, size, status)
+        else:
+            outcome = self._steps.step(time, time + size)
+        if outcome.terminate:
+            self.terminated = True
+        elif outcome.discarded:
+            raise FMUCallError(
+                f"FMU '{self.description.file}': the step from t={self.time:.9g} s over {size:.9g} s was "
+                f"discarded; it got to t={outcome.time:.9g} s. {self.component.log.shown()}",
+                path=self.component.name,
+                time=outcome.time,
+                hint="Take a shorter step, from a state that was saved before.",
+            )
+        self.time = outcome.time
+        return self.time
+
+    def _cannot_step(self, size: Any) -> FMUError:
+        if not self.initialized:
+            return self._fault("step before initialize", "Call initialize first.")
+        if self.terminated:
+            return self._fault(f"it has ended the run at t={self.time:.9g} s", "Call reset to begin anew.")
+        number(size, "the size of a step", "a finite number above 0 [s]", above=0.0, error=FMUError)
+        return self._fault(f"a step of {size} s")  # only for numbers that no check names
+
+    def terminate(self) -> None:
+        """End the run; values can still be looked at."""
+        if self.initialized and not self.terminated:
+            self.component.terminate()
+        self.terminated = True
+
+    def reset(self) -> None:
+        """Back to where it was when opened, with the start values given there."""
+        self._alive()
+        self.component.reset()
+        self.time, self.terminated, self._quick = math.nan, False, None
+        self._begin()
+
+    def close(self) -> None:
+        """Terminate and free the instance."""
+        if not self.component.closed:
+            with contextlib.suppress(FMUError):  # it is freed whatever it says
+                self.terminate()
+        self._quick = None
+        self._getters.clear()
+        self._setters.clear()
+        self.component.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    # --- values -----------------------------------------------------------------------------------
+    def get(self, name: str) -> Any:
+        """The value of a variable: a number, True or False, a text, bytes; an array where it is one.
+
+        Raises
+        ------
+        FMUError      no such variable
+        """
+        found = self._getters.get(name)
+        if found is None:
+            found = self._getter(name)
+        return found()
+
+    def set(self, name: str, value: Any) -> None:
+        """Set a variable: before `initialize` start values, afterwards inputs and tunable parameters.
+
+        Raises
+        ------
+        FMUError      no such variable, none that can be set now, or no value of its type
+        """
+        found = self._setters.get(name)
+        if found is None:
+            found = self._setter(name)
+        found(value)
+
+    def _getter(self, name: str) -> Callable[[], Any]:
+        self._alive()
+        v = self.description.variable(name)
+        if self.description.major == 2 and not self.initialized:
+            raise self._fault(f"get of '{name}' before initialize", "FMI 2.0 allows it only afterwards.")
+        component = self.component
+        if v.shape or not v.numeric or not isinstance(component, Component):
+            made: Callable[[], Any] = lambda: component.get(v)
+        else:
+            group = ValueBatch(component.call, component.dialect, [v], "Get")
+            run, place = group.run, group.pointer
+            function, references, counts = group.function, group.references, group.counts
+            c = component.call.component
+
+            def scalar() -> Any:
+                if function(c, references, 1, place, *counts) > 1:
+                    run()  # says why
+                return place[0]
+
+            made = scalar if v.type != "Boolean" else lambda: bool(scalar())
+        self._getters[name] = made
+        return made
+
+    def _setter(self, name: str) -> Callable[[Any], None]:
+        self._alive()
+        d, component = self.description, self.component
+        v = d.variable(name)
+        self._check_settable(v)
+        if _is_structural(d, name):
+            return lambda value: self._resize(v, checked_value(d, v, value))
+        at_events = self.initialized and component.interface.kind == "me" and not continuous(v)
+        if at_events:
+            made: Callable[[Any], None] = lambda value: self._set_at_event(v, checked_value(d, v, value))
+        elif v.type != "Float64" or v.shape or not isinstance(component, Component):
+            made = lambda value: component.set(v, checked_value(d, v, value))
+        else:
+            group = ValueBatch(component.call, component.dialect, [v], "Set")
+            run, place = group.run, group.pointer
+            function, references, counts = group.function, group.references, group.counts
+            c = component.call.component
+
+            def scalar(value: Any) -> None:
+                place[0] = value if type(value) is float else checked_value(d, v, value)
+                if function(c, references, 1, place, *counts) > 1:
+                    run()
+
+            made = scalar
+        self._setters[name] = made
+        return made
+
+    def _set_at_event(self, v: Variable, value: Any) -> None:
+        self.terminated |= self._steps.at_event(lambda: self.component.set(v, value))
+
+    def _check_settable(self, v: Variable) -> None:
+        if not self.initialized:
+            check_has_start(self.description, v)
+            return
+        tunable = v.causality == "parameter" and v.variability == "tunable"
+        if v.causality != "input" and not tunable:
+            kind = f"of variability {v.variability} and causality {v.causality}"
+            hint = "Set it before initialize."
+            if not v.is_start_settable:
+                hint = "Only inputs and tunable parameters can be set."
+            raise self._fault(f"'{v.name}' is {kind} and cannot be set after initialize", hint)
+
+    def _resize(self, v: Variable, value: int) -> None:
+        self.component.configure({v: value})
+        self._start[v.name] = value
+        sizes = {n: x for n, x in self._start.items() if _is_structural(self.description, n)}
+        self.description = self.description.sized(sizes)
+        self._getters.clear()
+        self._setters.clear()
+
+    # --- states -----------------------------------------------------------------------------------
+    def save(self) -> FMUState:
+        """The present state of the FMU, to come back to with `load`.
+
+        Raises
+        ------
+        FMUError      the FMU cannot save its state
+        """
+        self._alive()
+        return FMUState(self.time, self.component.save(), self._steps.kept())
+
+    def load(self, state: FMUState) -> None:
+        """Put a state back that `save` gave; the time as well."""
+        if not isinstance(state, FMUState):
+            raise self._fault(f"load({state!r}): expected what save returned")
+        self._alive()
+        self.component.load(state.saved)
+        self.time, self.terminated = state.time, False
+        self.component.call.time = state.time
+        self._steps.restored(state.kept)
+
+    def _alive(self) -> None:
+        if self.component.closed:
+            raise self._fault("it is closed", "Open it again.")
+
+    def _fault(self, what: str, hint: str | None = None) -> FMUError:
+        return self.description.fault(what, hint)
+
+    def __repr__(self) -> str:
+        when = f"at t = {self.time:.9g} s" if self.initialized else "not initialised"
+        return f"<FMU '{self.description.name}' opened for {self.component.interface.kind}, {when}>"
+
+
+def _is_structural(d: FMUDescription, name: str) -> bool:
+    return d.variables[name].causality == "structuralParameter"
+
+
+def scalars(d: FMUDescription, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Numbers among checked start values, as arrays of floats."""
+    return {n: np.asarray(v, dtype=float).ravel() for n, v in values.items() if d.variables[n].numeric}

@@ -1,0 +1,92 @@
+"""What a block makes of an FMU: variables that are ports and parameters, start values, how to instantiate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Equations
+from cosim.fmi.description import FMUDescription, Interface, Variable
+from cosim.fmi.interface.any_component import AnyComponent
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that the equations of an FMU block need.
+
+    outputs, parameters : the variables that are ports, and parameters of a run
+    start : checked start values that the user gave, by name
+    component : makes an instance, in no mode yet
+    """
+
+    description: FMUDescription
+    interface: Interface
+    outputs: tuple[Variable, ...]
+    parameters: tuple[Variable, ...]
+    start: Mapping[str, Any]
+    component: Callable[[], AnyComponent]
+    compiles: bool = True  # can compiled code call it?
+
+    @property
+    def end_message(self) -> str:
+        """What the end of a run says that the FMU asked for."""
+        return f"FMU '{Path(self.description.file).name}' ended the run (terminateSimulation)"
+
+    @property
+    def texts(self) -> dict[Variable, Any]:
+        """Start values that are no parameters of a run: texts, structural parameters, long integers."""
+        d = self.description
+        found = {d.variables[n]: x for n, x in self.start.items()}
+        return {v: x for v, x in found.items() if v not in self.parameters and v.causality != "input"}
+
+    @property
+    def defaults(self) -> np.ndarray:
+        """Start values of the parameters in the description, (np,); nan where it has none of this size."""
+        found = [np.zeros(0)]
+        for v in self.parameters:
+            start = v.start if not isinstance(v.start, tuple) or len(v.start) == v.size else np.nan
+            found.append(_spread(start, v))
+        return np.concatenate(found)
+
+    @property
+    def parameter_start(self) -> np.ndarray:
+        """Start values of the parameters of a run, (np,)."""
+        parts = [_spread(self.start_of(v), v) for v in self.parameters]
+        return np.concatenate([np.zeros(0), *parts])
+
+    @property
+    def input_start(self) -> np.ndarray:
+        """Start values of the inputs, (nu,)."""
+        parts = [_spread(self.start_of(v), v) for v in self.description.inputs]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def start_of(self, v: Variable) -> Any:
+        """The start value of a variable; None if there is none of its size."""
+        found = self.start.get(v.name, v.start)
+        if v.shape and isinstance(found, tuple) and len(found) != v.size:
+            return (found[0],) * v.size if found and len(set(found)) == 1 else None
+        return found
+
+    def declare_inputs(self, b: Equations) -> list[Any]:
+        """All inputs as ports."""
+        return [b.input(v.name, size=v.size) for v in self.description.inputs]
+
+    def declare_parameters(self, b: Equations) -> list[Any]:
+        """All parameters of a run, each raveled."""
+        found = []
+        for v in self.parameters:
+            found.append(np.ravel(b.parameter(v.name, self.shaped_start(v), unit=v.unit, full=True)))
+        return found
+
+    def shaped_start(self, v: Variable) -> np.ndarray:
+        """The start value of a variable in its own shape."""
+        return _spread(self.start_of(v), v).reshape(v.shape)
+
+
+def _spread(start: Any, v: Variable) -> np.ndarray:
+    value = np.asarray(0.0 if start is None else start, dtype=float)
+    return np.broadcast_to(value.ravel() if value.ndim else value, v.size)

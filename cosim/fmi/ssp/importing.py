@@ -1,0 +1,48 @@
+"""`import_ssp`: an SSP package as a diagram."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from blocks.contract.rate import Rate
+from cosim.diagram import Diagram
+from cosim.fmi.ssp.archive import DESCRIPTION
+from cosim.fmi.ssp.ssd_reader import read_ssp
+from cosim.fmi.ssp.to_diagram import drawn
+
+
+def import_ssp(
+    path: str | os.PathLike[str],
+    *,
+    variant: str = DESCRIPTION,
+    sample: Rate | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> Diagram:
+    """The diagram of an SSP 1.0 or 2.0 package: its FMUs as blocks, nested systems as diagrams inside.
+
+    Naming the file is consent: its FMUs are native code and run with your rights.
+
+    Parameters
+    ----------
+    variant : str       which .ssd of the package
+    sample : s          communication step of the components that our annotation gives none; default that of
+                        the FMU's own default experiment
+    folder : path       where its FMUs are put; default a temporary one that goes with the diagram
+
+    Values of parameter sets become start values; those of outer systems win. Connections convert units, and
+    scale as their transformation says; inputs that nothing drives keep their start value. `read_ssp` gives
+    what the file says as data, with its default experiment.
+
+    Raises
+    ------
+    SSPError      no package, an unsafe one, XML that is wrong (with its line), unknown names
+    FMUError      an FMU in it cannot be used
+
+    >>> d = import_ssp("drive.ssp")
+    >>> r = simulate(d, until=10, coupling="jacobi")
+    """
+    return drawn(read_ssp(path, variant), sample, None if folder is None else Path(os.fspath(folder)))
+
+
+__all__ = ["import_ssp", "read_ssp"]

@@ -1,0 +1,280 @@
+"""A diagram of FMUs as an SSP 1.0 package: SystemStructure.ssd, one parameter set, the FMUs."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from blocks.arguments import number
+from blocks.contract.block import Block
+from blocks.errors import shown
+from cosim.compile.netlist import Inport, Netlist, Port
+from cosim.diagram import Diagram
+from cosim.fmi.description import FMUDescription, Variable
+from cosim.fmi.fmu import FMU
+from cosim.fmi.ssp.ssd_reader import FMU_TYPE, NAMESPACES, STEP, tag
+from cosim.fmi.ssp.ssp_errors import SSPError
+from cosim.fmi.ssp.wires import LinearConnection, OpenInput
+from cosim.names import mapped
+
+VALUES = "resources/parameters.ssv"
+WORDS = {
+    "Float64": "Real",
+    "Float32": "Real",
+    "Boolean": "Boolean",
+    "String": "String",
+    "Enumeration": "Enumeration",
+}
+KINDS = {"cs": "CoSimulation", "me": "ModelExchange"}
+
+
+def export_ssp(
+    diagram: Diagram,
+    path: str | os.PathLike[str],
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    start: float | None = None,
+    stop: float | None = None,
+) -> Path:
+    """Write a diagram of FMUs as an SSP 1.0 package that other tools read.
+
+    Parameters
+    ----------
+    parameters : dict       "motor.J" -> value, instead of what the blocks say
+    start, stop : s         the default experiment
+
+    Raises
+    ------
+    SSPError      a block is no FMU, with its name; a parameter that does not exist
+
+    Communication steps are no part of the standard: they are in annotations, which `import_ssp` reads.
+    Connections that convert (`LinearConnection`) become transformations, `OpenInput` values of the parameter
+    set.
+    """
+    if not isinstance(diagram, Diagram):
+        raise SSPError(f"export_ssp: the diagram is {shown(diagram)}, expected a Diagram of FMUs.")
+    given = mapped(parameters, "parameters")
+    times = [
+        None if t is None else number(t, f"export_ssp: {n}", "a time [s]", error=SSPError)
+        for n, t in (("start", start), ("stop", stop))
+    ]
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise SSPError(f"export_ssp: the file is {shown(path)}, expected the name of an .ssp file.")
+    writer = Writer(dict(given))
+    content = writer.description(diagram.netlist(), *times)
+    target = Path(os.fspath(path))
+    temporary = target.with_name(f".{target.name}.part")
+    try:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("SystemStructure.ssd", content)
+            if writer.values:
+                archive.writestr(VALUES, writer.parameter_set())
+            for name, file in writer.files.items():
+                archive.write(file, name)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise SSPError(f"cannot write '{target}': {error}.", path=str(target)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return target
+
+
+@dataclass
+class Writer:
+    """Collects what goes into a package.
+
+    given : parameters by name, taken out as they are used
+    values : name in the parameter set -> (word of its type, text, unit)
+    files : name in the package -> file
+    """
+
+    given: dict[str, Any]
+    values: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    units: dict[str, Any] = field(default_factory=dict)
+
+    def description(self, netlist: Netlist, start: float | None, stop: float | None) -> bytes:
+        """SystemStructure.ssd."""
+        spaces = {k: NAMESPACES[k] for k in ("ssd", "ssc", "ssv", "ssm")}
+        root = etree.Element(
+            tag("ssd", "SystemStructureDescription"), nsmap=spaces, version="1.0", name=netlist.name
+        )
+        self._system(root, netlist, "", top=True)
+        if self.given:
+            raise SSPError(
+                f"export_ssp: no parameter '{next(iter(self.given))}' of an FMU in '{netlist.name}'."
+            )
+        if self.units:
+            units = etree.SubElement(root, tag("ssd", "Units"))
+            for name, unit in sorted(self.units.items()):
+                one = etree.SubElement(units, tag("ssc", "Unit"), name=name)
+                base = {k: str(v) for k, v in unit.exponents.items() if v}
+                base |= {k: repr(v) for k, v in (("factor", unit.factor), ("offset", unit.offset))}
+                etree.SubElement(one, tag("ssc", "BaseUnit"), base)
+        times = {k: repr(float(v)) for k, v in (("startTime", start), ("stopTime", stop)) if v is not None}
+        if times:
+            etree.SubElement(root, tag("ssd", "DefaultExperiment"), times)
+        return etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+
+    def _system(self, parent: Any, netlist: Netlist, path: str, top: bool = False, name: str = "") -> None:
+        """One system; `path` is what its values' names begin with."""
+        system = etree.SubElement(parent, tag("ssd", "System"), name=name or netlist.name)
+        ports = [(n, "input") for n in netlist.inports] + [(n, "output") for n in netlist.outports]
+        if ports:
+            connectors = etree.SubElement(system, tag("ssd", "Connectors"))
+            for port, kind in ports:
+                one = etree.SubElement(connectors, tag("ssd", "Connector"), name=port, kind=kind)
+                etree.SubElement(one, tag("ssc", "Real"))
+        bindings = etree.Element(tag("ssd", "ParameterBindings"))
+        if top:
+            etree.SubElement(bindings, tag("ssd", "ParameterBinding"), source=VALUES)
+            system.append(bindings)
+        elements = etree.SubElement(system, tag("ssd", "Elements"))
+        for node, block in netlist.nodes.items():
+            if isinstance(block, Netlist):
+                self._system(elements, block, f"{path}{node}.", name=node)
+            elif isinstance(block, FMU):
+                self._component(elements, node, block, path)
+            elif not isinstance(block, (Inport, LinearConnection, OpenInput)):
+                raise self._no_fmu(f"{path}{node}", block)
+        links = etree.SubElement(system, tag("ssd", "Connections"))
+        self._connections(links, netlist, path)
+        if not len(links):
+            system.remove(links)
+        if not len(elements):
+            system.remove(elements)
+        if top and not self.values:
+            system.remove(bindings)
+
+    @staticmethod
+    def _no_fmu(name: str, block: Block) -> SSPError:
+        return SSPError(
+            f"export_ssp: block '{name}' is a {type(block).__name__}, no FMU: another tool could not run it.",
+            path=name,
+            hint="Make an FMU of it with export_fmu, and put that in its place.",
+        )
+
+    def _component(self, elements: Any, name: str, fmu: FMU, path: str) -> None:
+        d = fmu.description
+        source = f"resources/{Path(os.fspath(fmu.path)).name}"
+        stem, k = source.removesuffix(".fmu"), 1
+        while self.files.get(source, os.fspath(fmu.path)) != os.fspath(fmu.path):
+            source, k = f"{stem}_{k}.fmu", k + 1
+        self.files[source] = os.fspath(fmu.path)
+        kind = fmu.interface.kind
+        one = etree.SubElement(
+            elements,
+            tag("ssd", "Component"),
+            name=name,
+            type=FMU_TYPE,
+            source=source,
+            implementation=KINDS[kind],
+        )
+        connectors = etree.SubElement(one, tag("ssd", "Connectors"))
+        for v, way in [(v, "input") for v in d.inputs] + [(v, "output") for v in fmu.output_variables]:
+            self._connector(connectors, v, way, d)
+        if kind == "cs":
+            notes = etree.SubElement(one, tag("ssd", "Annotations"))
+            note = etree.SubElement(notes, tag("ssc", "Annotation"), type=STEP)
+            etree.SubElement(note, "step", sample=str(fmu.sample), offset=str(fmu.offset))
+        starts = dict(fmu.start_values)
+        for full in [n for n in self.given if n.startswith(f"{path}{name}.")]:
+            key = full.removeprefix(f"{path}{name}.")
+            if key not in d.variables:
+                raise SSPError(
+                    f"export_ssp: parameter '{full}': {d.fault(f'no variable {key!r}')}", path=full
+                )
+            starts[key] = self.given.pop(full)
+        for key, value in starts.items():
+            self._value(f"{path}{name}.{key}", value, d.variables[key])
+
+    def _connector(self, parent: Any, v: Variable, way: str, d: FMUDescription) -> None:
+        one = etree.SubElement(parent, tag("ssd", "Connector"), name=v.name, kind=way)
+        word = WORDS.get(v.type, "Integer")
+        typed = etree.SubElement(one, tag("ssc", "Integer" if word == "Enumeration" else word))
+        if v.unit and word == "Real":
+            typed.set("unit", v.unit)
+            self._use(v.unit, d)
+
+    def _use(self, unit: str, d: FMUDescription) -> None:
+        found = d.units.get(unit)
+        if found is not None and found.exponents is not None:
+            self.units[unit] = found
+
+    def _value(self, name: str, value: Any, v: Variable) -> None:
+        word = WORDS.get(v.type, "Binary" if v.type == "Binary" else "Integer")
+        word = "Integer" if word == "Enumeration" else word
+        if np.size(value) != 1 or (v.shape and not isinstance(value, (str, bytes))):
+            raise SSPError(
+                f"export_ssp: '{name}' is an array, which parameter sets of SSP 1.0 cannot hold.", path=name
+            )
+        if isinstance(value, bytes):
+            text = value.hex()
+        elif word == "Boolean":
+            text = "true" if value else "false"
+        else:
+            text = value if isinstance(value, str) else repr(np.asarray(value).item())
+        self.values[name] = (word, text, v.unit if word == "Real" else "")
+
+    def _connections(self, links: Any, netlist: Netlist, path: str) -> None:
+        """Connections between FMUs and systems; blocks that convert are part of one."""
+        drivers = {end: start for start, end in netlist.connections}
+
+        def source(port: Port) -> tuple[Port, tuple[float, float] | None]:
+            block = netlist.nodes[port[0]]
+            if not isinstance(block, LinearConnection):
+                return port, None
+            behind, before = source(drivers[port[0], "u"])
+            factor, offset = before or (1.0, 0.0)
+            return behind, (block.factor * factor, block.factor * offset + block.offset)
+
+        ends = [(start, end) for start, end in netlist.connections if not self._is_wire(netlist, end)]
+        ends += [(start, ("", name)) for name, start in netlist.outports.items()]
+        for start, end in ends:
+            behind, change = source(start)
+            block = netlist.nodes[behind[0]]
+            if isinstance(block, OpenInput):
+                self._open(netlist, block, end, path)
+                continue
+            if isinstance(block, Inport):
+                behind = ("", behind[0])
+            shown_ends = {"startConnector": behind[1], "endConnector": end[1]}
+            shown_ends |= {k: v for k, v in (("startElement", behind[0]), ("endElement", end[0])) if v}
+            one = etree.SubElement(links, tag("ssd", "Connection"), shown_ends)
+            if change is not None:
+                factor, offset = (repr(float(number)) for number in change)
+                etree.SubElement(one, tag("ssc", "LinearTransformation"), factor=factor, offset=offset)
+
+    @staticmethod
+    def _is_wire(netlist: Netlist, end: Port) -> bool:
+        return isinstance(netlist.nodes[end[0]], LinearConnection)
+
+    def _open(self, netlist: Netlist, block: OpenInput, end: Port, path: str) -> None:
+        node = netlist.nodes.get(end[0])
+        value = np.ravel(np.asarray(block.value, dtype=float))
+        if isinstance(node, FMU) and len(value) == 1:
+            v = node.description.variable(end[1])
+            plain: Any = float(value[0])
+            plain = (
+                bool(plain) if v.type == "Boolean" else plain if WORDS.get(v.type) == "Real" else int(plain)
+            )
+            self._value(f"{path}{end[0]}.{end[1]}", plain, v)
+
+    def parameter_set(self) -> bytes:
+        """parameters.ssv."""
+        spaces = {k: NAMESPACES[k] for k in ("ssv", "ssc")}
+        root = etree.Element(tag("ssv", "ParameterSet"), nsmap=spaces, version="1.0", name="parameters")
+        parent = etree.SubElement(root, tag("ssv", "Parameters"))
+        for name, (word, text, unit) in self.values.items():
+            one = etree.SubElement(parent, tag("ssv", "Parameter"), name=name)
+            typed = etree.SubElement(one, tag("ssv", word), value=text)
+            if unit:
+                typed.set("unit", unit)
+        return etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)

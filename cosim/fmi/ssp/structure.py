@@ -1,0 +1,118 @@
+"""What a system structure says, as plain data: systems, components, connectors, connections, values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+INPUTS, OUTPUTS = ("input", "inout"), ("output", "calculatedParameter", "constant", "local")
+
+
+@dataclass(frozen=True)
+class Connector:
+    """A port of a component or of a system; type as in FMI 3.0, unit by its name."""
+
+    name: str
+    kind: str
+    type: str = ""
+    unit: str = ""
+    enumeration: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """target = factor * source + offset, or by a table of values.
+
+    table : source -> target; names of an enumeration's items as texts
+    """
+
+    factor: float = 1.0
+    offset: float = 0.0
+    table: Mapping[Any, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ConnectorLink:
+    """From one connector to another; an element "" is the system itself."""
+
+    start: tuple[str, str]
+    end: tuple[str, str]
+    transformation: Transformation | None = None
+    convert_units: bool = True
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class ParameterValue:
+    """The value of a parameter: a number, a truth value, a text, bytes, or a tuple of numbers."""
+
+    name: str
+    value: Any
+    type: str
+    unit: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class FMUComponent:
+    """An FMU: `content` is its file; kind "cs", "me" or None."""
+
+    name: str
+    source: str
+    content: bytes
+    kind: str | None
+    connectors: tuple[Connector, ...]
+    values: tuple[ParameterValue, ...] = ()
+    sample: str | None = None
+    offset: str = "0"
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class StructuredSystem:
+    """A system with what is in it. Values are of its own connectors and of those below, "element.name"."""
+
+    name: str
+    connectors: tuple[Connector, ...]
+    components: tuple[FMUComponent, ...]
+    systems: tuple[StructuredSystem, ...]
+    connections: tuple[ConnectorLink, ...]
+    dictionaries: Mapping[str, str] = field(default_factory=dict)  # element -> signal dictionary
+    values: tuple[ParameterValue, ...] = ()
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class BaseUnit:
+    """base value = factor * value + offset; exponents of the SI base units."""
+
+    name: str
+    exponents: Mapping[str, int]
+    factor: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class DefaultExperiment:
+    """How it is meant to be run [s]."""
+
+    start: float | None = None
+    stop: float | None = None
+
+
+@dataclass(frozen=True)
+class SystemStructure:
+    """A whole package.
+
+    file : for messages; version : "1.0" or "2.0"; enumerations : name -> item -> value
+    """
+
+    file: str
+    version: str
+    name: str
+    system: StructuredSystem
+    units: Mapping[str, BaseUnit] = field(default_factory=dict)
+    enumerations: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    experiment: DefaultExperiment = DefaultExperiment()

@@ -1,0 +1,316 @@
+"""A system structure as a diagram of FMU blocks."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.errors import near_miss
+from cosim.diagram import FORBIDDEN, Diagram
+from cosim.fmi.description import FMUDescription, Variable
+from cosim.fmi.fmu import FMU
+from cosim.fmi.ssp.conversions import conversion
+from cosim.fmi.ssp.ssp_errors import fault
+from cosim.fmi.ssp.structure import (
+    ConnectorLink,
+    FMUComponent,
+    ParameterValue,
+    StructuredSystem,
+    SystemStructure,
+    Transformation,
+)
+from cosim.fmi.ssp.wires import LinearConnection, MappedConnection, OpenInput
+
+Ends = tuple[str, str]
+
+
+class Drawing:
+    """Draws one structure.
+
+    folder : where the FMUs are put; sample : communication step [s] of those that say none
+    """
+
+    def __init__(self, structure: SystemStructure, folder: Path, sample: Any) -> None:
+        self.structure, self.folder, self.sample = structure, folder, sample
+
+    def diagram(self) -> Diagram:
+        """The whole system."""
+        return self._system(self.structure.system, ())
+
+    def _fault(self, what: str, line: int | None, hint: str | None = None) -> Exception:
+        return fault(self.structure.file, what, line, hint)
+
+    # --- one system -------------------------------------------------------------------------------
+    def _system(self, system: StructuredSystem, outer: tuple[ParameterValue, ...]) -> Diagram:
+        """A system with the values that those around it give; they win over its own."""
+        values = _over(system.values, outer)
+        d = Diagram(_clean(system.name))
+        elements = [*(e.name for e in system.components), *(s.name for s in system.systems)]
+        names = _unique([*(c.name for c in system.connectors), *elements])
+        descriptions: dict[str, FMUDescription] = {}
+        inner: dict[str, StructuredSystem] = {s.name: s for s in system.systems}
+        driven = {connection.end for connection in _joined(system)}
+        for c in system.connectors:
+            if c.kind in ("input", "inout"):
+                d.inport(names[c.name])
+        for component in system.components:
+            fmu, left = self._fmu(component, _below(values, component.name))
+            descriptions[component.name] = fmu.description
+            d.add(names[component.name], fmu)
+            self._open_inputs(d, names[component.name], component, fmu, driven, left)
+        for s in system.systems:
+            d.add(names[s.name], self._system(s, _below(values, s.name)))
+            for c in s.connectors:
+                if c.kind in ("input", "inout") and (s.name, c.name) not in driven:
+                    start = {v.name: v.value for v in _below(values, s.name)}.get(c.name, 0.0)
+                    d.add(f"{names[s.name]}_{_clean(c.name)}_open", OpenInput(start))
+                    d.connect(f"{names[s.name]}_{_clean(c.name)}_open.y", f"{names[s.name]}.{_clean(c.name)}")
+        for number, connection in enumerate(_joined(system)):
+            self._connect(d, system, connection, number, names, descriptions, inner)
+        return d
+
+    def _fmu(self, component: FMUComponent, values: tuple[ParameterValue, ...]) -> tuple[FMU, dict[str, Any]]:
+        """The block of a component, and values of its inputs."""
+        every = _over(component.values, values)
+        file = self.folder / f"{len(list(self.folder.iterdir()))}_{Path(component.source).name}"
+        file.write_bytes(component.content)
+        described = FMU(file, kind=component.kind, sample=1).description
+        start: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
+        for v in every:
+            variable = described.variables.get(v.name)
+            if variable is None:
+                raise self._fault(
+                    f"a value is given for '{component.name}.{v.name}', but the FMU has no such variable; "
+                    f"{near_miss(v.name, described.variables)}", v.line,
+                )  # fmt: skip
+            (inputs if variable.causality == "input" else start)[v.name] = self._in_its_unit(
+                v, variable, component
+            )
+        kind = described.interface(component.kind).kind
+        if kind == "me":
+            return FMU(file, kind="me", start={**start, **inputs}), inputs
+        sample = (
+            component.sample or described.interface(kind).fixed_internal_step or described.experiment.step
+        )
+        sample = sample if component.sample else (self.sample or sample)
+        if sample is None:
+            raise self._fault(
+                f"component '{component.name}' says no communication step, nor does its FMU", component.line,
+                "Give one: import_ssp(..., sample=0.001).",
+            )  # fmt: skip
+        return FMU(file, kind="cs", sample=sample, offset=component.offset, start={**start, **inputs}), inputs
+
+    def _in_its_unit(self, v: ParameterValue, variable: Variable, component: FMUComponent) -> Any:
+        """A parameter's value in the unit of the variable."""
+        link = ConnectorLink(("", v.name), (component.name, v.name), line=v.line)
+        change = conversion(link, v.unit, variable.unit, self.structure.units, self.structure.file)
+        if change is None:
+            return v.value
+        found = np.asarray(v.value, dtype=float) * change.factor + change.offset
+        return tuple(found.tolist()) if found.ndim else float(found)
+
+    @staticmethod
+    def _open_inputs(
+        d: Diagram, name: str, component: FMUComponent, fmu: FMU, driven: set[Ends], values: Mapping[str, Any]
+    ) -> None:
+        for v in fmu.description.inputs:
+            if (component.name, v.name) not in driven:
+                start = values.get(v.name, v.start if v.start is not None else 0.0)
+                value = np.broadcast_to(np.asarray(start, dtype=float), v.size)
+                block = f"{name}_{_clean(v.name)}_open"
+                d.add(block, OpenInput(tuple(value.tolist())))
+                d.connect(d[block]["y"], d[name][v.name])
+
+    # --- connections ------------------------------------------------------------------------------
+    def _connect(
+        self,
+        d: Diagram,
+        system: StructuredSystem,
+        c: ConnectorLink,
+        number: int,
+        names: Mapping[str, str],
+        descriptions: Mapping[str, FMUDescription],
+        inner: Mapping[str, StructuredSystem],
+    ) -> None:
+        ends = []
+        for (element, port), outgoing in ((c.start, True), (c.end, False)):
+            self._known(system, element, port, outgoing, c, descriptions, inner)
+            if element:
+                ends.append(f"{names[element]}.{port if element in descriptions else _clean(port)}")
+            else:
+                ends.append(names[port])
+        start, end = ends
+        source: Any = d[start]["out"] if not c.start[0] else _port(d, start)
+        first, second = (self._unit(system, *side, descriptions, inner) for side in (c.start, c.end))
+        change = c.transformation
+        if change is None:
+            change = conversion(c, first, second, self.structure.units, self.structure.file)
+        if change is not None:
+            name = f"connection_{number}"
+            d.add(name, self._changing(change, c, system, inner))
+            d.connect(source, d[name]["u"])
+            source = d[name]["y"]
+        if c.end[0]:
+            d.connect(source, _port(d, end))
+        else:
+            d.outport(end, source)
+
+    def _changing(
+        self,
+        t: Transformation,
+        c: ConnectorLink,
+        system: StructuredSystem,
+        inner: Mapping[str, StructuredSystem],
+    ) -> Block:
+        if not t.table:
+            return LinearConnection(t.factor, t.offset)
+        rows = []
+        for pair in t.table.items():
+            numbers = []
+            for value in pair:
+                if isinstance(value, str):
+                    items = [e[value] for e in self.structure.enumerations.values() if value in e]
+                    if not items:
+                        raise self._fault(
+                            f"a mapping names '{value}', which is an item of no enumeration", c.line
+                        )
+                    value = items[0]
+                numbers.append(float(value))
+            rows.append((numbers[0], numbers[1]))
+        return MappedConnection(tuple(rows))
+
+    def _known(
+        self,
+        system: StructuredSystem,
+        element: str,
+        port: str,
+        outgoing: bool,
+        c: ConnectorLink,
+        descriptions: Mapping[str, FMUDescription],
+        inner: Mapping[str, StructuredSystem],
+    ) -> None:
+        """Is there such an end, and does it go this way?"""
+        if element in descriptions:
+            described = descriptions[element]
+            ports = [v.name for v in (described.output_variables if outgoing else described.inputs)]
+        elif element in inner or not element:
+            kinds = (
+                ("output", "inout", "calculatedParameter")
+                if outgoing == bool(element)
+                else ("input", "inout")
+            )
+            ports = [x.name for x in (inner[element] if element else system).connectors if x.kind in kinds]
+        else:
+            raise self._fault(
+                f"a connection names the element '{element}', which is not in '{system.name}'; "
+                f"{near_miss(element, [*descriptions, *inner])}", c.line,
+            )  # fmt: skip
+        if port not in ports:
+            way = "comes from" if outgoing else "goes to"
+            what = f"'{element}.{port}'" if element else f"the connector '{port}' of '{system.name}'"
+            raise self._fault(
+                f"a connection {way} {what}, which is none that can; {near_miss(port, ports)}", c.line
+            )
+
+    def _unit(
+        self,
+        system: StructuredSystem,
+        element: str,
+        port: str,
+        descriptions: Mapping[str, FMUDescription],
+        inner: Mapping[str, StructuredSystem],
+    ) -> str:
+        """The unit of an end: what its connector says, else what the FMU says."""
+        every: list[Any] = [*system.components, *system.systems]
+        holders = [e for e in every if e.name == element]
+        if not element:
+            holders = [system]
+        said = next((x.unit for h in holders for x in h.connectors if x.name == port and x.unit), "")
+        if said or element not in descriptions:
+            return said
+        return descriptions[element].variable(port).unit
+
+
+def _port(d: Diagram, name: str) -> Any:
+    node, _, port = name.partition(".")
+    return d[node][port]
+
+
+def _joined(system: StructuredSystem) -> list[ConnectorLink]:
+    """Connections; what goes through a signal dictionary is one from its source to its targets."""
+    if not system.dictionaries:
+        return list(system.connections)
+    writers = {
+        (system.dictionaries[c.end[0]], c.end[1]): c
+        for c in system.connections
+        if c.end[0] in system.dictionaries
+    }
+    found = []
+    for c in system.connections:
+        if c.end[0] in system.dictionaries:
+            continue
+        if c.start[0] in system.dictionaries:
+            source = writers.get((system.dictionaries[c.start[0]], c.start[1]))
+            if source is None:
+                continue
+            both = c.transformation or source.transformation
+            c = ConnectorLink(source.start, c.end, both, c.convert_units and source.convert_units, c.line)
+        found.append(c)
+    return found
+
+
+def _over(own: tuple[ParameterValue, ...], outer: tuple[ParameterValue, ...]) -> tuple[ParameterValue, ...]:
+    """Values of an element, of which those given around it win."""
+    return tuple({v.name: v for v in (*own, *outer)}.values())
+
+
+def _below(values: tuple[ParameterValue, ...], element: str) -> tuple[ParameterValue, ...]:
+    """Values whose names begin with an element's, without it."""
+    mine = [v for v in values if v.name.startswith(f"{element}.")]
+    return tuple(replace(v, name=v.name[len(element) + 1 :]) for v in mine)
+
+
+def _clean(name: str) -> str:
+    """A name as diagrams take it."""
+    return "".join("_" if ch in FORBIDDEN else ch for ch in name) or "_"
+
+
+def _unique(names: list[str]) -> dict[str, str]:
+    """Every name as diagrams take it, no two alike."""
+    found: dict[str, str] = {}
+    for name in names:
+        clean = _clean(name)
+        while clean in found.values() and name not in found:
+            clean = f"{clean}_"
+        found.setdefault(name, clean)
+    return found
+
+
+def drawn(structure: SystemStructure, sample: Any = None, folder: Path | None = None) -> Diagram:
+    """The diagram of a structure; its FMUs lie in a folder that goes when the diagram does.
+
+    folder : where they are put instead, and stay
+    """
+    where = Path(tempfile.mkdtemp(prefix="ssp-")) if folder is None else Path(folder)
+    where.mkdir(parents=True, exist_ok=True)
+    try:
+        d = Drawing(structure, where, sample).diagram()
+    except BaseException:
+        if folder is None:
+            shutil.rmtree(where, ignore_errors=True)
+        raise
+    if folder is None:
+        weakref.finalize(d, shutil.rmtree, where, ignore_errors=True)
+    return d
+
+
+__all__ = ["drawn"]

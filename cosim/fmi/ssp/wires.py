@@ -1,0 +1,63 @@
+"""Blocks that stand for what an SSP connection does to its signal, and for what an open input is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block, Equations
+
+
+@dataclass(frozen=True)
+class LinearConnection(Block):
+    """A connection that scales: y = factor u + offset, for a conversion of units or as the file says.
+
+    Direct feedthrough: u to y.  No states.
+    """
+
+    factor: float = 1.0
+    offset: float = 0.0
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the equation."""
+        u = b.input("u")
+        factor, offset = b.parameters(factor=self.factor, offset=self.offset)
+        b.output("y", factor * u + offset)
+
+
+@dataclass(frozen=True)
+class MappedConnection(Block):
+    """A connection with a table: y is the target of the source that u is, and u where there is none.
+
+    Direct feedthrough: u to y.  No states. Its signals are whole numbers or truth values.
+
+    table : ((source, target), ...)
+    """
+
+    table: tuple[tuple[float, float], ...]
+    switches_by_design = True
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the equation."""
+        u = b.input("u")
+        y: Any = u
+        for source, target in self.table:
+            y = np.where(u == source, target, y)
+        b.output("y", y)
+
+
+@dataclass(frozen=True)
+class OpenInput(Block):
+    """The start value of an input that nothing is connected to.
+
+    Output: y = value.  No inputs, no states.
+    """
+
+    value: Any = field(default=0.0)
+
+    def define(self, b: Equations) -> None:
+        """Declare the output."""
+        (value,) = b.parameters(value=np.ravel(np.asarray(self.value, dtype=float)))
+        b.output("y", value)

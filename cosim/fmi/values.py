@@ -1,0 +1,118 @@
+"""Is what a user gives for a variable of an FMU one of its values? Nothing is rounded or cut."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import near_miss, shown
+from cosim.fmi.description import FLOATS, FMUDescription, Variable
+
+LIMITS = {
+    "Int8": (-(2**7), 2**7 - 1), "UInt8": (0, 2**8 - 1),
+    "Int16": (-(2**15), 2**15 - 1), "UInt16": (0, 2**16 - 1),
+    "Int32": (-(2**31), 2**31 - 1), "UInt32": (0, 2**32 - 1), "Int64": (-(2**63), 2**63 - 1),
+    "UInt64": (0, 2**64 - 1), "Enumeration": (-(2**31), 2**31 - 1),
+}  # fmt: skip
+
+
+def checked_value(d: FMUDescription, v: Variable, value: Any) -> Any:
+    """A value as the variable's type wants it: a number, text, bytes, or an array of its shape (raveled).
+
+    Raises
+    ------
+    FMUError      another type, another shape, out of the type's range
+    """
+    if not v.shape:
+        return _scalar(d, v, value)
+    if isinstance(value, (str, bytes)) or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return [_scalar(d, v, value)] * v.size
+    try:
+        array = np.asarray(value, dtype=object)
+    except ValueError:
+        array = np.zeros(0, dtype=object)
+    if array.shape != v.shape and array.shape != (v.size,):
+        raise d.fault(
+            f"'{v.name}' has shape {v.shape}, got {shown(value)}"
+            + (f" of shape {array.shape}" if array.size else ""),
+            name=v.name,
+        )
+    return [_scalar(d, v, e) for e in array.ravel().tolist()]
+
+
+def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.ravel()[0]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if v.type == "String" and isinstance(value, str) and "\0" not in value:
+        return value
+    if v.type == "Binary" and isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    if v.type == "Boolean" and (isinstance(value, bool) or value in (0, 1)):
+        return bool(value)
+    if v.type in FLOATS and isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return float(value)
+    if v.type in LIMITS and _is_whole(value):
+        low, high = LIMITS[v.type]
+        if not low <= value <= high:
+            raise d.fault(
+                f"'{v.name}' is of type {v.type}, from {low} to {high}; got {shown(value)}", name=v.name
+            )
+        return _item(d, v, int(value))
+    if v.type == "Enumeration" and isinstance(value, str):
+        values = {name: number for number, name in v.items.items()}
+        if value in values:
+            return values[value]
+        raise d.fault(f"'{v.name}' has no item '{value}'; {near_miss(value, values)}", name=v.name)
+    expected = {"String": "a text", "Binary": "bytes", "Boolean": "True or False", "Clock": "nothing"}
+    wanted = expected.get(v.type, "a number" if v.type in FLOATS else "a whole number")
+    raise d.fault(f"'{v.name}' is of type {v.type} and takes {wanted}; got {shown(value)}", name=v.name)
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+def _item(d: FMUDescription, v: Variable, value: int) -> int:
+    if v.type == "Enumeration" and v.items and value not in v.items:
+        listed = ", ".join(f"{number} ({name})" for number, name in v.items.items())
+        raise d.fault(f"'{v.name}' takes one of {listed}; got {value}", name=v.name)
+    return value
+
+
+def checked_start(d: FMUDescription, start: Mapping[str, Any]) -> dict[str, Any]:
+    """Values to set before initialisation, by name, each checked.
+
+    Raises
+    ------
+    FMUError      no such variable (with a near miss), one that cannot be set, or no value of it
+    """
+    found = {}
+    for name, value in start.items():
+        v = d.variable(name)
+        check_has_start(d, v)
+        found[name] = checked_value(d, v, value)
+    return found
+
+
+def check_has_start(d: FMUDescription, v: Variable) -> None:
+    """Refuse a variable that nobody sets before initialisation.
+
+    Raises
+    ------
+    FMUError      it is constant, or calculated
+    """
+    if not v.is_start_settable:
+        what = f"is {_article(v)} and found by the FMU itself"
+        what = "is constant" if v.variability == "constant" else what
+        raise d.fault(f"start of '{v.name}': it {what}", name=v.name)
+
+
+def _article(v: Variable) -> str:
+    return "an output" if v.causality == "output" else f"a {v.causality}"

@@ -1,0 +1,75 @@
+"""Which ports a block or a subsystem has, while a diagram is being written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from blocks.contract.block import Block
+from blocks.contract.shape import says_all
+from blocks.contract.trace import LIBRARY, trace
+from blocks.errors import PlantloopError, WiringError, near_miss
+from cosim.compile.netlist import Inport
+
+
+@dataclass(frozen=True)
+class NodePorts:
+    """Names of inputs and outputs, and of outputs that are there to be looked at only (`aside`).
+
+    known : bool    False where they cannot be told yet
+    """
+
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
+    known: bool = True
+
+    def check(self, node: str, kind: str, port: str) -> None:
+        """Is there such a port?
+
+        Raises
+        ------
+        WiringError    no, with the near miss
+        """
+        every = [*self.inputs, *self.outputs, *self.aside]
+        if not self.known or port in every:
+            return
+        raise WiringError(
+            [f"block '{node}' ({kind}) has no port '{port}'; {near_miss(port, every)}"], path=f"{node}.{port}"
+        )
+
+    def only(self, node: str, what: str) -> str:
+        """The port that is meant where none is named: the only input or output.
+
+        Raises
+        ------
+        WiringError    there is none, or several
+        """
+        ports = self.inputs if what == "input" else self.outputs
+        if len(ports) == 1:
+            return ports[0]
+        found = f"has the {what}s {', '.join(ports)}" if ports else f"has no {what}"
+        hint = f" Write {node}['{ports[0]}']." if ports else ""
+        raise WiringError([f"block '{node}' {found}: which one is meant?{hint}"], path=node)
+
+
+UNKNOWN = NodePorts(known=False)
+
+
+def ports_of(content: Any) -> NodePorts:
+    """Ports of what is in a node: a block, an input of the diagram, or a diagram."""
+    if isinstance(content, Inport):
+        return NodePorts((), ("out",))
+    if not isinstance(content, Block):
+        return NodePorts(tuple(content.inports), tuple(content.outports))
+    if (named := content.ports_by_name()) is not None:
+        return NodePorts(tuple(named[0]), tuple(named[1]))
+    try:
+        found = LIBRARY.get(content, {}, 1) if says_all(content) else trace(content, {}, 1)
+    except PlantloopError:
+        return UNKNOWN  # what is wrong is said when the diagram is flattened
+    if found.partial:
+        return UNKNOWN
+    declared = found.declared
+    shown, aside = (tuple(o.name for o in declared.outputs if o.auxiliary is k) for k in (False, True))
+    return NodePorts(tuple(i.name for i in declared.inputs), shown, aside)

@@ -1,0 +1,29 @@
+"""What blocks that watch a signal have to say at the end of a run."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+from cosim.result.record import Event
+from cosim.system import System
+
+
+class WatchedSignalWarning(UserWarning):
+    """A block that watches a signal, such as `CheckRange`, saw what must not be."""
+
+
+def warn_of_watched(system: System, events: Iterable[Event]) -> None:
+    """Warn, block by block, of the events that have something to warn of: first time and how often."""
+    texts = {e.name: (e.path, e.warning) for e in system.events if e.warning}
+    if not texts:
+        return
+    times: dict[tuple[str, str], list[float]] = {}
+    for event in events:
+        if event.name in texts:
+            times.setdefault(texts[event.name], []).append(event.time)
+    for (path, text), found in times.items():
+        often = "once" if len(found) == 1 else f"{len(found)} times"
+        warnings.warn(
+            f"'{path}': {text} ({often}, first at t={found[0]:.6g} s).", WatchedSignalWarning, stacklevel=3
+        )

@@ -1,0 +1,188 @@
+"""Actions compiled into the system: parameters that move, pulses and switches at inputs, sensor faults."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.contract.rate import instant
+from blocks.errors import PlantloopError, near_miss
+from cosim.compile.additions import Additions
+from cosim.compile.flatten import flatten, structural_error
+from cosim.compile.netlist import Port
+from cosim.diagram import Diagram
+from cosim.study.action_blocks import (
+    ActionCondition,
+    Beginning,
+    InputPulse,
+    InputSwitch,
+    ParameterMove,
+    SensorFault,
+)
+from cosim.study.formulas import Formula, Temporal, below, names
+from cosim.study.study_schema import ActionTable
+from cosim.system import System
+
+
+def acted(diagram: Diagram, system: System, solve_loops: bool, actions: Sequence[ActionTable]) -> System:
+    """The flat system of a diagram with actions in it; `system` is the one without.
+
+    Raises
+    ------
+    PlantloopError     a parameter, signal or input that is not there, numbers that do not fit
+    """
+    made = _Making(system, diagram)
+    for k, action in sorted(enumerate(actions), key=lambda item: _moment(item[1])):
+        made.add(action, action.name or f"action{k + 1}")
+    found = flatten(diagram.netlist(), solve_loops, added=made.additions())
+    return replace(found, prefix=diagram.prefix)
+
+
+def _moment(action: ActionTable) -> Fraction:
+    """When it begins; those on a condition come last."""
+    return Fraction(10**12) if action.at is None else instant(action.at)
+
+
+@dataclass
+class _Making:
+    """Collects what actions add."""
+
+    system: System
+    diagram: Diagram
+    blocks: dict[str, Block] = field(default_factory=dict)
+    inputs: dict[Port, Port] = field(default_factory=dict)
+    outputs: dict[Port, list[Port]] = field(default_factory=dict)
+    entries: dict[Port, list[Port]] = field(default_factory=dict)
+    parameters: dict[str, list[str]] = field(default_factory=dict)
+
+    def additions(self) -> Additions:
+        """All of it."""
+        return Additions(
+            self.blocks,
+            self.inputs,
+            {port: tuple(chain) for port, chain in self.outputs.items()},
+            {port: tuple(chain) for port, chain in self.entries.items()},
+            {name: tuple(chain) for name, chain in self.parameters.items()},
+        )
+
+    def add(self, action: ActionTable, name: str) -> None:
+        """One action; with several things in one, each is a block of its own."""
+        beginning = Beginning(action.at, action.lasts)
+        several = [
+            (deed, key, v)
+            for deed in ("set", "ramp", "pulse", "switch")
+            for key, v in getattr(action, deed).items()
+        ]
+        for k, (deed, key, value) in enumerate(several):
+            own = name if len(several) == 1 else f"{name}_{k + 1}"
+            if deed in ("set", "ramp"):
+                self._move(own, key, value, beginning, action.over if deed == "ramp" else None)
+            else:
+                kind = InputPulse if deed == "pulse" else InputSwitch
+                self._at_input(own, key, kind(value, beginning))
+            self._condition(own, action.when)
+        if action.fault is not None:
+            self._fault(name, action, beginning)
+            self._condition(name, action.when)
+
+    def _move(self, name: str, parameter: str, value: Any, beginning: Beginning, over: float | None) -> None:
+        found = self.system.names("parameter").find(parameter)
+        if found is None:
+            if (known := self.system.names("field").find(parameter)) is not None:
+                raise structural_error(self.system, known[0])
+            raise self.system.names("parameter").unknown(parameter)
+        slot = self.system.parameters[found[0]]
+        array = np.asarray(value, dtype=float)
+        if array.size != math.prod(slot.shape):
+            raise PlantloopError(
+                f"parameter '{parameter}' got {array.size} numbers, expected {slot.shape or 'a number'}.",
+                path=parameter,
+            )
+        array = array.reshape(slot.shape)
+        if array[~slot.mask].any():
+            raise structural_error(self.system, parameter)
+        self.blocks[name] = ParameterMove(tuple(array[slot.mask].tolist()), beginning, over)
+        self.parameters.setdefault(found[0], []).append(name)
+
+    def _at_input(self, name: str, key: str, block: Block) -> None:
+        path, _, port = key.rpartition(".")
+        known = inputs_of(self.diagram)
+        if (path, port) not in known:
+            raise PlantloopError(
+                f"'{self.system.name}' has no input '{key}'; {near_miss(key, ['.'.join(p) for p in known])}",
+                path=key,
+            )
+        self.blocks[name] = block
+        for into in known[path, port]:
+            self.entries.setdefault(into, []).append((name, "y"))
+
+    def _fault(self, name: str, action: ActionTable, beginning: Beginning) -> None:
+        signal = str(action.signal)
+        full, component = self.system.locate(signal)
+        port = self._output(full, signal)
+        numbers = {"noise": action.std, "delay": action.seconds}
+        number = numbers.get(str(action.fault), action.value)
+        block = SensorFault(
+            str(action.fault), beginning, number, component, action.sample, action.probability
+        )
+        self.blocks[name] = block
+        self.outputs.setdefault(port, []).append((name, "y"))
+
+    def _condition(self, name: str, when: Formula | None) -> None:
+        if when is None:
+            return
+        if any(isinstance(part, Temporal) for part in below(when)):
+            raise PlantloopError(
+                "when: a condition of an instant has no always, eventually or until.", path=name
+            )
+        signals, sources = [], []
+        for one in names(when):
+            full, component = self.system.locate(one)
+            if component is None and self.system.signal(full).size != 1:
+                raise PlantloopError(
+                    f"'{one}' has {self.system.signal(full).size} components, expected one number.",
+                    path=one,
+                    hint=f"Write '{one}[0]'.",
+                )
+            signals.append((one, component or 0))
+            sources.append(self._output(full, one))
+        self.blocks[f"{name}_when"] = ActionCondition(when, tuple(signals))
+        for k, source in enumerate(sources):
+            self.inputs[f"{name}_when", f"s{k}"] = source
+        self.inputs[name, "when"] = (f"{name}_when", "y")
+
+    def _output(self, full: str, shown: str) -> Port:
+        """The output of a block that a signal is."""
+        path, _, port = full.partition(".")
+        if (path, port) not in outputs_of(self.diagram):
+            raise PlantloopError(
+                f"'{shown}' is no output of a block: only those can be acted on or looked at.",
+                path=shown,
+            )
+        return path, port
+
+
+def inputs_of(diagram: Diagram) -> Mapping[Port, tuple[Port, ...]]:
+    """Inputs of blocks, and of subsystems with those inside that they drive."""
+    from blocks.contract.trace import TraceCache
+    from cosim.compile.wiring import expand
+
+    wiring = expand(diagram.netlist(), TraceCache())
+    ports = ((path, i.name) for path, probe in wiring.probes.items() for i in probe.declared.inputs)
+    found = {port: (port,) for port in ports}
+    return found | {port: behind for port, behind in wiring.borders.items() if behind[0] in found}
+
+
+def outputs_of(diagram: Diagram) -> set[Port]:
+    """Outputs of blocks."""
+    from blocks.contract.trace import TraceCache
+    from cosim.compile.wiring import expand
+
+    wiring = expand(diagram.netlist(), TraceCache())
+    return {(path, o.name) for path, probe in wiring.probes.items() for o in probe.declared.outputs}

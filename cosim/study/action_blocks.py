@@ -1,0 +1,192 @@
+"""Blocks that actions of a study become: they begin at an instant or on a condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block, Equations
+from blocks.contract.rate import Rate
+from blocks.contract.symbols import Array
+from cosim.study.formulas import TIME, Compared, Formula, Logic, value
+
+EPS = 2.0**-30  # s after the start: when a condition that holds from the start counts as coming true
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """When an action begins: `at` an instant [s], or when the input "when" becomes positive; `lasts` s."""
+
+    at: Rate | None = None
+    lasts: float | None = None
+
+    def declare(self, b: Equations) -> tuple[Array, Array, Array]:
+        """Is it on, how long it has been [s], and a signal that rises through zero when it begins."""
+        if self.at is not None:
+            begun = b.instants([self.at], name="begun")[0] > 0.5
+            on, since = begun, b.time - float(self.at)
+            if self.lasts is not None:
+                from blocks.contract.rate import instant
+
+                end = instant(self.at) + instant(self.lasts)
+                on = on & (b.instants([end], name="ended")[0] < 0.5)
+            return on, since, np.where(begun, 1.0, -1.0)
+        condition = b.input("when", size=1)[0]
+        armed = b.instants([EPS], name="armed")[0] > 0.5
+        start = b.mode("start", -1.0)
+        ended = b.mode("ended", 0.0)
+        waiting = (start[0] < 0) & armed
+        crossing = np.where(waiting, condition, -1.0)
+        b.when(crossing, [(start, b.time)], "rising", "begins")
+        on = start[0] >= 0
+        since = b.time - start[0]
+        if self.lasts is not None:
+            over = np.where(on & (ended[0] < 0.5), since - self.lasts, -1.0)
+            b.when(over, [(ended, 1.0)], "rising", "ends")
+            on = on & (ended[0] < 0.5)
+        return on, since, crossing
+
+
+@dataclass(frozen=True)
+class ActionCondition(Block):
+    """Robustness of a condition of signals: its inputs are "s0", "s1", ..., one number each; output "y".
+
+    Direct feedthrough: all.
+    """
+
+    formula: Formula
+    signals: tuple[tuple[str, int], ...]  # name in the formula, component of the input
+
+    def define(self, b: Equations) -> None:
+        """Declare ports."""
+        found: dict[str, Any] = {TIME: b.time}
+        for k, (name, component) in enumerate(self.signals):
+            found[name] = b.input(f"s{k}")[component]
+        b.output("y", _robust(self.formula, found))
+
+
+def _robust(formula: Formula, known: dict[str, Any]) -> Any:
+    """Robustness of a condition without operators over time, in symbols."""
+    match formula:
+        case Compared():
+            a, c = value(formula.left, known.__getitem__), value(formula.right, known.__getitem__)
+            if formula.sign in ("==", "!="):
+                return -np.abs(a - c) if formula.sign == "==" else np.abs(a - c)
+            return c - a if formula.sign[0] == "<" else a - c
+        case Logic():
+            parts = [_robust(part, known) for part in formula.parts]
+            if formula.word == "not":
+                return -parts[0]
+            if formula.word == "implies":
+                return np.maximum(-parts[0], parts[1])
+            found = parts[0]
+            for part in parts[1:]:
+                found = np.minimum(found, part) if formula.word == "and" else np.maximum(found, part)
+            return found
+    raise TypeError(f"{type(formula).__name__} is no condition of an instant")
+
+
+@dataclass(frozen=True)
+class ParameterMove(Block):
+    """How far a parameter has gone to a `target`: outputs "share" (0 to 1) and "target".
+
+    At once, or with `over` linearly in that time [s].  Direct feedthrough: none.
+    """
+
+    target: Any
+    beginning: Beginning
+    over: float | None = None
+
+    def define(self, b: Equations) -> None:
+        """Declare ports."""
+        (target,) = b.parameters(target=np.ravel(np.asarray(self.target, dtype=float)))
+        on, since, _ = self.beginning.declare(b)
+        share = on * 1.0 if self.over is None else np.where(on, np.minimum(since / self.over, 1.0), 0.0)
+        b.output("share", share)
+        b.output("target", target)
+
+
+@dataclass(frozen=True)
+class InputPulse(Block):
+    """Adds `amount` to a signal while it is on: y = u + amount.  Direct feedthrough: u to y."""
+
+    amount: Any
+    beginning: Beginning
+
+    def define(self, b: Equations) -> None:
+        """Declare ports."""
+        amount = np.ravel(np.asarray(self.amount, dtype=float))
+        (added,) = b.parameters(amount=amount)
+        u = b.input("u", size=len(amount) if len(amount) > 1 else None)
+        on, _, _ = self.beginning.declare(b)
+        b.output("y", u + np.where(on, 1.0, 0.0) * added)
+
+
+@dataclass(frozen=True)
+class InputSwitch(Block):
+    """Puts a `value` in the place of a signal while it is on.  Direct feedthrough: u to y."""
+
+    value: Any
+    beginning: Beginning
+
+    def define(self, b: Equations) -> None:
+        """Declare ports."""
+        value_ = np.ravel(np.asarray(self.value, dtype=float))
+        (given,) = b.parameters(value=value_)
+        u = b.input("u", size=len(value_) if len(value_) > 1 else None)
+        on, _, _ = self.beginning.declare(b)
+        b.output("y", np.where(on, given + 0.0 * u, u))
+
+
+@dataclass(frozen=True)
+class SensorFault(Block):
+    """A signal with a fault in one component, or in all: y is what is read in its place.
+
+    kind : "stuck" (at `number`, or where it was when the fault began), "bias" (+ number), "noise" (normal,
+        standard
+        deviation `number`, drawn anew every `sample` s), "delay" (by `number` s), "dropout" (reads
+        `number`; with `probability` each sample is lost with it, and the last good one is read)
+    component : which, None for all
+
+    Direct feedthrough: u to y.
+    """
+
+    kind: str
+    beginning: Beginning
+    number: float | None = None
+    component: int | None = None
+    sample: Rate | None = None
+    probability: float | None = None
+
+    def define(self, b: Equations) -> None:
+        """Declare ports."""
+        u = b.input("u")
+        mine = np.arange(u.size) if self.component is None else np.array([self.component])
+        (number,) = b.parameters(value=float(self.number or 0.0))
+        on, _, begins = self.beginning.declare(b)
+        wrong = self._wrong(b, u, number, on, begins)
+        b.output("y", np.stack([np.where(on, wrong[k], u[k]) if k in mine else u[k] for k in range(u.size)]))
+
+    def _wrong(self, b: Equations, u: Array, number: Array, on: Array, begins: Array) -> Any:
+        """What is read while it is on, for every component."""
+        if self.kind == "bias":
+            return u + number
+        if self.kind == "noise":
+            assert self.sample is not None  # the study was checked
+            return u + number * b.random(self.sample, size=u.size, name="noise")
+        if self.kind == "delay":
+            return b.delayed(u, number, name="past")
+        if self.kind == "dropout" and self.probability is not None:
+            assert self.sample is not None
+            (share,) = b.parameters(probability=self.probability)
+            lost = b.random(self.sample, "uniform", name="chance")[0] < share
+            good = b.discrete("good", np.zeros(u.size), self.sample)
+            b.update(good, np.where(lost, good, u))
+            return np.where(lost, good, u)
+        if self.kind == "stuck" and self.number is None:
+            held = b.mode("held", np.zeros(u.size), size=u.size)
+            b.when(begins, [(held, u)], "rising", "sticks")
+            return held
+        return number + 0.0 * u

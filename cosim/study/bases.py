@@ -1,0 +1,74 @@
+"""What a study runs: a scenario, or a diagram with its settings; one for every variant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from blocks.contract.block import Block
+from cosim.diagram import Diagram, around
+from cosim.scenario.scenario import Scenario
+from cosim.settings import RunSettings
+from cosim.system import System
+
+
+@dataclass(frozen=True)
+class Base:
+    """A model with the numbers, inputs and settings all cases share.
+
+    made : Scenario or Diagram; until : s; log_every, signals : what a stored run shows where the study says
+        nothing
+    """
+
+    name: str
+    made: Scenario | Diagram
+    until: float
+    settings: RunSettings = field(default_factory=RunSettings)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    initial: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    log_every: Any = None
+    signals: Sequence[str] | None = None
+
+    @staticmethod
+    def of_scenario(scenario: Scenario, name: str = "") -> Base:
+        """What a scenario says."""
+        run, outputs = scenario.tables.run, scenario.tables.outputs
+        return Base(
+            name or scenario.name,
+            scenario,
+            run.until,
+            scenario.settings(),
+            scenario.tables.parameters,
+            scenario.tables.initial,
+            {},
+            None if run.log_every == "step" else run.log_every,
+            outputs.signals or None,
+        )
+
+    def system(self) -> System:
+        """The flat system; a scenario's names are checked."""
+        if isinstance(self.made, Scenario):
+            return self.made.system()
+        return self.made.system(self.settings.solve_loops)
+
+    def diagram(self) -> Diagram:
+        """What is drawn."""
+        return self.made.diagram() if isinstance(self.made, Scenario) else self.made
+
+    def files(self) -> list[Path]:
+        """Files it was read from."""
+        if not isinstance(self.made, Scenario):
+            return []
+        source, tables = self.made.source, self.made.tables
+        found = [source.path]
+        if tables.model is not None:
+            found.append(source.path.parent / tables.model.file)
+        return found
+
+
+def drawn_diagram(model: Diagram | Block) -> Diagram:
+    """A diagram as it is, a block in one of its own."""
+    return model if isinstance(model, Diagram) else around(model)

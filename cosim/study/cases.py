@@ -1,0 +1,195 @@
+"""The cases of a study: which variant, which numbers, which seed; case k is the same whoever asks for it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import PlantloopError, near_miss
+from cosim.study.sample_draws import drawn
+from cosim.study.study_schema import Axis, SamplingTable, StudyTables
+
+SEED = "seed"  # the column of a file of cases that gives their seeds
+
+
+@dataclass(frozen=True)
+class Cases:
+    """All cases, numbered from 0.
+
+    columns : name -> (cases, size) float: values of parameters and initial values
+    variant : (cases,) numbers of variants; seeds : (cases,) uint64 of random draws
+    """
+
+    columns: Mapping[str, np.ndarray]
+    variant: np.ndarray
+    seeds: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    @property
+    def flat(self) -> dict[str, np.ndarray]:
+        """A column per number: "controller.K[0]", "controller.K[1]" of several."""
+        found: dict[str, np.ndarray] = {}
+        for name, values in self.columns.items():
+            width = values.shape[1]
+            found |= {name if width == 1 else f"{name}[{k}]": values[:, k] for k in range(width)}
+        return found
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with any number of any case."""
+        digest = hashlib.sha256(repr({n: v.shape for n, v in self.columns.items()}).encode())
+        for values in (*self.columns.values(), self.variant, self.seeds):
+            digest.update(np.ascontiguousarray(values).tobytes())
+        return digest.hexdigest()[:16]
+
+    def take(self, cases: Sequence[int] | np.ndarray) -> Cases:
+        """Some of them, in that order."""
+        return Cases({n: v[cases] for n, v in self.columns.items()}, self.variant[cases], self.seeds[cases])
+
+
+def seeds_of(seed: int, count: int) -> np.ndarray:
+    """(count,) uint64 below 2^63: the k-th depends on the seed and k alone.
+
+    Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014
+    (SplitMix).
+    """
+    with np.errstate(over="ignore"):
+        start = _mixed(np.array([seed & (2**64 - 1)], np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+        found = _mixed(start + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    return found >> np.uint64(1)
+
+
+def _mixed(z: np.ndarray) -> np.ndarray:
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) -> Cases:
+    """Variants x grid x samples; variants change slowest, samples fastest.
+
+    folder : where a file of cases is looked for; seed : of a study without samples
+
+    Raises
+    ------
+    PlantloopError     a file of cases that cannot be read, or has other than numbers in it
+    """
+    grid, steps = _grid(tables.sweep)
+    sampling = tables.sampling
+    samples, own_seeds = _samples(sampling, folder) if sampling is not None else ({}, None)
+    runs = len(next(iter(samples.values()))) if samples else (len(own_seeds) if own_seeds is not None else 1)
+    columns = {n: np.tile(np.repeat(v, runs, axis=0), (variants, 1)) for n, v in grid.items()}
+    columns |= {n: np.tile(v, (variants * steps, 1)) for n, v in samples.items()}
+    count = variants * steps * runs
+    seeds = seeds_of(sampling.seed if sampling is not None else seed, count)
+    if own_seeds is not None:
+        seeds = np.tile(own_seeds, variants * steps)
+    return Cases(columns, np.repeat(np.arange(variants), steps * runs), seeds)
+
+
+def _grid(axes: Sequence[Axis]) -> tuple[dict[str, np.ndarray], int]:
+    """Values of all names at every point of the grid, and how many there are."""
+    sizes = [len(axis.rows) for axis in axes]
+    count = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
+    found = {}
+    for axis, places in zip(axes, np.unravel_index(np.arange(count), sizes) if sizes else (), strict=True):
+        for k, name in enumerate(axis.names):
+            found[name] = _array(name, [row[k] for row in axis.rows])[places]
+    return found, count
+
+
+def _array(name: str, values: Sequence[Any]) -> np.ndarray:
+    """Values of one name, (n, size)."""
+    sizes = {np.size(v) for v in values}
+    if len(sizes) > 1:
+        raise PlantloopError(
+            f"[sweep] '{name}' has values of different sizes, {sorted(sizes)}; give all as many numbers.",
+            path=name,
+        )
+    return np.array([np.ravel(np.asarray(v, dtype=float)) for v in values])
+
+
+def _samples(s: SamplingTable, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
+    """Columns of the samples, and their seeds where a file gives them."""
+    if s.method == "list":
+        return _listed(s.cases)
+    if s.method == "file":
+        return _from_file(folder / str(s.file))
+    values = drawn(s.method, s.runs or 0, s.seed, s.parameters, s.correlations)
+    return {name: values[:, k : k + 1] for k, name in enumerate(s.parameters)}, None
+
+
+def _listed(cases: Sequence[Mapping[str, Any]]) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
+    first = cases[0]
+    for k, case in enumerate(cases):
+        if set(case) != set(first):
+            odd = sorted(set(case) ^ set(first))[0]
+            raise PlantloopError(
+                f"[sampling] cases[{k}] and cases[0] name different things: '{odd}' is in one of them only.",
+                path=odd,
+                hint="Give every case a value of everything.",
+            )
+    found = {name: _array(name, [case[name] for case in cases]) for name in first}
+    seeds = found.pop(SEED, None)
+    return found, None if seeds is None else seeds[:, 0].astype(np.uint64)
+
+
+def _from_file(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
+    """Cases from a CSV or Parquet file: a column per name; "name[0]", "name[1]" for several numbers."""
+    import pandas as pd
+
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
+    if path.suffix.lower() not in readers:
+        raise PlantloopError(f"'{path.name}' is no file of cases: expected .csv or .parquet.", path=str(path))
+    try:
+        frame = readers[path.suffix.lower()](path)
+    except Exception as error:  # pandas and pyarrow raise many kinds
+        raise PlantloopError(f"cannot read the cases in '{path.name}': {error}.", path=str(path)) from error
+    if not len(frame):
+        raise PlantloopError(f"'{path.name}' has no rows: it lists no cases.", path=str(path))
+    for name in frame.columns:
+        values = pd.to_numeric(frame[name], errors="coerce")
+        if bad := [int(k) for k in np.flatnonzero(~np.isfinite(values.to_numpy(dtype=float)))]:
+            raise PlantloopError(
+                f"'{path.name}', column '{name}', row {bad[0] + 1}: got {frame[name].iloc[bad[0]]!r}, "
+                "expected a finite number.",
+                path=str(path),
+            )
+    found: dict[str, list[np.ndarray]] = {}
+    seeds = None
+    for name in frame.columns:
+        if name == SEED:
+            seeds = frame[name].to_numpy().astype(np.uint64)
+            continue
+        whole, bracket, rest = str(name).rpartition("[")
+        several = bracket and rest[:-1].isdigit() and f"{whole}[0]" in frame.columns
+        found.setdefault(whole if several else str(name), []).append(frame[name].to_numpy(dtype=float))
+    return {name: np.column_stack(parts) for name, parts in found.items()}, seeds
+
+
+def parsed_cases(text: str, count: int) -> list[int]:
+    """Numbers of cases from "17,42" or "3-9,20".
+
+    Raises
+    ------
+    PlantloopError     no numbers, or no such cases
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            words = ("failed", "missing")
+            hint = near_miss(text, words) if text.strip().isalpha() else "Write numbers such as 17,42."
+            raise PlantloopError(f"'{text}' names no cases; {hint}", value=text)
+        found += range(int(first), int(last or first) + 1)
+    for k in found:
+        if k >= count:
+            raise PlantloopError(f"no case {k}: there are {count}, counted from 0.", value=k)
+    return list(dict.fromkeys(found))

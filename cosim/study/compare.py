@@ -1,0 +1,100 @@
+"""Two studies beside each other: which verdicts changed, how far metrics and signals moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from blocks.errors import PlantloopError
+from cosim.study.study_view import StudyView
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs from a study to another, over the cases both have done.
+
+    cases : how many those are; worse, better : requirement -> cases that no longer meet it, that newly do
+    metrics, signals : name -> (largest absolute difference, its case); changed : parts of the study that
+        differ
+    """
+
+    cases: int
+    worse: Mapping[str, list[int]]
+    better: Mapping[str, list[int]]
+    metrics: Mapping[str, tuple[float, int]]
+    signals: Mapping[str, tuple[float, int]]
+    changed: list[str]
+
+    @property
+    def same(self) -> bool:
+        """Is there no difference in any result?"""
+        moved = [*self.metrics.values(), *self.signals.values()]
+        return not any(d for d, _ in moved) and not any([*self.worse.values(), *self.better.values()])
+
+
+def compare(before: StudyView, after: StudyView) -> Comparison:
+    """Compare case by case, by number.
+
+    Raises
+    ------
+    PlantloopError     they have no case in common, or cases of one number are different ones
+    """
+    first, second = before.table, after.table
+    common = first.index.intersection(second.index)
+    if not len(common):
+        raise PlantloopError("these studies have no case in common that is done.")
+    first, second = first.loc[common], second.loc[common]
+    a, b = before.store.manifest, after.store.manifest
+    for name in (n for n in a.parameters if n in b.parameters):
+        apart = np.flatnonzero(first[name].to_numpy() != second[name].to_numpy())
+        if len(apart):
+            k = int(common[apart[0]])
+            raise PlantloopError(
+                f"case {k} is not the same in both: '{name}' is {first[name][k]:g} and {second[name][k]:g}.",
+                path=name,
+                hint="Compare studies with the same cases.",
+            )
+    worse, better = {}, {}
+    for name in (n for n in a.requirements if n in b.requirements):
+        x, y = first[name].to_numpy(dtype=bool), second[name].to_numpy(dtype=bool)
+        worse[name], better[name] = [list(map(int, common[which])) for which in (x & ~y, ~x & y)]
+    metrics = {}
+    for name in (n for n in a.metrics if n in b.metrics):
+        metrics[name] = _farthest(
+            first[name].to_numpy(float), second[name].to_numpy(float), common.to_numpy()
+        )
+    parts = dict.fromkeys([*a.fingerprints, *b.fingerprints])
+    changed = [n for n in parts if a.fingerprints.get(n) != b.fingerprints.get(n)]
+    return Comparison(
+        len(common), worse, better, metrics, _signals(before, after, common.to_numpy()), changed
+    )
+
+
+def _farthest(x: np.ndarray, y: np.ndarray, cases: np.ndarray) -> tuple[float, int]:
+    with np.errstate(invalid="ignore"):
+        apart = np.where((np.isnan(x) & np.isnan(y)) | (x == y), 0.0, np.abs(x - y))
+    apart[np.isnan(apart)] = np.inf  # a value on one side only
+    k = int(np.argmax(apart))
+    return float(apart[k]), int(cases[k])
+
+
+def _signals(before: StudyView, after: StudyView, cases: np.ndarray) -> dict[str, tuple[float, int]]:
+    a, b = before.store.manifest, after.store.manifest
+    if a.times != b.times:
+        return {}
+    found = {}
+    for name in (n for n in a.stored if b.stored.get(n) == a.stored[n]):
+        x, y = before.signals[name], after.signals[name]
+        best = (0.0, int(cases[0]))
+        for start in range(0, len(cases), 1000):
+            some = cases[start : start + 1000]
+            p, q = (np.asarray(v[some], dtype=float).reshape(len(some), -1) for v in (x, y))
+            with np.errstate(invalid="ignore"):
+                apart = np.where(np.isnan(p) & np.isnan(q), 0.0, np.abs(p - q)).max(axis=1)
+            apart[np.isnan(apart)] = np.inf
+            k = int(np.argmax(apart))
+            best = max(best, (float(apart[k]), int(some[k])), key=lambda item: item[0])
+        found[name] = best
+    return found

@@ -1,0 +1,76 @@
+"""What a study would cost, from a few of its cases."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from blocks.errors import PlantloopError
+from cosim.study.running import Runner
+from cosim.study.store import Manifest, chunk_size
+from cosim.study.study_plan import StudyPlan
+from cosim.study.work import simulation
+
+ROW = 40  # bytes of a row besides its numbers, compressed
+NUMBER = 8
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Numbers of a study before it is run.
+
+    seconds : of one case, on one processor; table, signals : bytes on disk, signals uncompressed
+    """
+
+    cases: int
+    seconds: float
+    table: int
+    signals: int
+    chunk: int
+
+
+def estimated(plan: StudyPlan, manifest: Manifest, sample: int) -> Estimate:
+    """Run a few cases, evenly spread, and write nothing."""
+    count = len(plan.cases)
+    some = np.unique(np.linspace(0, count - 1, max(1, min(sample, count))).astype(int))
+    runner = Runner(plan)
+    runner.run(
+        some[np.unique(plan.cases.variant[some], return_index=True)[1]]
+    )  # what is compiled is compiled once
+    began = time.perf_counter()
+    runner.run(some)
+    seconds = (time.perf_counter() - began) / len(some)
+    runner.close()
+    columns = len(manifest.parameters) + len(plan.measures.columns) + 2
+    width = sum(size for size, _ in manifest.stored.values())
+    each = len(manifest.times) * width * np.dtype(manifest.dtype).itemsize
+    chunk = chunk_size(count, each, seconds, 1)
+    return Estimate(count, seconds, count * (ROW + NUMBER * columns), count * each, chunk)
+
+
+SHARE = 0.02  # of a run that is timed
+
+
+def seconds_of_a_case(plan: StudyPlan) -> float:
+    """About how long one case takes [s], from the beginning of the first; 1 s where that fails."""
+    until = plan.bases[0].until
+    try:
+        with simulation(plan, 0) as sim:
+            sim.log([])
+            sim.advance(0.0)
+            began = time.perf_counter()
+            sim.advance(SHARE * until)
+            return (time.perf_counter() - began) / SHARE
+    except PlantloopError:
+        return 1.0
+
+
+def in_units(size: float) -> str:
+    """Bytes in words."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if size < 1000 or unit == "TB":
+            break
+        size /= 1000
+    return f"{size:.3g} {unit}"

@@ -1,0 +1,135 @@
+"""A folder of results: on disk, where files appear whole or not at all, or anywhere fsspec reaches ("s3://...")."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from blocks.arguments import file_path
+from blocks.errors import PlantloopError
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Files by names such as "table/000001.parquet"."""
+
+    url: str
+
+    @property
+    def remote(self) -> bool:
+        """Is it somewhere else than on disk?"""
+        return "://" in self.url
+
+    @cached_property
+    def _system(self) -> tuple[Any, str]:
+        import fsspec
+
+        system, root = fsspec.core.url_to_fs(self.url)
+        return system, str(root)
+
+    def path(self, name: str) -> Path:
+        """Where a file is on disk."""
+        return Path(self.url) / name
+
+    def exists(self, name: str = "") -> bool:
+        """Is there such a file or folder?"""
+        if self.remote:
+            system, root = self._system
+            return bool(system.exists(f"{root}/{name}" if name else root))
+        return self.path(name).exists()
+
+    def names(self, inside: str = "") -> list[str]:
+        """Files and folders inside a folder, without those that are being written."""
+        if self.remote:
+            system, root = self._system
+            place = f"{root}/{inside}" if inside else root
+            found = (
+                [str(p).rsplit("/", 1)[1] for p in system.ls(place, detail=False)]
+                if system.exists(place)
+                else []
+            )
+        else:
+            place_ = self.path(inside)
+            found = [p.name for p in place_.iterdir()] if place_.is_dir() else []
+        return sorted(n for n in found if not n.startswith(".writing-"))
+
+    def read(self, name: str) -> bytes:
+        """Content of a file."""
+        if self.remote:
+            system, root = self._system
+            return bytes(system.cat_file(f"{root}/{name}"))
+        return self.path(name).read_bytes()
+
+    def stamp(self, name: str) -> object:
+        """Changes with the content of a file."""
+        if self.remote:
+            system, root = self._system
+            found = system.info(f"{root}/{name}")
+            return (found.get("size"), str(found.get("ETag") or found.get("created") or found.get("mtime")))
+        known = self.path(name).stat()
+        return (known.st_size, known.st_mtime_ns, known.st_ino)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a file there, whole or not at all.
+
+        Raises
+        ------
+        PlantloopError     no room, or not allowed
+        """
+        try:
+            if self.remote:
+                system, root = self._system
+                system.pipe_file(f"{root}/{name}", content)
+                return
+            target = self.path(name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            aside = target.with_name(f".writing-{uuid.uuid4().hex}")
+            try:
+                with aside.open("xb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(aside, target)
+            finally:
+                aside.unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(self.url, error) from error
+
+    def remove_leftovers(self) -> None:
+        """Remove what killed processes had begun to write."""
+        if not self.remote and Path(self.url).is_dir():
+            for aside in Path(self.url).rglob(".writing-*"):
+                with contextlib.suppress(OSError):
+                    aside.unlink()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        if self.remote:
+            system, root = self._system
+            return int(system.du(root))
+        return sum(p.stat().st_size for p in Path(self.url).rglob("*") if p.is_file())
+
+
+def url_of(path: Any, what: str) -> str:
+    """A folder's path or URL as text.
+
+    Raises
+    ------
+    PlantloopError     it is neither
+    """
+    return path if isinstance(path, str) and "://" in path else str(file_path(path, what, "out"))
+
+
+def cannot_write(url: str, error: OSError) -> PlantloopError:
+    """The error about a folder that takes nothing more."""
+    return PlantloopError(
+        f"cannot write to '{url}': {error.strerror or error}.",
+        path=url,
+        hint="What was written is complete; make room or give another folder, and go on with --resume.",
+    )

@@ -1,0 +1,270 @@
+"""From a study file, or the arguments of `Study`, to checked tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.rate import instant
+from blocks.errors import PlantloopError, near_miss
+from cosim.names import mapped
+from cosim.scenario.keys import FilePlace, record
+from cosim.scenario.loader import scenario_from
+from cosim.scenario.scenario import Scenario
+from cosim.scenario.source import ScenarioFile, no_such_file, read_source
+from cosim.study.formulas import Reduced, below
+from cosim.study.sample_draws import MOST_CORNERS, SHARES, correlation_matrix
+from cosim.study.study_schema import (
+    STUDY_TABLES,
+    ActionTable,
+    RequirementTable,
+    SamplingTable,
+    StudyTables,
+    signals_outside,
+)
+
+CALL = Path("Study(...)")  # where problems with arguments are said to be
+
+
+def load_study_file(path: Path, trust: bool = False) -> tuple[Scenario, StudyTables, FilePlace]:
+    """The scenario of a study file, its other tables, and where they stand.
+
+    Raises
+    ------
+    ScenarioError     all problems of the study's tables together, or else all of the scenario's
+    """
+    source = read_source(path)
+    own = {name: table for name, table in source.tables.items() if name in STUDY_TABLES}
+    place = FilePlace(source)
+    tables = read_tables(own, place)
+    return scenario_from(source, trust), tables, place
+
+
+def tables_of_call(arguments: Mapping[str, Any]) -> tuple[StudyTables, FilePlace]:
+    """The same of keyword arguments; NumPy's arrays and numbers are as good as lists and Python's."""
+    given = {name: plain(value) for name, value in arguments.items() if value is not None}
+    place = FilePlace(ScenarioFile(CALL, "", given))
+    return read_tables(given, place), place
+
+
+def plain(value: Any) -> Any:
+    """A value as TOML would give it."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {k: plain(v) for k, v in mapped(value, "a table").items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return value
+
+
+def read_tables(tables: dict[str, Any], place: FilePlace) -> StudyTables:
+    """Check every table, then what they say together."""
+    read: StudyTables = record(StudyTables)(tables, place)
+    if not place.problems:
+        if read.sampling is not None:
+            _check_sampling(read.sampling, tables["sampling"], read, place.at("sampling"))
+        for k, action in enumerate(read.actions):
+            _check_action(action, tables["actions"][k], place.at("actions", k))
+        for k, requirement in enumerate(read.requirements):
+            _check_requirement(requirement, tables["requirements"][k], place.at("requirements", k))
+        _check_names(read, place)
+    place.raise_problems()
+    return read
+
+
+def _check_sampling(s: SamplingTable, given: Mapping[str, Any], all_: StudyTables, place: FilePlace) -> None:
+    needs = {"file": "file", "list": "cases"}.get(s.method, "parameters")
+    for name in ("file", "cases", "parameters"):
+        if name != needs and name in given:
+            place.at(name).add_problem(f'does not go with method = "{s.method}"; leave it out.')
+    if needs not in given or (needs == "parameters" and not s.parameters):
+        place.add_problem(f"method = \"{s.method}\" needs '{needs}'.")
+    if s.method in SHARES and s.runs is None:
+        place.add_problem("key 'runs' is missing: how many cases?")
+    if s.method not in SHARES and s.runs is not None:
+        place.at("runs").add_problem(f'method = "{s.method}" gives the number of runs; leave it out.')
+    if s.method == "corners" and len(s.parameters) > MOST_CORNERS:
+        place.at("parameters").add_problem(
+            f"{len(s.parameters)} parameters have 2^{len(s.parameters)} corners; at most {MOST_CORNERS}."
+        )
+    if s.method not in SHARES and s.correlations:
+        place.at("correlations").add_problem(f'do not go with method = "{s.method}"; leave them out.')
+    if s.method == "file" and s.file is not None and place.source.path != CALL:
+        file = place.source.path.parent / s.file
+        if not file.is_file():
+            place.at("file").add_problem(no_such_file(file, "file of cases"))
+    found = len(place.problems)
+    for k, (a, b, _) in enumerate(s.correlations):
+        for name in (a, b):
+            if name not in s.parameters:
+                place.at("correlations", k).add_problem(
+                    f"no parameter '{name}' in [sampling.parameters]; {near_miss(name, s.parameters)}"
+                )
+        if a == b:
+            place.at("correlations", k).add_problem(f"'{a}' with itself; name two.")
+    if s.correlations and len(place.problems) == found:
+        matrix = correlation_matrix(list(s.parameters), s.correlations)
+        if np.linalg.eigvalsh(matrix)[0] <= 0:
+            place.at("correlations").add_problem(
+                "these contradict each other: their matrix is not positive definite; make them smaller."
+            )
+    swept = {name for axis in all_.sweep for name in axis.names}
+    for name in swept & set(s.parameters):
+        place.at("parameters", name).add_problem("is swept and sampled; keep one.")
+
+
+NEEDS = {"set": (), "ramp": ("over",), "pulse": ("lasts",), "fault": ("signal",), "switch": ()}
+TAKES = {
+    "set": (),
+    "ramp": (),
+    "pulse": (),
+    "fault": ("value", "std", "seconds", "probability", "sample", "lasts"),
+    "switch": ("lasts",),
+}
+FAULT_NEEDS = {
+    "stuck": (),
+    "bias": ("value",),
+    "noise": ("std", "sample"),
+    "delay": ("seconds",),
+    "dropout": (),
+}
+FAULT_TAKES = {
+    "stuck": ("value",),
+    "bias": (),
+    "noise": (),
+    "delay": (),
+    "dropout": ("value", "probability", "sample"),
+}
+
+
+def _check_action(action: ActionTable, given: Mapping[str, Any], place: FilePlace) -> None:
+    if ("at" in given) == ("when" in given):
+        place.add_problem("expected either 'at' (an instant) or 'when' (a condition).")
+    if len(action.deeds) != 1:
+        got = " and ".join(action.deeds) or "none of them"
+        place.add_problem(f"expected one of set, ramp, pulse, fault or switch, got {got}.")
+        return
+    (deed,) = action.deeds
+    needs, takes = NEEDS[deed], TAKES[deed]
+    shown = deed
+    if action.fault is not None:
+        needs = (*needs, *FAULT_NEEDS[action.fault])
+        takes = ("lasts", *FAULT_TAKES[action.fault])
+        shown = f'fault = "{action.fault}"'
+    for name in needs:
+        if name not in given:
+            place.add_problem(f"{shown} needs '{name}'.")
+    for name in given:
+        if name not in ("name", "at", "when", deed, *needs, *takes):
+            place.at(name).add_problem(f"does not go with {shown}; leave it out.")
+    if action.probability is not None and (action.sample is None or action.probability > 1):
+        place.add_problem("'probability' is a number up to 1, of every 'sample' [s].")
+
+
+FORMS = ("always", "eventually", "whenever", "until", "formula", "check")
+
+
+def _check_requirement(r: RequirementTable, given: Mapping[str, Any], place: FilePlace) -> None:
+    forms = {name for name in FORMS if name in given}
+    if forms not in (
+        {"always"}, {"eventually"}, {"formula"}, {"check"},
+        {"whenever", "eventually"}, {"whenever", "always"}, {"always", "until"},
+    ):  # fmt: skip
+        got = " and ".join(sorted(forms)) or "none of them"
+        place.add_problem(
+            "expected always, eventually, whenever with eventually or always, always with until, formula or "
+            f"check; got {got}."
+        )
+        return
+    written = [getattr(r, name) for name in forms]
+    if r.check is not None:
+        if bare := signals_outside(r.check):
+            place.at("check").add_problem(
+                f"'{bare[0]}' is a signal, expected numbers of the whole run, such as max({bare[0]})."
+            )
+    elif any(isinstance(part, Reduced) for formula in written for part in below(formula)):
+        place.add_problem('numbers of the whole run, such as max(...), belong into check = "...".')
+    if forms & {"formula", "check"}:
+        for name in ("after", "before", "within"):
+            if name in given:
+                place.at(name).add_problem(f"does not go with {forms.pop()}; write it into the formula.")
+                return
+    if "within" in given and "before" in given and "whenever" not in forms:
+        place.at("before").add_problem("'within' and 'before' both end the window; keep one.")
+    if r.before <= r.after:
+        place.at("before").add_problem(f"is {r.before:g} s, not later than after = {r.after:g} s.")
+
+
+def _check_names(tables: StudyTables, place: FilePlace) -> None:
+    """Columns of the table of cases have one meaning each."""
+    lists = {
+        "requirements": [r.name for r in tables.requirements],
+        "variants": [v["name"] for v in tables.variants],
+        "actions": [a.name for a in tables.actions if a.name],
+    }
+    for table, found in lists.items():
+        for name, count in Counter(found).items():
+            if count > 1:
+                k = found.index(name)
+                place.at(table, k, "name").add_problem(f"'{name}' is there {count} times; rename the others.")
+    for name in tables.metrics:
+        if name in lists["requirements"]:
+            place.at("metrics", name).add_problem("is the name of a requirement too; rename one.")
+        if name in RESERVED:
+            place.at("metrics", name).add_problem("is a column of every table of cases; rename it.")
+    for k, name in enumerate(lists["requirements"]):
+        if name in RESERVED:
+            place.at("requirements", k, "name").add_problem("is a column of every table of cases; rename it.")
+
+
+def check_windows(tables: StudyTables, until: float, place: FilePlace) -> None:
+    """Nothing is looked for, or begins, after the end of the run."""
+    for k, r in enumerate(tables.requirements):
+        if r.after > until:
+            place.at("requirements", k, "after").add_problem(
+                f"is {r.after:g} s, when the run of {until:g} s is over."
+            )
+    for k, action in enumerate(tables.actions):
+        if action.at is not None and float(instant(action.at)) > until:
+            place.at("actions", k, "at").add_problem(
+                f"is {action.at} s, when the run of {until:g} s is over."
+            )
+    place.raise_problems()
+
+
+RESERVED = ("case", "variant", "seed", "status", "message", "wall_time", "end_time")
+
+
+def variant_scenario(scenario: Scenario, change: Mapping[str, Any], trust: bool) -> Scenario:
+    """The scenario with the tables of a variant put into its own, key by key.
+
+    Raises
+    ------
+    ScenarioError     the variant does not fit
+    """
+    changed = {name: value for name, value in change.items() if name != "name"}
+    source = replace(scenario.source, tables=_merged(scenario.source.tables, changed))
+    try:
+        return scenario_from(source, trust)
+    except PlantloopError as error:
+        raise type(error)(
+            f"variant '{change['name']}': {error}", path=error.path, value=error.value
+        ) from error
+
+
+def _merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(base)
+    for name, value in change.items():
+        if isinstance(value, Mapping) and isinstance(found.get(name), Mapping):
+            found[name] = _merged(found[name], value)
+        else:
+            found[name] = value
+    return found

@@ -1,0 +1,261 @@
+"""Metrics and requirements: which signals they need, and their values from those, many runs at a time.
+
+Formulas inside are compiled into the system (`cosim.study.probes`); integrals are states, exact to the
+solver's
+tolerance. What is taken over a run looks at the instants of the study's grid, and at nothing that is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cosim.study.formulas import (
+    Applied,
+    Arithmetic,
+    Compared,
+    Formula,
+    Logic,
+    PlainNumber,
+    Reduced,
+    Temporal,
+    below,
+    value,
+)
+from cosim.study.probes import INSIDE, Probes
+from cosim.study.robustness import SLACK, robustness
+from cosim.study.study_schema import METRICS, MetricTable, RequirementTable
+
+ROBUSTNESS = ".robustness"  # behind the name of a requirement: the column of its margin
+AT_END = ("integral", "mean", "rms", "final")  # reductions that look at the last instant only
+Columns = Mapping[str, np.ndarray]  # probe -> (runs, n)
+
+
+def requirement_formula(r: RequirementTable) -> Formula:
+    """One formula for the keys of a requirement; it is taken at the start of the run."""
+    if r.check is not None:
+        return r.check
+    if r.formula is not None:
+        return r.formula
+    if r.whenever is not None:
+        then = r.eventually or r.always
+        assert then is not None  # the file was checked
+        word = "eventually" if r.eventually is not None else "always"
+        inner = Temporal(0, word, (then,), 0.0, math.inf if r.within is None else r.within)
+        return Temporal(0, "always", (Logic(0, "implies", (r.whenever, inner)),), r.after, r.before)
+    end = r.before if r.within is None else r.after + r.within
+    if r.until is not None and r.always is not None:
+        return Temporal(0, "until", (r.always, r.until), r.after, end)
+    only = r.always or r.eventually
+    assert only is not None
+    return Temporal(0, "always" if r.always is not None else "eventually", (only,), r.after, end)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """All metrics and requirements of a study, by name."""
+
+    metrics: Mapping[str, Formula | MetricTable] = field(default_factory=dict)
+    requirements: Mapping[str, Formula] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns they fill, in order."""
+        found = list(self.metrics)
+        for name in self.requirements:
+            found += [name, name + ROBUSTNESS]
+        return found
+
+    def _numeric(self) -> tuple[dict[Formula, str], dict[Formula, str]]:
+        """Numeric formulas to look at, and to integrate, with the names of their probes."""
+        looked: dict[Formula, str] = {}
+        integrated: dict[Formula, str] = {}
+        for formula in self._roots():
+            for part in below(formula):
+                if isinstance(part, Reduced) and part.reduction in ("integral", "mean", "rms"):
+                    what = _squared(part.of) if part.reduction == "rms" else part.of
+                    integrated.setdefault(what, f"{INSIDE}integral{len(integrated)}")
+                if isinstance(part, Reduced) and part.reduction not in ("integral", "count", "duration"):
+                    looked.setdefault(part.of, f"{INSIDE}{len(looked)}")
+                if isinstance(part, Compared):
+                    for side in (part.left, part.right):
+                        if not any(isinstance(p, Reduced) for p in below(side)):
+                            looked.setdefault(side, f"{INSIDE}{len(looked)}")
+        for one in self.metrics.values():
+            if isinstance(one, MetricTable):
+                looked.setdefault(_operand(one), f"{INSIDE}{len(looked)}")
+        return looked, integrated
+
+    def _roots(self) -> list[Formula]:
+        return [
+            *(m for m in self.metrics.values() if not isinstance(m, MetricTable)),
+            *self.requirements.values(),
+        ]
+
+    def probes(self) -> Probes:
+        """What has to be added to a system."""
+        looked, integrated = self._numeric()
+        formulas = {name: f for f, name in looked.items() if not isinstance(f, PlainNumber)}
+        return Probes(formulas, {name: f for f, name in integrated.items()})
+
+    @property
+    def need_grid(self) -> bool:
+        """Is anything looked at before the end of a run?"""
+        tables = any(isinstance(m, MetricTable) for m in self.metrics.values())
+        parts = [p for f in self._roots() for p in below(f)]
+        return tables or any(
+            isinstance(p, Temporal) or (isinstance(p, Reduced) and p.reduction not in AT_END) for p in parts
+        )
+
+    def evaluate(self, time: np.ndarray, columns: Columns) -> dict[str, np.ndarray]:
+        """Values of all columns for some runs, (runs,) each.
+
+        time : (n,) s, the instants these runs logged; columns : probe -> (runs, n) values there
+        """
+        looked, integrated = self._numeric()
+
+        def look(formula: Formula) -> np.ndarray:
+            if isinstance(formula, PlainNumber):
+                return np.full((1, len(time)), formula.value)
+            return columns[looked[formula]]
+
+        def reduce(part: Reduced) -> np.ndarray:
+            inside = {f: columns[name][:, -1] for f, name in integrated.items()}
+            return reduction(part, time, look, inside)
+
+        found: dict[str, np.ndarray] = {}
+        for name, one in self.metrics.items():
+            if isinstance(one, MetricTable):
+                found[name] = described(one, time, look(_operand(one)))
+            else:
+                found[name] = over_run(one, reduce)
+        for name, formula in self.requirements.items():
+            margin = robust_over_run(formula, time, look, reduce)
+            found[name], found[name + ROBUSTNESS] = margin >= 0, margin
+        return found
+
+
+def _squared(formula: Formula) -> Formula:
+    return Arithmetic(formula.column, "^", formula, PlainNumber(formula.column, 2.0))
+
+
+def _operand(table: MetricTable) -> Formula:
+    return next(f for name in METRICS if (f := getattr(table, name)) is not None)
+
+
+def over_run(formula: Formula, reduce: Callable[[Reduced], np.ndarray]) -> np.ndarray:
+    """A number of a whole run: arithmetic on reductions."""
+    if isinstance(formula, Reduced):
+        return reduce(formula)
+    if isinstance(formula, Arithmetic):
+        a, b = over_run(formula.left, reduce), over_run(formula.right, reduce)
+        with np.errstate(all="ignore"):
+            names = {"a": a, "b": b}
+            simple = Arithmetic(0, formula.sign, _named("a"), _named("b"))
+            return np.asarray(value(simple, names.__getitem__))
+    if isinstance(formula, Applied):
+        values = [over_run(part, reduce) for part in formula.arguments]
+        simple_call = Applied(0, formula.function, tuple(_named(str(k)) for k in range(len(values))))
+        with np.errstate(all="ignore"):
+            return np.asarray(value(simple_call, lambda n: values[int(n)]))
+    return np.asarray(value(formula, _no_signal))
+
+
+def _named(name: str) -> Formula:
+    from cosim.study.formulas import Named
+
+    return Named(0, name)
+
+
+def _no_signal(name: str) -> Any:
+    raise KeyError(name)  # refused where the study is read
+
+
+def robust_over_run(
+    formula: Formula,
+    time: np.ndarray,
+    look: Callable[[Formula], np.ndarray],
+    reduce: Callable[[Reduced], np.ndarray],
+) -> np.ndarray:
+    """Robustness at the start of a run, (runs,); of comparisons of numbers of the whole run as well."""
+
+    def looked(part: Formula) -> np.ndarray:
+        if any(isinstance(p, Reduced) for p in below(part)) or isinstance(part, PlainNumber):
+            return np.atleast_1d(over_run(part, reduce))[:, None]
+        return look(part)
+
+    return robustness(formula, time, looked)[..., 0]
+
+
+def reduction(
+    part: Reduced,
+    time: np.ndarray,
+    look: Callable[[Formula], np.ndarray],
+    integrals: Mapping[Formula, np.ndarray],
+) -> np.ndarray:
+    """One number per run from a signal at the instants `time`, (runs,)."""
+    if part.reduction in ("count", "duration"):
+        holds = robustness(part.of, time, look) >= 0
+        if part.reduction == "count":  # how often it comes true, a true start included
+            return np.asarray(holds[:, 0] + (holds[:, 1:] & ~holds[:, :-1]).sum(axis=1), dtype=float)
+        return np.asarray((holds[:, :-1] * np.diff(time)).sum(axis=1), dtype=float)
+    span = time[-1] if len(time) else 0.0
+    if part.reduction == "integral":
+        return integrals[part.of]
+    values = look(part.of)
+    match part.reduction:
+        case "mean":
+            return integrals[part.of] / span if span > 0 else values[:, -1]
+        case "rms":
+            return np.sqrt(integrals[_squared(part.of)] / span) if span > 0 else np.abs(values[:, -1])
+        case "max" | "min" | "std" | "median":
+            return np.asarray(getattr(np, part.reduction)(values, axis=1))
+        case "percentile":
+            return np.asarray(np.percentile(values, part.more[0], axis=1))
+        case "time_of_max":
+            return np.asarray(time[np.argmax(values, axis=1)])
+        case "time_of_min":
+            return np.asarray(time[np.argmin(values, axis=1)])
+        case "initial":
+            return values[:, 0]
+    return values[:, -1]
+
+
+def described(table: MetricTable, time: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A metric with its numbers beside it, (runs,).
+
+    As in step responses: a share `low` to `high` of the way from the first value to the last, or to `value`;
+    instants are those of the grid, nothing is interpolated. nan: it does not settle, or does not rise so far.
+    """
+    if table.percentile is not None:
+        return np.asarray(np.percentile(values, table.q or 0.0, axis=1))
+    start = values[:, 0]
+    default = 0.0 if table.settling is not None and not table.relative else "final"
+    wanted = default if table.value is None else table.value
+    end = values[:, -1] if wanted == "final" else np.full(len(values), float(wanted))
+    way = end - start
+    with np.errstate(all="ignore"):
+        if table.overshoot is not None:
+            beyond = ((values - end[:, None]) * np.sign(way)[:, None]).max(axis=1)
+            return np.asarray(np.maximum(100.0 * beyond / np.abs(way), 0.0))
+        if table.rise is not None:
+            share = (values - start[:, None]) / way[:, None]
+            first = [_first(share >= limit * (1 - SLACK), time) for limit in (table.low, table.high)]
+            return first[1] - first[0]
+        band = (table.band or 0.0) * (np.abs(way) if table.relative else 1.0)
+        outside = ~(np.abs(values - end[:, None]) <= np.broadcast_to(band, end.shape)[:, None])
+    last = np.where(outside.any(axis=1), values.shape[1] - np.argmax(outside[:, ::-1], axis=1), 0)
+    return np.append(time, np.nan)[last]
+
+
+def _first(holds: np.ndarray, time: np.ndarray) -> np.ndarray:
+    return np.where(holds.any(axis=1), time[np.argmax(holds, axis=1)], np.nan)
+
+
+def measures_of(metrics: Mapping[str, Any], requirements: Sequence[RequirementTable]) -> Measures:
+    """Those of a study's tables."""
+    return Measures(dict(metrics), {r.name: requirement_formula(r) for r in requirements})

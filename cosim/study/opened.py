@@ -1,0 +1,213 @@
+"""What a study has left behind so far, also while it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.arguments import file_path
+from blocks.errors import PlantloopError, near_miss
+from cosim.result.result import Result
+from cosim.signal_tree import Leaf, SignalTree
+from cosim.study.running import FAILED
+from cosim.study.store import SIGNALS, StudyStore
+from cosim.study.study_plan import StudyPlan
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from cosim.study.one_case import OneCase
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """Results of a study: as a table, as signals, case by case.
+
+    find_plan : what was run, to run cases again; None where that is not at hand
+    """
+
+    store: StudyStore
+    find_plan: Callable[[], StudyPlan | None] = lambda: None
+
+    def __len__(self) -> int:
+        return self.store.manifest.count
+
+    def __repr__(self) -> str:
+        m = self.store.manifest
+        done = len(self.store.done())
+        return f"<Study of '{m.name}' in '{self.store.folder.url}': {done} of {m.count} cases done>"
+
+    # --- looking --------------------------------------------------------------------------------------------
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per case done so far: what it is, metrics, requirements, status, message, wall time [s].
+
+        A requirement is a column of True and False; how much margin there is, is beside it as
+        "NAME.robustness".
+        """
+        return self.store.table()
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """Rows of the cases that failed, or do not meet a requirement."""
+        table = self.table
+        bad = table["status"] == FAILED
+        for name in self.store.manifest.requirements:
+            if name in table:
+                bad |= ~table[name].astype(bool)
+        return table[bad]
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Numbers of the cases that are not done."""
+        return np.setdiff1d(np.arange(self.store.manifest.count), self.store.done())
+
+    @property
+    def complete(self) -> bool:
+        """Are all cases done?"""
+        return len(self.missing) == 0
+
+    @property
+    def passed(self) -> bool:
+        """Did no case fail, and do all meet all requirements?"""
+        return len(self.failed) == 0
+
+    @property
+    def signals(self) -> xr.Dataset:
+        """Stored signals over (case, time), read when they are looked at; nan where nothing is stored.
+
+        Raises
+        ------
+        PlantloopError     the study keeps none
+        """
+        import xarray as xr
+
+        if not self.store.manifest.stored:
+            raise PlantloopError(
+                "this study keeps no signals.", hint='Say keep = "all" or "failed" in its [store].'
+            )
+        found: xr.Dataset = xr.open_zarr(f"{self.store.folder.url.rstrip('/')}/{SIGNALS}", consolidated=False)
+        return found.rename({name: found[name].attrs["signal"] for name in found.data_vars})
+
+    def case(self, number: int) -> OneCase | StoredCase:
+        """One case: ``.result`` is all of its signals, run anew; those stored where the model is not at hand.
+
+        Raises
+        ------
+        PlantloopError     no such case
+        """
+        count = self.store.manifest.count
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < count:
+            raise PlantloopError(f"no case {number!r}: there are {count}, counted from 0.", value=number)
+        if self.plan is None:
+            return StoredCase(self, int(number))
+        from cosim.study.one_case import OneCase
+
+        return OneCase(self.plan, int(number), self.store)
+
+    @cached_property
+    def plan(self) -> StudyPlan | None:
+        """What was run: given, or read from the files kept with the results; None where that cannot be."""
+        return self.find_plan()
+
+    def plot(self, *names: str, cases: Sequence[int] | None = None) -> Figure:
+        """Signals over time with their envelope over all cases, or metrics over parameters.
+
+        names : stored signals (or components), one row each; or two columns of the table, one over the other
+        cases : of signals, those to draw as lines; default the ten worst, or first ones
+        """
+        from cosim.study.study_plots import plotted
+
+        return plotted(self, names, cases)
+
+    def report(self, file: str | os.PathLike[str]) -> None:
+        """Write it as one HTML page that needs nothing else."""
+        from cosim.study.study_report import report
+
+        file_path(file, "the page", "report.html").write_text(report(self), encoding="utf-8")
+
+    def sensitivity(self, metric: str, method: str = "auto") -> pd.DataFrame:
+        """How much each parameter matters for a metric; see `cosim.study.sensitivity`."""
+        from cosim.study.sensitivity import sensitivity
+
+        return sensitivity(self, metric, method)
+
+    def column(self, name: str) -> np.ndarray:
+        """A column of the table as numbers.
+
+        Raises
+        ------
+        PlantloopError     no such column
+        """
+        table = self.table
+        if name not in table:
+            raise PlantloopError(
+                f"the table has no column '{name}'; {near_miss(name, map(str, table.columns))}", path=name
+            )
+        return table[name].to_numpy(dtype=float)
+
+
+@dataclass(frozen=True)
+class StoredCase:
+    """A case of which there is what was stored."""
+
+    of: StudyResult
+    number: int
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What makes it this case."""
+        m, row = self.of.store.manifest, self._row
+        return {name: row[name] for name in ("variant", "seed", *m.parameters) if name in row}
+
+    @property
+    def measures(self) -> dict[str, Any]:
+        """Metrics, requirements, status and message."""
+        return {str(name): value for name, value in self._row.items() if name not in self.parameters}
+
+    @property
+    def _row(self) -> dict[str, Any]:
+        table = self.of.table
+        if self.number not in table.index:
+            raise PlantloopError(f"case {self.number} is not done yet.", value=self.number)
+        return dict(table.loc[self.number])
+
+    @property
+    def result(self) -> Result:
+        """Its stored signals.
+
+        Raises
+        ------
+        PlantloopError     nothing is stored of it
+        """
+        m, signals = self.of.store.manifest, self.of.signals
+        found = {name: np.asarray(signals[name][self.number], dtype=float) for name in m.stored}
+        wide = {name: v if v.ndim == 2 else v[:, None] for name, v in found.items()}
+        kept = np.zeros(len(m.times), bool)
+        for values in wide.values():
+            kept |= np.isfinite(values).any(axis=1)
+        if not kept.any():
+            raise PlantloopError(
+                f"no signals are stored of case {self.number}.",
+                value=self.number,
+                hint="Open the study with what was run, open_study(out, study=study), to run the case again.",
+            )
+        leaves = [
+            Leaf(name, 0, size, labels if any(labels) else ()) for name, (size, labels) in m.stored.items()
+        ]
+        row = self._row
+        return Result(
+            name=m.name,
+            time=np.array(m.times)[kept],
+            signals={name: values[kept] for name, values in wide.items()},
+            tree=SignalTree.of(leaves),
+            complete=row["status"] != FAILED,
+            message=str(row["message"]),
+        )

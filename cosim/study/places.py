@@ -1,0 +1,143 @@
+"""Where the numbers of a case go: a name means a parameter or an initial value, whole or one component."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.memories import Memory
+from blocks.errors import PlantloopError, near_miss
+from cosim.compile.flatten import structural_error
+from cosim.names import COMPONENT, text
+from cosim.run.context import Context
+from cosim.run.given import follow_parameters, set_initial
+from cosim.slots import MemorySlot
+from cosim.system import System
+
+
+@dataclass(frozen=True)
+class Target:
+    """Places of a vector, "p", "x" or "h", that the numbers given for a name go to.
+
+    take : which of the numbers given go there; the others are structural and must be 0
+    """
+
+    name: str
+    vector: str
+    places: np.ndarray
+    take: np.ndarray
+    size: int
+    label: str  # what messages call it
+
+
+def target(system: System, name: str) -> Target:
+    """What a name means.
+
+    Raises
+    ------
+    PlantloopError     neither a parameter nor a state, or a structural field
+    """
+    parameters, states = system.names("parameter"), system.names("state")
+    if (found := parameters.find(text(name, "parameter"))) is not None:
+        slot = system.parameters[found[0]]
+        mask = np.ravel(slot.mask)
+        return Target(name, "p", slot.index, np.flatnonzero(mask), mask.size, "parameter")
+    if (component := _component_of_parameter(system, name)) is not None:
+        return component
+    if (found := states.find(name)) is not None:
+        full, part = found
+        state: MemorySlot[Memory] = states.known[full]
+        places = state.index if part is None else state.index[part : part + 1]
+        vector = "x" if full in system.states else "h"
+        return Target(name, vector, places, np.arange(len(places)), len(places), "initial value")
+    if (field := system.names("field").find(name)) is not None:
+        raise structural_error(system, field[0])
+    known = [*parameters.known, *system.aliases, *states.known]
+    raise PlantloopError(
+        f"'{system.name}' has no parameter or initial value '{name}'; {near_miss(name, known)}",
+        path=name,
+        value=name,
+    )
+
+
+def _component_of_parameter(system: System, name: str) -> Target | None:
+    """One number of a parameter: "controller.K[1]", counted through the whole array."""
+    indexed = COMPONENT.fullmatch(name)
+    if indexed is None or (found := system.names("parameter").find(indexed[1])) is None:
+        return None
+    slot = system.parameters[found[0]]
+    mask, k = np.ravel(slot.mask), int(indexed[2])
+    if k >= mask.size:
+        raise PlantloopError(
+            f"no component {k} in '{indexed[1]}': it has {mask.size}, counted from 0.", path=name, value=k
+        )
+    if not mask[k]:
+        raise structural_error(system, indexed[1])
+    place = slot.index[int(mask[:k].sum())]
+    return Target(name, "p", np.array([place]), np.array([0]), 1, "parameter")
+
+
+def checked(system: System, goal: Target, values: np.ndarray) -> None:
+    """Do the numbers of all cases, (cases, size), fit?
+
+    Raises
+    ------
+    PlantloopError     another number of them, not finite, or not 0 where a parameter is structural
+    """
+    if values.shape[1] != goal.size:
+        raise PlantloopError(
+            f"{goal.label} '{goal.name}' got {values.shape[1]} numbers, expected {goal.size}.", path=goal.name
+        )
+    if not np.isfinite(values).all():
+        raise PlantloopError(f"{goal.label} '{goal.name}' got a number that is not finite.", path=goal.name)
+    rest = np.delete(values, goal.take, axis=1)
+    if rest.any():
+        raise structural_error(system, goal.name)
+
+
+def put_one(
+    system: System,
+    goals: Mapping[str, Target],
+    values: Mapping[str, np.ndarray],
+    initial: Mapping[str, Any],
+    context: Context,
+) -> None:
+    """Numbers of one case into a context: parameters, what follows from them, initial values.
+
+    initial : values that all cases share, which come before those of the case
+    """
+    some = [goal for goal in goals.values() if goal.vector == "p"]
+    for goal in some:
+        context.p[goal.places] = values[goal.name][goal.take]
+    if some and system.starts:
+        follow_parameters(system, context)
+        for name, value in initial.items():
+            set_initial(system, context, name, value)
+    for goal in goals.values():
+        if goal.vector != "p":
+            getattr(context, goal.vector)[goal.places] = values[goal.name][goal.take]
+            if goal.vector == "h":
+                context.next[goal.places] = context.h[goal.places]
+
+
+def put(
+    system: System,
+    goals: Mapping[str, Target],
+    columns: Mapping[str, np.ndarray],
+    initial: Mapping[str, Any],
+    start: Context,
+    into: Mapping[str, np.ndarray],
+) -> None:
+    """Numbers of some cases, (cases, size), into the vectors of their starts, (cases, n)."""
+    if not system.starts:
+        for name, goal in goals.items():
+            into[goal.vector][:, goal.places] = columns[name][:, goal.take]
+        return
+    for k in range(len(into["x"])):
+        context = start.copy()
+        put_one(system, goals, {name: values[k] for name, values in columns.items()}, initial, context)
+        for name, rows in into.items():
+            rows[k] = getattr(context, name)

@@ -1,0 +1,142 @@
+"""Pictures of a report, as text to be put into its page."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosim.study.study_plots import envelope, worst
+from cosim.study.study_view import StudyView
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DPI = 80
+MOST = 6  # pictures of one kind
+POINTS = 4000  # in one scatter plot
+LINES = 400  # in parallel coordinates
+
+
+def picture(figure: Figure, title: str) -> str:
+    """An image element with everything in it."""
+    memory = io.BytesIO()
+    figure.savefig(memory, format="png", dpi=DPI)
+    data = base64.b64encode(memory.getvalue()).decode()
+    return f'<img alt="{html.escape(title)}" src="data:image/png;base64,{data}">'
+
+
+def _new(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _bad(view: StudyView) -> np.ndarray:
+    failed = set(view.failed.index)
+    return np.array([k in failed for k in view.table.index], dtype=bool)
+
+
+def distributions(view: StudyView) -> Iterator[str]:
+    """How often each value of each metric and of each margin occurs."""
+    m = view.store.manifest
+    for name in (*m.metrics, *(f"{r}.robustness" for r in m.requirements)):
+        values = view.column(name)
+        some = values[np.isfinite(values)]
+        if not len(some):
+            continue
+        figure = _new(4.2, 2.6)
+        axes = figure.subplots()
+        axes.hist(some, bins=min(40, max(5, int(np.sqrt(len(some))))), color="C0")
+        if name.endswith(".robustness"):
+            axes.axvline(0.0, color="C3")
+        axes.set_title(name, fontsize="medium")
+        axes.set_ylabel("cases")
+        yield picture(figure, f"distribution of {name}")
+
+
+def matrix(view: StudyView) -> str:
+    """Cases beside each other, requirements below each other: met, not met, failed."""
+    from matplotlib.colors import ListedColormap
+
+    m, table = view.store.manifest, view.table
+    if not m.requirements or not len(table):
+        return ""
+    rows = np.array([table[name].to_numpy(dtype=bool) for name in m.requirements], dtype=float)
+    rows[:, (table["status"] == "failed").to_numpy()] = 0.5
+    if rows.shape[1] > 2000:  # the worst of neighbours
+        edges = np.linspace(0, rows.shape[1], 2001).astype(int)
+        rows = np.minimum.reduceat(rows, edges[:-1], axis=1)
+    figure = _new(9, 0.9 + 0.35 * len(rows))
+    axes = figure.subplots()
+    colours = ListedColormap(["#c0392b", "#f39c12", "#2e8b57"])
+    axes.imshow(
+        rows, aspect="auto", cmap=colours, vmin=0, vmax=1, interpolation="nearest",
+        extent=(-0.5, len(table) - 0.5, len(rows) - 0.5, -0.5),
+    )  # fmt: skip
+    axes.set_yticks(range(len(rows)), list(m.requirements))
+    axes.set_xlabel("case: green met, red not met, orange failed")
+    return picture(figure, "requirements by case")
+
+
+def scatters(view: StudyView) -> Iterator[str]:
+    """Metrics over the parameters."""
+    m, table, bad = view.store.manifest, view.table, _bad(view)
+    names = [n for n in m.parameters if table[n].nunique() > 1][:MOST]
+    step = max(1, len(table) // POINTS)
+    shown = np.zeros(len(table), bool)
+    shown[::step] = True
+    shown[np.flatnonzero(bad)[: POINTS // 2]] = True
+    for metric in (m.metrics or tuple(f"{r}.robustness" for r in m.requirements))[:MOST]:
+        if not names:
+            return
+        figure = _new(2.6 * len(names) + 0.8, 2.6)
+        rows = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
+        y = view.column(metric)
+        for name, axes in zip(names, rows, strict=True):
+            x = view.column(name)
+            for some, colour in ((shown & ~bad, "C0"), (shown & bad, "C3")):
+                axes.scatter(x[some], y[some], s=4, color=colour, linewidths=0)
+            axes.set_xlabel(name, fontsize="small")
+        rows[0].set_ylabel(metric)
+        yield picture(figure, f"{metric} over the parameters")
+
+
+def parallel(view: StudyView) -> str:
+    """Each case as a line through its parameters and metrics; red where something is not met."""
+    m, table, bad = view.store.manifest, view.table, _bad(view)
+    names = [n for n in (*m.parameters, *m.metrics) if table[n].nunique() > 1]
+    if len(names) < 2:
+        return ""
+    values = table[names].to_numpy(dtype=float)
+    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    scaled = (values - low) / np.where(high > low, high - low, 1.0)
+    figure = _new(min(14.0, 1.6 * len(names) + 1), 3.2)
+    axes = figure.subplots()
+    places = np.arange(len(names))
+    for some, colour, alpha in ((~bad, "C0", 0.15), (bad, "C3", 0.5)):
+        chosen = np.flatnonzero(some)
+        for k in chosen[:: max(1, len(chosen) // LINES)]:
+            axes.plot(places, scaled[k], color=colour, alpha=alpha, linewidth=0.6)
+    axes.set_xticks(places, [f"{n}\n{a:.3g} .. {b:.3g}" for n, a, b in zip(names, low, high, strict=True)])
+    axes.tick_params(axis="x", labelsize="small")
+    axes.set_yticks([])
+    return picture(figure, "parallel coordinates")
+
+
+def envelopes(view: StudyView) -> Iterator[str]:
+    """Percentiles of stored signals over all cases, with the worst cases as lines."""
+    m = view.store.manifest
+    names = [n if size == 1 else f"{n}[{k}]" for n, (size, _) in m.stored.items() for k in range(size)]
+    for name in names[:MOST]:
+        figure = _new(9, 2.4)
+        envelope(view, name, figure.subplots(), None)
+        figure.axes[0].set_xlabel("time [s]")
+        yield picture(figure, f"envelope of {name}")
+
+
+__all__ = ["distributions", "envelopes", "matrix", "parallel", "picture", "scatters", "worst"]

@@ -1,0 +1,286 @@
+"""What a study leaves on disk: a row per case, signals in chunks of many cases, and what it was made from.
+
+::
+
+    DIR/study.json                what was run: fingerprints of its parts, versions, names, sizes
+    DIR/inputs/                   the study file and the model, as they were
+    DIR/table/000000.parquet      rows of the cases of a chunk; a chunk is done when it is there
+    DIR/signals.zarr              a group; each signal is an array (case, time) or (case, time, component)
+    DIR/failures/17.npz           a snapshot shortly before a run failed
+
+A chunk's signals are written before its rows, and the file of rows appears whole or not at all: whatever is
+killed at any time, what is missing is done again and gives the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import PlantloopError
+from cosim.study.folder import Folder, cannot_write
+from cosim.study.running import CaseOutcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = 1
+MANIFEST, TABLE, SIGNALS, INPUTS, FAILURES = "study.json", "table", "signals.zarr", "inputs", "failures"
+MOST_CASES, MOST_BYTES = 10_000, 64 * 2**20  # in a chunk
+CHUNK_SECONDS, PIECES = 1.0, 8  # of work in a chunk; chunks for each worker
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is in a store; plain data.
+
+    stored : signals that are kept -> (size, labels); columns : of the table, those of cases first
+    """
+
+    name: str
+    count: int
+    chunk: int
+    variants: tuple[str, ...]
+    parameters: tuple[str, ...]
+    metrics: tuple[str, ...]
+    requirements: tuple[str, ...]
+    stored: Mapping[str, tuple[int, tuple[str, ...]]]
+    times: tuple[float, ...]
+    keep: str
+    dtype: str
+    fingerprints: Mapping[str, str]
+    study_file: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)  # name in inputs/ -> sha256
+    format: int = FORMAT
+
+    @staticmethod
+    def read(content: bytes, url: str) -> Manifest:
+        """From the file.
+
+        Raises
+        ------
+        PlantloopError     it is damaged, or of another version
+        """
+        try:
+            given = json.loads(content)
+            if given.get("format") != FORMAT:
+                raise PlantloopError(
+                    f"'{url}' was written in format {given.get('format')}, this version reads {FORMAT}.",
+                    path=url,
+                )
+            stored = {n: (int(size), tuple(labels)) for n, (size, labels) in given["stored"].items()}
+            lists = ("variants", "parameters", "metrics", "requirements", "times")
+            return Manifest(**given | {"stored": stored} | {n: tuple(given[n]) for n in lists})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise PlantloopError(f"'{url}/{MANIFEST}' is damaged: {error}.", path=url) from error
+
+    def text(self) -> bytes:
+        """As it is written."""
+        return json.dumps(asdict(self), indent=1).encode()
+
+
+def chunk_size(count: int, bytes_each: int, seconds: float, workers: int) -> int:
+    """How many cases stand together in the store: enough that writing costs little beside running.
+
+    seconds : one case takes; workers : that are to have something to do at the end too
+    """
+    wanted = CHUNK_SECONDS / max(seconds, 1e-9)
+    return int(
+        max(1, min(wanted, -(-count // (PIECES * workers)), MOST_CASES, MOST_BYTES // max(1, bytes_each)))
+    )
+
+
+@dataclass(frozen=True)
+class StudyStore:
+    """The results of a study in a folder; made by `create` or `opened`."""
+
+    folder: Folder
+    manifest: Manifest
+
+    @staticmethod
+    def opened(url: str) -> StudyStore:
+        """One that is there.
+
+        Raises
+        ------
+        PlantloopError     there is none
+        """
+        folder = Folder(url)
+        if not folder.exists(MANIFEST):
+            what = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}"
+            raise PlantloopError(
+                f"'{url}' is no folder of a study: {what}.",
+                path=url,
+                hint="Write it with Study.run or cosim sweep.",
+            )
+        return StudyStore(folder, Manifest.read(folder.read(MANIFEST), url))
+
+    @staticmethod
+    def create(url: str, manifest: Manifest, files: Mapping[str, bytes]) -> StudyStore:
+        """A new one; the manifest is written last.
+
+        Raises
+        ------
+        PlantloopError     the folder holds something else, or cannot be written to
+        """
+        folder = Folder(url)
+        known = {INPUTS, SIGNALS, TABLE, FAILURES}
+        if others := [n for n in folder.names() if n not in known]:
+            raise PlantloopError(
+                f"'{url}' is not empty and no folder of a study: it has '{others[0]}'.",
+                path=url,
+                hint="Give a new folder with --out.",
+            )
+        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        made = StudyStore(folder, replace(manifest, files=hashes))
+        for name, content in files.items():
+            folder.write(f"{INPUTS}/{name}", content)
+        if manifest.stored:
+            made._make_signals()
+        folder.write(MANIFEST, made.manifest.text())
+        return made
+
+    # --- signals --------------------------------------------------------------------------------------------
+    def _zarr(self, mode: Any) -> Any:
+        import zarr
+
+        return zarr.open_group(f"{self.folder.url.rstrip('/')}/{SIGNALS}", mode=mode, zarr_format=3)
+
+    def _make_signals(self) -> None:
+        from zarr.codecs import Crc32cCodec, ZstdCodec
+
+        m = self.manifest
+        try:
+            group = self._zarr("w")
+            group.attrs["study"] = m.name
+            time = group.create_array(
+                "time", shape=(len(m.times),), dtype="float64", dimension_names=("time",)
+            )
+            time[:] = np.array(m.times)
+            time.attrs["units"] = "s"
+            case = group.create_array("case", shape=(m.count,), dtype="int64", dimension_names=("case",))
+            case[:] = np.arange(m.count)
+            for name, (size, labels) in m.stored.items():
+                more = () if size == 1 else (size,)
+                made = group.create_array(
+                    _key(name),
+                    shape=(m.count, len(m.times), *more),
+                    chunks=(m.chunk, len(m.times), *more),
+                    dtype=m.dtype,
+                    fill_value=float("nan"),
+                    dimension_names=("case", "time", *([f"{_key(name)} component"] if more else [])),
+                    compressors=(ZstdCodec(level=1), Crc32cCodec()),
+                )
+                made.attrs.update({"signal": name, "labels": list(labels)})
+        except OSError as error:
+            raise cannot_write(self.folder.url, error) from error
+
+    @cached_property
+    def _arrays(self) -> dict[str, Any]:
+        group = self._zarr("r+")
+        return {name: group[_key(name)] for name in self.manifest.stored}
+
+    def _write_signals(self, chunk: int, done: CaseOutcome) -> None:
+        assert done.signals is not None
+        m, first = self.manifest, chunk * self.manifest.chunk
+        end, column = min(first + m.chunk, m.count), 0
+        whole = len(done.cases) == end - first
+        for name, (size, _) in m.stored.items():
+            part = done.signals[:, :, column : column + size]
+            part = part[:, :, 0] if size == 1 else part
+            array = self._arrays[name]
+            if not whole:
+                region = np.array(array[first:end])
+                region[done.cases - first] = part
+                part = region
+            array[first:end] = part
+            column += size
+
+    # --- rows -----------------------------------------------------------------------------------------------
+    def rows_name(self, chunk: int) -> str:
+        """File of the rows of a chunk."""
+        return f"{TABLE}/{chunk:06d}.parquet"
+
+    def commit(self, chunk: int, done: CaseOutcome, cases: Mapping[str, np.ndarray]) -> None:
+        """Write cases of one chunk: signals first, then the rows, which make it count.
+
+        cases : columns that say what each of them is, (m,) each
+        """
+        import pandas as pd
+
+        try:
+            if done.signals is not None:
+                self._write_signals(chunk, done)
+        except OSError as error:
+            raise cannot_write(self.folder.url, error) from error
+        frame = pd.DataFrame({"case": done.cases, **cases, **done.table})
+        name = self.rows_name(chunk)
+        if self.folder.exists(name):
+            old = self._frame(name)
+            frame = pd.concat([old[~old["case"].isin(frame["case"])], frame]).sort_values("case")
+        memory = io.BytesIO()
+        frame.to_parquet(memory, index=False, compression="zstd", write_page_checksum=True)
+        self.folder.write(name, memory.getvalue())
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        import pandas as pd
+
+        try:
+            return pd.read_parquet(io.BytesIO(self.folder.read(name)), page_checksum_verification=True)
+        except Exception as error:  # pyarrow raises many kinds
+            raise PlantloopError(
+                f"'{self.folder.url}/{name}' is damaged: {error}.",
+                path=name,
+                hint="Remove this file; --resume does its cases again.",
+            ) from error
+
+    def table(self) -> pd.DataFrame:
+        """Rows of all cases done so far, in order."""
+        import pandas as pd
+
+        names = [f"{TABLE}/{n}" for n in self.folder.names(TABLE) if n.endswith(".parquet")]
+        stamps = tuple((n, self.folder.stamp(n)) for n in names)
+        if self._read.get("stamps") != stamps:
+            frames = [self._frame(n) for n in names]
+            empty = pd.DataFrame({"case": np.zeros(0, int), "status": [], "message": []})
+            table = pd.concat(frames, ignore_index=True) if frames else empty
+            self._read.update(stamps=stamps, table=table.set_index("case").sort_index())
+        found: pd.DataFrame = self._read["table"].copy()
+        return found
+
+    @cached_property
+    def _read(self) -> dict[str, Any]:
+        """The table as it was read last, and the files it was read from."""
+        return {}
+
+    def done(self) -> np.ndarray:
+        """Numbers of the cases that have a row."""
+        import pyarrow.parquet as pq
+
+        found = [np.zeros(0, np.int64)]
+        for n in self.folder.names(TABLE):
+            if n.endswith(".parquet"):
+                found.append(
+                    pq.read_table(io.BytesIO(self.folder.read(f"{TABLE}/{n}")), columns=["case"])[
+                        "case"
+                    ].to_numpy()
+                )
+        return np.sort(np.concatenate(found))
+
+    def by_chunk(self, cases: Sequence[int] | np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """Cases of each chunk, in order."""
+        numbers = np.unique(np.asarray(cases, dtype=np.int64))
+        chunks = numbers // self.manifest.chunk
+        return [(int(c), numbers[chunks == c]) for c in np.unique(chunks)]
+
+
+def _key(name: str) -> str:
+    """A signal's name as that of an array: a slash would be a group."""
+    return name.replace("/", "|")

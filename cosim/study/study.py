@@ -1,0 +1,503 @@
+"""`Study`: what is to be run how often, and running it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from blocks.arguments import file_path, flag, is_number, number
+from blocks.contract.block import Block
+from blocks.errors import PlantloopError, ScenarioError, shown
+from cosim.diagram import Diagram
+from cosim.names import listed, mapped, no_block
+from cosim.scenario.scenario import Scenario
+from cosim.settings import Keywords, RunSettings, takes_settings
+from cosim.study.bases import Base, drawn_diagram
+from cosim.study.cases import Cases, make_cases, parsed_cases
+from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
+from cosim.study.executors import EXECUTORS, executor_for, processors
+from cosim.study.folder import Folder, url_of
+from cosim.study.job import Job
+from cosim.study.loading import check_windows, load_study_file, tables_of_call, variant_scenario
+from cosim.study.measures import measures_of
+from cosim.study.opened import StudyResult
+from cosim.study.search import SearchResult, SearchRuns, falsify, optimise
+from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
+from cosim.study.study_plan import StudyPlan
+from cosim.study.study_schema import StudyTables
+from cosim.study.telling import Teller, told
+from cosim.study.work import Tally
+
+
+class Study:
+    """Many runs of a model: which cases, what happens in them, what is measured, required and kept.
+
+    Parameters
+    ----------
+    model : Diagram, Block, Scenario, or path     a path names a study file; its tables are those below
+    until : float               end of every run [s]; that of the scenario where it is one
+    sweep : dict                name -> list of values, or {"from": , "to": , "count": , "spacing": }; a grid
+                                of all;
+                                "zip": [{name: list, ...}] for names that change together
+    sampling : dict             {"method": "sobol", "runs": 4096, "seed": 1, "parameters": {name: {...}}}
+    variants : list or dict     of a scenario the tables that differ, each with a name; of a diagram {name:
+                                Diagram}
+    actions, requirements : list of dict;  metrics : dict;  store : dict      as the tables of a study file
+    parameters, initial, inputs : dict       for all cases
+    log_every : s               of stored signals and of metrics, where store has no "every"
+    trust : bool                allow the Python code that a study file names to run
+    settings : RunSettings      several of the following at once; each may also be given by itself
+    **settings
+
+    Raises
+    ------
+    ScenarioError, PlantloopError     what is wrong with any of these: all problems of the tables together
+
+    >>> study = Study(d, until=10.0, sweep={"plant.mass": [1.0, 2.0]}, metrics={"peak": "max(abs(plant.x))"})
+    >>> study.run("out/").table
+    """
+
+    @takes_settings
+    def __init__(
+        self,
+        model: Diagram | Block | Scenario | str | os.PathLike[str],
+        *,
+        until: float | None = None,
+        sweep: Mapping[str, Any] | None = None,
+        sampling: Mapping[str, Any] | None = None,
+        variants: Sequence[Mapping[str, Any]] | Mapping[str, Diagram] | None = None,
+        actions: Sequence[Mapping[str, Any]] | None = None,
+        requirements: Sequence[Mapping[str, Any]] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        store: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        initial: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        log_every: Any = None,
+        trust: bool = False,
+        settings: RunSettings | None = None,
+        **keywords: Unpack[Keywords],
+    ) -> None:
+        given = {
+            "sweep": sweep, "sampling": sampling, "actions": actions,
+            "requirements": requirements, "metrics": metrics, "store": store,
+        }  # fmt: skip
+        drawn = dict(variants) if isinstance(variants, Mapping) else None
+        if drawn is None:
+            given["variants"] = variants
+        self.trust = flag(trust, "trust")
+        self._files: dict[str, Path] = {}
+        folder = Path.cwd()
+        tables: StudyTables
+        if isinstance(model, (str, os.PathLike)):
+            path = file_path(model, "the study file", "study.toml")
+            loaded, tables, self._place = load_study_file(path, trust)
+            if extra := [name for name, value in given.items() if value is not None]:
+                raise PlantloopError(
+                    f"'{path}' says what its {extra[0]} are; leave {extra[0]}= out.", value=extra[0]
+                )
+            model, folder = loaded, path.parent
+        else:
+            tables, self._place = tables_of_call(given)
+            if isinstance(model, Scenario):
+                folder = model.source.path.parent
+        numbers = {
+            "parameters": mapped(parameters, "parameters"),
+            "initial": mapped(initial, "initial"),
+            "inputs": mapped(inputs, "inputs"),
+        }
+        if isinstance(model, Scenario):
+            bases, names = self._of_scenario(model, tables, until, numbers, settings, keywords)
+        else:
+            bases, names = _of_diagram(model, drawn, tables, until, numbers, log_every, settings, keywords)
+        self.tables, self._bases, self._variants = tables, bases, names
+        check_windows(tables, max(base.until for base in bases), self._place)
+        self.cases: Cases = self._located(
+            lambda: make_cases(tables, len(bases), folder, bases[0].settings.seed)
+        )
+        self.plan = self._plan()
+
+    def _of_scenario(
+        self,
+        scenario: Scenario,
+        tables: StudyTables,
+        until: float | None,
+        numbers: Mapping[str, Mapping[str, Any]],
+        settings: RunSettings | None,
+        keywords: Mapping[str, Any],
+    ) -> tuple[tuple[Base, ...], tuple[str, ...]]:
+        self._files = _files_of(scenario, tables)
+        made = [(v["name"], variant_scenario(scenario, v, self.trust)) for v in tables.variants]
+        found = []
+        for name, one in made or [("", scenario)]:
+            base = Base.of_scenario(one)
+            chosen = RunSettings.of(RunSettings.of(base.settings, **keywords), **_given_in(settings))
+            base = replace(
+                base,
+                until=base.until if until is None else _end(until),
+                settings=chosen,
+                parameters={**base.parameters, **numbers["parameters"]},
+                initial={**base.initial, **numbers["initial"]},
+                inputs=numbers["inputs"],
+            )
+            found.append((name, base))
+        return tuple(base for _, base in found), tuple(name for name, _ in found)
+
+    def _located(self, make: Callable[[], Any]) -> Any:
+        """What a function makes; its error says in which file, where there is one."""
+        try:
+            return make()
+        except ScenarioError:
+            raise
+        except PlantloopError as error:
+            file = self._place.source.path.name
+            raise ScenarioError(
+                f"{self._where(error)}: {error}" if error.path else f"{file}: {error}",
+                path=error.path,
+                value=error.value,
+            ) from error
+
+    def _where(self, error: PlantloopError) -> str:
+        """The key of the study's tables that an error is about, by the name in it."""
+        source = self._place.source
+        name = str(error.path)
+        for table in ("sweep", "sampling", "actions", "metrics", "requirements", "store"):
+            if (keys := _find_key(source.tables.get(table), name)) is not None:
+                return source.where((table, *keys))
+        return source.path.name
+
+    def _plan(self) -> StudyPlan:
+        """All of it as data, checked against the model."""
+        measures = measures_of(self.tables.metrics, self.tables.requirements)
+        made = StudyPlan(
+            self._bases[0].name,
+            self._bases,
+            self._variants,
+            self.cases,
+            measures,
+            self.tables.actions,
+            self.tables.store,
+        )
+        for k in range(len(made.bases)):
+            self._located(partial(made.prepared, k))
+        return made
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __repr__(self) -> str:
+        return f"<Study of '{self._bases[0].name}': {len(self)} cases, {len(self._bases)} variants>"
+
+    # --- running --------------------------------------------------------------------------------------------
+    def estimate(self, sample: int = 3) -> Estimate:
+        """What a full run would cost, from the time of a few cases: `cosim sweep --dry-run` prints it."""
+        return estimated(self.plan, self.manifest(), sample)
+
+    def manifest(self, seconds: float = 1.0, workers: int = 1, plan: StudyPlan | None = None) -> Manifest:
+        """What a store of this study is made for; how long a case takes decides how many stand together."""
+        plan = plan or self.plan
+        ready = plan.prepared(0)
+        tree = ready.system.tree(ready.stored)
+        stored = {n: (tree[n].size, tuple(tree[n].labels)) for n in ready.stored}
+        width = sum(size for size, _ in stored.values())
+        each = len(plan.times) * width * np.dtype(plan.store.dtype).itemsize
+        file = self._place.source.path.name if self._files else ""
+        return Manifest(
+            plan.name,
+            len(plan.cases),
+            chunk_size(len(plan.cases), each, seconds, workers),
+            plan.variants,
+            tuple(plan.cases.flat),
+            tuple(plan.measures.metrics),
+            tuple(plan.measures.requirements),
+            stored,
+            tuple(plan.times.tolist()),
+            plan.store.keep,
+            plan.store.dtype,
+            plan.fingerprints(),
+            file,
+        )
+
+    def run(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        executor: str | None = None,
+        resume: bool = False,
+        workers: int | None = None,
+        scheduler: str | None = None,
+        only: str | Sequence[int] | None = None,
+        limit: int | None = None,
+        progress: Callable[[Tally], None] | bool | None = None,
+    ) -> StudyResult:
+        """Run all cases, or those that are missing, and keep what comes out in a folder.
+
+        Parameters
+        ----------
+        out : path, or URL that fsspec knows      of the study's own; new, or with `resume` one begun before
+        executor : "threads", "processes" or "dask"      default: threads, or processes for Python in the
+                                                         model
+        workers : int           how many at once; default as many as there are processors
+        scheduler : str         address of a Dask scheduler; default a cluster on this machine
+        only : "failed", "missing", "17,42" or a list of numbers
+        limit : int             run so many cases at most
+        progress : callable     called with the numbers of cases done, failed and not meeting a requirement
+
+        Raises
+        ------
+        PlantloopError      the folder holds another study, or a changed one; what changed is named
+
+        Ctrl-C keeps what is done; `resume` goes on.
+        """
+        count = processors() if workers is None else _whole(workers, "workers")
+        name = executor_for(self.plan, executor, scheduler)
+        store = self.open_store(
+            url_of(out, "the folder of results"), flag(resume, "resume") or only is not None, count
+        )
+        cases = self._wanted(store, only, limit)
+        job = Job(self.plan, store, store.by_chunk(cases), count, scheduler)
+        if len(cases):
+            with told(progress, len(cases)) as teller:
+                _do(name, replace(job, begun=teller.say), teller)
+        return StudyResult(store, lambda: self.plan)
+
+    def open_store(self, url: str, resume: bool, workers: int = 1) -> StudyStore:
+        """The folder of results, new or gone on with.
+
+        Raises
+        ------
+        PlantloopError      it is there and `resume` is not wanted, or it is of something else
+        """
+        if Folder(url).exists(MANIFEST):
+            return self._open(url, self.manifest(), resume)
+        return self._open(url, self.manifest(seconds_of_a_case(self.plan), workers), resume)
+
+    def _open(self, url: str, manifest: Manifest, resume: bool) -> StudyStore:
+        if not Folder(url).exists(MANIFEST):
+            return StudyStore.create(url, manifest, {n: p.read_bytes() for n, p in self._files.items()})
+        store = StudyStore.opened(url)
+        if changed := _changes(store.manifest, manifest):
+            raise PlantloopError(
+                f"'{url}' holds results of another study: {'; '.join(changed)}.",
+                path=url,
+                value=changed,
+                hint="Give another folder, or undo the change.",
+            )
+        if not resume:
+            raise PlantloopError(
+                f"'{url}' holds results of this study already.",
+                path=url,
+                hint="Go on with --resume (resume=True), or give another folder.",
+            )
+        store.folder.remove_leftovers()
+        return store
+
+    def _wanted(self, store: StudyStore, only: str | Sequence[int] | None, limit: int | None) -> np.ndarray:
+        """Numbers of the cases to run."""
+        every = np.arange(len(self.cases))
+        done = store.done()
+        if only is None or (isinstance(only, str) and only == "missing"):
+            wanted = np.setdiff1d(every, done)
+        elif isinstance(only, str) and only == "failed":
+            table = store.table()
+            bad = table["status"] == "failed"
+            for name in self.plan.measures.requirements:
+                bad |= ~table[name].astype(bool)
+            wanted = table.index.to_numpy()[bad.to_numpy(dtype=bool)]
+        elif isinstance(only, str):
+            wanted = np.array(parsed_cases(only, len(self.cases)))
+        else:
+            wanted = np.array(parsed_cases(",".join(map(str, only)), len(self.cases)))
+        return wanted if limit is None else wanted[: _whole(limit, "limit")]
+
+    def falsify(
+        self,
+        out: str | os.PathLike[str],
+        requirement: str,
+        *,
+        runs: int = 200,
+        seed: int = 0,
+        executor: str | None = None,
+        resume: bool = False,
+        workers: int | None = None,
+        scheduler: str | None = None,
+    ) -> SearchResult:
+        """Look for the parameters that come nearest to breaking a requirement, within the study's bounds.
+
+        All cases that were looked at are a study in `out`; see `run` for the other arguments.
+
+        Raises
+        ------
+        PlantloopError      no such requirement, no bounds, or the folder holds something else
+        """
+        made = self._runs(out, executor, resume, workers, scheduler)
+        return falsify(self.plan, self.bounds, requirement, _whole(runs, "runs"), seed, made)
+
+    def optimise(
+        self,
+        out: str | os.PathLike[str],
+        metrics: str | Sequence[str],
+        *,
+        runs: int = 200,
+        seed: int = 0,
+        executor: str | None = None,
+        resume: bool = False,
+        workers: int | None = None,
+        scheduler: str | None = None,
+    ) -> SearchResult:
+        """Look for the parameters that make metrics small and meet requirements, within the study's bounds.
+
+        Of several metrics the front is found: the cases that none is better than in all. See `falsify`.
+
+        Raises
+        ------
+        PlantloopError      no such metric, no bounds, or the folder holds something else
+        """
+        made = self._runs(out, executor, resume, workers, scheduler)
+        return optimise(self.plan, self.bounds, listed(metrics, "metrics"), _whole(runs, "runs"), seed, made)
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Least and largest value of every number that varies: of distributions and of the sweep."""
+        found = {}
+        for axis in self.tables.sweep:
+            for k, name in enumerate(axis.names):
+                values = [row[k] for row in axis.rows]
+                if all(np.size(v) == 1 for v in values) and min(values) < max(values):
+                    found[name] = (float(min(values)), float(max(values)))
+        sampled = self.tables.sampling.parameters if self.tables.sampling is not None else {}
+        return found | {name: d.bounds for name, d in sampled.items()}
+
+    def _runs(
+        self, out: Any, executor: str | None, resume: bool, workers: int | None, scheduler: str | None
+    ) -> SearchRuns:
+        def store(plan: StudyPlan, what: Mapping[str, str], chunk: int) -> StudyStore:
+            manifest = self.manifest(plan=plan)
+            manifest = replace(manifest, chunk=chunk, fingerprints={**manifest.fingerprints, **what})
+            return self._open(url_of(out, "the folder of results"), manifest, flag(resume, "resume"))
+
+        count = processors() if workers is None else _whole(workers, "workers")
+        return SearchRuns(store, executor, count, scheduler)
+
+    def case(self, k: int) -> Any:
+        """One case by itself: ``study.case(17).result``."""
+        from cosim.study.one_case import OneCase
+
+        return OneCase(self.plan, int(parsed_cases(str(k), len(self.cases))[0]))
+
+
+def _do(name: str, job: Job, teller: Teller) -> None:
+    try:
+        EXECUTORS[name](job, teller.add)
+    except KeyboardInterrupt:
+        teller.say(f"interrupted: what is done is kept in '{job.store.folder.url}'; go on with --resume")
+        raise
+
+
+def _changes(old: Manifest, new: Manifest) -> list[str]:
+    """What differs between two studies, in words."""
+    found = []
+    if old.count != new.count:
+        found.append(f"it has {old.count} cases, now there are {new.count}")
+    if old.parameters != new.parameters:
+        found.append(
+            f"its parameters were {', '.join(old.parameters)}, now they are {', '.join(new.parameters)}"
+        )
+    for name in dict.fromkeys([*old.fingerprints, *new.fingerprints]):
+        before, now = old.fingerprints.get(name), new.fingerprints.get(name)
+        if before != now and not (found and name == "cases"):
+            found.append(f"{name} changed ({before or 'none'} -> {now or 'none'})")
+    return found
+
+
+def _of_diagram(
+    model: Any,
+    drawn: Mapping[str, Any] | None,
+    tables: StudyTables,
+    until: float | None,
+    numbers: Mapping[str, Mapping[str, Any]],
+    log_every: Any,
+    settings: RunSettings | None,
+    keywords: Mapping[str, Any],
+) -> tuple[tuple[Base, ...], tuple[str, ...]]:
+    if tables.variants:
+        raise PlantloopError(
+            "variants= of a diagram are diagrams by name.", hint='Write variants={"a": d1, "b": d2}.'
+        )
+    models = dict(drawn) if drawn else {"": model}
+    chosen = RunSettings.of(settings, **keywords)
+    for one in models.values():
+        if isinstance(one, type) or not isinstance(one, (Diagram, Block)):
+            raise no_block(one, "a Diagram, a Block, a Scenario or the path of a study file")
+    if until is None:
+        raise PlantloopError("until= is missing: the end of every run [s].")
+    found = [
+        Base(
+            drawn_diagram(one).name,
+            drawn_diagram(one),
+            _end(until),
+            chosen,
+            numbers["parameters"],
+            numbers["initial"],
+            numbers["inputs"],
+            log_every,
+        )
+        for one in models.values()
+    ]
+    return tuple(found), tuple(models)
+
+
+def _end(until: Any) -> float:
+    return number(until, "until", "a finite time of zero or more [s]", least=0.0)
+
+
+def _whole(value: Any, what: str) -> int:
+    if not is_number(value) or value != int(number(value, what)) or value < 1:
+        raise PlantloopError(f"{what} is {shown(value)}, expected a whole number, one or more.", value=value)
+    return int(value)
+
+
+def _given_in(settings: RunSettings | None) -> dict[str, Any]:
+    return {} if settings is None else {name: getattr(settings, name) for name in settings.origins}
+
+
+def _files_of(scenario: Scenario, tables: StudyTables) -> dict[str, Path]:
+    """Files to copy into a store, by the names they get there."""
+    base = Base.of_scenario(scenario)
+    folder, paths = scenario.source.path.parent, base.files()
+    if tables.sampling is not None and tables.sampling.file:
+        paths.append(folder / tables.sampling.file)
+    if scenario.tables.diagram is not None:
+        from cosim.scenario.factory import module_file
+
+        paths.append(module_file(scenario.source.path, scenario.tables.diagram.factory))
+    return {_inside(path, folder): path for path in paths}
+
+
+def _inside(path: Path, folder: Path) -> str:
+    """A path relative to a folder, or the name alone of one that is elsewhere."""
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path.name
+
+
+def _find_key(table: Any, name: str) -> tuple[str | int, ...] | None:
+    """Keys that lead to a name inside a table."""
+    items = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
+    for key, value in items:
+        if key == name or (isinstance(value, str) and name in value):
+            return (key,)
+        if isinstance(key, str) and name.startswith(f"{key}.") and isinstance(value, dict):
+            inside = _find_key(value, name[len(key) + 1 :])
+            if inside is not None:
+                return (key, *inside)
+        if (found := _find_key(value, name)) is not None:
+            return (key, *found)
+    return None

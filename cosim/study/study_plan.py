@@ -1,0 +1,197 @@
+"""All of a study as data: what is run, how often, what is kept. It travels to other machines."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from blocks.errors import PlantloopError, near_miss
+from cosim.engines.reference.log import log_times
+from cosim.run.context import Context
+from cosim.run.given import set_initial, set_input, set_parameter
+from cosim.settings import RunSettings
+from cosim.study.bases import Base
+from cosim.study.cases import Cases
+from cosim.study.measures import Measures
+from cosim.study.places import Target, checked, target
+from cosim.study.probes import INSIDE, probed
+from cosim.study.study_schema import ActionTable, StoreTable
+from cosim.system import System
+from cosim.version import __version__
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """A study that is ready to run.
+
+    bases : a model per variant; variants : their names
+    """
+
+    name: str
+    bases: tuple[Base, ...]
+    variants: tuple[str, ...]
+    cases: Cases
+    measures: Measures
+    actions: tuple[ActionTable, ...]
+    store: StoreTable
+
+    @cached_property
+    def times(self) -> np.ndarray:
+        """Instants of the grid [s]: those of metrics and of stored signals."""
+        base = self.bases[0]
+        every = self.store.every if self.store.every is not None else base.log_every
+        found = log_times(0.0, base.until, every, None)
+        assert found is not None  # an interval, or a thousandth of the run
+        return found
+
+    def prepared(self, variant: int) -> Prepared:
+        """A variant, flattened and checked.
+
+        Raises
+        ------
+        PlantloopError     a name that is not there, numbers that do not fit
+        """
+        found = self._prepared.get(variant)
+        if found is None:
+            found = self._prepared[variant] = Prepared.of(self, variant)
+        return found
+
+    @cached_property
+    def _prepared(self) -> dict[int, Prepared]:
+        return {}
+
+    def with_cases(self, cases: Cases) -> StudyPlan:
+        """The same with other numbers for the same names; what is prepared stays."""
+        found = replace(self, cases=cases)
+        vars(found)["_prepared"] = self._prepared
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is given; what is derived is made again where it is needed."""
+        return {name: value for name, value in vars(self).items() if name not in ("_prepared", "_worker")}
+
+    def fingerprints(self) -> dict[str, str]:
+        """What decides the results, part by part, as texts that change with it."""
+        base = self.bases[0]
+        found = {
+            "cases": self.cases.fingerprint,
+            "metrics": _hash(dict(self.measures.metrics)),
+            "requirements": _hash(dict(self.measures.requirements)),
+            "actions": _hash(self.actions),
+            "store": _hash(self.store),
+            "until": f"{base.until:.17g} s",
+            "settings": _hash([repr(b.settings) for b in self.bases]),
+            "plantloop": __version__,
+        }
+        for k, name in enumerate(self.variants):
+            ready = self.prepared(k)
+            label = f"model of variant '{name}'" if len(self.variants) > 1 else "model"
+            numbers = hashlib.sha256()
+            for vector in (ready.start.x, ready.start.h, ready.start.w, ready.start.p):
+                numbers.update(vector.tobytes())
+            found[label] = f"{ready.system.hash}-{numbers.hexdigest()[:16]}"
+        return found
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One variant of a study, ready for its cases.
+
+    system : with probes and actions; start : the context all cases share, `initial` what it was
+    given; goals : where their numbers go
+    shown : signals of the model, without what the study added; stored : those that are kept
+    logged : signals an engine writes down, `times` : when [s]
+    """
+
+    system: System
+    settings: RunSettings
+    until: float
+    start: Context
+    initial: Mapping[str, Any]
+    goals: Mapping[str, Target]
+    shown: tuple[str, ...]
+    stored: tuple[str, ...]
+    logged: tuple[str, ...]
+    times: np.ndarray
+
+    @staticmethod
+    def of(plan: StudyPlan, variant: int) -> Prepared:
+        """Flatten, add probes, find names, check numbers."""
+        from cosim.study.acting import acted
+
+        base = plan.bases[variant]
+        system = base.system()
+        shown = tuple(system.chosen(None))
+        if plan.actions:
+            system = acted(base.diagram(), system, base.settings.solve_loops, plan.actions)
+        stored = _stored(system, shown, plan.store, base)
+        probes = plan.measures.probes()
+        system = probed(system, probes) if probes.formulas or probes.integrands else system
+        start = Context.initial(system)
+        for name, value in base.parameters.items():
+            set_parameter(system, start, name, value)
+        for name, value in base.initial.items():
+            set_initial(system, start, name, value)
+        for name, value in base.inputs.items():
+            set_input(system, start, name, value)
+        goals = {name: target(system, name) for name in plan.cases.columns}
+        for name, goal in goals.items():
+            checked(system, goal, plan.cases.columns[name])
+        keep = () if plan.store.keep == "summary" else stored
+        times = plan.times
+        if not keep and not plan.measures.need_grid:
+            times = times[-1:]
+        return Prepared(
+            system,
+            base.settings,
+            base.until,
+            start,
+            base.initial,
+            goals,
+            shown,
+            keep,
+            (*keep, *probes.formulas, *probes.integrands),
+            times,
+        )
+
+    def context(self, columns: Mapping[str, np.ndarray], k: int) -> Context:
+        """The context in which case k of some begins."""
+        from cosim.study.places import put_one
+
+        found = self.start.copy()
+        mine = {name: values[k] for name, values in columns.items()}
+        put_one(self.system, self.goals, mine, self.initial, found)
+        return found
+
+    def settings_of(self, seed: int) -> RunSettings:
+        """The settings of a case."""
+        return replace(self.settings, seed=int(seed))
+
+
+def _stored(system: System, shown: tuple[str, ...], store: StoreTable, base: Base) -> tuple[str, ...]:
+    """Signals that names and patterns mean."""
+    if not store.signals:
+        return tuple(system.chosen(base.signals)) if base.signals is not None else shown
+    found: list[str] = []
+    for name in store.signals:
+        if set(name) & set("*?"):
+            fits = fnmatch.filter(shown, name)
+            if not fits:
+                raise PlantloopError(
+                    f"[store] signals: no signal fits '{name}'; {near_miss(name.strip('*?.'), shown)}",
+                    path=name,
+                )
+            found += fits
+        else:
+            found.append(system.locate(name)[0])
+    return tuple(n for n in dict.fromkeys(found) if not n.startswith(INSIDE))

@@ -1,0 +1,77 @@
+"""How far a study is: a bar with counts, time to go and runs per second; nothing in pipes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cosim.progress import check_progress, coloured
+from cosim.study.work import Tally
+
+
+class Teller:
+    """Adds up tallies, and shows them to whoever wants to know."""
+
+    def __init__(
+        self, called: Callable[[Tally], None] | None = None, say: Callable[[str], None] | None = None
+    ) -> None:
+        self.total = Tally(0, 0, 0)
+        self._called, self._say = called, say
+
+    def add(self, tally: Tally) -> None:
+        """So many more cases are done."""
+        self.total = self.total + tally
+        if self._called is not None:
+            self._called(self.total)
+
+    def say(self, text: str) -> None:
+        """A line about the work itself."""
+        if self._say is not None:
+            self._say(text)
+
+
+@contextmanager
+def told(progress: Any, count: int) -> Iterator[Teller]:
+    """What tallies go to.
+
+    progress : a function of the `Tally` so far; True for a bar on standard error, where that is a terminal;
+        None
+    """
+    called = check_progress(progress) if progress not in (None, False) else None
+    if progress is not True:
+        yield Teller(called)
+        return
+    if not coloured(sys.stderr):
+        yield Teller(None, lambda text: print(text, file=sys.stderr))
+        return
+    with _bar(count) as teller:
+        yield teller
+
+
+@contextmanager
+def _bar(count: int) -> Iterator[Teller]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[counts]}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as shown:
+        task = shown.add_task("", total=count, counts="", rate="")
+
+        def advance(total: Tally) -> None:
+            speed = shown.tasks[0].speed
+            counts = f"{total.done - total.failed - total.unmet} ok"
+            counts += f", {total.unmet} unmet" if total.unmet else ""
+            counts += f", {total.failed} failed" if total.failed else ""
+            rate = f"{speed:.3g} runs/s" if speed else ""
+            shown.update(task, completed=total.done, counts=counts, rate=rate)
+
+        yield Teller(advance, console.print)

@@ -1,0 +1,154 @@
+"""One piece of work: cases of some chunks, run and written down; what every executor calls."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from blocks.errors import PlantloopError, SimulationError
+from cosim.simulation import Simulation
+from cosim.study.running import FAILED, CaseOutcome, Runner
+from cosim.study.store import FAILURES, StudyStore
+from cosim.study.study_plan import StudyPlan
+from cosim.version import __version__
+
+Chunk = tuple[int, np.ndarray]
+SNAPSHOTS = 20  # of failed runs, in one chunk
+SHORTLY = 0.02  # of the time until then: how long before a failure its snapshot is
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How a piece of work went, in numbers of cases."""
+
+    done: int
+    failed: int
+    unmet: int  # done, with a requirement that is not met
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.done + other.done, self.failed + other.failed, self.unmet + other.unmet)
+
+
+class Worker:
+    """Runs pieces of work with engines of its own, one set per thread."""
+
+    def __init__(self, plan: StudyPlan, store: StudyStore) -> None:
+        self.plan, self.store = plan, store
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._runners: list[Runner] = []
+        self.cancelled = False
+
+    def runner(self) -> Runner:
+        """That of this thread."""
+        found: Runner | None = getattr(self._local, "runner", None)
+        if found is None:
+            with self._lock:  # flattening and compiling once is enough
+                for k in range(len(self.plan.variants)):
+                    self.plan.prepared(k)
+                found = self._local.runner = Runner(self.plan)
+                self._runners.append(found)
+        return found
+
+    def work(self, chunks: Sequence[Chunk]) -> Tally:
+        """Run and write down the cases of some chunks."""
+        total = Tally(0, 0, 0)
+        for chunk, cases in chunks:
+            if self.cancelled:
+                break
+            found = self.runner().run(cases)
+            if self.cancelled:
+                break
+            total += self.keep(chunk, found)
+        return total
+
+    def keep(self, chunk: int, found: CaseOutcome) -> Tally:
+        """Write down what came out."""
+        status = found.table["status"]
+        failed = np.flatnonzero(status == FAILED)
+        for k in failed[:SNAPSHOTS]:
+            self._snapshot(int(found.cases[k]))
+        self.store.commit(chunk, found, case_columns(self.plan, found.cases))
+        unmet = np.zeros(len(status), bool)
+        for name in self.plan.measures.requirements:
+            unmet |= ~found.table[name].astype(bool)
+        return Tally(len(status), len(failed), int((unmet & (status != FAILED)).sum()))
+
+    def _snapshot(self, case: int) -> None:
+        """Keep the state of a run shortly before it failed, to go on from."""
+        content = snapshot_before_failure(self.plan, case)
+        if content is not None:
+            self.store.folder.write(f"{FAILURES}/{case}.npz", content)
+
+    def cancel(self) -> None:
+        """Stop soon; what is not written down by then is lost."""
+        self.cancelled = True
+        for runner in self._runners:
+            runner.cancel()
+
+    def close(self) -> None:
+        """Close all engines."""
+        for runner in self._runners:
+            runner.close()
+
+
+def case_columns(plan: StudyPlan, cases: np.ndarray) -> dict[str, np.ndarray]:
+    """What these cases are: variant, seed, and every number, (m,) each."""
+    some = plan.cases.take(cases)
+    names = np.array(plan.variants, dtype=object)
+    found: dict[str, np.ndarray] = {"variant": names[some.variant]} if len(plan.variants) > 1 else {}
+    return found | {"seed": some.seeds.astype(np.int64)} | some.flat
+
+
+def simulation(plan: StudyPlan, case: int, engine: str | None = None) -> Simulation:
+    """A case as a simulation of its own, at its start; with another engine if one is named."""
+    one = plan.cases.take(np.array([case]))
+    ready = plan.prepared(int(one.variant[0]))
+    settings = ready.settings_of(int(one.seeds[0]))
+    if engine is not None:
+        from cosim.settings import RunSettings
+
+        settings = RunSettings.of(settings, engine=engine)
+    sim = Simulation(ready.system, settings=settings, signals=list(ready.shown))
+    begin, given = sim.snapshot_of_start(), ready.context(one.columns, 0)
+    for name in ("x", "h", "w", "p", "next", "solution"):
+        getattr(begin, name)[:] = getattr(given, name)
+    sim.restore(begin)
+    return sim
+
+
+def snapshot_before_failure(plan: StudyPlan, case: int) -> bytes | None:
+    """A snapshot as a file's content; None where the run fails at its start."""
+    until = plan.bases[0].until
+    with simulation(plan, case) as sim:
+        sim.log([])
+        try:
+            sim.advance(until)
+            return None
+        except SimulationError as error:
+            end = sim.time if error.time is None else min(error.time, sim.time)
+        except PlantloopError:
+            end = sim.time
+    if not end > 0:
+        return None
+    from cosim.run.snapshot import save
+
+    with simulation(plan, case) as sim:
+        sim.log([])
+        try:
+            sim.advance(end * (1 - SHORTLY))
+        except PlantloopError:
+            return None
+        with tempfile.TemporaryDirectory() as place:
+            save(Path(place) / "snapshot.npz", sim.snapshot(), sim.system)
+            return (Path(place) / "snapshot.npz").read_bytes()
+
+
+def version() -> str:
+    """Of plantloop, where this is called."""
+    return __version__

@@ -1,0 +1,1 @@
+"""Subsystems that run under a condition: enabled, triggered, called, chosen, repeated."""

@@ -1,0 +1,128 @@
+"""A diagram as plain data for whoever draws it: blocks, ports, wires, and what is inside subsystems."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block
+from cosim.compile.netlist import Inport, Netlist
+from cosim.system import System
+
+LONGEST = 200  # letters of the value of a field that are shown
+
+
+def diagram_data(netlist: Netlist, system: System | None, problems: str = "") -> dict[str, Any]:
+    """A diagram and the diagrams in it, as JSON can say it.
+
+    Its keys are ``name``, ``problems`` (why it cannot run, if it cannot), ``rates`` (as texts) and ``root``:
+    a level with ``nodes`` and ``edges``. A node has a path, a kind ("block", "subsystem", "plant" or
+    "inport"), its ports with sizes and rates, the equations of its class (the docstring), fields, states, and
+    as ``inside`` the level below. An edge has the two ends as (path, port) and the name of its signal.
+
+    netlist : what is drawn; system : the same, flat; None where it cannot run
+    """
+    rates = [str(rate) for rate in system.rates] if system is not None else []
+    root = _level(netlist, "", system)
+    return {"name": netlist.name, "problems": problems, "rates": rates, "root": root}
+
+
+def _level(drawn: Netlist, prefix: str, system: System | None) -> dict[str, Any]:
+    used: dict[str, set[str]] = defaultdict(set)
+    fed: dict[str, set[str]] = defaultdict(set)
+    for (out, source), (into, target) in drawn.connections:
+        used[out].add(source)
+        fed[into].add(target)
+    for name, port in drawn.grounded:
+        fed[name].add(port)
+    nodes = [
+        _node(name, block, prefix + name, sorted(fed[name]), sorted(used[name]), system)
+        for name, block in drawn.nodes.items()
+    ]
+    edges = [
+        {
+            "from": [prefix + out, source],
+            "to": [prefix + into, target],
+            "signal": _signal(prefix + out, source, drawn.nodes[out], system),
+        }
+        for (out, source), (into, target) in drawn.connections
+    ]
+    shown = {name: [prefix + node, port] for name, (node, port) in drawn.outports.items()}
+    return {"nodes": nodes, "edges": edges, "outputs": shown}
+
+
+def _node(
+    name: str, block: Any, path: str, fed: Iterable[str], used: Iterable[str], system: System | None
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": name, "path": path, "type": type(block).__name__, "kind": "block"}
+    signals = {} if system is None else system.signals
+    own = {n.rpartition(".")[2]: s for n, s in signals.items() if s.path == path}
+    if isinstance(block, Netlist):
+        found |= {"kind": "subsystem", "type": block.name, "inside": _level(block, path + "/", system)}
+        inputs = [inner for inner, content in block.nodes.items() if isinstance(content, Inport)]
+        outputs = list(block.outports)
+    elif isinstance(block, Inport):
+        found |= {"kind": "inport", "type": "input"}
+        inputs, outputs = [], ["out"]
+    else:
+        outputs = list(dict.fromkeys([*(n for n in own if n not in fed), *used]))
+        inputs = list(fed)
+        if type(block).__module__.partition(".")[0] == "plant":
+            found["kind"] = "plant"
+        found |= {"doc": inspect.getdoc(type(block)) or "", "fields": _fields(block)}
+    found["inputs"] = [{"name": n} for n in inputs]
+    found["outputs"] = [
+        {
+            "name": n,
+            "signal": _signal(path, n, block, system),
+            **_facts(_signal(path, n, block, system), system),
+        }
+        for n in outputs
+    ]
+    if system is not None:
+        found["states"] = [n for n in (*system.states, *system.inner) if n.rpartition(".")[0] == path]
+        found["states"] = list(dict.fromkeys(n for n in found["states"] if n not in system.parameters))
+        found["parameters"] = [n for n in system.parameters if n.rpartition(".")[0] == path]
+    return found
+
+
+def _signal(path: str, port: str, block: Any, system: System | None) -> str:
+    """Name of the signal an output shows; "" where it is none."""
+    if system is None:
+        return ""
+    name = path if isinstance(block, Inport) else f"{path}.{port}"
+    return name if name in system.signals else system.shown.get(name, "")
+
+
+def _facts(signal: str, system: System | None) -> dict[str, Any]:
+    if system is None or not signal:
+        return {}
+    found = system.signals[signal]
+    rate = None if found.ticks is None else system.rates.index(found.ticks)
+    return {"size": found.size, "rate": rate, "labels": list(found.labels)}
+
+
+def _fields(block: Block) -> list[list[str]]:
+    """Fields of a block with their values, in short."""
+    if not dataclasses.is_dataclass(block):
+        return []
+    found = []
+    for field in dataclasses.fields(block):
+        if field.repr and not field.name.startswith("_"):
+            text = _short(getattr(block, field.name))
+            found.append([field.name, text])
+    return found
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        value = dict(value)
+    text = repr(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

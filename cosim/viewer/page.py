@@ -1,0 +1,126 @@
+"""One self-contained page: everything in a single HTML file that opens without a network.
+
+page = r.view()                  # a browser tab; in a notebook it shows itself
+page.save("run.html")
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import os
+import tempfile
+import webbrowser
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from blocks.errors import PlantloopError
+from cosim.viewer.page_data import PageData
+
+STATIC = Path(__file__).parent / "static"
+SCRIPTS = ("data.js", "clock.js", "scopes.js", "diagram.js", "motion.js", "main.js")
+VENDOR = {"elk": "elk.js", "three": "three.js", "uplot": "uplot.js"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that is complete: `html` is the whole of it."""
+
+    title: str
+    html: str
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it; returns where.
+
+        Raises
+        ------
+        PlantloopError      the file cannot be written
+        """
+        try:
+            file = Path(path)
+            file.write_text(self.html, encoding="utf-8")
+        except (OSError, ValueError, TypeError) as error:
+            raise PlantloopError(
+                f"the page cannot be written to {path!r}: {error}.",
+                value=path,
+                hint="Give the path of a file.",
+            ) from error
+        return file
+
+    def open(self) -> Path:
+        """Show it in the browser, from a temporary file, whose path is returned."""
+        folder = Path(tempfile.mkdtemp(prefix="cosim-view-"))
+        file = self.save(folder / "page.html")
+        webbrowser.open(file.as_uri())
+        return file
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the page in a frame of its own."""
+        inside = html.escape(self.html, quote=True)
+        return f'<iframe srcdoc="{inside}" style="width:100%;height:640px;border:0"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<Page '{self.title}': {len(self.html) / 1e6:.1f} MB>"
+
+
+def view(data: PageData, out: str | os.PathLike[str] | None = None, show: bool = True) -> Page:
+    """The page of some contents: written to `out`, else shown in a browser if `show` (notebooks show it).
+
+    Raises
+    ------
+    PlantloopError      the file cannot be written
+    """
+    page = Page(data.title, assembled(data))
+    if out is not None:
+        page.save(out)
+    elif show and not _in_notebook():
+        page.open()
+    return page
+
+
+def assembled(data: PageData) -> str:
+    """The HTML of a page."""
+    wanted = [name for name in VENDOR if _needs(data, name)]
+    inside = {"content": data.text().encode(), "numbers": data.numbers.all()}
+    style = (STATIC / "style.css").read_text("utf-8")
+    if "uplot" in wanted:
+        style = (STATIC / "vendor" / "uplot.css").read_text("utf-8") + style
+    parts = {
+        "@title@": html.escape(data.title),
+        "@style@": style,
+        "@data@": "\n".join(_packed(name, content) for name, content in inside.items()),
+        "@vendor@": "\n".join(
+            _packed(f"vendor-{n}", (STATIC / "vendor" / VENDOR[n]).read_bytes()) for n in wanted
+        ),
+        "@scripts@": "\n".join((STATIC / name).read_text("utf-8") for name in SCRIPTS),
+    }
+    page = (STATIC / "page.html").read_text("utf-8")
+    pieces = []
+    for mark, content in parts.items():
+        before, _, page = page.partition(mark)
+        pieces += [before, content]
+    return "".join([*pieces, page])
+
+
+def _needs(data: PageData, library: str) -> bool:
+    if library == "elk":
+        return "diagram" in data.content
+    if library == "three":
+        return any(p["bodies"] for p in data.content.get("plants", ()))
+    return "result" in data.content
+
+
+def _packed(name: str, content: bytes) -> str:
+    """Compressed, as text of letters and digits: nothing in it can end the element it stands in."""
+    text = base64.b64encode(zlib.compress(content, 9)).decode("ascii")
+    return f'<script type="text/plain" id="{name}">{text}</script>'
+
+
+def _in_notebook() -> bool:
+    try:
+        from IPython import get_ipython  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return False
+    shell = get_ipython()
+    return shell is not None and hasattr(shell, "kernel")

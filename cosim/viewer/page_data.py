@@ -1,0 +1,180 @@
+"""What a page shows as one JSON text and one row of numbers it refers to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.errors import PlantloopError
+from cosim.compile.netlist import Netlist
+from cosim.system import System
+from cosim.viewer.diagram_data import diagram_data
+
+ALONE = "plant"  # what a block is called when it is looked at alone
+
+
+@dataclass
+class NumberRow:
+    """Arrays one behind the other; the text refers to them by where they begin and their shape."""
+
+    parts: list[np.ndarray] = field(default_factory=list)
+    count: int = 0
+
+    def put(self, values: Any) -> dict[str, Any]:
+        """Keep an array; returns what the text says of it."""
+        array = np.ascontiguousarray(values, dtype=np.float64)
+        found = {"at": self.count, "shape": list(array.shape)}
+        self.parts.append(array.ravel())
+        self.count += array.size
+        return found
+
+    def all(self) -> bytes:
+        """Every number, as little-endian doubles."""
+        return np.concatenate([np.zeros(0), *self.parts]).astype("<f8").tobytes()
+
+
+@dataclass
+class PageData:
+    """Contents of a page: what `json` says, and the numbers in it."""
+
+    title: str
+    content: dict[str, Any] = field(default_factory=dict)
+    numbers: NumberRow = field(default_factory=NumberRow)
+
+    def text(self) -> str:
+        """The JSON text; NaN and infinity, which JSON has not, are null."""
+        return json.dumps({"title": self.title, **self.content}, allow_nan=False, default=str)
+
+    def add_diagram(self, netlist: Netlist, system: System | None, problems: str = "") -> None:
+        """The diagram, to be drawn."""
+        self.content["diagram"] = diagram_data(netlist, system, problems)
+
+    def add_result(self, result: Any, key: str = "result") -> None:
+        """Signals, ticks, events and settings of a run (`cosim.Result`)."""
+        put = self.numbers.put
+        signals = []
+        for leaf in result.tree.leaves:
+            entry: dict[str, Any] = {
+                "name": leaf.name,
+                "components": list(leaf.components),
+                "units": [leaf.unit(k) for k in range(leaf.size)],
+                "sampled": leaf.rate is not None,
+            }
+            if leaf.name in result.signals:
+                entry["values"] = put(result.signals[leaf.name].T)  # component by component
+            if leaf.name in result.ticks_of:
+                series = result.ticks_of[leaf.name]
+                entry["ticks"] = {"time": put(series.time), "values": put(series.values.T)}
+            signals.append(entry)
+        settings = [[name, str(s.value), str(s.origin)] for name, s in result.settings.items()]
+        self.content[key] = {
+            "name": result.name,
+            "time": put(result.time),
+            "signals": signals,
+            "events": [{"t": float(e.time), "name": e.name} for e in result.events],
+            "settings": settings,
+            "statistics": {k: _plain(v) for k, v in result.statistics.items()},
+            "complete": result.complete,
+            "message": result.message,
+        }
+
+    def add_plants(self, netlist: Netlist, result: Any) -> None:
+        """Every plant of a diagram, where it was at each logged instant, else at its start."""
+        from plant.block import Plant
+        from plant.scene import scene_of
+
+        found = []
+        for path, block in blocks_of(netlist):
+            if not isinstance(block, Plant):
+                continue
+            scene = scene_of(block)
+            poses = scene.at_start()
+            names = [f"{path}.{name}" for name in scene.states if name]
+            moving = result is not None and all(name in result.signals for name in names)
+            if result is not None and moving and names:
+                poses = scene.poses(np.concatenate([result.signals[n] for n in names], axis=1))
+            found.append({"path": path, "moving": moving, "poses": self.numbers.put(poses), **_shapes(scene)})
+        self.content["plants"] = found
+
+
+def blocks_of(netlist: Netlist, prefix: str = "") -> list[tuple[str, Block]]:
+    """Every block of a diagram and of the diagrams in it, by its path."""
+    found: list[tuple[str, Block]] = []
+    for name, block in netlist.nodes.items():
+        if isinstance(block, Netlist):
+            found += blocks_of(block, f"{prefix}{name}/")
+        elif isinstance(block, Block):
+            found.append((prefix + name, block))
+    return found
+
+
+def _shapes(scene: Any) -> dict[str, Any]:
+    """Shapes of a plant as JSON can say them."""
+    lists = lambda a: None if a is None else np.asarray(a).tolist()
+    return {
+        "name": scene.name,
+        "bodies": [
+            {
+                "name": b.name, "link": b.link, "points": lists(b.points), "centre": lists(b.centre),
+                "mass": b.mass,
+            }
+            for b in scene.bodies
+        ],
+        "joints": [
+            {"name": j.name, "type": j.type, "link": j.link, "point": lists(j.point), "axis": lists(j.axis)}
+            for j in scene.joints
+        ],
+        "forces": [
+            {
+                "name": f.name, "type": f.type, "links": list(f.links), "points": lists(f.points),
+                "spring": f.spring,
+            }
+            for f in scene.forces
+        ],
+        "gravity": lists(scene.gravity),
+        "normal": lists(scene.normal),
+    }  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (int, str, bool)) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return str(value)
+
+
+def of_diagram(drawn: Any, system: System | None = None, result: Any = None) -> PageData:
+    """A diagram, or one block, with what a run of it left, if there was one.
+
+    drawn : Diagram or Block; system : the same, flat; None: made here, and the page says why if it cannot be
+    """
+    problems = ""
+    if isinstance(drawn, Block):
+        netlist = Netlist(ALONE, {ALONE: drawn}, (), {}, frozenset())
+    else:
+        netlist = drawn.netlist()
+        try:
+            system = system or drawn.system()
+        except PlantloopError as error:
+            problems = str(error)
+    page = PageData(netlist.name)
+    page.add_diagram(netlist, system, problems)
+    if result is not None:
+        page.add_result(result)
+    page.add_plants(netlist, result)
+    return page
+
+
+def of_result(result: Any) -> PageData:
+    """A result (`cosim.Result`); with the diagram and its plants if the run was made in this process."""
+    if result.origin is not None:
+        drawn, system = result.origin
+        return of_diagram(drawn, system, result)
+    page = PageData(result.name)
+    page.add_result(result)
+    return page

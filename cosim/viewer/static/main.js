@@ -1,0 +1,81 @@
+// Everything is put together here.
+(async () => {
+  const $ = (id) => document.getElementById(id);
+  if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.classList.add("dark");
+  viewer.row = new Float64Array(await viewer.unpacked("numbers"));
+  const content = JSON.parse(new TextDecoder().decode(await viewer.unpacked("content")));
+  viewer.content = content;
+  document.title = $("title").textContent = content.title;
+  const result = content.result ?? null;
+  let signals = null;
+  viewer.begin = viewer.end = 0;
+  if (result) {
+    await viewer.vendor("uplot");
+    signals = viewer.signals = viewer.makeSignals(result);
+    const said = Object.fromEntries(result.settings.map(([k, v]) => [k, v]));
+    const parts = [said.solver, said.engine, result.statistics.steps != null ? result.statistics.steps + " steps" : null, result.events.length ? result.events.length + " events" : null, result.complete ? null : "partial"];
+    $("about").textContent = parts.filter(Boolean).join(", ") + (result.message ? ": " + result.message : "");
+    viewer.clock(viewer.numbers(result.time));
+  }
+  const rooms = [];
+  const plants = (content.plants ?? []).filter((p) => p.bodies.length);
+  const jobs = [];
+  if (content.diagram) { rooms.push("diagram"); $("diagram").hidden = false; }
+  if (plants.length) { rooms.push("motion"); $("motion").hidden = false; }
+  if (result) { rooms.push("scopes"); $("scopes").hidden = false; }
+  arrange();
+  if (result) viewer.scopes(result, signals);
+  if (plants.length) jobs.push(viewer.motion(plants, result));
+  if (content.diagram) jobs.push(viewer.diagram(content.diagram, signals));
+  search();
+  await Promise.all(jobs);
+  viewer.setTime(viewer.begin);
+  viewer.ready = true;
+  document.documentElement.dataset.ready = "yes";
+
+  function arrange() {
+    const visible = rooms.filter((r) => !$(r).hidden);
+    visible.forEach((r) => { $(r).className = "room"; });
+    if (visible.length === 1) $(visible[0]).classList.add("alone");
+    else if (visible.length === 2) visible.forEach((r) => $(r).classList.add("wide"));
+    else if (visible.length === 3) $(visible[2]).classList.add("wide");
+  }
+  document.querySelectorAll("h2").forEach((h) => h.addEventListener("dblclick", (e) => {
+    if (e.target.closest(".tools")) return;
+    const room = h.parentElement, alone = room.classList.contains("alone") && rooms.length > 1;
+    rooms.forEach((r) => { $(r).hidden = !alone && r !== room.id; });
+    arrange();
+  }));
+  $("theme").addEventListener("click", theme);
+  function theme() { document.documentElement.classList.toggle("dark"); viewer.tell("theme"); }
+  document.addEventListener("keydown", (e) => {
+    if (/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) { if (e.key === "Escape") e.target.blur(); return; }
+    if (e.key === "/") { e.preventDefault(); $("search").focus(); }
+    if (e.key === "d") theme();
+    if (e.key === "f") viewer.fitDiagram?.();
+  });
+  function search() {
+    const box = $("search"), found = $("found");
+    const look = () => {
+      const text = box.value.toLowerCase();
+      const blocks = (viewer.blockNames ?? []).filter((n) => n.toLowerCase().includes(text)).map((n) => ["block", n]);
+      const names = [...(signals?.keys() ?? [])].filter((n) => n.toLowerCase().includes(text)).map((n) => ["signal", n]);
+      const hits = text ? [...blocks, ...names].slice(0, 30) : [];
+      found.replaceChildren(...hits.map(([kind, n]) => viewer.element("div", { onclick: () => go(kind, n) }, `${kind}: ${n}`)));
+      found.hidden = !hits.length;
+      return hits;
+    };
+    const go = (kind, n) => {
+      found.hidden = true;
+      box.blur();
+      if (kind === "block") viewer.showBlock(n); else viewer.showSignal(n);
+    };
+    box.addEventListener("input", look);
+    box.addEventListener("keydown", (e) => { const hits = look(); if (e.key === "Enter" && hits.length) go(...hits[0]); if (e.key === "Escape") found.hidden = true; });
+    box.addEventListener("blur", () => setTimeout(() => { found.hidden = true; }, 200));
+  }
+})().catch((error) => {
+  document.documentElement.dataset.ready = "failed";
+  console.error(error);
+  document.body.append(viewer.element("pre", {}, "This page could not be shown: " + error.message));
+});

@@ -1,0 +1,212 @@
+// Plants in space: bodies as bars between their markers, joints by type, forces, the ground.
+viewer.motion = async (plants, result) => {
+  const room = document.getElementById("motion"), canvas = room.querySelector(".canvas"), list = room.querySelector(".list");
+  room.hidden = false;
+  await viewer.vendor("three");
+  let renderer;
+  try {
+    renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+  } catch (error) {
+    canvas.append(viewer.element("p", {}, "This browser has no WebGL: motion cannot be drawn. " + error.message));
+    return;
+  }
+  const scene = new THREE.Scene();
+  canvas.append(renderer.domElement);
+  scene.add(new THREE.AmbientLight(0xffffff, 1.6));
+  const sun = new THREE.DirectionalLight(0xffffff, 2.0);
+  sun.position.set(2, 5, 4);
+  scene.add(sun);
+  const time = result ? viewer.numbers(result.time) : new Float64Array(1);
+  const V = (p) => new THREE.Vector3(...p);
+
+  // --- poses: origin and axes of a link, column by column
+  for (const p of plants) {
+    p.count = p.poses.shape[0];
+    p.rows = viewer.row.subarray(p.poses.at, p.poses.at + p.poses.shape.reduce((a, b) => a * b, 1));
+    p.links = p.poses.shape[1];
+  }
+  const matrix = (p, row, link, into) => {
+    if (link < 0) return into.identity();
+    const o = 12 * (row * p.links + link), a = p.rows;
+    return into.set(a[o + 3], a[o + 6], a[o + 9], a[o], a[o + 4], a[o + 7], a[o + 10], a[o + 1], a[o + 5], a[o + 8], a[o + 11], a[o + 2], 0, 0, 0, 1);
+  };
+  const M = new THREE.Matrix4();
+  viewer.pointAt = (plant, row, link, point) => V(point).applyMatrix4(matrix(plants[plant], row, link, M)).toArray();
+
+  // --- how large everything is
+  const low = new THREE.Vector3(Infinity, Infinity, Infinity), high = low.clone().negate();
+  const reach = (v) => { low.min(v); high.max(v); };
+  for (const p of plants) {
+    const every = Math.max(1, Math.floor(p.count / 60));
+    for (let row = 0; row < p.count; row += every) for (const b of p.bodies) b.points.forEach((s) => reach(V(s).applyMatrix4(matrix(p, row, b.link, M))));
+    p.joints.filter((j) => j.link < 0).forEach((j) => reach(V(j.point)));
+    p.forces.forEach((f) => f.links.forEach((link, k) => link < 0 && reach(V(f.points[k]))));
+  }
+  if (!Number.isFinite(low.x)) { low.set(-1, -1, -1); high.set(1, 1, 1); }
+  const centre = low.clone().add(high).multiplyScalar(0.5), size = Math.max(high.distanceTo(low), 1e-6);
+  const solid = plants.flatMap((p) => p.bodies.flatMap((b) => b.points.map((s, i) => (i ? V(s).distanceTo(V(b.points[i - 1])) : 0)))).filter((d) => d > 0);
+  const typical = solid.length ? solid.sort((a, b) => a - b)[solid.length >> 1] : size / 4;
+  const thick = Math.min(typical / 14, size / 40);
+
+  // --- shapes
+  const moved = []; // {plant, link, object}
+  const bar = (a, b, radius, material) => {
+    const d = V(b).sub(V(a)), length = d.length();
+    const mesh = new THREE.Mesh(new THREE.CylinderGeometry(radius, radius, length, 12), material);
+    mesh.position.copy(V(a)).addScaledVector(d, 0.5);
+    if (length > 0) mesh.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), d.normalize());
+    return mesh;
+  };
+  const colours = viewer.colours.map((c) => new THREE.MeshLambertMaterial({ color: c }));
+  const grey = new THREE.MeshLambertMaterial({ color: 0x8a929c }), dark = new THREE.MeshLambertMaterial({ color: 0x454c55 });
+  const many = plants.reduce((n, p) => n + p.bodies.length, 0) > 60;
+  plants.forEach((p, n) => {
+    p.bodies.forEach((b, k) => {
+      const group = new THREE.Group(), paint = colours[(k + n) % colours.length];
+      if (!many) {
+        for (let i = 1; i < b.points.length; i++) group.add(bar(b.points[i - 1], b.points[i], thick, paint));
+        if (b.points.length < 2) group.add(new THREE.Mesh(new THREE.BoxGeometry(4 * thick, 4 * thick, 4 * thick), paint));
+        if (b.centre) {
+          const ball = new THREE.Mesh(new THREE.SphereGeometry(1.5 * thick, 12, 8), dark);
+          ball.position.copy(V(b.centre));
+          group.add(ball);
+        }
+      } else {
+        const lines = new THREE.BufferGeometry().setFromPoints(b.points.map(V));
+        group.add(new THREE.Line(lines, new THREE.LineBasicMaterial({ color: paint.color })));
+      }
+      group.matrixAutoUpdate = false;
+      group.userData = { plant: n, body: k };
+      scene.add(group);
+      moved.push({ plant: p, link: b.link, object: group });
+    });
+    if (!many) p.joints.filter((j) => j.type).forEach((j) => {
+      const group = new THREE.Group(), axis = V(j.axis).normalize().multiplyScalar(2.4 * thick);
+      const ends = [V(j.point).sub(axis).toArray(), V(j.point).add(axis).toArray()];
+      if (/BALL|SPHER/.test(j.type)) {
+        const ball = new THREE.Mesh(new THREE.SphereGeometry(1.9 * thick, 14, 10), grey);
+        ball.position.copy(V(j.point));
+        group.add(ball);
+      } else if (/TRANS|PRISM|CYL/.test(j.type)) group.add(bar(V(j.point).addScaledVector(axis, -2.5).toArray(), V(j.point).addScaledVector(axis, 2.5).toArray(), 0.6 * thick, grey));
+      else if (!/FIX/.test(j.type)) group.add(bar(...ends, 1.5 * thick, grey));
+      group.matrixAutoUpdate = false;
+      scene.add(group);
+      moved.push({ plant: p, link: j.link, object: group });
+    });
+    p.forceLines = p.forces.filter((f) => f.links[0] !== f.links[1]).map((f) => {
+      const count = f.spring ? 24 : 2, geometry = new THREE.BufferGeometry();
+      geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * count), 3));
+      const line = new THREE.Line(geometry, new THREE.LineBasicMaterial({ color: f.spring ? 0xe69f00 : 0xcc79a7 }));
+      line.frustumCulled = false;
+      scene.add(line);
+      return { ...f, line, count };
+    });
+  });
+  // trails of the last point of every body
+  const trails = new THREE.Group();
+  trails.visible = false;
+  scene.add(trails);
+  plants.filter((p) => p.count > 1).forEach((p, n) => p.bodies.slice(0, 60).forEach((b, k) => {
+    const s = b.points[b.points.length - 1] ?? [0, 0, 0], every = Math.max(1, Math.floor(p.count / 2000)), points = [];
+    for (let row = 0; row < p.count; row += every) points.push(V(s).applyMatrix4(matrix(p, row, b.link, M)));
+    trails.add(new THREE.Line(new THREE.BufferGeometry().setFromPoints(points), new THREE.LineBasicMaterial({ color: colours[(k + n) % colours.length].color, transparent: true, opacity: 0.5 })));
+  }));
+  // ground: a grid under everything, across gravity; in the plane of a planar mechanism none
+  const g = plants[0]?.gravity ?? [0, -9.81, 0], pull = V(g).length() > 0 ? V(g).normalize() : new THREE.Vector3(0, -1, 0);
+  const up = pull.clone().negate(), normal = plants[0]?.normal ? V(plants[0].normal).normalize() : null;
+  const grid = new THREE.GridHelper(2 ** Math.ceil(Math.log2(size * 2)), 16, 0x888888, 0x888888);
+  grid.material.opacity = 0.25;
+  grid.material.transparent = true;
+  grid.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), up);
+  const deepest = Math.min(low.dot(up), high.dot(up));
+  grid.position.copy(centre).addScaledVector(up, deepest - centre.dot(up) - 2 * thick);
+  scene.add(grid);
+
+  // --- cameras
+  let camera, controls;
+  function look(flat) {
+    const w = Math.max(1, canvas.clientWidth), h = Math.max(1, canvas.clientHeight), half = 0.62 * size;
+    camera = flat ? new THREE.OrthographicCamera((-half * w) / h, (half * w) / h, half, -half, -100 * size, 100 * size) : new THREE.PerspectiveCamera(35, w / h, size / 500, size * 50);
+    let from = normal ? normal.clone() : up.clone().multiplyScalar(0.45).add(new THREE.Vector3(1, 0.2, 1).normalize());
+    if (normal && Math.abs(Math.min(normal.x, normal.y, normal.z)) > 0.9) from.negate();
+    if (normal && Math.abs(normal.y) > 0.9 && Math.abs(up.z) > 0.9) from = new THREE.Vector3(0, -1, 0); // x to the right
+    camera.up.copy(up);
+    camera.position.copy(centre).addScaledVector(from.normalize(), 1.9 * size);
+    controls?.dispose();
+    controls = new THREE.OrbitControls(camera, renderer.domElement);
+    controls.target.copy(centre);
+    controls.addEventListener("change", render);
+    controls.update();
+    render();
+  }
+  function resize() {
+    const w = Math.max(1, canvas.clientWidth), h = Math.max(1, canvas.clientHeight);
+    renderer.setPixelRatio(Math.min(2, devicePixelRatio));
+    renderer.setSize(w, h);
+    if (camera.isPerspectiveCamera) camera.aspect = w / h;
+    else { const half = camera.top; camera.left = (-half * w) / h; camera.right = (half * w) / h; }
+    camera.updateProjectionMatrix();
+    render();
+  }
+  function render() {
+    scene.background = new THREE.Color(getComputedStyle(document.documentElement).getPropertyValue("--paper").trim() || "#fff");
+    renderer.render(scene, camera);
+    labels();
+  }
+  const zigzag = (f, a, b) => {
+    const array = f.line.geometry.attributes.position.array, d = b.clone().sub(a), side = new THREE.Vector3();
+    if (f.count === 2) { a.toArray(array, 0); b.toArray(array, 3); return; }
+    camera.getWorldDirection(side);
+    side.cross(d).normalize().multiplyScalar(1.8 * thick);
+    for (let i = 0; i < f.count; i++) {
+      const p = a.clone().addScaledVector(d, i / (f.count - 1)), inside = i > 3 && i < f.count - 4;
+      if (inside) p.addScaledVector(side, i % 2 ? 1 : -1);
+      p.toArray(array, 3 * i);
+    }
+  };
+  const at = (t) => {
+    const row = viewer.indexAt(time, t);
+    for (const m of moved) {
+      matrix(m.plant, Math.min(row, m.plant.count - 1), m.link, m.object.matrix);
+      m.object.matrixWorldNeedsUpdate = true;
+    }
+    for (const p of plants) for (const f of p.forceLines) {
+      const k = Math.min(row, p.count - 1);
+      zigzag(f, V(f.points[0]).applyMatrix4(matrix(p, k, f.links[0], M)), V(f.points[1]).applyMatrix4(matrix(p, k, f.links[1], M)));
+      f.line.geometry.attributes.position.needsUpdate = true;
+    }
+    render();
+  };
+  // --- names, and the list of bodies
+  const names = viewer.element("div", { hidden: true });
+  canvas.append(names);
+  function labels() {
+    if (names.hidden) return;
+    const w = canvas.clientWidth, h = canvas.clientHeight;
+    names.replaceChildren(...plants.flatMap((p) => p.bodies.map((b) => {
+      const m = moved.find((x) => x.plant === p && x.link === b.link).object.matrix;
+      const s = V(b.centre ?? b.points[0] ?? [0, 0, 0]).applyMatrix4(m).project(camera);
+      return viewer.element("span", { style: `position:absolute;left:${((s.x + 1) / 2) * w}px;top:${((1 - s.y) / 2) * h}px;font-size:11px` }, b.name);
+    })));
+  }
+  list.append(...plants.flatMap((p) => [viewer.element("b", {}, p.path), ...p.bodies.slice(0, 40).map((b, k) => viewer.element("div", { style: "color:" + viewer.colours[k % viewer.colours.length] }, `${b.name}, ${viewer.shown(b.mass)} kg`))]));
+  room.querySelector(".tools").addEventListener("input", (e) => {
+    const what = e.target.dataset.do;
+    if (what === "trails") trails.visible = e.target.checked;
+    if (what === "names") names.hidden = !e.target.checked;
+    if (what === "ortho") { look(e.target.checked); resize(); }
+    at(viewer.time);
+  });
+  room.querySelector("[data-do=reset]").addEventListener("click", () => { look(camera.isOrthographicCamera); resize(); });
+  viewer.projected = (plant, row, link, point) => { // pixel of a point of a link, from the upper left of the picture
+    const s = V(point).applyMatrix4(matrix(plants[plant], row, link, M)).project(camera);
+    return [((s.x + 1) / 2) * canvas.clientWidth, ((1 - s.y) / 2) * canvas.clientHeight];
+  };
+  viewer.camera = () => ({ matrix: camera.projectionMatrix.clone().multiply(camera.matrixWorldInverse).toArray(), width: canvas.clientWidth, height: canvas.clientHeight });
+  look(normal !== null);
+  resize();
+  at(viewer.time);
+  new ResizeObserver(resize).observe(canvas);
+  viewer.on("time", at);
+  viewer.on("theme", () => at(viewer.time));
+};

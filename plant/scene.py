@@ -1,0 +1,190 @@
+"""What a plant looks like: bodies as lines between their markers, joints, forces; and where its links are.
+
+Plain data for whoever draws it. Points are along the axes of the link they are on (ground: global axes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.derived import Derived
+from plant.elements import Force_SpringDamper
+from plant.forces.table import FORCES
+from plant.mechanics.mechanism import GROUND, Mechanism, plane_normal
+
+SAME = 1e-9  # relative; points this close are one
+
+
+@dataclass(frozen=True, eq=False)
+class BodyShape:
+    """A body as a line on a link through `points` (k, 3); `centre` (3,) or None: its centre of mass."""
+
+    name: str
+    link: int
+    points: np.ndarray
+    centre: np.ndarray | None
+    mass: float
+
+
+@dataclass(frozen=True, eq=False)
+class JointShape:
+    """A joint of a type at `point` (3,) of link `link`, its axis (3,) along that link's axes."""
+
+    name: str
+    type: str
+    link: int
+    point: np.ndarray
+    axis: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ForceShape:
+    """What acts between two points, or at one (then both are the same); `spring` where it is drawn as one."""
+
+    name: str
+    type: str
+    links: tuple[int, int]
+    points: np.ndarray  # (2, 3)
+    spring: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Shapes of a plant.
+
+    states : names of the coordinates of each link ("hinge.q"), "" where it has none
+    gravity : (3,) or None
+    normal : (3,) of the planes a planar mechanism moves in, or None
+    """
+
+    name: str
+    bodies: tuple[BodyShape, ...]
+    joints: tuple[JointShape, ...]
+    forces: tuple[ForceShape, ...]
+    states: tuple[str, ...]
+    gravity: np.ndarray | None
+    normal: np.ndarray | None
+    mechanism: Mechanism
+    start: tuple[np.ndarray, ...]
+    derived: Derived
+
+    def poses(self, coordinates: np.ndarray) -> np.ndarray:
+        """Places of all links.
+
+        Parameters
+        ----------
+        coordinates : (n, nq)      rows of the coordinates of all links, one behind the other
+
+        Returns
+        -------
+        poses : (n, links, 12)     origin and the columns of the axes of each link in the ground frame
+        """
+        rows = np.atleast_2d(np.asarray(coordinates, dtype=float))
+        if not len(self.mechanism.links):
+            return np.zeros((len(rows), 0, 12))
+        function = self.derived.get("poses", lambda: poses_of(self.mechanism))
+        found = np.array(function.map(len(rows))(rows.T)).T if len(rows) else np.zeros((0, 0))
+        return np.asarray(found.reshape(len(rows), len(self.mechanism.links), 12))
+
+    def at_start(self) -> np.ndarray:
+        """(1, links, 12) the poses at the start."""
+        return self.poses(np.concatenate([np.zeros(0), *self.start])[None])
+
+
+def poses_of(mechanism: Mechanism) -> ca.Function:
+    """Function of all coordinates (nq,): origin and axes, column by column, of every link (12 links,)."""
+    q = ca.SX.sym("q", sum(link.joint.nq for link in mechanism.links))
+    found: list[tuple[Any, Any]] = []
+    start = 0
+    for link in mechanism.links:
+        own = q[start : start + link.joint.nq]
+        start += link.joint.nq
+        XJ, _ = link.joint.jcalc(own)
+        X = XJ @ link.Xtree
+        A0, r0 = (ca.SX.eye(3), ca.SX(3, 1)) if link.parent == GROUND else found[link.parent]
+        found.append((A0 @ ca.SX(X.E).T, r0 + A0 @ ca.SX(X.r)))
+    parts = [ca.vertcat(r, ca.reshape(A, 9, 1)) for A, r in found]
+    return ca.Function("poses", [q], [ca.densify(ca.vertcat(ca.SX(0, 1), *parts))])
+
+
+def scene_of(plant: Any) -> Scene:
+    """What a plant (`plant.block.Plant`) looks like."""
+    mechanism, model = plant.mechanism, plant.model
+    links = mechanism.links
+    joints = tuple(_joints(mechanism))
+    forces = tuple(_forces(plant))
+    return Scene(
+        model.name,
+        tuple(_bodies(mechanism, joints, forces)),
+        joints,
+        forces,
+        tuple(f"{link.name}.q" if link.joint.nq else "" for link in links),
+        mechanism.description.gravity,
+        plane_normal(mechanism.description),
+        mechanism,
+        plant.start,
+        Derived(),
+    )
+
+
+def _joints(mechanism: Mechanism) -> list[JointShape]:
+    """Every joint of the description, where its frame J is."""
+    found = []
+    for joint in mechanism.description.joints:
+        place = mechanism.on(*joint.J)
+        name = joint.label or joint.where or str(joint.key)
+        found.append(JointShape(name, joint.type, place.link, place.s, place.A[:, 2]))
+        other = mechanism.on(*joint.I)
+        found.append(JointShape(name, "", other.link, other.s, other.A[:, 2]))
+    return found
+
+
+def _forces(plant: Any) -> list[ForceShape]:
+    found = []
+    for kind in FORCES:
+        for force in plant.model.all(kind):
+            names = ("i_marker_id", "j_marker_id", "marker_id")
+            ids = [getattr(force, n, None) for n in names]
+            ends = [plant.mechanism.place(k) for k in ids if isinstance(k, int) and k]
+            if not ends:
+                continue
+            first, last = ends[0], ends[-1]
+            name = force.label or f"{force.tag} {force.id}"
+            spring = isinstance(force, Force_SpringDamper)
+            found.append(
+                ForceShape(name, force.tag, (first.link, last.link), np.array([first.s, last.s]), spring)
+            )
+    return found
+
+
+def _bodies(
+    mechanism: Mechanism, joints: tuple[JointShape, ...], forces: tuple[ForceShape, ...]
+) -> list[BodyShape]:
+    """Bodies as lines through their joints, else their forces; from one of these to the centre of mass."""
+    found = []
+    for i, link in enumerate(mechanism.links):
+        body = link.body
+        centre = None if body.centre is None else mechanism.on(body.key, body.centre).s
+        points: list[np.ndarray] = []
+        _add(points, [j.point for j in joints if j.link == i])
+        if len(points) < 2:
+            _add(points, [f.points[k] for f in forces for k in (0, 1) if f.links[k] == i])
+        if len(points) < 2 and centre is not None:
+            _add(points, [centre])
+        if len(points) > 2:
+            points.append(points[0])
+        name = body.label or body.where or str(body.key)
+        mass = float(sum(share.value for share in body.shares if share.name == "mass"))
+        found.append(BodyShape(name, i, np.array(points).reshape(-1, 3), centre, mass))
+    return found
+
+
+def _add(points: list[np.ndarray], more: list[np.ndarray]) -> None:
+    for s in more:
+        size = max(1.0, float(np.abs(s).max()))
+        if not any(np.abs(s - p).max() < SAME * size for p in points):
+            points.append(s)

@@ -1,0 +1,261 @@
+"""Controllers and estimators from models, against python-control, filterpy and a QP solved separately."""
+
+import control
+import numpy as np
+import osqp
+import pytest
+from filterpy.kalman import ExtendedKalmanFilter, JulierSigmaPoints, UnscentedKalmanFilter
+from filterpy.kalman import KalmanFilter as Published
+from numpy.testing import assert_allclose as close
+from scipy import sparse
+
+from blocks import EKF, LQG, LQI, LQR, MPC, UKF, BlockError, Constant, KalmanFilter, Luenberger, StateSpace
+from cosim import Diagram, linearize, simulate
+from tests.blocks.library.test_logic import sampled
+
+ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
+A, B, C = np.array([[0.0, 1.0], [2.0, -0.5]]), np.array([[0.0], [1.0]]), np.array([[1.0, 0.0]])
+D = np.zeros((1, 1))
+FULL = (A, B, C, D)
+
+
+def loop(controller, into="x", out="u", plant_out=None) -> Diagram:
+    """A controller around the plant."""
+    d = Diagram("loop")
+    plant = d.add(
+        "plant", StateSpace(A, B, np.eye(2) if plant_out is None else plant_out, initial=[1.0, 0.0])
+    )
+    node = d.add("it", controller)
+    d.connect(plant["y"], node[into])
+    d.connect(node[out], plant["u"])
+    return d
+
+
+@pytest.mark.parametrize("sample", [None, 0.1])
+def test_gains_are_those_of_python_control(sample):
+    ss = control.ss(A, B, C, D)
+    Q, R = np.diag([3.0, 1.0]), [[0.5]]
+    if sample is None:
+        wanted = control.lqr(ss, Q, R)[0]
+    else:
+        wanted = control.dlqr(control.sample_system(ss, sample), Q, R)[0]
+    close(LQR(ss, Q, R, sample).gain(), wanted, rtol=1e-9)
+    close(LQR((A, B), [3.0, 1.0], 0.5, sample).gain(), wanted, rtol=1e-9)
+    whole = np.block([[A, np.zeros((2, 1))], [C, np.zeros((1, 1))]])
+    if sample is None:
+        wanted = control.lqr(whole, np.vstack([B, [[0.0]]]), np.diag([3.0, 1.0, 2.0]), R)[0]
+        close(LQI(FULL, Q, 2.0, R).gain(), wanted, rtol=1e-8)
+
+
+@ENGINES
+def test_a_plant_follows_its_reference_without_error(engine):
+    for block in (LQI(FULL, 1.0, 5.0, 0.5), LQI(FULL, 1.0, 5.0, 0.5, 0.05)):
+        d = loop(block)
+        d.connect(d.add("r", Constant(0.7))["y"], d["it"]["r"])
+        r = simulate(d, 30.0, log_at=[30.0], engine=engine)
+        close(r["plant.y"][0], [0.7, 0.0], atol=1e-5)
+
+
+def test_lqg_has_the_poles_of_its_two_halves():
+    block = LQG(FULL, 1.0, 0.5, 0.1, 0.01)
+    K, L = block.gains()
+    d = loop(block, "y", plant_out=C)
+    poles = np.sort_complex(np.linalg.eigvals(linearize(d, inputs=[], outputs=["plant.y"]).A))
+    halves = np.concatenate([np.linalg.eigvals(A - B @ K), np.linalg.eigvals(A - L @ C)])
+    close(poles, np.sort_complex(halves), rtol=1e-7)
+    close(L, control.lqe(A, np.eye(2), C, 0.1 * np.eye(2), [[0.01]])[0], rtol=1e-8)
+
+
+@ENGINES
+def test_sampled_lqg_steadies_the_plant(engine):
+    r = simulate(
+        loop(LQG(FULL, Qn=0.1, Rn=0.01, sample=0.1), "y", plant_out=C), 15.0, log_at=[15.0], engine=engine
+    )
+    assert np.abs(r["plant.y"]).max() < 1e-4
+
+
+@pytest.mark.parametrize("sample", [None, 0.1])
+def test_an_observer_has_the_poles_asked_for(sample):
+    poles = [-3.0, -4.0] if sample is None else [0.5 + 0.1j, 0.5 - 0.1j]
+    block = Luenberger(FULL, poles, sample=sample)
+    a = A if sample is None else control.sample_system(control.ss(*FULL), sample).A
+    close(
+        np.sort_complex(np.linalg.eigvals(a - block.gain() @ C)), np.sort_complex(np.array(poles)), rtol=1e-9
+    )
+
+
+def test_kalman_filters_are_filterpys():
+    ss = control.sample_system(control.ss(*FULL), 0.1)
+    Q, R = np.array([[0.02, 0.01], [0.01, 0.05]]), 0.3
+    u, y = np.random.default_rng(11).normal(size=(2, 60))
+    f = Published(2, 1, 1)
+    f.F, f.B, f.H, f.Q, f.R, f.P = ss.A, ss.B, ss.C, Q, np.array([[R]]), 2.0 * np.eye(2)
+    f.x = np.array([[0.5], [-0.2]])
+    wanted = []
+    for uk, yk in zip(u, y, strict=True):
+        f.update(yk)
+        wanted.append(f.x.ravel())
+        f.predict(np.array([[uk]]))
+    of = {"sample": 0.1, "initial": [0.5, -0.2]}
+    varying = KalmanFilter(ss, Q, R, "time-varying", P0=2.0, **of)
+    close(sampled(varying, u=u, y=y)["x"], wanted, atol=1e-10)
+    steady = KalmanFilter(ss, Q, R, **of)
+    gain = f.K  # after 60 steps it has settled
+    close(steady.gain(), gain, rtol=1e-6)
+
+
+def test_a_continuous_model_is_sampled_exactly():
+    """Van Loan's covariance against a sum of small steps."""
+    n = 20_000
+    h, Q = 0.1 / n, np.diag([0.02, 0.05])
+    step, total, power = np.eye(2) + h * A + h * h / 2 * A @ A, np.zeros((2, 2)), np.eye(2)
+    for _ in range(n):
+        total += h * power @ Q @ power.T
+        power = step @ power
+    of = KalmanFilter(FULL, Q, 0.3, sample=0.1).gain()
+    as_discrete = KalmanFilter(control.sample_system(control.ss(*FULL), 0.1), total, 0.3, sample=0.1).gain()
+    close(of, as_discrete, rtol=1e-4)
+
+
+def rate(t, x, u):
+    return np.array([x[1], np.sin(x[0]) - 0.2 * x[1] + u[0]])
+
+
+def seen(t, x, u):
+    return np.array([x[0] + 0.1 * x[0] ** 3])
+
+
+def rk4(x, u, T, steps):
+    h = T / steps
+    for _ in range(steps):
+        k1 = rate(0, x, u)
+        k2 = rate(0, x + h / 2 * k1, u)
+        k3 = rate(0, x + h / 2 * k2, u)
+        k4 = rate(0, x + h * k3, u)
+        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return x
+
+
+def measured(n=40):
+    rng = np.random.default_rng(12)
+    x, u, y = np.array([1.0, 0.0]), 0.3 * rng.normal(size=n), []
+    for uk in u:
+        y.append(seen(0, x, None)[0] + 0.1 * rng.normal())
+        x = rk4(x, [uk], 0.1, 50)
+    return u, np.array(y)
+
+
+def test_ekf_is_filterpys_with_jacobians_by_hand():
+    u, y = measured()
+    f = ExtendedKalmanFilter(2, 1)
+    f.x, f.P, f.Q, f.R = np.array([0.5, 0.0]), 0.4 * np.eye(2), 1e-3 * np.eye(2), np.array([[0.01]])
+    wanted = []
+    for uk, yk in zip(u, y, strict=True):
+        f.update(np.array([yk]), lambda x: np.array([[1 + 0.3 * x[0] ** 2, 0.0]]), lambda x: seen(0, x, None))
+        wanted.append(f.x.copy())
+        e = 1e-6
+        J = [(rk4(f.x + e * d, [uk], 0.1, 3) - rk4(f.x - e * d, [uk], 0.1, 3)) / (2 * e) for d in np.eye(2)]
+        F = np.stack(J, axis=1)
+        f.x = rk4(f.x, [uk], 0.1, 3)
+        f.P = F @ f.P @ F.T + f.Q
+    block = EKF(rate, seen, 1e-3, 0.01, [0.5, 0.0], 0.4, 3, inputs=1, sample=0.1)
+    close(sampled(block, u=u, y=y)["x"], wanted, atol=1e-7)
+
+
+def test_ukf_is_filterpys():
+    u, y = measured()
+    points = JulierSigmaPoints(2, kappa=1.0)
+    f = UnscentedKalmanFilter(
+        2, 1, 0.1, lambda x: seen(0, x, None), lambda x, dt, u: rk4(x, u, dt, 3), points
+    )
+    f.x, f.P, f.Q, f.R = np.array([0.5, 0.0]), 0.4 * np.eye(2), 1e-3 * np.eye(2), np.array([[0.01]])
+    wanted = []
+    for uk, yk in zip(u, y, strict=True):
+        f.sigmas_f = points.sigma_points(f.x, f.P)  # what is seen, from the present covariance
+        f.update(np.array([yk]))
+        wanted.append(f.x.copy())
+        f.predict(u=np.array([uk]))
+    block = UKF(rate, seen, 1e-3, 0.01, [0.5, 0.0], 0.4, 3, 1.0, 1, sample=0.1)
+    got = sampled(block, u=u, y=y)["x"]
+    close(got, wanted, atol=1e-7)
+
+
+def separately(x, r, last, N=12):
+    """The same problem with states as unknowns."""
+    ss = control.sample_system(control.ss(*FULL), 0.1)
+    n, m = 2, 1
+    size = N * (n + m)  # x_1..x_N, u_0..u_N-1
+    P, q = np.zeros((size, size)), np.zeros(size)
+    at_x = lambda k: slice((k - 1) * n, k * n)
+    at_u = lambda k: slice(N * n + k * m, N * n + (k + 1) * m)
+    rows, low, high = [], [], []
+    for k in range(N):
+        P[at_x(k + 1), at_x(k + 1)] += 2 * 5.0 * C.T @ C
+        q[at_x(k + 1)] += -2 * 5.0 * C[0] * r
+        change = np.zeros((m, size))
+        change[:, at_u(k)] = 1.0
+        before = last if k == 0 else 0.0
+        if k:
+            change[:, at_u(k - 1)] = -1.0
+        P += 2 * 0.1 * change.T @ change
+        q += (-2 * 0.1 * before * change).ravel() if k == 0 else 0.0
+        dynamics = np.zeros((n, size))
+        dynamics[:, at_x(k + 1)] = np.eye(n)
+        dynamics[:, at_u(k)] = -ss.B
+        if k:
+            dynamics[:, at_x(k)] = -ss.A
+        rhs = ss.A @ x if k == 0 else np.zeros(n)
+        row = np.zeros((m, size))
+        row[:, at_u(k)] = 1.0
+        rows += [dynamics, row, change]
+        low += [rhs, [-1.0], [before - 0.4]]
+        high += [rhs, [1.5], [before + 0.4]]
+    s = osqp.OSQP()
+    exact = {"verbose": False, "eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000, "polishing": True}
+    sides = (np.concatenate(low), np.concatenate(high))
+    s.setup(sparse.csc_matrix(np.triu(P)), q, sparse.csc_matrix(np.vstack(rows)), *sides, **exact)
+    return s.solve(raise_error=False).x[at_u(0)][0]
+
+
+@ENGINES
+def test_mpc_gives_what_the_problem_solved_separately_gives(engine):
+    block = MPC(FULL, 12, 5.0, 0.1, u_min=-1.0, u_max=1.5, du_min=-0.4, du_max=0.4, sample=0.1)
+    d = loop(block)
+    d.connect(d.add("r", Constant(0.2))["y"], d["it"]["r"])
+    r = simulate(d, 1.4, log_at=0.1 * np.arange(15), engine="auto" if engine == "native" else engine,
+                 initial={"plant.x": [0.3, -0.2]})  # fmt: skip
+    last = 0.0
+    for x, u in zip(r["plant.y"], r["it.u"][:, 0], strict=True):
+        assert u == pytest.approx(separately(x, 0.2, last), abs=1e-5)
+        last = u
+
+
+def test_mpc_without_limits_is_linear_and_says_where_it_has_no_answer():
+    r = sampled(MPC(FULL, 8, sample=0.1), x=np.array([[1.0, 0.0], [0.0, 0.0]]), r=[0.0, 0.0])["u"]
+    assert r[0, 0] < 0
+    block = MPC(FULL, 8, u_max=0.1, u_min=-0.1, y_max=0.5, sample=0.1)
+    with pytest.raises(Exception, match="MPC: the quadratic program at t=0 s is"):
+        sampled(block, x=np.array([[3.0, 3.0], [3.0, 3.0]]), r=[0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: LQR(3.0), "a linear python-control system"),
+        (lambda: LQR((A, B), Q=[1.0, -1.0]), "positive semidefinite"),
+        (lambda: LQR((A, B), R=0.0), "positive definite"),
+        (lambda: LQR((np.eye(2), np.zeros((2, 1)))), "no stabilising solution"),
+        (lambda: LQR(control.ss(A, B, C, D, 0.1)), "is None for a model of sample time 0.1 s"),
+        (lambda: LQR(control.ss(A, B, C, D, 0.1), sample=0.2), "the sample time of the model"),
+        (lambda: LQI((A, B, C, [[1.0]])), "D = 0"),
+        (lambda: Luenberger(FULL, [-1.0]), "2 numbers, one per state"),
+        (lambda: KalmanFilter(FULL, kind="time-varying"), "without a sample time"),
+        (lambda: EKF(3.0, seen, 1.0, 1.0, [0.0], sample=0.1), "f is 3.0"),
+        (lambda: MPC(FULL, 0, sample=0.1), "N is 0"),
+        (lambda: MPC(FULL, 5, u_min=1.0, u_max=0.0, sample=0.1), "u_min is 1.0"),
+    ],
+)
+def test_wrong_fields(make, text):
+    with pytest.raises(BlockError) as caught:
+        make()
+    assert text in str(caught.value)

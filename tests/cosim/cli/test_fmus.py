@@ -1,0 +1,103 @@
+"""FMUs on the command line and in scenarios."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from blocks.errors import ScenarioError
+from cosim.cli.cli import app
+from cosim.result.result import Result
+from cosim.scenario import load_scenario
+from tests.helpers.fmus import build_fmu
+
+SCENARIO = """
+[fmus.lag]
+file = "lag.fmu"
+kind = "cs"
+sample = 0.1
+start = { T = 0.5 }
+
+[blocks.one]
+type = "Constant"
+value = 1.0
+
+[wiring]
+connect = ["one.y -> lag.u"]
+
+[run]
+until = 1.0
+log_every = 0.1
+
+[checks.final."lag.y"]
+value = 0.8646647
+tolerance = 1e-6
+"""
+
+
+def ask(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, list(words))
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_info(version: str) -> None:
+    code, text = ask("info", str(build_fmu("mass", version=version)))
+    assert code == 0
+    for part in (f"FMI {version}", "co-simulation", "model exchange", "f = 0.0 N", "a m/s2", "directional"):
+        assert part in text
+    assert "depends on f, x, v" in text
+
+
+def test_run(tmp_path: Path) -> None:
+    code, text = ask("run", str(build_fmu("dahlquist")), "--out", str(tmp_path))
+    assert code == 0 and "10 s" in text
+    r = Result.load(tmp_path / "result.nc")
+    assert r["plant.x"][-1, 0] == pytest.approx(math.exp(-10.0), rel=1e-4)
+    code, text = ask("run", str(build_fmu("stair")), "--out", str(tmp_path))
+    assert code == 0 and "terminateSimulation" in text
+    code, text = ask("run", str(build_fmu("faulty", start={"fault": 4})), "--out", str(tmp_path))
+    assert code == 1 and "oil pressure" in text and "partial result written" in text
+
+
+def test_validate(tmp_path: Path) -> None:
+    assert ask("validate", str(build_fmu("lag", version="3.0")))[0] == 0
+    broken = build_fmu("lag", change=lambda text: text.replace('<Real start="0.0"/>', "<Real/>"))
+    code, text = ask("validate", str(broken))
+    assert code == 1 and "start value" in text
+    (tmp_path / "none.fmu").write_text("no zip")
+    code, text = ask("validate", str(tmp_path / "none.fmu"))
+    assert code == 1 and "damaged" in text and "Traceback" not in text
+
+
+def test_a_scenario_runs_fmus_with_trust_only(tmp_path: Path) -> None:
+    build_fmu("lag", tmp_path)
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO)
+    with pytest.raises(ScenarioError, match=r"(?s)\[fmus\.lag\] file.*--trust"):
+        load_scenario(file)
+    code, text = ask("run", str(file), "--trust", "--out", str(tmp_path / "out"))
+    assert code == 0, text
+    assert "expected 0.864665 +- 1e-06  ok" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('file = "lag.fmu"', 'file = "log.fmu"', r"lag\.fmu"),
+        ("T = 0.5", "t = 0.5", "did you mean 'T'"),
+        ('kind = "cs"', 'kind = "se"', r"\[fmus\.lag\] kind"),
+        ("sample = 0.1", "simple = 0.1", "did you mean 'sample'"),
+        ("lag.u", "lug.u", "no block 'lug'; did you mean 'lag'"),
+        ("[fmus.lag]", "[fmus.one]", "'one' is another block"),
+    ],
+)
+def test_mistakes_in_scenarios(tmp_path: Path, old: str, new: str, said: str) -> None:
+    build_fmu("lag", tmp_path)
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO.replace(old, new, 1))
+    with pytest.raises(ScenarioError, match=rf"(?s){said}"):
+        load_scenario(file, trust=True).system()

@@ -1,0 +1,79 @@
+"""Corners that are only looked at at ticks need no events: quantizers and the like before sampled blocks."""
+
+import numpy as np
+import pytest
+
+from blocks import Abs, Constant, Hold, Integrator, Quantizer, Relay, Sine, StopWhen, Switch
+from cosim import Diagram, simulate
+
+
+def encoder(*behind, until=None):
+    """The integral 1 - cos t of a sine, through an encoder of 1e-3, into what is behind it."""
+    d = Diagram("encoder")
+    wave, x, count = d.add("wave", Sine(1.0, 1.0)), d.add("x", Integrator()), d.add("count", Quantizer(1e-3))
+    d.connect(wave["y"], x["u"])
+    d.connect(x["y"], count["u"])
+    last = count
+    for k, block in enumerate(behind):
+        node = d.add(f"b{k}", block)
+        d.connect(last["y"], node["u"])
+        last = node
+    return d
+
+
+def counts(x):
+    return 1e-3 * np.sign(x) * np.floor(np.abs(x) / 1e-3 + 0.5)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("log", [{"log_every": 0.037}, {"log_every": "step"}])
+def test_a_quantizer_before_a_sampled_block_has_no_events_and_exact_logs(engine, log):
+    r = simulate(encoder(Hold(0, sample=0.1)), 2.0, engine=engine, **log)
+    assert len(r.events) == 0
+    assert r["count.y"].tolist() == counts(r["x.y"]).tolist()
+    ticks = r.ticks("b0.y")
+    assert ticks.values[:, 0] == pytest.approx(counts(1 - np.cos(ticks.time)), abs=1.1e-3)
+    assert ticks.values[5, 0] == pytest.approx(counts(1 - np.cos(0.5)), abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_chain_of_corners_before_a_sampled_block(engine):
+    d = encoder(Abs(), Quantizer(0.25), Hold(0, sample=0.1))
+    r = simulate(d, 2.0, engine=engine, log_every=0.037)
+    assert len(r.events) == 0
+    assert r["b1.y"] == pytest.approx(0.25 * np.floor(np.abs(counts(r["x.y"])) / 0.25 + 0.5), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "behind", [(Integrator(),), (), (StopWhen("far", 0.50025),), (Relay(0.5, 0.2), Hold(0, sample=0.1))]
+)
+def test_what_is_looked_at_between_ticks_keeps_its_events(behind):
+    """An integral, a log alone, a stop, a relay: what they see must not be late."""
+    d = encoder(*behind)
+    d.add("sampled", Hold(0, sample=0.1))
+    d.connect(d["wave"]["y"], d["sampled"]["u"])
+    r = simulate(d, 1.5, log_every=0.1)
+    assert len(r.events) > 300
+    if behind and isinstance(behind[0], StopWhen):
+        assert r.time[-1] == pytest.approx(np.arccos(0.4995), abs=1e-6)
+
+
+def test_both_a_sampled_and_a_continuous_reader_keep_them():
+    d = encoder(Hold(0, sample=0.1))
+    it = d.add("it", Integrator())
+    d.connect(d["count"]["y"], it["u"])
+    r = simulate(d, 1.5, log_at=[1.5])
+    assert len(r.events) > 300
+    assert r["it.y"][-1, 0] == pytest.approx(1.5 - np.sin(1.5), abs=1e-4)
+
+
+def test_a_switch_by_a_sampled_signal_is_no_matter():
+    d = encoder(Hold(0, sample=0.1))
+    switch, one = d.add("switch", Switch(0.3)), d.add("one", Constant(1.0))
+    d.connect(d["b0"]["y"], switch["control"])
+    d.connect(one["y"], switch["in1"])
+    d.connect(d["count"]["y"], switch["in2"])
+    it = d.add("it", Integrator())
+    d.connect(switch["y"], it["u"])
+    r = simulate(d, 1.5, log_at=[1.5])
+    assert len(r.events) > 300

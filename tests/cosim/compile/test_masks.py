@@ -1,0 +1,207 @@
+"""Parameters of diagrams: what blocks are made of follows them, in every run and on both engines."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+from blocks import (
+    Constant,
+    DiscreteIntegrator,
+    Gain,
+    Integrator,
+    Sine,
+    StateSpace,
+    Sum,
+    TransferFunction,
+    UnitDelay,
+)
+from blocks.errors import PlantloopError, WiringError
+from cosim import Diagram, Simulation, linearize, simulate, simulate_many
+
+ENGINES = ("reference", "native")
+
+
+def motor():
+    """J w' = u - b w as blocks, from w0."""
+    m = Diagram("motor")
+    J, b, w0 = m.parameter("J", 0.1), m.parameter("b", 0.2), m.parameter("w0", 1.5)
+    u = m.inport("u")
+    s, g = m.add("s", Sum("++")), m.add("g", Gain(1 / J))
+    w, f = m.add("w", Integrator(initial=w0)), m.add("f", Gain(-b))
+    m.connect(u, s["in1"])
+    m.connect(f["y"], s["in2"])
+    m.connect(s["y"], g["u"])
+    m.connect(g["y"], w["u"])
+    m.connect(w["y"], f["u"])
+    m.outport("w", w["y"])
+    return m
+
+
+def two_motors():
+    d = Diagram("two")
+    K = d.parameter("K", 2.0)
+    d.add("c", Constant(K))
+    d.add("m1", motor())
+    d.add("m2", motor(), parameters={"J": 0.1 * K})
+    d.connect("c.y", "m1.u")
+    d.connect("c.y", "m2.u")
+    return d
+
+
+def speed(t, u=2.0, J=0.1, b=0.2, w0=1.5):
+    return u / b + (w0 - u / b) * np.exp(-b / J * t)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_runs_follow_the_parameters_of_a_subsystem_and_of_the_whole(engine):
+    r = simulate(two_motors(), until=0.7, engine=engine)
+    assert r["m1.w"][-1] == pytest.approx(speed(0.7), abs=1e-7)
+    assert r["m2.w"][-1] == pytest.approx(speed(0.7, J=0.2), abs=1e-7)
+    given = {"m1.J": 0.3, "m2.w0": -1.0, "K": 3.0}
+    r = simulate(two_motors(), until=0.7, engine=engine, parameters=given)
+    assert r["m1.w"][-1] == pytest.approx(speed(0.7, 3.0, J=0.3), abs=1e-7)
+    assert r["m2.w"][-1] == pytest.approx(speed(0.7, 3.0, J=0.3, w0=-1.0), abs=1e-7)
+
+
+def test_an_initial_value_given_by_name_wins_over_the_parameter():
+    given = {"parameters": {"m1.w0": 9.0}, "initial": {"m1/w.x": 4.0}}
+    r = simulate(two_motors(), until=0.5, engine="reference", **given)
+    assert r["m1.w"][-1] == pytest.approx(speed(0.5, w0=4.0), abs=1e-7)
+
+
+def test_parameters_change_under_way_and_leave_states_alone():
+    s = Simulation(two_motors(), engine="reference")
+    s.advance(0.4)
+    s.set_parameter("m1.J", 0.5)
+    s.set_parameter("m1.w0", 99.0)
+    s.advance(1.0)
+    assert s.value("m1.w")[0] == pytest.approx(speed(0.6, J=0.5, w0=speed(0.4)), abs=1e-7)
+
+
+def test_sweeps_take_them():
+    J, w0 = np.array([0.05, 0.1, 0.4]), np.array([0.0, 1.0, 2.0])
+    runs = simulate_many(two_motors(), {"parameters": {"m1.J": J, "m1.w0": w0}}, 0.3)
+    assert runs["m1.w"][:, -1, 0] == pytest.approx(speed(0.3, J=J, w0=w0), abs=1e-7)
+
+
+def test_linear_models_and_matrices_follow_them():
+    d = Diagram("pendulum")
+    w, zeta = d.parameter("w", 2.0), d.parameter("zeta", 0.0)
+    u = d.inport("u")
+    p = d.add("p", StateSpace([[0, 1], [-(w**2), -2 * zeta * w]], [[0], [w * w]], [[1, 0]]))
+    d.connect(u, p["u"])
+    d.outport("y", p["y"])
+    ss = linearize(d, parameters={"w": 3.0, "zeta": 0.25})
+    assert np.sort_complex(ss.poles()) == pytest.approx(np.sort_complex(np.roots([1, 1.5, 9])))
+    by_p = d.system().derivatives.by_p
+    f = d.system().derivatives
+    row = by_p(0.0, [0.7, 0.1], [0.0], f.p0)[1]
+    names = list(d.system().parameters)
+    assert row[names.index("w")] == pytest.approx(-2 * 2.0 * 0.7)  # zeta is 0
+    assert row[names.index("zeta")] == pytest.approx(-2 * 2.0 * 0.1)
+
+
+def test_arrays_and_functions_of_numpy():
+    d = Diagram("filter")
+    a = d.parameter("a", [1.0, 3.0])
+    angle = d.parameter("angle", 0.3)
+    d.add("c", Constant(np.sin(angle)))
+    g = d.add("g", TransferFunction([a[0]], [2.0 * a[1], 1.0]))
+    d.connect("c.y", g["u"])
+    given = {"a": [2.0, 0.25], "angle": 1.0}
+    r = simulate(d, until=1.0, engine="reference", parameters=given)
+    assert r["g.y"][-1] == pytest.approx(2 * np.sin(1.0) * (1 - np.exp(-1 / 0.5)), abs=1e-7)
+
+
+def test_nested_masks_three_levels_deep():
+    inner = Diagram("inner")
+    k = inner.parameter("k", 1.0)
+    inner.connect(inner.inport("u"), inner.add("g", Gain(k))["u"])
+    inner.outport("y", "g.y")
+    middle = Diagram("middle")
+    a = middle.parameter("a", 2.0)
+    i = middle.add("i", inner, parameters={"k": a + 1})
+    middle.connect(middle.inport("u"), i["u"])
+    middle.outport("y", i["y"])
+    d = Diagram("top")
+    d.add("c", Constant(1.0))
+    d.add("m", middle)
+    d.add("n", middle, parameters={"a": 10.0})
+    d.connect("c.y", "m.u")
+    d.connect("c.y", "n.u")
+    r = simulate(d, until=0.0, parameters={"m.a": 5.0})
+    assert (r["m.y"][-1], r["n.y"][-1]) == (6.0, 11.0)
+    with pytest.raises(PlantloopError, match=r"'m/i.k'.*follows from 'm.a'"):
+        simulate(d, until=0.0, parameters={"m/i.k": 5.0})
+
+
+def test_a_structural_parameter_is_refused_in_a_run_and_taken_where_the_diagram_is_built():
+    m = Diagram("counter")
+    Ts, gain = m.parameter("Ts", 0.1), m.parameter("gain", 1.0)
+    m.connect(m.inport("u"), m.add("i", DiscreteIntegrator(sample=Ts))["u"])
+    g = m.add("g", Gain(gain))
+    m.connect("i.y", g["u"])
+    m.outport("y", g["y"])
+    d = Diagram("top")
+    d.add("c", Constant(1.0))
+    d.add("slow", m, parameters={"Ts": 0.25})
+    d.add("fast", m)
+    d.connect("c.y", "slow.u")
+    d.connect("c.y", "fast.u")
+    r = simulate(d, until=1.0, parameters={"slow.gain": 2.0})
+    assert [str(t.period) for t in d.system().rates] == ["1/10", "1/4"]
+    assert r["slow.y"][-1] == pytest.approx(2.0)
+    with pytest.raises(PlantloopError, match=r"'slow.Ts' in 'top' cannot be set: it is structural"):
+        simulate(d, until=1.0, parameters={"slow.Ts": 0.5})
+    assert len(m.with_parameters(Ts=0.5).system().rates) == 1
+    assert str(m.with_parameters(Ts=0.5).system().rates[0].period) == "1/2"
+    assert str(m.system().rates[0].period) == "1/10"
+
+
+def test_a_parameter_that_no_block_uses_is_refused_in_a_run():
+    d = two_motors()
+    d.parameter("idle", 1.0)
+    with pytest.raises(PlantloopError, match="no block uses it"):
+        simulate(d, until=0.1, parameters={"idle": 2.0})
+
+
+def test_pickles_keep_the_links():
+    d = pickle.loads(pickle.dumps(two_motors()))
+    r = simulate(d, until=0.7, engine="reference", parameters={"m1.J": 0.3})
+    assert r["m1.w"][-1] == pytest.approx(speed(0.7, J=0.3), abs=1e-7)
+
+
+def test_engines_agree_by_bits():
+    d = Diagram("both")
+    T = d.parameter("T", 0.3)
+    d.add("s", Sine(frequency=1 / T))
+    d.add("z", UnitDelay(sample=0.1, initial=T))
+    d.connect("s.y", "z.u")
+    runs = [simulate(d, until=1.0, engine=e, solver="rk4", step=0.01, parameters={"T": 0.7}) for e in ENGINES]
+    assert runs[0]["z.y"].tobytes() == runs[1]["z.y"].tobytes()
+    assert runs[0]["z.y"][0] == 0.7
+
+
+def test_mistakes_are_refused_where_they_are_made():
+    m = motor()
+    with pytest.raises(WiringError, match="has a parameter 'J' already"):
+        m.parameter("J", 1.0)
+    with pytest.raises(WiringError, match="expected finite numbers"):
+        m.parameter("x", float("nan"))
+    with pytest.raises(WiringError, match="did you mean 'J'"):
+        Diagram("d").add("m", m, parameters={"j": 1.0})
+    J = m.parameter("J2", 1.0)
+    with pytest.raises(PlantloopError, match="is a parameter of a diagram"):
+        float(J)
+    with pytest.raises(PlantloopError, match="is a parameter of a diagram"):
+        bool(J > 0)
+    other = Diagram("other")
+    other.add("g", Constant(J))
+    with pytest.raises(WiringError, match="belongs to a diagram that this block is not in"):
+        other.system()
+
+
+def test_blocks_still_say_what_they_take():
+    assert [*inspect.signature(Integrator).parameters][:3] == ["initial", "low", "high"]

@@ -1,0 +1,193 @@
+"""FMUs under the co-simulation master: built from C, FMI 2.0 and 3.0, against published and exact numbers."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blocks import Constant, Function, PlantloopError
+from cosim import Coupling, Diagram, Simulation, simulate
+from cosim.fmi import FMU
+from tests.helpers.fmus import build_fmu, needs_compiler
+
+pytestmark = needs_compiler
+REFERENCE = json.loads((Path(__file__).parents[3] / "data/reference/cosim_two_mass.json").read_text())
+P = REFERENCE["parameters"]
+NAMES = ("one.x", "two.x", "one.v", "two.v")
+VERSIONS = ["2.0", "3.0"]
+
+
+@pytest.fixture(scope="module")
+def fmu(tmp_path_factory):
+    """Builds each unit once per description."""
+    built = {}
+
+    def make(name, **how):
+        key = (name, json.dumps(how, sort_keys=True))
+        if key not in built:
+            built[key] = build_fmu(name, tmp_path_factory.mktemp("fmus"), **how)
+        return built[key]
+
+    return make
+
+
+def two_masses(fmu, step, first=None, **how):
+    d = Diagram("two masses")
+    d.add("one", FMU(fmu("mass", **how, **(first or {})), sample=step))
+    d.add("two", FMU(fmu("coupled", **how), sample=step))
+    d.add("f", Function(lambda x1, v1, x2, v2: P["kc"] * (x2 - x1) + P["cc"] * (v2 - v1)))
+    wires = "one.x f.x1, one.v f.v1, two.x f.x2, two.v f.v2, f.y one.f, one.x two.x1, one.v two.v1"
+    for wire in wires.split(", "):
+        d.connect(*wire.split())
+    return d
+
+
+def at_end(r):
+    return np.array([r[name].ravel()[-1] for name in NAMES])
+
+
+def exact_at(t):
+    return np.array(next(row[1:] for row in REFERENCE["exact"]["rows"] if row[0] == t))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("scheme", [k for k in REFERENCE["cosim"] if k.endswith("H0.01")])
+def test_published_maps(fmu, scheme, version):
+    """Slopes go in as input derivatives in FMI 2.0, by intermediate update in FMI 3.0."""
+    order = "jacobi" if scheme.startswith("jacobi") else "gauss-seidel"
+    coupling = Coupling(order=order, extrapolation=int("linear" in scheme))
+    r = simulate(two_masses(fmu, 0.01, version=version), 1.0, coupling=coupling, log_at=[1.0])
+    np.testing.assert_allclose(at_end(r), REFERENCE["cosim"][scheme][0][1:], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_quadratic_extrapolation_is_of_third_order(fmu, version):
+    errors = []
+    for step in ("1/100", "1/200"):
+        r = simulate(
+            two_masses(fmu, step, version=version), 1.0, coupling=Coupling(extrapolation=2), log_at=[1.0]
+        )
+        errors.append(np.max(np.abs(at_end(r) - exact_at(1.0))))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(3.0, abs=0.25)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_input_derivatives_the_mean_is_held(fmu, version):
+    """Of second order as well, since the mean over a step is what a slow unit feels of a line."""
+    errors = []
+    for step in ("1/100", "1/200"):
+        d = two_masses(fmu, step, version=version, interpolates=False)
+        r = simulate(d, 1.0, coupling=Coupling(extrapolation=1), log_at=[1.0])
+        errors.append(np.max(np.abs(at_end(r) - exact_at(1.0))))
+    assert np.log2(errors[0] / errors[1]) > 1.5
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("iterate", [True, "newton"])
+def test_iterated_steps(fmu, version, iterate):
+    coupling = Coupling(iterate=iterate, extrapolation=2)
+    r = simulate(two_masses(fmu, 0.01, version=version), 1.0, coupling=coupling, log_at=[1.0])
+    assert np.max(np.abs(at_end(r) - exact_at(1.0))) < 5e-4
+    assert all(c.worst < 1e-6 for c in r.coupling.values())
+
+
+def test_error_control(fmu):
+    d = two_masses(fmu, 0.01)
+    r = simulate(d, 0.5, coupling=Coupling(extrapolation=2, rtol=1e-3), log_at=[0.5])
+    assert np.max(np.abs(at_end(r) - exact_at(0.5)) / [0.1, 0.1, 1.4, 1.2]) < 3e-3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"rollback": False}, "unit 'one' .* cannot be rolled back"),
+        ({"lying": True}, "unit 'one' .* says that it can be rolled back"),
+    ],
+)
+def test_units_that_cannot_go_back(fmu, version, how, said):
+    d = two_masses(fmu, 0.01, how, version=version)
+    with pytest.raises(PlantloopError, match=said):
+        simulate(d, 1.0, coupling=Coupling(iterate=True))
+    simulate(d, 0.02, coupling="gauss-seidel")  # they can be coupled all the same
+
+
+def test_a_unit_of_one_step_size_is_named(fmu):
+    d = two_masses(fmu, 0.01, {"variable_step": False})
+    with pytest.raises(PlantloopError, match=r"unit 'one' .* steps of one size only"):
+        simulate(d, 1.0, coupling=Coupling(rtol=1e-3))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+def test_a_unit_ends_the_run(fmu, version, order):
+    d = Diagram("stair")
+    d.add("stair", FMU(fmu("stair", version=version), sample=0.4))
+    r = simulate(d, 20.0, coupling=order, log_every=1)
+    assert r.time[-1] == pytest.approx(9.0) and "terminateSimulation" in r.message and r.complete
+    assert r["stair.counter"].ravel()[-1] == 10
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_parameters_of_units_are_parameters_of_the_run(fmu, version):
+    d = Diagram("free")
+    d.add("m", FMU(fmu("mass", version=version), sample=0.1, start={"c": 0.0, "x": 0.5}))
+    d.connect(d.add("none", Constant(0.0))["y"], "m.f")
+    with Simulation(d, coupling="jacobi", parameters={"m.k": 4.0}) as sim:
+        sim.advance(1.0)
+        assert sim.value("m.x")[0] == pytest.approx(0.5 * math.cos(2.0), abs=1e-12)
+        sim.set_parameter("m.k", 0.0)
+        x, v = sim.value("m.x")[0], sim.value("m.v")[0]
+        sim.advance(1.5)
+        assert sim.value("m.x")[0] == pytest.approx(x + 0.5 * v, abs=1e-12)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_snapshots(fmu, version, tmp_path):
+    d = two_masses(fmu, "1/50", version=version)
+    coupling = Coupling(order="gauss-seidel", extrapolation=1)
+    with Simulation(d, coupling=coupling) as sim:
+        sim.advance(0.2)
+        sim.save(tmp_path / "there.npz")
+        sim.advance(0.4)
+        expected = np.concatenate([sim.value(name) for name in NAMES])
+    with Simulation(d, coupling=coupling) as sim:
+        sim.load(tmp_path / "there.npz")
+        sim.advance(0.4)
+        assert np.concatenate([sim.value(name) for name in NAMES]).tobytes() == expected.tobytes()
+
+
+def test_a_loop_of_feedthrough_starts_consistent(fmu):
+    """The force that the second unit gives at the start depends on where the first one is."""
+    d = Diagram("direct")
+    d.add("one", FMU(fmu("mass"), sample=0.01, start={"x": 0.3}))
+    d.add("two", FMU(fmu("coupled"), sample=0.01))
+    for wire in ("two.f one.f", "one.x two.x1", "one.v two.v1"):
+        d.connect(*wire.split())
+    r = simulate(d, 0.01, coupling="jacobi", log_at=[0.0])
+    assert r["two.f"][0, 0] == pytest.approx(P["kc"] * (-0.05 - 0.3) + P["cc"] * 1.0, rel=1e-12)
+    assert r["one.a"][0, 0] == pytest.approx(-100 * 0.3 + r["two.f"][0, 0], rel=1e-12)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_unit_that_fails_is_named_with_its_last_words(fmu, version):
+    d = Diagram("faulty")
+    d.add("pump", FMU(fmu("faulty", version=version), sample=0.1, start={"fault": 4, "when": 0.3}))
+    d.connect(d.add("none", Constant(0.0))["y"], "pump.u")
+    with pytest.raises(
+        PlantloopError, match=r"(?s)DoStep returned error.*oil pressure is 0\.25 bar"
+    ) as caught:
+        simulate(d, 1.0, coupling="jacobi")
+    assert caught.value.result.time[-1] == pytest.approx(0.2, abs=1e-3)
+
+
+def test_whole_numbers_are_held(fmu):
+    d = Diagram("count")
+    d.add("counter", FMU(fmu("counter", version="3.0"), sample=0.1))
+    d.add("twice", FMU(fmu("counter", version="3.0"), sample=0.1))
+    d.connect("counter.count", "twice.u")
+    d.connect(d.add("none", Constant(0.0))["y"], "counter.u")
+    r = simulate(d, 1.0, coupling=Coupling(extrapolation=1), log_every=0.05)
+    assert set(np.unique(r["counter.count"])) <= {0.0, 1.0, 2.0, 3.0, 4.0}

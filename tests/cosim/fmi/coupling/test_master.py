@@ -1,0 +1,383 @@
+"""The co-simulation master with linear units in plain Python, against exact maps and published numbers."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from blocks import Constant, Function, Integrator, PlantloopError, UnitDelay
+from cosim import Coupling, Diagram, Simulation, simulate, simulate_many
+from tests.helpers.units import LinearUnit
+
+REFERENCE = json.loads((Path(__file__).parents[3] / "data/reference/cosim_two_mass.json").read_text())
+P = REFERENCE["parameters"]
+ENGINES = ["reference", "native"]
+A1 = np.array([[0, 1], [-P["k1"] / P["m1"], -P["c1"] / P["m1"]]])
+B1 = np.array([[0], [1 / P["m1"]]])
+A2 = np.array([[0, 1], [-(P["k2"] + P["kc"]) / P["m2"], -(P["c2"] + P["cc"]) / P["m2"]]])
+B2 = np.array([[0, 0], [P["kc"] / P["m2"], P["cc"] / P["m2"]]])
+Z1, Z2 = np.array([0.1, 0.0]), np.array([-0.05, 1.0])
+NAMES = ("one.x", "two.x", "one.v", "two.v")
+
+
+def force(x1, v1, x2, v2):
+    return P["kc"] * (x2 - x1) + P["cc"] * (v2 - v1)
+
+
+def one(step, **kw):
+    return LinearUnit(A1, B1, np.eye(2), Z1, step, inputs=("f",), outputs=("x", "v"), **kw)
+
+
+def two(step, **kw):
+    return LinearUnit(A2, B2, np.eye(2), Z2, step, inputs=("x1", "v1"), outputs=("x", "v"), **kw)
+
+
+def two_masses(first, second):
+    d = Diagram("two masses")
+    d.add("one", first)
+    d.add("two", second)
+    d.add("f", Function(force))
+    for name in (
+        "one.x f.x1",
+        "one.v f.v1",
+        "two.x f.x2",
+        "two.v f.v2",
+        "f.y one.f",
+        "one.x two.x1",
+        "one.v two.v1",
+    ):
+        d.connect(*name.split())
+    return d
+
+
+def at_end(result, names=NAMES):
+    return np.array([result[name].ravel()[-1] for name in names])
+
+
+def exact_at(t):
+    return np.array(next(row[1:] for row in REFERENCE["exact"]["rows"] if row[0] == t))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("scheme", [k for k in REFERENCE["cosim"] if k.endswith("H0.02")])
+def test_published_maps(scheme, engine):
+    coupling = Coupling(
+        order="jacobi" if scheme.startswith("jacobi") else "gauss-seidel",
+        extrapolation=int("linear" in scheme),
+    )
+    r = simulate(two_masses(one(0.02), two(0.02)), 5.0, coupling=coupling, log_at=[1.0, 5.0], engine=engine)
+    found = np.array([r[name] for name in NAMES]).reshape(4, 2).T
+    np.testing.assert_allclose(found, [row[1:] for row in REFERENCE["cosim"][scheme]], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+@pytest.mark.parametrize("extrapolation", [0, 1, 2])
+def test_orders_of_convergence(order, extrapolation):
+    coupling, steps = Coupling(order=order, extrapolation=extrapolation), ("1/200", "1/400")
+    errors = [
+        np.max(
+            np.abs(
+                at_end(simulate(two_masses(one(h), two(h)), 1.0, coupling=coupling, log_at=[1.0]))
+                - exact_at(1.0)
+            )
+        )
+        for h in steps
+    ]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(extrapolation + 1, abs=0.25)
+
+
+@pytest.mark.parametrize(
+    ("iterate", "order"), [(True, "jacobi"), (True, "gauss-seidel"), ("newton", "jacobi")]
+)
+def test_an_iterated_step_is_the_implicit_map(iterate, order):
+    h = 0.02
+    r = simulate(
+        two_masses(one(h), two(h)), 0.2, coupling=Coupling(order=order, iterate=iterate), log_at=[0.2]
+    )
+    (p1, q1), (p2, q2) = ([m[:2, :2], m[:2, 2:]] for m in (_held(A1, B1, h), _held(A2, B2, h)))
+    c1, c2 = np.array([[-P["kc"], -P["cc"]]]), np.array([[P["kc"], P["cc"]]])
+    left = np.block([[np.eye(2) - q1 @ c1, -q1 @ c2], [-q2, np.eye(2)]])
+    z = np.concatenate([Z1, Z2])
+    for _ in range(10):
+        z = np.linalg.solve(left, np.concatenate([p1 @ z[:2], p2 @ z[2:]]))
+    np.testing.assert_allclose(at_end(r, ("one.x", "one.v", "two.x", "two.v")), z, atol=1e-9)
+
+
+def _held(A, B, h):
+    n, m = B.shape
+    block = np.zeros((n + m, n + m))
+    block[:n, :n], block[:n, n:] = A, B
+    return expm(block * h)[:n]
+
+
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+def test_error_control_meets_its_tolerance(order):
+    coupling = Coupling(order=order, extrapolation=2, rtol=1e-3)
+    r = simulate(two_masses(one(0.01), two(0.01)), 0.5, coupling=coupling, log_at=[0.5])
+    size = np.array([0.1, 0.1, 1.4, 1.2])  # of the signals over the run
+    worst = np.max(np.abs(at_end(r) - exact_at(0.5)) / size)
+    assert worst < 3e-3
+    loose = simulate(
+        two_masses(one(0.01), two(0.01)), 0.5, coupling=replace(coupling, rtol=1e-2), log_at=[0.5]
+    )
+    assert loose.coupling.macro_steps < r.coupling.macro_steps
+
+
+def test_a_stiff_and_a_soft_unit_under_error_control():
+    """Fast: 0.01 x' = y - x; slow: y' = -x. With x = y this is y' = -y, but for the fast one's lag."""
+    d = Diagram("stiff")
+    d.add("fast", LinearUnit(np.array([[-100.0]]), np.array([[100.0]]), np.eye(1), np.array([1.0]), 0.001))
+    d.add("slow", LinearUnit(np.zeros((1, 1)), -np.eye(1), np.eye(1), np.array([1.0]), 0.001))
+    d.connect("slow.y", "fast.u")
+    d.connect("fast.y", "slow.u")
+    tolerance = 1e-4
+    r = simulate(d, 1.0, coupling=Coupling(extrapolation=2, rtol=tolerance), log_at=[1.0])
+    exact = expm(np.array([[-100.0, 100.0], [-1.0, 0.0]])) @ [1.0, 1.0]
+    assert np.max(np.abs(at_end(r, ("fast.y", "slow.y")) - exact)) < 3 * tolerance
+
+
+# --- our own blocks as a unit -----------------------------------------------------------------------------
+def with_ours(step, **kw):
+    """The second mass as blocks of ours."""
+    d = Diagram("half")
+    d.add("one", one(step, **kw))
+    d.add("f", Function(force))
+    d.add("a", Function(lambda x, v, f: (-P["k2"] * x - P["c2"] * v - f) / P["m2"]))
+    d.add("v", Integrator(initial=Z2[1]))
+    d.add("x", Integrator(initial=Z2[0]))
+    for name in (
+        "one.x f.x1",
+        "one.v f.v1",
+        "x.y f.x2",
+        "v.y f.v2",
+        "f.y one.f",
+        "f.y a.f",
+        "x.y a.x",
+        "v.y a.v",
+    ):
+        d.connect(*name.split())
+    d.connect("a.y", "v.u")
+    d.connect("v.y", "x.u")
+    return d
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("scheme", ["jacobi_zoh_H0.02", "jacobi_linear_H0.02"])
+def test_our_own_blocks_are_a_unit(scheme, engine):
+    coupling = Coupling(extrapolation=int("linear" in scheme))
+    r = simulate(with_ours(0.02), 1.0, coupling=coupling, log_at=[1.0], engine=engine, rtol=1e-12, atol=1e-14)
+    row = REFERENCE["cosim"][scheme][0][1:]
+    np.testing.assert_allclose(at_end(r, ("one.x", "x.y", "one.v", "v.y")), row, atol=1e-9)
+
+
+def test_our_own_blocks_step_where_they_stand_in_the_order():
+    r = simulate(
+        with_ours(0.02), 1.0, coupling="gauss-seidel", log_at=[1.0], rtol=1e-12, atol=1e-14
+    )  # the force of our blocks is one input, their own are two: the unit waits
+    row = REFERENCE["cosim"]["gauss_seidel_zoh_H0.02"][0][1:]
+    assert "'one' -> our own blocks; old values at one.f" in r.coupling.order
+    np.testing.assert_allclose(at_end(r, ("one.x", "x.y", "one.v", "v.y")), row, atol=1e-9)
+
+
+def test_iterated_steps_roll_our_own_blocks_back():
+    coupling = Coupling(iterate=True, extrapolation=2)
+    r = simulate(with_ours(0.01), 1.0, coupling=coupling, log_at=[0.5, 1.0], rtol=1e-11, atol=1e-13)
+    assert np.max(np.abs(at_end(r, ("one.x", "x.y", "one.v", "v.y")) - exact_at(1.0))) < 5e-4
+    assert len(r.time) == 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_units_arrive_before_the_tick_of_the_same_instant(engine):
+    """A unit counts seconds by itself; a delay of ours samples it at its own points."""
+    d = Diagram("arrival")
+    d.add("clock", LinearUnit(np.zeros((1, 1)), np.eye(1), np.eye(1), np.zeros(1), 0.25))
+    d.connect(d.add("rate", Constant(1.0))["y"], "clock.u")
+    d.connect("clock.y", d.add("late", UnitDelay(sample=0.25))["u"])
+    r = simulate(d, 1.0, coupling="jacobi", log_every=0.25, engine=engine)
+    np.testing.assert_array_equal(r["clock.y"].ravel(), [0, 0.25, 0.5, 0.75, 1.0])
+    np.testing.assert_array_equal(r["late.y"].ravel(), [0, 0, 0.25, 0.5, 0.75])
+
+
+def test_different_steps_and_an_offset():
+    """Integrators of each other, one three times as fast and late by a step, by hand in exact rationals."""
+    integrator = lambda start, h, offset=0: LinearUnit(
+        np.zeros((1, 1)), np.eye(1), np.eye(1), np.array([start]), h, offset=offset
+    )
+    d = Diagram("steps")
+    d.add("slow", integrator(1.0, "3/8"))
+    d.add("fast", integrator(2.0, "1/8", "1/8"))
+    d.connect("slow.y", "fast.u")
+    d.connect("fast.y", "slow.u")
+    r = simulate(d, 1.0, coupling="jacobi", log_every="1/8")
+    slow, fast, u, rows = 1.0, 2.0, 2.0, []
+    held = 1.0
+    for k in range(9):
+        if k and k % 3 == 0:
+            slow += 3 / 8 * u
+        if k > 1:
+            fast += held / 8
+        if k % 3 == 0:
+            u = fast
+        if k >= 1:
+            held = slow
+        rows.append((slow, fast))
+    np.testing.assert_allclose(np.column_stack([r["slow.y"], r["fast.y"]]), rows, rtol=1e-15)
+
+
+def test_units_without_slopes_get_means_or_values_at_the_end():
+    first = one(0.02, slopes=0)
+    simulate(two_masses(first, two(0.02)), 0.1, coupling=Coupling(extrapolation=1))
+    steps = [entry for entry in first.log if entry != "closed"]
+    assert not any(slope.any() or curvature.any() for *_, slope, curvature in steps)
+    sharp = two_masses(one(0.02), two(0.02))
+    smooth = simulate(sharp, 1.0, coupling=Coupling(extrapolation=1), log_at=[1.0])
+    mean = simulate(two_masses(one(0.02, slopes=0), two(0.02, slopes=0)), 1.0,
+                    coupling=Coupling(extrapolation=1), log_at=[1.0])  # fmt: skip
+    held = simulate(sharp, 1.0, coupling="jacobi", log_at=[1.0])
+    errors = [np.max(np.abs(at_end(r) - exact_at(1.0))) for r in (smooth, mean, held)]
+    assert errors[1] < 0.5 * errors[2] and errors[0] < errors[2]
+
+
+def test_sampled_inputs_are_held():
+    d = Diagram("stairs")
+    unit = LinearUnit(np.zeros((1, 1)), np.eye(1), np.eye(1), np.zeros(1), 0.1)
+    d.add("unit", unit)
+    d.connect(d.add("y", Function(lambda u: 1 - u))["y"], d.add("hold", UnitDelay(sample=0.1))["u"])
+    d.connect("unit.y", "y.u")
+    d.connect("hold.y", "unit.u")
+    simulate(d, 1.0, coupling=Coupling(extrapolation=2))
+    assert not any(slope.any() for entry in unit.log if entry != "closed" for slope in entry[3:4])
+
+
+# --- the start --------------------------------------------------------------------------------------------
+def _gain(k, start=0.0):
+    """y = z + k u with z at rest."""
+    none = np.zeros((1, 1))
+    return LinearUnit(none, none, np.eye(1), np.array([start]), 0.1, D=np.array([[k]]))
+
+
+def test_a_start_through_a_loop_is_consistent():
+    d = Diagram("loop")
+    d.add("a", _gain(2.0, 1.0))
+    d.add("b", _gain(-3.0, 0.5))
+    d.connect("b.y", "a.u")
+    d.connect("a.y", "b.u")
+    r = simulate(d, 0.05, coupling="jacobi", log_at=[0.0])
+    a, b = np.linalg.solve([[1, -2], [3, 1]], [1.0, 0.5])
+    np.testing.assert_allclose([r["a.y"][0, 0], r["b.y"][0, 0]], [a, b], rtol=1e-9)
+
+
+def test_a_start_that_does_not_exist_names_the_input():
+    d = Diagram("loop")
+    d.add("a", _gain(1.0, 1.0))
+    d.connect("a.y", d.add("more", Function(lambda u: u + 1))["u"])
+    d.connect("more.y", "a.u")
+    with pytest.raises(PlantloopError, match=r"no consistent start .*'a\.u' is"):
+        simulate(d, 1.0, coupling="jacobi")
+
+
+# --- life of a run ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+def test_a_unit_ends_the_run_where_it_stands(order, engine):
+    d = with_ours(0.02, ends=0.05)
+    r = simulate(d, 1.0, coupling=order, engine=engine)
+    assert r.time[-1] == pytest.approx(0.05) and r.message == "it is enough" and r.complete
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "coupling", [Coupling(extrapolation=2), Coupling(order="gauss-seidel", extrapolation=1)]
+)
+def test_snapshots_go_on_bit_for_bit(tmp_path, coupling, engine):
+    d = with_ours("1/50")
+    with Simulation(d, coupling=coupling, engine=engine) as sim:
+        sim.advance(0.4)
+        sim.save(tmp_path / "there.npz")
+        there = sim.snapshot()
+        sim.advance(0.8)
+        expected = sim.snapshot()
+        sim.restore(there)
+        sim.advance(0.8)
+        assert sim.snapshot().same(expected)
+    with Simulation(d, coupling=coupling, engine=engine) as sim:
+        sim.load(tmp_path / "there.npz")
+        sim.advance(0.8)
+        assert sim.snapshot().same(expected)
+
+
+def test_units_are_closed():
+    unit = one(0.02)
+    simulate(two_masses(unit, two(0.02)), 0.1, coupling="jacobi")
+    assert unit.log[-1] == "closed"
+
+
+def test_many_runs_are_coupled_as_well():
+    found = simulate_many(
+        with_ours(0.02), [{"initial": {"x.x": x}} for x in (-0.05, 0.02)], 0.2, coupling="jacobi"
+    )
+    alone = simulate(with_ours(0.02), 0.2, coupling="jacobi", initial={"x.x": 0.02}, log_at=[0.2])
+    assert found["one.x"][1].ravel()[-1] == alone["one.x"].ravel()[-1]
+
+
+# --- quality ----------------------------------------------------------------------------------------------
+def test_residuals_are_what_was_assumed_against_what_was_delivered():
+    bonds = (("one.f", "two.v1"),)
+    r = simulate(two_masses(one(0.02), two(0.02)), 1.0, coupling=Coupling(bonds=bonds), log_every="1/50")
+    f = force(r["one.x"], r["one.v"], r["two.x"], r["two.v"]).ravel()
+    np.testing.assert_allclose(r.coupling["one.f"].residual, f[:-1] - f[1:], atol=1e-12)
+    v = r["one.v"].ravel()
+    power = f[:-1] * v[1:] - f[1:] * v[:-1]
+    np.testing.assert_allclose(r.coupling.bonds[bonds[0]].power, power, atol=1e-12)
+    assert "halve the step of 'one' (0.02 s)" in r.coupling.suggestion
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("first", "coupling", "said"),
+    [
+        ({"rolls_back": False}, Coupling(iterate=True), r"unit 'one' .* cannot be rolled back"),
+        ({"rolls_back": False}, Coupling(rtol=1e-3), r"unit 'one' .* cannot be rolled back"),
+        ({"variable_step": False}, Coupling(rtol=1e-3), r"unit 'one' .* steps of one size only"),
+        ({"lying": True}, Coupling(iterate=True), r"unit 'one' .* says that it can be rolled back"),
+        ({}, Coupling(order="gauss-seidel", cut=("one.g",)), r"cut names 'one\.g'.*one\.f"),
+        ({}, Coupling(bonds=(("one.f", "two.y"),)), r"bonds names 'two\.y'"),
+    ],
+)
+def test_units_that_cannot_are_named_before_the_run(first, coupling, said):
+    with pytest.raises(PlantloopError, match=said):
+        simulate(two_masses(one(0.02, **first), two(0.02)), 1.0, coupling=coupling)
+
+
+def test_a_cut_that_a_user_chose():
+    coupling = Coupling(order="gauss-seidel", cut=("two.x1", "two.v1"))
+    r = simulate(two_masses(one(0.02), two(0.02)), 0.1, coupling=coupling)
+    assert r.coupling.order == "'two' -> 'one'; old values at two.x1, two.v1"
+
+
+def test_a_coupling_without_units_is_refused():
+    d = Diagram("none")
+    d.add("c", Constant(1.0))
+    with pytest.raises(PlantloopError, match="nothing in 'none' steps itself"):
+        simulate(d, 1.0, coupling="jacobi")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"order": "seidel"}, "no order 'seidel'"),
+        ({"extrapolation": 3}, "extrapolation is 3"),
+        ({"extrapolation": True}, "extrapolation is True"),
+        ({"iterate": "often"}, "iterate is 'often'"),
+        ({"rtol": -1.0}, "rtol is -1"),
+        ({"atol": 1e-3}, "atol is 0.001"),
+        ({"cut": "one.f"}, "cut is 'one.f'"),
+        ({"bonds": [("a.u",)]}, "bonds is"),
+    ],
+)
+def test_bad_couplings(given, said):
+    with pytest.raises(PlantloopError, match=said):
+        Coupling(**given)

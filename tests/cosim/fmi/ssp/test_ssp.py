@@ -1,0 +1,292 @@
+"""System structures in and out: round trip, units, parameter sets, nesting, other tools, bad files."""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lxml import etree
+
+from blocks import Gain, PlantloopError
+from cosim import Diagram, export_ssp, import_ssp, simulate
+from cosim.fmi import FMU
+from cosim.fmi.ssp.ssd_reader import read_ssp
+from tests.helpers.fmus import build_fmu, needs_compiler
+
+pytestmark = needs_compiler
+fmpy = pytest.importorskip("fmpy")
+SCHEMAS = Path(fmpy.__file__).parent / "ssp" / "schema"
+SPACES = " ".join(
+    f'xmlns:{short}="http://ssp-standard.org/SSP1/SystemStructure{name}"'
+    for short, name in (
+        ("ssd", "Description"),
+        ("ssc", "Common"),
+        ("ssv", "ParameterValues"),
+        ("ssm", "ParameterMapping"),
+    )
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fmus")
+    return {name: build_fmu(name, folder) for name in ("mass", "coupled", "lag")}
+
+
+def two(files):
+    d = Diagram("two")
+    d.add("one", FMU(files["mass"], sample="1/100", start={"x": 0.3}))
+    d.add("two", FMU(files["coupled"], sample="1/50", offset="1/100"))
+    for wire in ("two.f one.f", "one.x two.x1", "one.v two.v1"):
+        d.connect(*wire.split())
+    d.outport("place", "one.x")
+    return d
+
+
+def written(path, system, files, version="1.0", after="", **more):
+    """A package with some text as its system; FMUs in resources."""
+    text = (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<ssd:SystemStructureDescription {SPACES} '
+        f'version="{version}" name="made">\n{system}\n{after}</ssd:SystemStructureDescription>'
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("SystemStructure.ssd", text)
+        for name, file in files.items():
+            archive.write(file, f"resources/{name}.fmu")
+        for name, content in more.items():
+            archive.writestr(f"resources/{name.replace('_', '.')}", content)
+    return path
+
+
+def component(name, fmu, inside=""):
+    return f'<ssd:Component name="{name}" source="resources/{fmu}.fmu">{inside}</ssd:Component>'
+
+
+def system(elements, connections="", before=""):
+    links = f"<ssd:Connections>{connections}</ssd:Connections>" if connections else ""
+    return f'<ssd:System name="S">{before}<ssd:Elements>{elements}</ssd:Elements>{links}</ssd:System>'
+
+
+def connection(start, end, inside="", **more):
+    (a, b), (c, d) = (side.rpartition(".")[::2] for side in (start, end))
+    ends = {"startElement": a, "startConnector": b, "endElement": c, "endConnector": d} | more
+    shown = " ".join(f'{k}="{v}"' for k, v in ends.items() if v)
+    return f"<ssd:Connection {shown}>{inside}</ssd:Connection>"
+
+
+# --- round trip -------------------------------------------------------------------------------------------
+def test_round_trip_gives_the_same_run(files, tmp_path):
+    d = two(files)
+    path = export_ssp(d, tmp_path / "two.ssp", parameters={"one.k": 90.0}, stop=2.0)
+    again = import_ssp(path)
+    a = simulate(d, 1.0, coupling="jacobi", parameters={"one.k": 90.0})
+    b = simulate(again, 1.0, coupling="jacobi")
+    assert a["two.f"].tobytes() == b["two.f"].tobytes()
+    np.testing.assert_array_equal(b["place"], b["one.x"])
+    assert read_ssp(path).experiment.stop == 2.0
+    second = export_ssp(again, tmp_path / "again.ssp", stop=2.0)
+    assert read_ssp(second).system.connections == _without_lines(read_ssp(path).system.connections, second)
+
+
+def _without_lines(connections, path):
+    """The same connections; the file they are compared with may count other lines."""
+    lines = [c.line for c in read_ssp(path).system.connections]
+    from dataclasses import replace
+
+    return tuple(replace(c, line=line) for c, line in zip(connections, lines, strict=True))
+
+
+def test_what_is_written_follows_the_schemas(files, tmp_path):
+    path = export_ssp(two(files), tmp_path / "two.ssp", start=0.0, stop=2.0)
+    with zipfile.ZipFile(path) as archive:
+        for name, schema in (
+            ("SystemStructure.ssd", "Description"),
+            ("resources/parameters.ssv", "ParameterValues"),
+        ):
+            checker = etree.XMLSchema(etree.parse(str(SCHEMAS / f"SystemStructure{schema}.xsd")))
+            assert checker.validate(etree.fromstring(archive.read(name))), checker.error_log
+
+
+def test_another_tool_runs_it(files, tmp_path):
+    """FMPy steps all with inputs held, which it hands over a step late; its rows show the ends of steps."""
+    from fmpy.ssp.simulation import simulate_ssp
+    from fmpy.ssp.ssd import read_ssv
+
+    d = Diagram("chain")
+    d.add("mass", FMU(files["mass"], sample="1/100", start={"x": 0.5}))
+    d.add("lag", FMU(files["lag"], sample="1/100"))
+    d.connect("mass.x", "lag.u")
+    d.connect("lag.y", "mass.f")
+    path = str(export_ssp(d, tmp_path / "chain.ssp"))
+    values = read_ssv(path, "resources/parameters.ssv")
+    rows = simulate_ssp(path, stop_time=0.5, step_size=0.01, parameter_set=values)
+    r = simulate(d, 0.5, coupling="jacobi", log_every="1/100")
+    ours = r["mass.x"].ravel()[np.rint(rows["time"] * 100).astype(int) + 1]
+    np.testing.assert_allclose(rows["mass.x"], ours, atol=2e-4)
+
+
+def test_nested_systems_are_diagrams_inside(files, tmp_path):
+    inner = Diagram("inner")
+    inner.add("lag", FMU(files["lag"], sample="1/100", start={"T": 0.5}))
+    inner.connect(inner.inport("u"), "lag.u")
+    inner.outport("y", "lag.y")
+    d = Diagram("outer")
+    d.add("mass", FMU(files["mass"], sample="1/100"))
+    d.add("filter", inner)
+    d.connect("mass.x", "filter.u")
+    d.connect("filter.y", "mass.f")
+    again = import_ssp(export_ssp(d, tmp_path / "nested.ssp"))
+    a, b = (simulate(x, 0.5, coupling="jacobi") for x in (d, again))
+    assert a["filter/lag.y"].tobytes() == b["filter/lag.y"].tobytes()
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+def test_connections_convert_units_and_transform(files, tmp_path):
+    """The lag takes 100 x: in cm, or because the connection says so."""
+    units = (
+        '<ssd:Units><ssc:Unit name="cm"><ssc:BaseUnit m="1" factor="0.01"/></ssc:Unit>'
+        '<ssc:Unit name="m"><ssc:BaseUnit m="1"/></ssc:Unit></ssd:Units>'
+    )
+    connector = lambda name, kind, unit: (
+        f'<ssd:Connectors><ssd:Connector name="{name}" kind="{kind}"><ssc:Real unit="{unit}"/>'
+        "</ssd:Connector></ssd:Connectors>"
+    )
+    port, out = connector("u", "input", "cm"), connector("x", "output", "m")
+    linear = '<ssc:LinearTransformation factor="100" offset="1"/>'
+    elements = component("m", "mass", out) + component("l", "lag", port)
+    found = []
+    for name, link in (
+        ("units", connection("m.x", "l.u")),
+        ("linear", connection("m.x", "l.u", linear)),
+        ("as is", connection("m.x", "l.u", suppressUnitConversion="true")),
+    ):
+        path = written(tmp_path / f"{name}.ssp", system(elements, link), files, after=units)
+        r = simulate(import_ssp(path, sample="1/10"), 0.1, coupling="jacobi", log_at=[0.1])
+        found.append(r["l.y"][0, 0])
+    expected = (1 - np.exp(-0.1)) * 0.1 * np.array([100, 100, 1])
+    expected[1] += 1 - np.exp(-0.1)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_outer_values_win_and_mappings_rename(files, tmp_path):
+    inside = (
+        "<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues>"
+        '<ssv:ParameterSet version="1.0" name="own"><ssv:Parameters><ssv:Parameter name="k">'
+        '<ssv:Real value="1"/></ssv:Parameter><ssv:Parameter name="c">'
+        '<ssv:Real value="7"/></ssv:Parameter></ssv:Parameters>'
+        "</ssv:ParameterSet></ssd:ParameterValues></ssd:ParameterBinding></ssd:ParameterBindings>"
+    )
+    outer = (
+        '<ssd:ParameterBindings><ssd:ParameterBinding source="resources/all.ssv">'
+        '<ssd:ParameterMapping source="resources/all.ssm"/></ssd:ParameterBinding></ssd:ParameterBindings>'
+    )
+    values = (
+        f'<ssv:ParameterSet {SPACES} version="1.0" name="all"><ssv:Parameters>'
+        '<ssv:Parameter name="stiffness"><ssv:Real value="2"/></ssv:Parameter></ssv:Parameters>'
+        "</ssv:ParameterSet>"
+    )
+    mapping = (
+        f'<ssm:ParameterMapping {SPACES} version="1.0"><ssm:MappingEntry source="stiffness" target="m.k">'
+        '<ssc:LinearTransformation factor="10"/></ssm:MappingEntry></ssm:ParameterMapping>'
+    )
+    path = written(
+        tmp_path / "values.ssp", system(component("m", "mass", inside), before=outer), files,
+        all_ssv=values, all_ssm=mapping,
+    )  # fmt: skip
+    d = import_ssp(path, sample="1/10")
+    assert d.system(driven=True).parameters["m.k"].initial == 20.0
+    assert d.system(driven=True).parameters["m.c"].initial == 7.0
+
+
+def test_open_inputs_keep_their_start_values(files, tmp_path):
+    values = (
+        "<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues>"
+        '<ssv:ParameterSet version="1.0" name="own"><ssv:Parameters><ssv:Parameter name="f">'
+        '<ssv:Real value="40"/></ssv:Parameter></ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues>'
+        "</ssd:ParameterBinding>"
+        "</ssd:ParameterBindings>"
+    )
+    path = written(tmp_path / "open.ssp", system(component("m", "mass", values)), files)
+    r = simulate(import_ssp(path, sample="1/10"), 0.0, coupling="jacobi")
+    assert r["m.a"][0, 0] == pytest.approx(40 - 100 * 0.1)
+
+
+# --- bad files --------------------------------------------------------------------------------------------
+M = component("m", "mass")
+BAD = {
+    "no element": (system(M, connection("q.x", "m.f")), "made.ssp:4.*element 'q'"),
+    "no output": (system(M, connection("m.y", "m.f")), r"made.ssp:4.*comes from 'm\.y'"),
+    "no input": (system(M, connection("m.x", "m.g")), r"made.ssp:4.*goes to 'm\.g'"),
+    "two of a name": (system(M + M), "two elements are called 'm'"),
+    "no file": (system(component("m", "masse")), r"no 'resources/masse\.fmu'"),
+    "outside": (
+        system('<ssd:Component name="m" source="file:///etc/passwd"/>'), "which is not in the package"
+    ),
+    "no fmu": (
+        system('<ssd:Component name="m" type="application/x-ssp-package" source="resources/mass.fmu"/>'),
+        "only FMUs are supported",
+    ),
+    "schema": ('<ssd:System name="S"><ssd:Nothing/></ssd:System>', "made.ssp.*does not follow the schema"),
+    "no system": ("", "does not follow the schema"),
+    "not closed": ("<ssd:System>", "no well-formed XML"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_structures_say_where(name, files, tmp_path):
+    text, said = BAD[name]
+    path = written(tmp_path / "made.ssp", text.replace("<ssd:Connections>", "\n<ssd:Connections>"), files)
+    said = said.replace("made.ssp:4", r"made\.ssp(!SystemStructure\.ssd)?:4")
+    with pytest.raises(PlantloopError, match=said):
+        import_ssp(path)
+
+
+def test_bad_archives(files, tmp_path):
+    with pytest.raises(PlantloopError, match="no such file"):
+        import_ssp(tmp_path / "none.ssp")
+    (tmp_path / "text.ssp").write_text("hello")
+    with pytest.raises(PlantloopError, match="no SSP package"):
+        import_ssp(tmp_path / "text.ssp")
+    good = export_ssp(two(files), tmp_path / "good.ssp")
+    (tmp_path / "half.ssp").write_bytes(good.read_bytes()[:2000])
+    with pytest.raises(PlantloopError, match="no SSP package"):
+        import_ssp(tmp_path / "half.ssp")
+    with zipfile.ZipFile(tmp_path / "climbs.ssp", "w") as archive:
+        archive.writestr("../evil.ssd", "x")
+    with pytest.raises(PlantloopError, match="leads out of the package"):
+        import_ssp(tmp_path / "climbs.ssp")
+    with zipfile.ZipFile(tmp_path / "empty.ssp", "w") as archive:
+        archive.writestr("Other.ssd", "x")
+    with pytest.raises(PlantloopError, match=r"no SystemStructure\.ssd in it; it has Other\.ssd"):
+        import_ssp(tmp_path / "empty.ssp")
+    bomb = '<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>'
+    with zipfile.ZipFile(tmp_path / "entities.ssp", "w") as archive:
+        archive.writestr("SystemStructure.ssd", bomb)
+    with pytest.raises(PlantloopError, match="document type|well-formed"):
+        import_ssp(tmp_path / "entities.ssp")
+
+
+def test_values_without_sense(files, tmp_path):
+    binding = (
+        '<ssd:ParameterBindings><ssd:ParameterBinding source="resources/all.ssv"/></ssd:ParameterBindings>'
+    )
+    for value, said in (
+        ('<ssv:Parameter name="m.kk"><ssv:Real value="2"/></ssv:Parameter>', r"'m\.kk'.* no such variable"),
+        ('<ssv:Parameter name="m.k"><ssv:Real value="two"/></ssv:Parameter>', "is 'two', which is no Real"),
+        ('<ssv:Parameter name="m.k"/>', "has no name or no value"),
+    ):
+        head = f'<ssv:ParameterSet {SPACES} version="1.0" name="a"><ssv:Parameters>'
+        text = f"{head}{value}</ssv:Parameters></ssv:ParameterSet>"
+        path = written(tmp_path / "v.ssp", system(M, before=binding), files, all_ssv=text)
+        with pytest.raises(PlantloopError, match=said):
+            import_ssp(path)
+
+
+def test_blocks_that_are_no_fmus_are_named(files, tmp_path):
+    d = two(files)
+    d.add("gain", Gain(2.0))
+    with pytest.raises(PlantloopError, match="block 'gain' is a Gain, no FMU"):
+        export_ssp(d, tmp_path / "x.ssp")
+    with pytest.raises(PlantloopError, match=r"no parameter 'three\.k'"):
+        export_ssp(two(files), tmp_path / "x.ssp", parameters={"three.k": 1.0})
+    assert not (tmp_path / "x.ssp").exists()

@@ -1,0 +1,263 @@
+"""Files that are no FMUs, unsafe or invalid ones, FMUs asked for what they have not: one clear error each."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cosim import FMU, Diagram
+from cosim.fmi import package
+from cosim.fmi.fmi_errors import FMUError
+from tests.helpers.fmus import build_fmu
+
+Change = Callable[[str], str]
+
+
+def put(old: str, new: str, count: int = 1) -> Change:
+    """A change of the description."""
+
+    def change(text: str) -> str:
+        assert old in text
+        return text.replace(old, new, count)
+
+    return change
+
+
+def archive(path: Path, entries: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in entries.items():
+            file.writestr(name, content)
+    return path
+
+
+# --- files ------------------------------------------------------------------------------------------------
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FMUError, match=r"none\.fmu' is not there"):
+        FMU(tmp_path / "none.fmu")
+    with pytest.raises(FMUError, match="is a folder"):
+        FMU(tmp_path)
+    for path in ("", None, 3):
+        with pytest.raises(FMUError, match=r"expected the name of an \.fmu file"):
+            FMU(path)  # type: ignore[arg-type]
+
+
+def test_no_archive(tmp_path: Path) -> None:
+    path = tmp_path / "text.fmu"
+    path.write_text("this is no zip file")
+    with pytest.raises(FMUError, match=r"no FMU, or a damaged one"):
+        FMU(path)
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
+def test_truncated(tmp_path: Path, keep: float) -> None:
+    whole = build_fmu("lag").read_bytes()
+    path = tmp_path / "short.fmu"
+    path.write_bytes(whole[: int(len(whole) * keep)])
+    with pytest.raises(FMUError, match=r"damaged"):
+        FMU(path)
+
+
+def test_a_damaged_entry(tmp_path: Path) -> None:
+    built = build_fmu("lag")
+    with zipfile.ZipFile(built) as file:
+        info = next(i for i in file.infolist() if i.filename.startswith("binaries"))
+    data = bytearray(built.read_bytes())
+    place = info.header_offset + 200
+    data[place : place + 50] = bytes(50)
+    path = tmp_path / "damaged.fmu"
+    path.write_bytes(data)
+    with pytest.raises(FMUError, match="damaged"):
+        FMU(path).open()
+
+
+@pytest.mark.parametrize(
+    "name", ["../out.txt", "/etc/out.txt", "a/../../out.txt", "C:/out.txt", "..\\out.txt"]
+)
+def test_names_that_lead_out(tmp_path: Path, name: str) -> None:
+    path = archive(tmp_path / "out.fmu", {"modelDescription.xml": b"<a/>", name: b"x"})
+    with pytest.raises(FMUError, match="leads out of the folder"):
+        FMU(path)
+
+
+def test_links_and_doubles(tmp_path: Path) -> None:
+    path = tmp_path / "link.fmu"
+    link = zipfile.ZipInfo("resources/link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("modelDescription.xml", "<a/>")
+        file.writestr(link, "/etc/passwd")
+    with pytest.raises(FMUError, match="is a link"):
+        FMU(path)
+    with zipfile.ZipFile(path, "w") as file, pytest.warns(UserWarning, match="Duplicate"):
+        file.writestr("modelDescription.xml", "<a/>")
+        file.writestr("modelDescription.xml", "<b/>")
+    with pytest.raises(FMUError, match="twice"):
+        FMU(path)
+
+
+def test_size_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = build_fmu("lag")
+    monkeypatch.setattr(package, "MOST_BYTES", 1000)
+    with pytest.raises(FMUError, match="unpacks to more than"):
+        FMU(built)
+    monkeypatch.undo()
+    fmu = FMU(built)
+    monkeypatch.setattr(package, "MOST_BYTES", 1000)  # as if the archive had said less than it holds
+    with pytest.raises(FMUError, match="unpacks to more than"):
+        fmu.open()
+    monkeypatch.undo()
+    monkeypatch.setattr(package, "MOST_ENTRIES", 1)
+    with pytest.raises(FMUError, match="entries"):
+        FMU(built)
+
+
+def test_no_description(tmp_path: Path) -> None:
+    with pytest.raises(FMUError, match=r"no modelDescription\.xml in it"):
+        FMU(archive(tmp_path / "a.fmu", {"readme.txt": b""}))
+    with pytest.raises(FMUError, match="a folder was packed too much"):
+        FMU(archive(tmp_path / "b.fmu", {"motor/modelDescription.xml": b"<a/>"}))
+
+
+def test_binaries_of_other_platforms(tmp_path: Path) -> None:
+    with zipfile.ZipFile(build_fmu("lag")) as file:
+        xml = file.read("modelDescription.xml")
+    other = {"modelDescription.xml": xml, "binaries/ppc64-beos/lag.so": b"x"}
+    with pytest.raises(FMUError, match=r"no binary for this platform.*it has binaries for ppc64-beos"):
+        FMU(archive(tmp_path / "a.fmu", other))
+    with pytest.raises(FMUError, match=r"it has no binaries.*It has sources"):
+        FMU(archive(tmp_path / "b.fmu", {"modelDescription.xml": xml, "sources/all.c": b""}))
+    folder = package.here()[0][-1]
+    with pytest.raises(
+        FMUError, match=r"no binary 'lag\.\w+' for .* should be the name of one of these.*lug"
+    ):
+        FMU(archive(tmp_path / "c.fmu", {"modelDescription.xml": xml, f"binaries/{folder}/lug.so": b"x"}))
+    name = f"binaries/{folder}/lag{package.here()[1]}"
+    with pytest.raises(FMUError, match="cannot be loaded"):
+        FMU(archive(tmp_path / "d.fmu", {"modelDescription.xml": xml, name: b"no library"})).open()
+
+
+# --- descriptions -----------------------------------------------------------------------------------------
+BAD = {
+    "not well-formed": (put("<ModelVariables>", "<ModelVariables"), r"not well-formed: .*line \d+"),
+    "a doctype": (
+        put("<fmiModelDescription", "<!DOCTYPE a [<!ENTITY b 'c'>]><fmiModelDescription"),
+        "DOCTYPE",
+    ),
+    "another root": (put("fmiModelDescription", "modelDescription", 9), "begins with <modelDescription>"),
+    "no version": (put('fmiVersion="2.0"', ""), "no fmiVersion"),
+    "version 1.0": (put('fmiVersion="2.0"', 'fmiVersion="1.0"'), "FMI version 1.0"),
+    "no guid": (put('guid="{lag-1.0}"', ""), r"'guid' is required.*|line \d+"),
+    "no identifier": (put('modelIdentifier="lag"', "", 2), "modelIdentifier"),
+    "an unknown attribute": (put("<ModelVariables>", '<ModelVariables a="b">'), r"line \d+"),
+    "an unknown element": (put("<ModelVariables>", "<Unknown/><ModelVariables>"), r"line \d+"),
+    "a name twice": (put('name="u"', 'name="x"'), r"\"x\" \(line \d+\) is not unique"),
+    "start that is no number": (put('start="1.0"', 'start="one"'), r"line \d+"),
+    "no reference": (put('valueReference="13"', ""), r"line \d+"),
+    "derivative of nothing": (put('derivative="3"', 'derivative="99"'), r"line \d+.*99"),
+    "output index": (put('<Unknown index="5"', '<Unknown index="77"'), "cannot be read"),
+    "no kind": (
+        lambda t: "\n".join(x for x in t.splitlines() if not x.startswith(("<ModelExch", "<CoSim"))),
+        "neither <CoSimulation>",
+    ),
+    "a type that is not there": (
+        put('<Real start="1.0"', '<Real declaredType="Torque" start="1.0"'),
+        r"Torque.*not been defined",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_descriptions(what: str) -> None:
+    change, said = BAD[what]
+    path = build_fmu("lag", change=change)
+    with pytest.raises(FMUError, match=rf"(?s){said}") as caught:
+        FMU(path)
+    assert str(path) in str(caught.value)
+
+
+def test_what_does_not_matter_for_running_is_a_warning() -> None:
+    path = build_fmu("lag", change=put('<Real start="0.0"/>', "<Real/>"))  # of the input
+    with pytest.warns(UserWarning, match=r"not quite valid.*line \d+.*no start value"):
+        FMU(path)
+
+
+def test_array_sizes() -> None:
+    path = build_fmu("statespace", version="3.0", change=put("<Dimension valueReference", "<Dimension start"))
+    with pytest.raises(FMUError, match=r"line \d+"):
+        FMU(path)
+    path = build_fmu("statespace", version="3.0")
+    with pytest.raises(FMUError, match=r"'A' has shape \(2, 2\)"):
+        FMU(path, start={"n": 2, "A": [1.0, 2.0, 3.0]})
+    with pytest.raises(FMUError, match="'n' is of type UInt64"):
+        FMU(path, start={"n": -1})
+
+
+# --- what is asked of it ----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"kind": "cs"}, r"asked for co-simulation.*'me' \(model exchange\) only"),
+        ({"kind": "dcp"}, "kind='dcp', expected 'cs'"),
+        ({"start": {"t": 1.0}}, r"no variable 't'; did you mean 'T'"),
+        ({"start": {"y": 1.0}}, "start of 'y': it is an output"),
+        ({"start": {"T": "long"}}, "'T' is of type Float64 and takes a number"),
+        ({"start": 3}, "start is 3, expected values by name"),
+        ({"outputs": ["z"]}, "no variable 'z'"),
+        ({"outputs": ["u"]}, "outputs has 'u', which is an input"),
+        ({"outputs": 3}, "outputs is 3"),
+        ({"importer": "mine"}, "importer is 'mine', expected 'native'"),
+        ({"timeout": -1}, "timeout is -1"),
+        ({"isolate": 1}, "isolate is 1"),
+    ],
+)
+def test_what_it_has_not(given: dict[str, object], said: str) -> None:
+    path = build_fmu("lag", kinds=("me",) if "kind" in given else ("cs",))
+    with pytest.raises(FMUError, match=said):
+        FMU(path, **given)  # type: ignore[arg-type]
+
+
+def test_no_sample() -> None:
+    path = build_fmu("lag", change=put('stepSize="0.01"', ""))
+    with pytest.raises(FMUError, match="no communication step"):
+        FMU(path)
+
+
+def test_scheduled_execution_only() -> None:
+    def change(text: str) -> str:
+        return text.replace("<CoSimulation", "<ScheduledExecution").replace(
+            ' canHandleVariableCommunicationStepSize="true"', ""
+        )
+
+    path = build_fmu("lag", version="3.0", kinds=("cs",), interpolates=False, change=change)
+    with pytest.raises(FMUError, match="scheduled execution, which is not supported"):
+        FMU(path)
+
+
+def test_a_wrong_guid() -> None:
+    path = build_fmu("lag", change=put("{lag-1.0}", "{lag-2.0}"))
+    with pytest.raises(FMUError, match="could not be instantiated"):
+        FMU(path).open()
+
+
+def test_a_binary_of_another_version(tmp_path: Path) -> None:
+    two, three = build_fmu("lag", version="2.0"), build_fmu("lag", version="3.0")
+    entries = {}
+    with zipfile.ZipFile(two) as file:
+        entries["modelDescription.xml"] = file.read("modelDescription.xml")
+        target = next(n for n in file.namelist() if n.startswith("binaries"))
+    with zipfile.ZipFile(three) as file:
+        entries[target] = file.read(next(n for n in file.namelist() if n.startswith("binaries")))
+    with pytest.raises(FMUError, match="no function fmi2"):
+        FMU(archive(tmp_path / "mixed.fmu", entries)).open()
+
+
+def test_ports_with_near_misses() -> None:
+    d = Diagram("d")
+    d.add("lag", FMU(build_fmu("lag"), sample=0.1))
+    d.connect("lag.Y", "lag.u")
+    with pytest.raises(Exception, match="did you mean 'y'"):
+        d.system()

@@ -1,0 +1,238 @@
+"""FMUs for model exchange in our engines: states, events, parameters, derivatives; both engines alike."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from blocks import Constant, Gain, Mux, Sine, StateFeedback, Step
+from blocks.errors import PlantloopError, SimulationError
+from cosim import FMU, Diagram, Simulation, linearize, simulate
+from tests.helpers.fmus import build_fmu
+
+VERSIONS = ("2.0", "3.0")
+ENGINES = ("native", "reference")
+both = pytest.mark.parametrize("engine", ENGINES)
+versions = pytest.mark.parametrize("version", VERSIONS)
+
+
+def alone(fmu: FMU, **inputs: float) -> Diagram:
+    d = Diagram("alone")
+    d.add("unit", fmu)
+    for name, value in inputs.items():
+        d.add(name, Constant(value))
+        d.connect(f"{name}.y", f"unit.{name}")
+    return d
+
+
+def bounces(h: float, g: float, e: float, n: int) -> list[float]:
+    """Times at which a ball that falls from h is on the floor."""
+    t, v = math.sqrt(2 * h / g), math.sqrt(2 * g * h)
+    found = []
+    for _ in range(n):
+        found.append(t)
+        v *= e
+        t += 2 * v / g
+    return found
+
+
+@versions
+@both
+def test_a_bouncing_ball(version: str, engine: str) -> None:
+    d = alone(FMU(build_fmu("ball", version=version), kind="me"))
+    r = simulate(d, until=2.1, engine=engine, log_every=0.1)
+    times = [e.time for e in r.events if e.name == "unit.event"][1:6]
+    np.testing.assert_allclose(times, bounces(1.0, 9.81, 0.7, 5), rtol=0, atol=1e-8)
+    assert r["unit.h"].min() > -1e-9
+    v = math.sqrt(2 * 9.81)
+    t1 = bounces(1.0, 9.81, 0.7, 1)[0]
+    assert r.at(1.0, "unit.v") == pytest.approx(0.7 * v - 9.81 * (1.0 - t1), abs=1e-7)
+    assert r["unit.bounces"][-1, 0] == 5
+
+
+@versions
+def test_engines_agree_bit_for_bit_at_fixed_steps(version: str) -> None:
+    for name, inputs in (("ball", {}), ("vanderpol", {}), ("mass", {"f": 1.5}), ("stair", {})):
+        d = alone(FMU(build_fmu(name, version=version), kind="me"), **inputs)
+        runs = [simulate(d, until=2.0, solver="rk4", step=0.01, engine=e) for e in ENGINES]
+        for signal in runs[0].signals:
+            assert runs[0][signal].tobytes() == runs[1][signal].tobytes(), (name, signal)
+
+
+@versions
+@both
+def test_van_der_pol_beside_scipy(version: str, engine: str) -> None:
+    d = alone(FMU(build_fmu("vanderpol", version=version), kind="me"))
+    r = simulate(d, until=10.0, engine=engine, rtol=1e-10, atol=1e-12, parameters={"unit.mu": 2.0})
+    f = lambda t, x: [x[1], 2.0 * (1 - x[0] ** 2) * x[1] - x[0]]
+    exact = solve_ivp(f, (0, 10), [2.0, 0.0], method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    np.testing.assert_allclose([r["unit.x0"][-1, 0], r["unit.x1"][-1, 0]], exact, atol=1e-7)
+
+
+@versions
+@pytest.mark.parametrize("directional", [True, False])
+def test_linear_models_are_exact(version: str, directional: bool) -> None:
+    """m x'' = f - c x' - k x, a = x''."""
+    fmu = FMU(build_fmu("mass", version=version, directional=directional), kind="me", start={"m": 2.0})
+    ss = linearize(fmu)
+    tolerance = 1e-13 if directional else 1e-8
+    np.testing.assert_allclose(ss.A, [[0, 1], [-50, -0.25]], atol=tolerance * 50)
+    np.testing.assert_allclose(ss.B, [[0], [0.5]], atol=tolerance)
+    np.testing.assert_allclose(ss.C, [[1, 0], [0, 1], [-50, -0.25]], atol=tolerance * 50)
+    np.testing.assert_allclose(ss.D, [[0], [0], [0.5]], atol=tolerance)
+
+
+@both
+def test_a_stiff_solver_takes_the_derivatives_of_the_fmu(engine: str) -> None:
+    d = alone(FMU(build_fmu("mass"), kind="me", start={"c": 2000.0, "k": 1000.0}), f=1.0)
+    r = simulate(d, until=1.0, solver="rodas4", engine=engine)
+    A, B = np.array([[0, 1], [-1000, -2000.0]]), np.array([0, 1.0])
+    still = -np.linalg.solve(A, B)
+    w, V = np.linalg.eig(A)
+    x = V @ (np.exp(w) * np.linalg.solve(V, np.array([0.1, 0.0]) - still)) + still
+    np.testing.assert_allclose([r["unit.x"][-1, 0], r["unit.v"][-1, 0]], x, atol=1e-7)
+    assert r.statistics["steps"] < 200
+
+
+@versions
+@both
+def test_time_events_and_the_end_of_the_run(version: str, engine: str) -> None:
+    r = simulate(alone(FMU(build_fmu("stair", version=version), kind="me")), until=50.0, engine=engine)
+    assert "terminateSimulation" in r.message
+    assert r.time[-1] == pytest.approx(9.0, abs=1e-12)
+    assert r["unit.counter"][-1, 0] == 10
+    assert r.at(4.5, "unit.counter") == 5
+
+
+@versions
+@both
+def test_discrete_inputs_are_read_at_events(version: str, engine: str) -> None:
+    fmu = FMU(build_fmu("feedthrough", version=version), kind="me")
+    d = Diagram("inputs")
+    d.add("unit", fmu)
+    for v in fmu.description.inputs:
+        d.add(v.name, Step(time=0.5) if v.name == "Int32_input" else Constant(1.0))
+        d.connect(f"{v.name}.y", f"unit.{v.name}")
+    r = simulate(d, until=1.0, engine=engine, log_at=[0.25, 0.75])
+    assert r["unit.Int32_output"].ravel().tolist() == [0.0, 1.0]
+    assert r["unit.Float64_output"].ravel().tolist() == [1.0, 1.0]
+
+
+@both
+def test_arrays(engine: str) -> None:
+    A = [[0.0, 1.0], [-1.0, 0.0]]
+    start = {"n": 2, "m": 1, "r": 2, "A": A, "B": [[0.0], [1.0]], "C": np.eye(2), "D": [[0.0], [0.0]]}
+    fmu = FMU(build_fmu("statespace", version="3.0"), kind="me", start=start | {"x0": [1.0, 0.0]})
+    r = simulate(alone(fmu, u=0.0), until=1.0, engine=engine)
+    np.testing.assert_allclose(r["unit.y"][-1], [math.cos(1.0), -math.sin(1.0)], atol=1e-7)
+    other = simulate(alone(fmu, u=0.0), until=1.0, engine=engine, parameters={"unit.x0": [0.0, 1.0]})
+    np.testing.assert_allclose(other["unit.y"][-1], [math.sin(1.0), math.cos(1.0)], atol=1e-7)
+
+
+@versions
+@both
+def test_initial_values_and_parameters_of_a_run(version: str, engine: str) -> None:
+    d = alone(FMU(build_fmu("ball", version=version), kind="me"))
+    with Simulation(d, engine=engine, initial={"unit.h": 2.0}, parameters={"unit.g": -1.62}) as sim:
+        sim.advance(1.0)
+        assert sim.value("unit.h")[0] == pytest.approx(2.0 - 0.81, abs=1e-9)
+        sim.set_parameter("unit.e", 0.5)  # tunable
+        t1 = math.sqrt(2 * 2.0 / 1.62)
+        sim.advance(t1 + 0.1)
+        assert sim.value("unit.v")[0] == pytest.approx(0.5 * 1.62 * t1 - 0.162, abs=1e-7)
+        sim.set_parameter("unit.g", -9.81)  # fixed
+        with pytest.raises(SimulationError, match="'g' is fixed and was changed"):
+            sim.advance(t1 + 0.2)
+
+
+@versions
+@both
+def test_snapshots(version: str, engine: str, tmp_path: object) -> None:
+    d = alone(FMU(build_fmu("ball", version=version), kind="me"))
+    with Simulation(d, engine=engine, solver="rk4", step=0.01) as sim:
+        sim.advance(0.8)
+        before = sim.snapshot()
+        sim.save(f"{tmp_path}/ball.npz")
+        sim.advance(1.6)
+        after = (sim.value("unit.h"), sim.value("unit.bounces"))
+        sim.restore(before)
+        sim.advance(1.6)
+        assert (sim.value("unit.h"), sim.value("unit.bounces")) == after
+    with Simulation(pickle.loads(pickle.dumps(d)), engine=engine, solver="rk4", step=0.01) as other:
+        other.load(f"{tmp_path}/ball.npz")
+        other.advance(1.6)
+        assert (other.value("unit.h"), other.value("unit.bounces")) == after
+
+
+def test_no_snapshot_without_states() -> None:
+    d = alone(FMU(build_fmu("ball", rollback=False), kind="me"))
+    with Simulation(d) as sim:
+        sim.advance(0.3)
+        with pytest.raises(PlantloopError, match=r"block 'unit': .*canSerializeFMUState"):
+            sim.snapshot()
+
+
+@both
+def test_one_fmu_twice_in_a_diagram_and_in_a_subsystem(engine: str) -> None:
+    fmu = FMU(build_fmu("ball"), kind="me")
+    inner = Diagram("inner")
+    inner.add("ball", fmu)
+    inner.outport("h", "ball.h")
+    d = Diagram("three")
+    d.add("a", fmu)
+    d.add("b", fmu)
+    d.add("sub", inner)
+    d.add("gain", Gain(1.0))
+    d.connect("sub.h", "gain.u")
+    r = simulate(d, until=1.6, engine=engine, initial={"b.h": 0.5})
+    for name, h in (("a", 1.0), ("b", 0.5), ("sub/ball", 1.0)):
+        times = [e.time for e in r.events if e.name == f"{name}.event"][1:4]
+        np.testing.assert_allclose(times, bounces(h, 9.81, 0.7, 3), atol=1e-8)
+
+
+@both
+def test_a_sampled_controller_around_it(engine: str) -> None:
+    """m x'' = f with f = -K (x, v) held for 0.05 s: the exact map of the held input."""
+    fmu = FMU(build_fmu("mass"), kind="me", start={"k": 0.0, "c": 0.0, "x": 1.0})
+    d = Diagram("loop")
+    d.add("mass", fmu)
+    c = d.add("control", StateFeedback([[4.0, 3.0]], sample=0.05))
+    d.add("mux", Mux(2))
+    d.connect("mass.x", "mux.in1")
+    d.connect("mass.v", "mux.in2")
+    d.connect("mux.out", c["x"])
+    d.connect(c["u"], "mass.f")
+    r = simulate(d, until=1.0, engine=engine, log_every=0.05)
+    h, x, v = 0.05, 1.0, 0.0
+    for k in range(20):
+        assert r["mass.x"][k, 0] == pytest.approx(x, abs=1e-8)
+        f = -4 * x - 3 * v
+        x, v = x + h * v + h * h / 2 * f, v + h * f
+
+
+def test_no_python_in_the_loop() -> None:
+    """Compiled code asks the host at the start, and not from step to step."""
+    d = alone(FMU(build_fmu("mass"), kind="me"), f=1.0)
+    with Simulation(d, engine="native") as sim:
+        sim.advance(0.1)
+        calls = sim._engine.instances.calls.values()
+        spent = [live.spent for live in calls]
+        sim.advance(5.0)
+        assert [live.spent for live in calls] == spent
+        assert sim.result().statistics["evaluations"] > 500
+
+
+@both
+def test_a_driven_one_beside_the_exact_solution(engine: str) -> None:
+    d = Diagram("driven")
+    d.add("sine", Sine(1.0, 3.0))
+    d.add("lag", FMU(build_fmu("lag"), kind="me", start={"T": 0.5}))
+    d.connect("sine.y", "lag.u")
+    r = simulate(d, until=2.0, engine=engine)
+    w, T, t = 3.0, 0.5, 2.0
+    exact = (math.sin(w * t) - w * T * math.cos(w * t) + w * T * math.exp(-t / T)) / (1 + w * w * T * T)
+    assert r["lag.y"][-1, 0] == pytest.approx(exact, abs=1e-7)

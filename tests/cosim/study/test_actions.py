@@ -1,0 +1,168 @@
+"""Actions compiled into runs, beside the same done by hand; both engines give the same bits."""
+
+import numpy as np
+import pytest
+
+from blocks import Constant, Demux, Gain, Mux, PlantloopError, Step, Sum, TransferFunction
+from cosim import Diagram, Simulation, Study
+
+
+@pytest.fixture
+def quiet():
+    """y' = (5 (r - y) - y) / 0.3 with a step of r at 0.2 s."""
+    d = Diagram("loop")
+    d.add("lag", TransferFunction([1.0], [0.3, 1.0]))
+    d.add("sum", Sum("+-"))
+    d.add("k", Gain(5.0))
+    d.add("step", Step(time=0.2))
+    d.connect("step.y", "sum.in1")
+    d.connect("lag.y", "sum.in2")
+    d.connect("sum.y", "k.u")
+    d.connect("k.y", "lag.u")
+    return d
+
+
+def ran(d, *actions, until=2.0, **more):
+    study = Study(d, until=until, actions=list(actions), log_every=0.01, **more)
+    case = study.case(0)
+    native, reference = case.run("native"), case.run("reference")
+    for name in native:
+        assert np.array_equal(native[name], reference[name]), name
+    return native
+
+
+def test_a_parameter_is_set_at_an_instant(quiet):
+    found = ran(quiet, {"at": 1.005, "set": {"k.k": 2.0}})
+    sim = Simulation(quiet)
+    sim.log(found.time)
+    sim.advance(1.005)
+    sim.set_parameter("k.k", 2.0)
+    sim.advance(2.0)
+    assert np.allclose(found["lag.y"], sim.result()["lag.y"], atol=1e-12, rtol=0)
+
+
+def test_actions_on_one_parameter_follow_each_other_in_time(quiet):
+    later, sooner = {"at": 1.5, "set": {"k.k": 1.0}}, {"at": 1, "ramp": {"k.k": 3.0}, "over": 0.2}
+    found = ran(quiet, later, sooner)
+    gain = found["k.y"][:, 0] / np.where(found["sum.y"][:, 0] == 0, 1, found["sum.y"][:, 0])
+    assert gain[99] == pytest.approx(5.0)
+    assert gain[110] == pytest.approx(4.0)
+    assert gain[130] == pytest.approx(3.0)
+    assert gain[150] == pytest.approx(1.0)
+
+
+def test_pulses_and_switches_at_inputs(quiet):
+    found = ran(quiet, {"at": 1.0, "pulse": {"k.u": 0.5}, "lasts": 0.2})
+    added = (found["k.y"] - 5 * found["sum.y"])[:, 0]
+    assert np.allclose(added, np.where((found.time >= 1.0) & (found.time < 1.2), 2.5, 0.0), atol=1e-12)
+    held = ran(quiet, {"at": 1.0, "switch": {"k.u": 0.5}})["k.y"][:, 0]
+    assert set(held[100:]) == {2.5}
+
+
+def test_a_grounded_input_gets_a_pulse():
+    d = Diagram("open")
+    d.add("sum", Sum("++"))
+    d.add("one", Constant(1.0))
+    d.connect("one.y", "sum.in1")
+    d.ground("sum.in2")
+    found = ran(d, {"at": 0.1, "pulse": {"sum.in2": 3.0}, "lasts": 0.1, "name": "kick"}, until=0.3)
+    assert list(found["sum.y"][[5, 15, 25], 0]) == [1.0, 4.0, 1.0]
+
+
+def read_by_others(found):
+    """What the sum reads in place of lag.y."""
+    return 1.0 - found["sum.y"][:, 0]
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ({"fault": "bias", "value": 0.1}, lambda y, k: y[k] + 0.1),
+        ({"fault": "stuck"}, lambda y, k: y[50]),
+        ({"fault": "stuck", "value": 0.3}, lambda y, k: 0.3),
+        ({"fault": "delay", "seconds": 0.05}, lambda y, k: y[k - 5]),
+        ({"fault": "dropout"}, lambda y, k: 0.0),
+        ({"fault": "dropout", "value": -1.0}, lambda y, k: -1.0),
+    ],
+    ids=lambda v: "-".join(map(str, v.values())) if isinstance(v, dict) else "",
+)
+def test_faults_of_sensors(quiet, fault, expected):
+    found = ran(quiet, {"at": 0.5, "lasts": 0.3, "signal": "lag.y", **fault})
+    y, read = found["lag.y"][:, 0], read_by_others(found)
+    assert read[49] == pytest.approx(y[49], abs=1e-12)
+    for k in (55, 70, 79):
+        assert read[k] == pytest.approx(expected(y, k), abs=1e-9)
+    assert read[81:] == pytest.approx(y[81:], abs=1e-12)
+
+
+def test_noise_and_lost_samples(quiet):
+    found = ran(
+        quiet, {"at": 0.5, "fault": "noise", "signal": "lag.y", "std": 0.05, "sample": 0.01}, until=10.0
+    )
+    error = (read_by_others(found) - found["lag.y"][:, 0])[51:]
+    assert np.std(error) == pytest.approx(0.05, rel=0.1)
+    lossy = {"fault": "dropout", "signal": "lag.y", "sample": 0.05, "probability": 0.5}
+    found = ran(quiet, {"at": 0.0, **lossy}, until=10.0)
+    lost = np.abs(read_by_others(found) - found["lag.y"][:, 0])[21:60] > 1e-9
+    assert 3 < lost.sum() < 36
+
+
+def test_a_fault_in_one_component_of_several(quiet):
+
+    d = Diagram("two")
+    d.add("a", Constant(1.0))
+    d.add("b", Constant(2.0))
+    d.add("mux", Mux(2))
+    d.add("gain", Gain(1.0))
+    d.add("demux", Demux([1, 1]))
+    d.connect("a.y", "mux.in1")
+    d.connect("b.y", "mux.in2")
+    d.connect("mux.out", "gain.u")
+    d.connect("gain.y", "demux.in")
+    found = ran(d, {"at": 0.1, "fault": "bias", "signal": "mux.out[1]", "value": 5.0}, until=0.2)
+    assert list(found["gain.y"][-1]) == [1.0, 7.0]
+
+
+def test_on_a_condition(quiet):
+    found = ran(quiet, {"when": "lag.y > 0.5 and step.y > 0", "set": {"k.k": 1.0}})
+    first = int(np.argmax(found["lag.y"][:, 0] > 0.5))
+    gain = found["k.y"][:, 0] / np.where(found["sum.y"][:, 0] == 0, 1, found["sum.y"][:, 0])
+    assert gain[first - 1] == pytest.approx(5.0)
+    assert gain[first:] == pytest.approx(1.0)  # once begun it stays, though lag.y falls below 0.5 again
+    assert found["lag.y"][-1] == pytest.approx(0.5, abs=0.01)
+    pulse = ran(quiet, {"when": "step.y > 0.5", "pulse": {"k.u": 1.0}, "lasts": 0.1})
+    added = (pulse["k.y"] - 5 * pulse["sum.y"])[:, 0]
+    assert list(added[[19, 20, 29, 31]]) == pytest.approx([0.0, 5.0, 5.0, 0.0])
+    assert ran(quiet, {"when": "lag.y < 1", "set": {"k.k": 1.0}})["k.y"][30, 0] == pytest.approx(
+        ran(quiet, {"at": 0.0, "set": {"k.k": 1.0}})["k.y"][30, 0], rel=1e-6
+    )  # one that holds from the start
+
+
+def test_numbers_of_an_action_are_swept(quiet, tmp_path):
+    action = {"at": 1.0, "pulse": {"k.u": 0.5}, "lasts": 0.2, "name": "kick"}
+    s = Study(
+        quiet, until=2.0, actions=[action], sweep={"kick.amount": [0.0, 1.0]}, metrics={"top": "max(lag.y)"}
+    ).run(tmp_path / "out")
+    assert s.table.loc[1, "top"] > s.table.loc[0, "top"] + 0.1
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        ({"at": 1.0, "set": {"k.kk": 1.0}}, "no parameter 'k.kk'; did you mean 'k.k'"),
+        ({"at": 1.0, "set": {"k.k": [1.0, 2.0]}}, "got 2 numbers"),
+        ({"at": 1.0, "pulse": {"k.v": 1.0}, "lasts": 1.0}, "no input 'k.v'; did you mean 'k.u'"),
+        ({"at": 1.0, "fault": "bias", "signal": "lag.z", "value": 1.0}, "no signal 'lag.z'"),
+        ({"at": 1.0, "fault": "bias", "signal": "lag.y"}, "needs 'value'"),
+        ({"when": "lag.z > 1", "set": {"k.k": 1.0}}, "no signal 'lag.z'"),
+        ({"when": "always(lag.y > 1)", "set": {"k.k": 1.0}}, "no always"),
+        ({"at": 1.0, "set": {"k.k": 1.0}, "name": "lag"}, "'lag' is a block already"),
+        ({"at": 1.0}, "expected one of set, ramp, pulse, fault or switch"),
+        ({"at": 1.0, "when": "lag.y > 1", "set": {"k.k": 1.0}}, "either 'at'"),
+        ({"at": 1.0, "set": {"k.k": 1.0}, "over": 2.0}, "does not go with set"),
+    ],
+)
+def test_mistakes(quiet, action, says):
+    with pytest.raises(PlantloopError) as error:
+        Study(quiet, until=2.0, actions=[action])
+    assert says in str(error.value)

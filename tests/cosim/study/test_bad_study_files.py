@@ -1,0 +1,139 @@
+"""Study files with a mistake: one clear error each, with file, table and key; nothing is written."""
+
+# ruff: noqa: E501 (a table: a mistake and what is said of it on a line)
+
+import pytest
+from typer.testing import CliRunner
+
+from cosim.cli.cli import app
+
+SAMPLED = '[sampling]\nmethod = "sobol"\nruns = 4\n'
+BAD = {
+    "unknown parameter": ('[sweep]\n"k.gain" = [1, 2]', ["[sweep]", "k.gain", "there is 'k.k'"]),
+    "unknown parameter sampled": (
+        SAMPLED + '[sampling.parameters]\n"lag.q" = { low = 0, high = 1 }',
+        ["[sampling.parameters]", "lag.q", "no parameter or initial value"],
+    ),
+    "structural field": ('[sweep]\n"sum.signs" = [1, 2]', ["[sweep]", "sum.signs", "structural"]),
+    "wrong size": ('[sweep]\n"k.k" = [[1, 2], [3, 4]]', ["[sweep]", "k.k", "2 numbers"]),
+    "values of different sizes": ('[sweep]\n"k.k" = [[1, 2], [3]]', ["k.k", "different sizes"]),
+    "no values": ('[sweep]\n"k.k" = []', ["[sweep]", "k.k", "list of values"]),
+    "a number": ('[sweep]\n"k.k" = 3', ["[sweep]", "k.k", "list of values"]),
+    "text among numbers": ('[sweep]\n"k.k" = [1, "2"]', ["[sweep]", "k.k", "expected a number"]),
+    "half a range": ('[sweep]\n"k.k" = { from = 1, to = 2 }', ["k.k", "'count' is missing"]),
+    "count of nothing": ('[sweep]\n"k.k" = { from = 1, to = 2, count = 0 }', ["count", "at least 1"]),
+    "count of one": ('[sweep]\n"k.k" = { from = 1, to = 2, count = 1 }', ["count", "2 or more"]),
+    "logarithm of zero": (
+        '[sweep]\n"k.k" = { from = 0, to = 2, count = 3, spacing = "log" }', ["spacing", "above 0"]
+    ),
+    "unknown spacing": (
+        '[sweep]\n"k.k" = { from = 1, to = 2, count = 3, spacing = "logg" }', ["spacing", "Did you mean 'log'"]
+    ),
+    "unknown key of a range": ('[sweep]\n"k.k" = { from = 1, too = 2, count = 3 }', ["too", "did you mean 'to'"]),
+    "zip of unequal lists": ('[[sweep.zip]]\n"k.k" = [1, 2]\n"lag.x" = [1]', ["zip", "different lengths"]),
+    "swept twice": ('[sweep]\n"k.k" = [1]\n[[sweep.zip]]\n"k.k" = [1]', ["[sweep]", "swept twice"]),
+    "swept and sampled": (
+        '[sweep]\n"k.k" = [1]\n' + SAMPLED + '[sampling.parameters]\n"k.k" = { low = 0, high = 1 }',
+        ["k.k", "swept and sampled"],
+    ),
+    "unknown method": ('[sampling]\nmethod = "soboll"\nruns = 4', ["method", "sobol"]),
+    "no runs": ('[sampling]\nmethod = "lhs"\n[sampling.parameters]\n"k.k" = { low = 0, high = 1 }', ["'runs' is missing"]),
+    "no parameters": (SAMPLED, ["[sampling]", "needs 'parameters'"]),
+    "negative runs": ('[sampling]\nruns = -4\n[sampling.parameters]\n"k.k" = { low = 0, high = 1 }', ["runs", "at least 1"]),
+    "unknown distribution": (
+        SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "normall", mean = 0, std = 1 }',
+        ["k.k", "no distribution 'normall'; did you mean 'normal'"],
+    ),
+    "missing number of a distribution": (
+        SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "normal", mean = 0 }', ["k.k", "'std' is missing"]
+    ),
+    "number a distribution has not": (
+        SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "normal", mean = 0, std = 1, sd = 2 }',
+        ["k.k", "no 'sd'", "'std'"],
+    ),
+    "no deviation": (
+        SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "normal", mean = 0, std = 0 }', ["k.k",
+        "std is 0"]
+    ),
+    "bounds exchanged": (SAMPLED + '[sampling.parameters]\n"k.k" = { low = 2, high = 1 }', ["k.k", "low below high"]),
+    "cut to nothing": (
+        SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "expon", scale = 1, high = -1 }',
+        ["k.k", "no values between"],
+    ),
+    "correlation with a stranger": (
+        SAMPLED + 'correlations = [["k.k", "lag.x", 0.5]]\n[sampling.parameters]\n"k.k" = { low = 0, high = 1 }', ["correlations", "no parameter 'lag.x'"],
+    ),
+    "correlation of more than one": (
+        SAMPLED + 'correlations = [["k.k", "lag.x", 1.5]]\n[sampling.parameters]\n"k.k" = { low = 0, high = 1 }', ["correlations", "between -1 and 1"],
+    ),
+    "contradicting correlations": (
+        SAMPLED + 'correlations = [["k.k", "lag.x", 0.9], ["lag.x", "step.after", 0.9], ["k.k", "step.after", -0.9]]\n' '[sampling.parameters]\n"k.k" = { low = 0, high = 1 }\n"lag.x" = { low = 0, high = 1 }\n' '"step.after" = { low = 0, high = 1 }',
+        ["correlations", "contradict"],
+    ),
+    "no file of cases": ('[sampling]\nmethod = "file"\nfile = "casse.csv"', ["file", "casse.csv"]),
+    "variant without a name": ("[[variants]]\nblocks.k.k = 2.0", ["variants", "a name"]),
+    "two variants of one name": ('[[variants]]\nname = "a"\n[[variants]]\nname = "a"', ["variants", "2 times"]),
+    "variant of a table that is not there": (
+        '[[variants]]\nname = "a"\nblock.k.k = 2.0', ["variant 'a'", "block", "did you mean 'blocks'"]
+    ),
+    "action without a time": ('[[actions]]\nset = { "k.k" = 1.0 }', ["actions", "either 'at'"]),
+    "action that does nothing": ("[[actions]]\nat = 1.0", ["actions", "expected one of set"]),
+    "action on an unknown parameter": ('[[actions]]\nat = 1.0\nset = { "k.kk" = 1.0 }', ["[actions[0]]", "k.kk", "'k.k'"]),
+    "unknown fault": ('[[actions]]\nat = 1.0\nfault = "stock"\nsignal = "lag.y"', ["fault", "Did you mean 'stuck'"]),
+    "metric of an unknown signal": ('[metrics]\npeak = "max(lag.z)"', ["[metrics]", "lag.z", "did you mean 'lag.y'"]),
+    "metric with a broken formula": ('[metrics]\npeak = "max(abs(lag.y)"', ["[metrics] peak", "expected ')'", "^"]),
+    "metric that is a signal": ('[metrics]\npeak = "lag.y"', ["[metrics] peak", "final(lag.y)"]),
+    "metric that is a condition": ('[metrics]\npeak = "lag.y < 1"', ["[metrics] peak", "condition"]),
+    "settling without a band": ('[metrics]\ns = { settling = "lag.y" }', ["[metrics] s", "'band' is missing"]),
+    "two metrics in one": ('[metrics]\ns = { settling = "lag.y", rise = "lag.y", band = 1 }', ["[metrics] s", "one of"]),
+    "requirement on an unknown signal": (
+        '[[requirements]]\nname = "a"\nalways = "lag.why < 1"', ["requirements", "lag.why", "no signal"]
+    ),
+    "requirement without a name": ('[[requirements]]\nalways = "lag.y < 1"', ["requirements", "'name' is missing"]),
+    "requirement without a condition": ('[[requirements]]\nname = "a"', ["requirements", "expected always"]),
+    "requirement that is a number": ('[[requirements]]\nname = "a"\nalways = "lag.y"', ["always", "a number"]),
+    "whenever without a consequence": (
+        '[[requirements]]\nname = "a"\nwhenever = "lag.y > 1"', ["requirements", "whenever with eventually"]
+    ),
+    "window that ends before it begins": (
+        '[[requirements]]\nname = "a"\nalways = "lag.y < 1"\nafter = 2\nbefore = 1', ["before", "not later than after"]
+    ),
+    "window after the end of the run": (
+        '[[requirements]]\nname = "a"\nalways = "lag.y < 1"\nafter = 20', ["after", "20 s", "2 s"]
+    ),
+    "signal of several components": ('[metrics]\npeak = "max(two.out)"', ["[metrics]", "two.out", "two.out[0]"]),
+    "stored signal that is not there": ('[store]\nsignals = ["lagg.*"]', ["[store]", "lagg.*"]),
+    "unknown way to keep": ('[store]\nkeep = "al"', ["keep", '"all"']),
+    "interval of nothing": ("[store]\nevery = 0", ["every", "more than 0"]),
+    "unknown type of numbers": ('[store]\ndtype = "float16"', ["dtype", '"float32"']),
+    "whole run in a formula": (
+        '[[requirements]]\nname = "a"\nalways = "max(lag.y) < 1"', ["requirements", "belong into check"]
+    ),
+    "action after the end of the run": ('[[actions]]\nat = 5\nset = { "k.k" = 1.0 }', ["actions", "at", "2 s is over"]),
+    "unknown table": ("[sweeep]\na = 1", ["sweeep", "did you mean 'sweep'"]),
+    "no TOML": ("[sweep\na = 1", ["not valid TOML", "^"]),
+}  # fmt: skip
+TWO = """
+[blocks.two]
+type = "Mux"
+n = 2
+"""
+WIRED = '\nconnect = ["step.y -> two.in1", "lag.y -> two.in2", '
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_one_clear_error(name, study_file, tmp_path):
+    from tests.cosim.study.conftest import FILE
+
+    text, says = BAD[name]
+    base = (TWO + FILE).replace("\nconnect = [", WIRED)
+    path = study_file("\n" + text + "\n", base=base)
+    shown = CliRunner().invoke(app, ["sweep", str(path), "--out", str(tmp_path / "out")])
+    assert shown.exit_code == 1
+    assert shown.exception is None or isinstance(shown.exception, SystemExit), shown.exception
+    message = shown.stderr if shown.stderr_bytes is not None else shown.output
+    assert "study.toml" in message, message
+    for part in says:
+        assert part in message, message
+    assert len(message) < 1500
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,271 @@
+"""Studies run: the same bits whoever runs them, resumable, one row per case whatever happens."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from blocks import Constant, Gain, Integrator, PlantloopError, Product, PythonFunction, Sine, StopWhen
+from cosim import Diagram, Study, open_study, simulate
+
+UNTIL = 1.0
+
+
+def study_of(d, **changes):
+    given = {
+        "until": UNTIL,
+        "sweep": {"k.k": {"from": 1.0, "to": 9.0, "count": 5}},
+        "sampling": {
+            "method": "monte_carlo", "runs": 3, "seed": 7,
+            "parameters": {"lag.x": {"distribution": "normal", "mean": 0.0, "std": 0.1}},
+        },
+        "metrics": {"effort": "integral(k.y^2)", "peak": "max(abs(lag.y))"},
+        "requirements": [{"name": "low", "always": "lag.y < 0.9"}],
+        "log_every": 0.01,
+    }  # fmt: skip
+    return Study(d, **given | changes)
+
+
+def by_hand(d, study, k, **settings):
+    numbers = {name: column[k] for name, column in study.cases.columns.items()}
+    return simulate(
+        d, UNTIL, parameters={"k.k": numbers["k.k"]}, initial={"lag.x": numbers["lag.x"]},
+        seed=int(study.cases.seeds[k]), log_every=0.01, **settings,
+    )  # fmt: skip
+
+
+def same(a, b):
+    pd.testing.assert_frame_equal(a.drop(columns="wall_time"), b.drop(columns="wall_time"), check_exact=True)
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_a_case_is_the_run_made_by_hand_bit_for_bit(loop, tmp_path, executor):
+    study = study_of(loop)
+    s = study.run(tmp_path / "out", executor=executor, workers=2)
+    for k in (0, 7, 14):
+        r = by_hand(loop, study, k)
+        assert np.array_equal(s.signals["lag.y"][k], r["lag.y"][:, 0])
+        assert np.array_equal(s.case(k).result["noise.y"], r["noise.y"])
+        assert s.table.loc[k, "peak"] == np.abs(r["lag.y"]).max()
+        assert s.table.loc[k, "low.robustness"] == (0.9 - r["lag.y"]).min()
+        assert s.table.loc[k, "low"] == (r["lag.y"].max() <= 0.9)
+    assert s.complete
+    assert set(s.table["status"]) == {"done"}
+
+
+@pytest.mark.parametrize(
+    "settings", [{"solver": "rk4", "step": 0.01}, {"engine": "reference"}, {"rtol": 1e-4}]
+)
+def test_what_is_measured_changes_no_bit_of_a_run(loop, tmp_path, settings):
+    study = study_of(loop, sweep={"k.k": [3.0]}, **settings)
+    found = study.case(1).result
+    assert np.array_equal(found["lag.y"], by_hand(loop, study, 1, **settings)["lag.y"])
+
+
+def test_an_integral_is_exact():
+    d = Diagram("sine")
+    d.add("sine", Sine(frequency=1.0))
+    d.add("held", Gain(2.0))
+    d.add("lag", Integrator())
+    d.connect("sine.y", "lag.u")
+    d.connect("sine.y", "held.u")
+    study = Study(
+        d, until=2.0, metrics={"a": "integral(sine.y^2)", "m": "mean(held.y) + 1", "r": "rms(held.y)"}
+    )
+    found = study.case(0).measures
+    w = 2 * np.pi if abs(simulate(d, 0.25, log_at=[0.25])["sine.y"][0, 0] - 1) < 1e-9 else 1.0
+    square = 1.0 - np.sin(4 * w) / (4 * w)  # of sin(w t)^2 over 2 s
+    assert found["a"] == pytest.approx(square, abs=1e-7)
+    assert found["r"] == pytest.approx(2 * np.sqrt(square / 2), abs=1e-7)
+    assert found["m"] == pytest.approx(1 + (1 - np.cos(2 * w)) / w, abs=1e-7)
+
+
+def test_order_number_of_workers_and_pieces_change_nothing(loop, tmp_path):
+    study = study_of(loop)
+    whole = study.run(tmp_path / "a", executor="threads", workers=1)
+    study.run(tmp_path / "b", only="11,3", workers=2)
+    study.run(tmp_path / "b", resume=True, limit=4)
+    parts = study.run(tmp_path / "b", resume=True, executor="processes", workers=2)
+    same(whole.table, parts.table)
+    assert np.array_equal(whole.signals["lag.y"], parts.signals["lag.y"])
+
+
+def test_draws_and_seeds_do_not_depend_on_how_many_runs(loop):
+    for method in ("monte_carlo", "sobol", "halton"):
+        sampling = {"method": method, "seed": 4, "parameters": {"lag.x": {"low": 0.0, "high": 1.0}}}
+        few, many = (Study(loop, until=1.0, sampling=sampling | {"runs": runs}).cases for runs in (4, 16))
+        assert np.array_equal(few.columns["lag.x"], many.columns["lag.x"][:4])
+        assert np.array_equal(few.seeds, many.seeds[:4])
+        assert len(set(many.seeds.tolist())) == 16
+
+
+def test_results_of_another_study_are_not_touched(loop, tmp_path):
+    study_of(loop).run(tmp_path / "out")
+    with pytest.raises(PlantloopError, match="already"):
+        study_of(loop).run(tmp_path / "out")
+    changed = study_of(loop, requirements=[{"name": "low", "always": "lag.y < 0.8"}])
+    with pytest.raises(PlantloopError, match="requirements changed"):
+        changed.run(tmp_path / "out", resume=True)
+    with pytest.raises(PlantloopError, match="settings changed"):
+        study_of(loop, rtol=1e-6).run(tmp_path / "out", resume=True)
+    with pytest.raises(PlantloopError, match="it has 15 cases, now there are 12"):
+        study_of(loop, sweep={"k.k": [1.0, 2.0, 3.0, 4.0]}).run(tmp_path / "out", resume=True)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("mine")
+    with pytest.raises(PlantloopError, match="letter.txt"):
+        study_of(loop).run(other)
+    assert [p.name for p in other.iterdir()] == ["letter.txt"]
+
+
+def test_a_failed_run_is_a_row_and_a_stop_is_no_failure(tmp_path):
+    d = Diagram("growth")  # x' = a x^2 from 1 runs away at 1/a
+    d.add("x", Integrator(initial=1.0))
+    d.add("square", Product("**"))
+    d.add("a", Gain(1.0))
+    d.add("end", StopWhen("large enough", threshold=50.0))
+    for target in ("square.in1", "square.in2", "end.u"):
+        d.connect("x.y", target)
+    d.connect("square.y", "a.u")
+    d.connect("a.y", "x.u")
+    study = Study(
+        d, until=2.0, sweep={"a.k": [0.1, 1.0]}, metrics={"last": "final(x.y)"},
+        requirements=[{"name": "small", "always": "x.y < 2"}], log_every=0.1,
+    )  # fmt: skip
+    s = study.run(tmp_path / "out")
+    assert list(s.table["status"]) == ["done", "stopped"]
+    assert s.table.loc[1, "message"] == "large enough"
+    assert s.table.loc[1, "last"] == pytest.approx(50.0, rel=1e-6)
+    assert s.table.loc[1, "end_time"] == pytest.approx(1 - 1 / 50, abs=1e-6)
+    assert list(s.failed.index) == [1]
+    assert np.isnan(s.signals["x.y"][1, -1])
+    d2 = Diagram("growth2")
+    for name in ("x", "square", "a"):
+        d2.add(name, d.graph.nodes[name]["block"])
+    d2.connect("x.y", "square.in1")
+    d2.connect("x.y", "square.in2")
+    d2.connect("square.y", "a.u")
+    d2.connect("a.y", "x.u")
+    s = Study(d2, until=2.0, sweep={"a.k": [0.1, 1.0]}, log_every=0.1).run(tmp_path / "out2")
+    assert list(s.table["status"]) == ["done", "failed"]
+    assert "t=1" in s.table.loc[1, "message"] or "t=0.99" in s.table.loc[1, "message"]
+    sim = s.case(1).replayed()
+    assert 0.9 < sim.time < 1.0
+    with pytest.raises(PlantloopError):
+        sim.advance(2.0)
+
+
+def test_python_in_the_model_runs_in_processes(tmp_path):
+    d = Diagram("python")
+    d.add("f", PythonFunction(lambda t, u: os._exit(3) if u[0] > 2.5 else 2 * u, 1, sample=0.1))
+    d.add("u", Constant(1.0))
+    d.connect("u.y", "f.u")
+    study = Study(d, until=0.3, sweep={"u.value": [1.0, 2.0, 3.0]}, metrics={"last": "final(f.y)"})
+    s = study.run(tmp_path / "out", workers=2)
+    assert list(s.table["last"][:2]) == [2.0, 4.0]
+    assert list(s.table["status"]) == ["done", "done", "failed"]
+    assert "exit code 3" in s.table.loc[2, "message"]
+
+
+KILLED = """
+import sys
+from tests.cosim.study.conftest import noisy_loop
+from tests.cosim.study.test_study_runs import study_of
+study_of(noisy_loop(), sampling={**{}, "method": "sobol", "runs": 64, "seed": 1,
+    "parameters": {"lag.x": {"low": 0.0, "high": 1.0}}}).run(sys.argv[1], resume=True, workers=2,
+    executor=sys.argv[2])
+"""
+
+
+def test_killed_at_any_time_and_gone_on_with(loop, tmp_path):
+    sampling = {"method": "sobol", "runs": 64, "seed": 1, "parameters": {"lag.x": {"low": 0.0, "high": 1.0}}}
+    study = study_of(loop, sampling=sampling)
+    whole = study.run(tmp_path / "whole", workers=2)
+    chance = np.random.default_rng(time.time_ns())
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    for attempt, executor in enumerate(["threads", "processes", "threads"]):
+        out = tmp_path / "killed"
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(out), executor], env=environment, start_new_session=True
+        )
+        began = time.time()
+        while not (out / "table").exists() and process.poll() is None and time.time() - began < 60:
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0.0, 0.3))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if (out / "study.json").exists():
+            done = open_study(out)
+            assert len(done.table) <= 5 * 64, attempt
+    parts = study.run(tmp_path / "killed", resume=True)
+    same(whole.table, parts.table)
+    assert np.array_equal(whole.signals["lag.y"], parts.signals["lag.y"])
+    assert not list((tmp_path / "killed").rglob(".writing-*"))
+
+
+def test_what_is_kept(loop, tmp_path):
+    summary = study_of(loop, store={"keep": "summary"}).run(tmp_path / "a")
+    assert not (tmp_path / "a" / "signals.zarr").exists()
+    with pytest.raises(PlantloopError, match="keeps no signals"):
+        _ = summary.signals
+    wanted = {"keep": "failed", "signals": ["l*", "k.y"], "every": 0.1, "dtype": "float32"}
+    failed = study_of(loop, store=wanted).run(tmp_path / "b")
+    assert set(failed.signals) == {"lag.y", "k.y"}
+    assert failed.signals["k.y"].dtype == np.float32
+    kept = np.isfinite(failed.signals["lag.y"]).any("time").to_numpy()
+    assert np.array_equal(kept, ~failed.table["low"].to_numpy(dtype=bool))
+    assert 0 < kept.sum() < len(kept)
+
+
+def test_opened_elsewhere_without_the_model(loop, tmp_path):
+    study_of(loop).run(tmp_path / "out")
+    s = open_study(tmp_path / "out")
+    r = by_hand(loop, study_of(loop), 3)
+    assert np.array_equal(s.case(3).result["lag.y"], r["lag.y"])
+    assert s.case(3).parameters["k.k"] == 3.0
+    assert json.loads((tmp_path / "out" / "study.json").read_text())["count"] == 15
+    with pytest.raises(PlantloopError, match="no case 15"):
+        s.case(15)
+    with pytest.raises(PlantloopError, match=r"no folder of a study: there is no such"):
+        open_study(tmp_path / "nothing")
+    (tmp_path / "out" / "table" / "000002.parquet").write_bytes(b"half a file")
+    with pytest.raises(PlantloopError, match="damaged"):
+        _ = s.table
+
+
+def test_in_memory_of_fsspec(loop):
+    s = study_of(loop).run("memory://study_of_loop")
+    assert len(open_study("memory://study_of_loop").table) == 15
+    assert np.array_equal(s.signals["lag.y"][2], by_hand(loop, study_of(loop), 2)["lag.y"][:, 0])
+
+
+def test_dask_gives_the_same(loop, tmp_path, monkeypatch):
+    study = study_of(loop)
+    whole = study.run(tmp_path / "a", workers=1)
+    parts = study.run(tmp_path / "b", executor="dask", workers=2)
+    same(whole.table, parts.table)
+    assert np.array_equal(whole.signals["lag.y"], parts.signals["lag.y"])
+    monkeypatch.setattr("cosim.study.dask_cluster.CONNECT", 1)
+    with pytest.raises(PlantloopError, match="no Dask scheduler answers at 'tcp://127.0.0.1:1'"):
+        study.run(tmp_path / "c", executor="dask", scheduler="tcp://127.0.0.1:1")
+
+
+def test_initial_values_that_follow_from_parameters_of_the_diagram(tmp_path):
+    d = Diagram("follows")
+    x0 = d.parameter("x0", 1.0)
+    d.add("x", Integrator(initial=2 * x0))
+    d.add("u", Constant(x0))
+    d.connect("u.y", "x.u")
+    study = Study(d, until=1.0, sweep={"x0": [1.0, 3.0]}, metrics={"end": "final(x.y)"})
+    s = study.run(tmp_path / "out", workers=1)
+    assert list(s.table["end"]) == pytest.approx([3.0, 9.0])
+    assert s.case(1).result["x.y"][0, 0] == 6.0
+    both = Study(d, until=1.0, sweep={"x0": [1.0, 3.0]}, initial={"x.x": 0.5}, metrics={"end": "final(x.y)"})
+    assert both.case(1).measures["end"] == pytest.approx(3.5)

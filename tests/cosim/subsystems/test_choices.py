@@ -1,0 +1,133 @@
+"""If, SwitchCase and variants against closed forms."""
+
+import numpy as np
+import pytest
+
+from blocks import (
+    Constant,
+    DiscreteIntegrator,
+    FunctionCallGenerator,
+    Gain,
+    Integrator,
+    Sine,
+    TimeTable,
+)
+from blocks.errors import PlantloopError
+from cosim import Diagram, FunctionCall, If, SwitchCase, Variant, simulate
+
+ENGINES = ("reference", "native")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_of_two_runs_and_the_other_stands_still(engine):
+    d = Diagram("d")
+    d.add("u", Constant(1.0))
+    d.add("c", Sine(frequency=3.0))
+    d.add("part", If(Integrator(), Integrator(initial=10.0)))
+    d.connect("u.y", "part.u")
+    d.connect("c.y", "part.condition")
+    r = simulate(d, until=3.0, engine=engine, log_every=0.25)
+    t, first, second = r.time, np.pi / 3, 2 * np.pi / 3
+    then = np.minimum(t, first) + np.maximum(t - second, 0.0)
+    expected = np.where((t > 0) & ((t < first) | (t > second)), then, 10.0 + np.clip(t - first, 0.0, first))
+    assert r["part.y"][1:, 0] == pytest.approx(expected[1:], abs=1e-8)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("reset", [False, True])
+def test_cases_of_a_number(engine, reset):
+    d = Diagram("d")
+    d.add("u", Constant(1.0))
+    levels = [1.0, 2.7, 4.0, 3.0, 1.0, 9.0]
+    d.add("case", TimeTable(list(range(6)), levels, interpolation="previous"))
+    cases = {1: DiscreteIntegrator(sample=0.5), (2, 3): DiscreteIntegrator(sample=0.5, initial=100.0)}
+    d.add("part", SwitchCase(cases, reset=reset))
+    d.connect("u.y", "part.u")
+    d.connect("case.y", "part.case")
+    r = simulate(d, until=5.5, engine=engine, log_every=0.5)
+    one, two, expected, x, before = "one", "two", [], {"one": 0.0, "two": 100.0}, None
+    for k in range(12):
+        chosen = {1: one, 2: two, 3: two}.get(int(levels[min(k // 2, 5)]))
+        if chosen:
+            if reset and chosen != before:
+                x[chosen] = 0.0 if chosen == one else 100.0
+            shown = x[chosen]
+            x[chosen] += 0.5
+        before = chosen
+        expected.append(shown)
+    assert r["part.y"][:, 0].tolist() == expected
+
+
+def test_several_conditions_the_first_one_above_zero_wins():
+    d = Diagram("d")
+    d.add("a", TimeTable([0, 1, 2], [0.0, 1.0, 0.0], interpolation="previous"))
+    d.add("b", TimeTable([0, 1.5, 3], [0.0, 1.0, 0.0], interpolation="previous"))
+    d.add("u", Constant(1.0))
+    d.add("part", If(Gain(1.0), Gain(3.0), elifs=[Gain(2.0)]))
+    for source, port in (("u", "u"), ("a", "condition"), ("b", "condition1")):
+        d.connect(f"{source}.y", f"part.{port}")
+    for engine in ENGINES:
+        r = simulate(d, until=4.0, engine=engine, log_every=0.5)
+        assert r["part.y"][:, 0].tolist() == [3, 3, 1, 1, 2, 2, 3, 3, 3]
+
+
+def test_outputs_hold_where_nothing_runs():
+    d = Diagram("d")
+    d.add("u", Sine(frequency=1.0))
+    d.add("c", TimeTable([0, 1.0], [1.0, 0.0], interpolation="previous"))
+    d.add("part", If(Gain(2.0)))
+    d.connect("u.y", "part.u")
+    d.connect("c.y", "part.condition")
+    for engine in ENGINES:
+        r = simulate(d, until=2.0, engine=engine, log_at=[0.5, 1.5, 2.0])
+        assert r["part.y"][:, 0] == pytest.approx(
+            [2 * np.sin(0.5), 2 * np.sin(1.0), 2 * np.sin(1.0)], abs=1e-9
+        )
+
+
+def test_a_generator_calls_at_its_rate():
+    d = Diagram("d")
+    d.add("u", Constant(1.0))
+    d.add("caller", FunctionCallGenerator(sample=0.5))
+    d.add("part", FunctionCall(DiscreteIntegrator(sample=1.0)))
+    d.connect("u.y", "part.u")
+    d.connect("caller.call", "part.call")
+    for engine in ENGINES:
+        r = simulate(d, until=2.0, engine=engine, log_every=0.5)
+        assert r["part.y"][:, 0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_variants_are_chosen_by_name_or_by_a_parameter():
+    def model(chosen=None):
+        m = Diagram("m")
+        kind = m.parameter("kind", "plain")
+        v = m.add("v", Variant({"plain": Gain(2.0), "slow": Integrator()}, chosen or kind))
+        m.connect(m.inport("u"), v["u"])
+        m.outport("y", v["y"])
+        return m
+
+    d = Diagram("d")
+    d.add("u", Constant(3.0))
+    for name, part, given in (("a", model(), {}), ("b", model(), {"kind": "slow"}), ("c", model("slow"), {})):
+        d.add(name, part, parameters=given)
+        d.connect("u.y", f"{name}.u")
+    r = simulate(d, until=2.0, engine="reference")
+    assert [r[f"{n}.y"][-1, 0] for n in "abc"] == pytest.approx([6.0, 6.0, 6.0])
+    assert [r[f"{n}.y"][0, 0] for n in "abc"] == pytest.approx([6.0, 0.0, 0.0])
+    with pytest.raises(
+        PlantloopError, match="'a.kind' in 'd' cannot be set: it is structural: it chooses what"
+    ):
+        simulate(d, until=0.1, parameters={"a.kind": 1.0})
+    with pytest.raises(PlantloopError, match="has no choice 'slwo'"):
+        model().with_parameters(kind="slwo").system()
+
+
+def test_mistakes_are_named():
+    with pytest.raises(PlantloopError, match="case 2 is there twice"):
+        SwitchCase({1: Gain(1.0), 2: Gain(1.0), (2, 3): Gain(1.0)})
+    with pytest.raises(PlantloopError, match="is no whole number"):
+        SwitchCase({1.5: Gain(1.0)})
+    with pytest.raises(PlantloopError, match="expected a block or a diagram"):
+        If(1.0)
+    with pytest.raises(PlantloopError, match="has other ports than the first"):
+        Variant({"a": Gain(1.0), "b": Constant(1.0)}, "a").netlist()

@@ -1,0 +1,14 @@
+"""The page about subsystems and charts does what it says."""
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[3] / "docs" / "subsystems.md"
+
+
+def test_every_piece_of_code_runs():
+    pieces = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(pieces) == 3
+    names: dict[str, object] = {}
+    for piece in pieces:
+        exec(piece, names)

@@ -1,0 +1,197 @@
+"""Diagrams written in fewer words: arrows, series, arithmetic, changes, systems of python-control."""
+
+import control
+import numpy as np
+import pytest
+
+from blocks import Constant, Gain, Integrator, Mux, Sine, StateSpace, Sum
+from blocks.errors import WiringError
+from cosim import Diagram, linearize, simulate
+
+
+def ends(d):
+    return {(f"{a}.{e['source']}", f"{b}.{e['target']}") for a, b, e in d.graph.edges(data=True)}
+
+
+def three():
+    d = Diagram("d")
+    return d, d.add("a", Sine()), d.add("b", Gain(2.0)), d.add("c", Integrator(0.0))
+
+
+def test_arrows_fan_out_and_several_connections_in_one_call():
+    d, *_ = three()
+    d.add("g", Gain(1.0))
+    d.connect("a.y -> b.u, c.u", " b.y->g.u ")
+    assert ends(d) == {("a.y", "b.u"), ("a.y", "c.u"), ("b.y", "g.u")}
+
+
+def test_one_output_to_several_inputs():
+    d, a, b, _ = three()
+    d.connect(a["y"], b["u"], "c.u")
+    assert ends(d) == {("a.y", "b.u"), ("a.y", "c.u")}
+
+
+def test_series_through_the_only_ports():
+    d, a, b, c = three()
+    a >> b >> c
+    assert ends(d) == {("a.y", "b.u"), ("b.y", "c.u")}
+    inner = Diagram("inner")
+    inner.outport("out", inner.add("g", Gain(3.0))["y"])
+    inner.connect(inner.inport("into"), "g.u")
+    last = d.add("last", inner)
+    c["y"] >> last
+    assert ("c.y", "last.into") in ends(d)
+
+
+def test_series_names_the_choices():
+    d, a, b, _ = three()
+    s = d.add("s", Sum("+-"))
+    with pytest.raises(
+        WiringError, match=r"'s' has the inputs in1, in2: which one is meant\? Write s\['in1'\]"
+    ):
+        a >> s
+    with pytest.raises(WiringError, match="'a' has no input"):
+        b >> a
+
+
+def test_arithmetic_on_ports_makes_ordinary_blocks():
+    d, a, b, c = three()
+    a >> b
+    a >> c
+    e = a["y"] - c["y"]
+    f = 0.5 * (e + b)
+    q = (f * a) / d.add("two", Constant(2.0))["y"]
+    d.outport("e", e)
+    d.outport("f", f)
+    d.outport("q", q / 2.0)
+    d.outport("n", -e)
+    assert set(d.graph.nodes) >= {
+        "a_minus_c",
+        "a_minus_c_plus_b",
+        "scaled_a_minus_c_plus_b",
+        "minus_a_minus_c",
+    }
+    r = simulate(d, 1.0, rtol=1e-10, atol=1e-12)
+    t = r.time
+    wanted = np.sin(t) - (1 - np.cos(t))
+    assert np.allclose(r["e"][:, 0], wanted, atol=1e-8)
+    assert np.allclose(r["f"][:, 0], 0.5 * (wanted + 2 * np.sin(t)), atol=1e-8)
+    assert np.allclose(r["n"][:, 0], -wanted, atol=1e-8)
+    assert np.allclose(r["q"][:, 0], 0.5 * (wanted + 2 * np.sin(t)) * np.sin(t) / 4, atol=1e-8)
+
+
+def test_the_same_sum_twice_gets_another_name():
+    _, a, b, _ = three()
+    one, two = a + b, a + b
+    assert one.node != two.node
+
+
+@pytest.mark.parametrize("wrong", ["text", None, 3.0])
+def test_what_cannot_be_combined_says_so(wrong):
+    _, a, *_ = three()
+    with pytest.raises(WiringError, match=r"a\.y cannot be combined"):
+        a["y"] + wrong
+
+
+def test_typos_are_refused_where_they_are_written():
+    d, _, b, _ = three()
+    with pytest.raises(WiringError, match=r"block 'b' \(Gain\) has no port 'x'; there is 'u', 'y'"):
+        b["x"]
+    with pytest.raises(WiringError, match="has no port 'yy'; did you mean 'y'"):
+        d.connect("a.yy -> b.u")
+    with pytest.raises(WiringError, match="no connection; write"):
+        d.connect("a.y -> ")
+    with pytest.raises(WiringError, match="no connection; write"):
+        d.connect("a.y")
+    assert not ends(d)
+
+
+def test_disconnect_remove_and_replace():
+    d, *_ = three()
+    d.connect("a.y -> b.u, c.u")
+    d.outport("out", "c.y")
+    d.disconnect("b.u")
+    assert ends(d) == {("a.y", "c.u")}
+    with pytest.raises(WiringError, match=r"nothing is connected to 'b\.u'"):
+        d.disconnect("b.u")
+    d.connect("a.y", "b.u")
+    d.replace("c", StateSpace(-1.0, 1.0, 1.0))
+    assert ends(d) == {("a.y", "b.u"), ("a.y", "c.u")}
+    t = (r := simulate(d, 2.0, rtol=1e-10, atol=1e-12)).time
+    assert np.allclose(r["out"][:, 0], (np.sin(t) - np.cos(t) + np.exp(-t)) / 2, atol=1e-8)
+    with pytest.raises(WiringError, match="has no port 'u'"):
+        d.replace("c", Mux(2))
+    d.remove("c")
+    assert ends(d) == {("a.y", "b.u")}
+    assert not d.outports
+    assert "c.y" not in simulate(d, 1.0).keys()  # noqa: SIM118
+
+
+def test_a_cell_that_runs_twice():
+    d = Diagram("d")
+    for k in (1.0, 2.0):
+        g = d.add("g", Gain(k), replace=True)
+        s = d.add("s", Constant(3.0), replace=True)
+        if not ends(d):
+            s >> g
+    assert simulate(d, 0.0)["g.y"][-1, 0] == 6.0
+
+
+@pytest.mark.parametrize("dt", [0, 0.1])
+def test_a_system_of_python_control_is_a_block(dt):
+    system = control.ss([[0.5, 0.1], [0.0, -0.3]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.2]], dt)
+    d = Diagram("d")
+    node = d.add("plant", system)
+    d.connect(d.inport("u"), node["u"])
+    d.outport("y", node["y"])
+    found = linearize(d)
+    w = np.array([0.1, 1.0, 3.0])
+    assert np.allclose(
+        found(np.exp(1j * w * dt) if dt else 1j * w), system(np.exp(1j * w * dt) if dt else 1j * w)
+    )
+    assert (found.dt or 0) == dt
+
+
+def test_a_discrete_system_needs_a_sample_time():
+    with pytest.raises(WiringError, match="no sample time"):
+        Diagram("d").add("s", control.ss(0.5, 1.0, 1.0, 0.0, True))
+    with pytest.raises(WiringError, match="is no block"):
+        Diagram("d").add("s", control.frd([1.0, 2.0], [1.0, 2.0]))
+
+
+def test_a_diagram_says_what_it_contains():
+    inner = Diagram("inner")
+    inner.connect(inner.inport("u"), inner.add("g", Gain([[1.0, 0.0], [0.0, 2.0]]))["u"])
+    inner.outport("y", "g.y")
+    d, *_ = three()
+    d.connect("a.y -> b.u, c.u")
+    d.add("m", Mux(2))
+    d.add("n", inner)
+    d.connect("b.y -> m.in1", "c.y -> m.in2", "m.out -> n.u")
+    assert set(d.signals) == {"a.y", "b.y", "c.y", "m.out", "n/g.y"}
+    assert {k: v.tolist() for k, v in d.states.items()} == {"c.x": [0.0]}
+    assert d.parameters["b.k"].tolist() == 2.0
+    found = d.info()
+    assert found["blocks"]["n/g"] == "Gain"
+    assert "a.y -> b.u" in found["connections"]
+    assert found["signals"]["n/g.y"] == {"size": 2, "rate": "continuous"}
+    assert found["open"] == ["n/g.y"]
+    assert repr(d).startswith("<Diagram 'd': 5 blocks (a, b, c, m, n), 5 connections>")
+    assert len(repr(_large())) < 200
+    assert d._ipython_key_completions_() == ["a", "b", "c", "m", "n"]
+    assert d["m"]._ipython_key_completions_() == ["in1", "in2", "out"]
+    assert "<iframe" in d._repr_html_()
+
+
+def _large():
+    d = Diagram("large")
+    for k in range(300):
+        d.add(f"g{k}", Constant(1.0))
+    return d
+
+
+def test_sampled_signals_and_their_rates():
+    d = Diagram("d")
+    d.add("s", Sine(1.0, 1.0, sample="0.1", offset="0.05")) >> d.add("g", Gain(2.0))
+    assert set(d.rates) == {"s.y", "g.y"}
+    assert d.rates["g.y"] == "10 Hz, offset 0.05 s"

@@ -1,0 +1,520 @@
+/* A test unit as FMI 3.0. */
+#include "fmi3Functions.h"
+#include "values.h"
+
+#define SELF Unit *u = (Unit *)instance
+#define ALLOW(modes, name) SELF; if (!allowed(u, modes, name)) return fmi3Error
+#define NOT_HERE(name) { SELF; say(u, ERROR, "logStatusError", "%s is not supported", name); return fmi3Error; }
+
+void say(Unit *u, Status status, const char *category, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (u->logger && (u->logging || status >= ERROR))
+        ((fmi3LogMessageCallback)u->logger)(u->environment, (fmi3Status)status, category, text);
+}
+
+const char *fmi3GetVersion(void) { return "3.0"; }
+
+static Unit *made(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean logging,
+                  fmi3InstanceEnvironment environment, fmi3LogMessageCallback log)
+{
+    Unit *u = calloc(1, sizeof *u);
+    if (!u) return 0;
+    u->logger = (void *)log;
+    u->environment = environment;
+    u->logging = logging;
+    snprintf(u->name, sizeof u->name, "%s", name ? name : "");
+    if (!token || strcmp(token, TOKEN)) {
+        say(u, ERROR, "logStatusError", "instantiation token is %s, expected %s", token ? token : "(null)", TOKEN);
+        free(u);
+        return 0;
+    }
+    if (resources) snprintf(u->resources, sizeof u->resources, "%s", resources);
+    unit_reset(u);
+    u->mode = INSTANTIATED;
+    return u;
+}
+
+fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
+                                          fmi3Boolean logging, fmi3InstanceEnvironment environment, fmi3LogMessageCallback log)
+{
+    (void)visible;
+    Unit *u = made(name, token, resources, logging, environment, log);
+    if (u) u->exchange = 1;
+    return u;
+}
+
+fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
+                                         fmi3Boolean logging, fmi3Boolean event_mode, fmi3Boolean early_return,
+                                         const fmi3ValueReference required[], size_t n, fmi3InstanceEnvironment environment,
+                                         fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback intermediate)
+{
+    (void)visible; (void)required; (void)n;
+    Unit *u = made(name, token, resources, logging, environment, log);
+    if (u && event_mode && !EVENT_MODE) {
+        say(u, ERROR, "logStatusError", "this unit has no event mode");
+        free(u);
+        return 0;
+    }
+    if (u) {
+        u->event_mode_used = event_mode;
+        u->early_return_allowed = early_return;
+        u->intermediate = (void *)intermediate;
+    }
+    return u;
+}
+
+fmi3Instance fmi3InstantiateScheduledExecution(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
+                                               fmi3Boolean logging, fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                                               fmi3ClockUpdateCallback clock, fmi3LockPreemptionCallback lock,
+                                               fmi3UnlockPreemptionCallback unlock)
+{
+    (void)name; (void)token; (void)resources; (void)visible; (void)logging; (void)environment; (void)log;
+    (void)clock; (void)lock; (void)unlock;
+    return 0;
+}
+
+void fmi3FreeInstance(fmi3Instance instance) { free(instance); }
+
+fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean on, size_t n, const fmi3String categories[])
+{
+    ALLOW(ANY, "fmi3SetDebugLogging");
+    (void)n; (void)categories;
+    u->logging = on;
+    return fmi3OK;
+}
+
+fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean with, fmi3Float64 tolerance, fmi3Float64 start,
+                                       fmi3Boolean stops, fmi3Float64 stop)
+{
+    ALLOW(INSTANTIATED, "fmi3EnterInitializationMode");
+    (void)with; (void)tolerance;
+    if (stops && stop < start) return fmi3Error;
+    u->time = start;
+    u->mode = INITIALIZATION;
+    return fmi3OK;
+}
+
+fmi3Status fmi3ExitInitializationMode(fmi3Instance instance)
+{
+    ALLOW(INITIALIZATION, "fmi3ExitInitializationMode");
+    model_start(u);
+    if (u->mode < 0) {
+        u->mode = FAILED;
+        return fmi3Error;
+    }
+    model_calculate(u);
+    u->mode = u->exchange || u->event_mode_used ? EVENT : STEP;
+    return fmi3OK;
+}
+
+fmi3Status fmi3EnterEventMode(fmi3Instance instance)
+{
+    ALLOW(CONTINUOUS | EVENT | (u->event_mode_used ? STEP : 0), "fmi3EnterEventMode");
+    u->mode = EVENT;
+    return fmi3OK;
+}
+
+fmi3Status fmi3Terminate(fmi3Instance instance)
+{
+    ALLOW(STEP | EVENT | CONTINUOUS, "fmi3Terminate");
+    u->mode = TERMINATED;
+    return fmi3OK;
+}
+
+fmi3Status fmi3Reset(fmi3Instance instance)
+{
+    ALLOW(ANY, "fmi3Reset");
+    unit_reset(u);
+    u->mode = INSTANTIATED;
+    return fmi3OK;
+}
+
+/* --- values: arrays one after the other, both counts checked ----------------------------------------------------- */
+#define GETTER(Type, family, width, member)                                                                          \
+    fmi3Status fmi3Get##Type(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3##Type value[], size_t total) \
+    {                                                                                                                \
+        size_t at = 0;                                                                                               \
+        ALLOW(ANY & ~FAILED, "fmi3Get" #Type);                                                                       \
+        refresh(u);                                                                                                  \
+        for (size_t k = 0; k < n; k++) {                                                                             \
+            const int i = place(u, vr[k], family, width);                                                            \
+            if (i < 0) return fmi3Error;                                                                             \
+            for (size_t j = 0; j < unit_size(u, i); j++) {                                                           \
+                if (at >= total) return fmi3Error;                                                                   \
+                value[at++] = i == 0 ? (fmi3##Type)u->time : (fmi3##Type)u->cell[TABLE[i].first + j].member;         \
+            }                                                                                                        \
+        }                                                                                                            \
+        return at == total ? fmi3OK : fmi3Error;                                                                     \
+    }
+#define SETTER(Type, family, width, member)                                                                          \
+    fmi3Status fmi3Set##Type(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3##Type value[], size_t total) \
+    {                                                                                                                \
+        size_t at = 0;                                                                                               \
+        ALLOW(ANY & ~FAILED & ~TERMINATED, "fmi3Set" #Type);                                                         \
+        for (size_t k = 0; k < n; k++) {                                                                             \
+            const int i = place(u, vr[k], family, width);                                                            \
+            if (i < 0 || !settable(u, &TABLE[i])) return fmi3Error;                                                  \
+            if (TABLE[i].settable == 2 && u->mode != CONFIGURATION) {                                                \
+                say(u, ERROR, "logStatusError", "%s is set in configuration mode only", TABLE[i].name);             \
+                return fmi3Error;                                                                                    \
+            }                                                                                                        \
+            for (size_t j = 0; j < unit_size(u, i); j++) {                                                           \
+                if (at >= total) return fmi3Error;                                                                   \
+                u->cell[TABLE[i].first + j].member = value[at++];                                                    \
+            }                                                                                                        \
+        }                                                                                                            \
+        return at == total ? fmi3OK : fmi3Error;                                                                     \
+    }
+#define BOTH(Type, family, width, member) GETTER(Type, family, width, member) SETTER(Type, family, width, member)
+BOTH(Float64, FLOAT, 64, d)
+BOTH(Float32, FLOAT, 32, d)
+BOTH(Int8, SIGNED, 8, i)
+BOTH(Int16, SIGNED, 16, i)
+BOTH(Int32, SIGNED, 32, i)
+BOTH(Int64, SIGNED, 64, i)
+BOTH(UInt8, UNSIGNED, 8, u)
+BOTH(UInt16, UNSIGNED, 16, u)
+BOTH(UInt32, UNSIGNED, 32, u)
+BOTH(UInt64, UNSIGNED, 64, u)
+BOTH(Boolean, SIGNED, 1, i)
+
+fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3String value[], size_t total)
+{
+    ALLOW(ANY & ~FAILED, "fmi3GetString");
+    refresh(u);
+    for (size_t k = 0; k < n; k++) {
+        const int i = place(u, vr[k], STRING, 0);
+        if (i < 0 || n != total) return fmi3Error;
+        value[k] = u->text[TABLE[i].first].data;
+    }
+    return fmi3OK;
+}
+
+fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3String value[], size_t total)
+{
+    ALLOW(ANY & ~FAILED & ~TERMINATED, "fmi3SetString");
+    for (size_t k = 0; k < n; k++) {
+        const int i = place(u, vr[k], STRING, 0);
+        if (i < 0 || n != total || strlen(value[k]) >= ROOM) return fmi3Error;
+        strcpy(u->text[TABLE[i].first].data, value[k]);
+    }
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetBinary(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, size_t size[], fmi3Binary value[], size_t total)
+{
+    ALLOW(ANY & ~FAILED, "fmi3GetBinary");
+    refresh(u);
+    for (size_t k = 0; k < n; k++) {
+        const int i = place(u, vr[k], BINARY, 0);
+        if (i < 0 || n != total) return fmi3Error;
+        size[k] = u->text[TABLE[i].first].size;
+        value[k] = (fmi3Binary)u->text[TABLE[i].first].data;
+    }
+    return fmi3OK;
+}
+
+fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const size_t size[], const fmi3Binary value[], size_t total)
+{
+    ALLOW(ANY & ~FAILED & ~TERMINATED, "fmi3SetBinary");
+    for (size_t k = 0; k < n; k++) {
+        const int i = place(u, vr[k], BINARY, 0);
+        if (i < 0 || n != total || size[k] > ROOM) return fmi3Error;
+        u->text[TABLE[i].first].size = size[k];
+        memcpy(u->text[TABLE[i].first].data, value[k], size[k]);
+    }
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Clock value[])
+{
+    ALLOW(EVENT, "fmi3GetClock");
+    (void)vr;
+    for (size_t k = 0; k < n; k++) value[k] = fmi3ClockInactive;
+    return fmi3OK;
+}
+
+fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Clock value[])
+{
+    (void)vr; (void)n; (void)value;
+    NOT_HERE("fmi3SetClock")
+}
+
+fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueReference vr, size_t *n)
+{
+    (void)vr; (void)n;
+    NOT_HERE("fmi3GetNumberOfVariableDependencies")
+}
+
+fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference dependent, size_t e[], fmi3ValueReference i[],
+                                       size_t ei[], fmi3DependencyKind kinds[], size_t n)
+{
+    (void)dependent; (void)e; (void)i; (void)ei; (void)kinds; (void)n;
+    NOT_HERE("fmi3GetVariableDependencies")
+}
+
+/* --- states ---------------------------------------------------------------------------------------------------- */
+fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState *state)
+{
+    ALLOW(ROLLBACK ? ANY & ~FAILED : 0, "fmi3GetFMUState");
+    if (!*state) *state = malloc(sizeof *u);
+    memcpy(*state, u, sizeof *u);
+    return fmi3OK;
+}
+
+fmi3Status fmi3SetFMUState(fmi3Instance instance, fmi3FMUState state)
+{
+    ALLOW(ROLLBACK ? ANY : 0, "fmi3SetFMUState");
+    if (!LYING) memcpy(u, state, sizeof *u);
+    return fmi3OK;
+}
+
+fmi3Status fmi3FreeFMUState(fmi3Instance instance, fmi3FMUState *state)
+{
+    ALLOW(ROLLBACK ? ANY : 0, "fmi3FreeFMUState");
+    free(*state);
+    *state = 0;
+    return fmi3OK;
+}
+
+fmi3Status fmi3SerializedFMUStateSize(fmi3Instance instance, fmi3FMUState state, size_t *size)
+{
+    ALLOW(SERIALIZES ? ANY : 0, "fmi3SerializedFMUStateSize");
+    (void)state;
+    *size = sizeof *u;
+    return fmi3OK;
+}
+
+fmi3Status fmi3SerializeFMUState(fmi3Instance instance, fmi3FMUState state, fmi3Byte bytes[], size_t size)
+{
+    ALLOW(SERIALIZES ? ANY : 0, "fmi3SerializeFMUState");
+    if (size < sizeof *u) return fmi3Error;
+    memcpy(bytes, state, sizeof *u);
+    return fmi3OK;
+}
+
+fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3Byte bytes[], size_t size, fmi3FMUState *state)
+{
+    ALLOW(SERIALIZES ? ANY : 0, "fmi3DeserializeFMUState");
+    if (size != sizeof *u) return fmi3Error;
+    if (!*state) *state = malloc(sizeof *u);
+    memcpy(*state, bytes, size);
+    Unit *s = *state; /* pointers belong to this process */
+    s->logger = u->logger;
+    s->environment = u->environment;
+    s->intermediate = u->intermediate;
+    memcpy(s->resources, u->resources, sizeof s->resources);
+    return fmi3OK;
+}
+
+/* --- derivatives: scalars only ----------------------------------------------------------------------------------- */
+fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueReference unknown[], size_t n,
+                                        const fmi3ValueReference known[], size_t m, const fmi3Float64 seed[], size_t n_seed,
+                                        fmi3Float64 out[], size_t n_out)
+{
+    ALLOW(DIRECTIONAL ? INITIALIZATION | STEP | EVENT | CONTINUOUS : 0, "fmi3GetDirectionalDerivative");
+    if (n != n_out || m != n_seed) return fmi3Error;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = 0;
+        for (size_t j = 0; j < m; j++)
+            out[i] += model_partial(u, (int)(unknown[i] - 10) / 3, (int)(known[j] - 10) / 3) * seed[j];
+    }
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueReference unknown[], size_t n,
+                                    const fmi3ValueReference known[], size_t m, const fmi3Float64 seed[], size_t n_seed,
+                                    fmi3Float64 out[], size_t n_out)
+{
+    ALLOW(DIRECTIONAL ? INITIALIZATION | STEP | EVENT | CONTINUOUS : 0, "fmi3GetAdjointDerivative");
+    if (n != n_seed || m != n_out) return fmi3Error;
+    for (size_t j = 0; j < m; j++) {
+        out[j] = 0;
+        for (size_t i = 0; i < n; i++)
+            out[j] += model_partial(u, (int)(unknown[i] - 10) / 3, (int)(known[j] - 10) / 3) * seed[i];
+    }
+    return fmi3OK;
+}
+
+/* --- configuration, clocks ---------------------------------------------------------------------------------------- */
+fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance)
+{
+    ALLOW(INSTANTIATED, "fmi3EnterConfigurationMode");
+    u->mode = CONFIGURATION;
+    return fmi3OK;
+}
+
+fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance)
+{
+    ALLOW(CONFIGURATION, "fmi3ExitConfigurationMode");
+    for (int i = 0; i < N_VARIABLES; i++)
+        for (int k = 0; k < TABLE[i].n_dimensions; k++)
+            if (TABLE[i].dimension[k] < 0 && u->cell[TABLE[-1 - TABLE[i].dimension[k]].first].u > MOST_LONG) {
+                say(u, ERROR, "logStatusError", "%s is longer than %d", TABLE[i].name, MOST_LONG);
+                return fmi3Error;
+            }
+    u->mode = INSTANTIATED;
+    return fmi3OK;
+}
+
+typedef const fmi3ValueReference *References;
+fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 a[], fmi3IntervalQualifier q[]) { (void)vr; (void)n; (void)a; (void)q; NOT_HERE("fmi3GetIntervalDecimal") }
+fmi3Status fmi3GetIntervalFraction(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3UInt64 a[], fmi3UInt64 b[], fmi3IntervalQualifier q[]) { (void)vr; (void)n; (void)a; (void)b; (void)q; NOT_HERE("fmi3GetIntervalFraction") }
+fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 a[]) { (void)vr; (void)n; (void)a; NOT_HERE("fmi3GetShiftDecimal") }
+fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3UInt64 a[], fmi3UInt64 b[]) { (void)vr; (void)n; (void)a; (void)b; NOT_HERE("fmi3GetShiftFraction") }
+fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Float64 a[]) { (void)vr; (void)n; (void)a; NOT_HERE("fmi3SetIntervalDecimal") }
+fmi3Status fmi3SetIntervalFraction(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3UInt64 a[], const fmi3UInt64 b[]) { (void)vr; (void)n; (void)a; (void)b; NOT_HERE("fmi3SetIntervalFraction") }
+fmi3Status fmi3SetShiftDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Float64 a[]) { (void)vr; (void)n; (void)a; NOT_HERE("fmi3SetShiftDecimal") }
+fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3UInt64 a[], const fmi3UInt64 b[]) { (void)vr; (void)n; (void)a; (void)b; NOT_HERE("fmi3SetShiftFraction") }
+fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference clock, fmi3Float64 t) { (void)clock; (void)t; NOT_HERE("fmi3ActivateModelPartition") }
+
+/* --- model exchange -------------------------------------------------------------------------------------------- */
+fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) { ALLOW(EVENT | INITIALIZATION, "fmi3EvaluateDiscreteStates"); model_calculate(u); return fmi3OK; }
+
+fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *again, fmi3Boolean *terminate, fmi3Boolean *nominals,
+                                    fmi3Boolean *values, fmi3Boolean *next_defined, fmi3Float64 *next)
+{
+    ALLOW(EVENT, "fmi3UpdateDiscreteStates");
+    u->discrete_changed = 0;
+    model_event(u);
+    model_calculate(u);
+    *again = u->discrete_changed != 0;
+    *terminate = u->terminate != 0;
+    *nominals = fmi3False;
+    *values = u->discrete_changed && N_STATES;
+    *next_defined = u->next_event < INFINITY;
+    *next = u->next_event;
+    return fmi3OK;
+}
+
+fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance)
+{
+    ALLOW(u->exchange ? EVENT : 0, "fmi3EnterContinuousTimeMode");
+    u->mode = CONTINUOUS;
+    return fmi3OK;
+}
+
+fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, fmi3Boolean no_set, fmi3Boolean *event, fmi3Boolean *terminate)
+{
+    ALLOW(CONTINUOUS, "fmi3CompletedIntegratorStep");
+    (void)no_set;
+    *event = u->event_due != 0;
+    *terminate = u->terminate != 0;
+    return fmi3OK;
+}
+
+fmi3Status fmi3SetTime(fmi3Instance instance, fmi3Float64 time)
+{
+    ALLOW(CONTINUOUS | EVENT, "fmi3SetTime");
+    u->time = time;
+    return fmi3OK;
+}
+
+static size_t states(const Unit *u)
+{
+    size_t total = 0;
+    for (int i = 0; i < N_STATES_DECLARED; i++) total += unit_size(u, STATE[i]);
+    return total;
+}
+
+#define EACH_STATE(LIST, statement)                                                                                 \
+    if (n != states(u)) return fmi3Error;                                                                            \
+    for (size_t s = 0, at = 0; s < N_STATES_DECLARED; s++)                                                           \
+        for (size_t j = 0; j < unit_size(u, STATE[s]); j++, at++) {                                                  \
+            double *number = &u->cell[TABLE[LIST[s]].first + j].d;                                                  \
+            statement;                                                                                               \
+        }
+
+fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const fmi3Float64 x[], size_t n)
+{
+    ALLOW(CONTINUOUS, "fmi3SetContinuousStates");
+    EACH_STATE(STATE, *number = x[at])
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, fmi3Float64 out[], size_t n)
+{
+    ALLOW(INITIALIZATION | CONTINUOUS | EVENT | TERMINATED, "fmi3GetContinuousStateDerivatives");
+    model_calculate(u);
+    EACH_STATE(RATE, out[at] = *number)
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetEventIndicators(fmi3Instance instance, fmi3Float64 z[], size_t n)
+{
+    ALLOW(INITIALIZATION | CONTINUOUS | EVENT | TERMINATED, "fmi3GetEventIndicators");
+    if (n != N_INDICATORS) return fmi3Error;
+    model_calculate(u);
+    memcpy(z, u->z, n * sizeof *z);
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetContinuousStates(fmi3Instance instance, fmi3Float64 x[], size_t n)
+{
+    ALLOW(INITIALIZATION | CONTINUOUS | EVENT | TERMINATED, "fmi3GetContinuousStates");
+    EACH_STATE(STATE, x[at] = *number)
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, fmi3Float64 x[], size_t n)
+{
+    ALLOW(CONTINUOUS | EVENT | TERMINATED, "fmi3GetNominalsOfContinuousStates");
+    for (size_t i = 0; i < n; i++) x[i] = 1;
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, size_t *n) { ALLOW(ANY, "fmi3GetNumberOfEventIndicators"); *n = N_INDICATORS; return fmi3OK; }
+fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, size_t *n) { ALLOW(ANY, "fmi3GetNumberOfContinuousStates"); *n = states(u); return fmi3OK; }
+
+/* --- co-simulation --------------------------------------------------------------------------------------------- */
+fmi3Status fmi3EnterStepMode(fmi3Instance instance)
+{
+    ALLOW(u->exchange ? 0 : EVENT, "fmi3EnterStepMode");
+    u->mode = STEP;
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Int32 order[], fmi3Float64 value[], size_t total)
+{
+    (void)vr; (void)n; (void)order; (void)value; (void)total;
+    NOT_HERE("fmi3GetOutputDerivatives")
+}
+
+/* Inputs over the step as the host gives them in three intermediate updates: a parabola. */
+static void ask_for_inputs(Unit *u, double t, double h)
+{
+    double at[3][N_CELLS];
+    for (int k = 0; k < 3; k++) {
+        fmi3Boolean early = fmi3False;
+        fmi3Float64 when = 0;
+        ((fmi3IntermediateUpdateCallback)u->intermediate)(u->environment, t + k * h / 2, fmi3True, fmi3False, fmi3False, fmi3False, &early, &when);
+        for (int i = 0; i < N_CELLS; i++) at[k][i] = u->cell[i].d;
+    }
+    for (int v = 0; v < N_VARIABLES; v++) {
+        const int i = TABLE[v].first;
+        if (!TABLE[v].input || TABLE[v].family != FLOAT) continue;
+        u->cell[i].d = at[0][i];
+        u->slope[i] = (-3 * at[0][i] + 4 * at[1][i] - at[2][i]) / h;
+        u->curvature[i] = 4 * (at[0][i] - 2 * at[1][i] + at[2][i]) / (h * h);
+    }
+}
+
+fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean no_set, fmi3Boolean *event,
+                      fmi3Boolean *terminate, fmi3Boolean *early, fmi3Float64 *last)
+{
+    ALLOW(u->exchange ? 0 : STEP, "fmi3DoStep");
+    (void)no_set;
+    if (INTERPOLATES && u->intermediate) ask_for_inputs(u, t, h);
+    const Status status = unit_do_step(u, t, h);
+    if (status == ERROR || status == FATAL) u->mode = FAILED;
+    *event = u->event_due != 0;
+    *terminate = u->terminate != 0;
+    *early = u->time < t + h - 1e-12;
+    *last = u->time;
+    return (fmi3Status)status;
+}

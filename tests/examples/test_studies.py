@@ -1,0 +1,46 @@
+"""The studies among the examples run, and their cases are the runs made by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cosim import Study, simulate
+from cosim.scenario import load_scenario
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "inverted_pendulum"
+
+
+def test_robustness_of_the_pendulum(tmp_path):
+    study = Study(EXAMPLES / "robustness.toml")
+    assert len(study) == 4096
+    s = study.run(tmp_path / "out", limit=24)
+    assert set(s.table["status"]) == {"done"}
+    assert s.table["stays up"].all()
+    assert s.table["settles"].sum() > 12
+    assert len(s.missing) == 4096 - 24
+    masses = study.cases.columns["plant.pendulum.mass"]
+    assert masses.mean() == pytest.approx(0.2, abs=1e-4)
+    assert masses.min() >= 0.1
+    k = int(s.table.index[7])
+    angle = s.case(k).result["plant.pendulum"][:, 0]
+    assert s.table["peak"][k] == np.abs(angle).max()
+    assert np.array_equal(s.signals["plant.pendulum"][k, :, 0], angle.astype("float32"))
+
+
+def test_holds_and_rates_of_the_pendulum(tmp_path):
+    study = Study(EXAMPLES / "hold_study.toml")
+    s = study.run(tmp_path / "out")
+    assert list(s.table["variant"].unique()) == list(study.plan.variants)
+    assert s.table["stays up"].all()
+    scenario = load_scenario(EXAMPLES / "hold_study.toml")
+    by_hand = simulate(
+        scenario.diagram(),
+        5.0,
+        initial={"plant.hinge.q": -0.3},
+        log_every=0.005,
+        settings=scenario.settings(),
+    )
+    assert s.table["peak"][0] == np.abs(by_hand["plant.pendulum"][:, 0]).max()
+    t, u = by_hand.ticks("controller.u")
+    assert s.table["effort"][0] == pytest.approx((u[:-1, 0] ** 2 * np.diff(t)).sum(), rel=1e-9)

@@ -1,0 +1,141 @@
+"""Inputs that took time with the square of their size, or worse: each is done in a few seconds now.
+
+There is no clock in the assertions: a test that hangs runs into its time limit.
+"""
+
+import numpy as np
+import pytest
+
+from blocks.errors import ModelError, ScenarioError, near_miss
+from cosim import simulate
+from cosim.scenario import load_scenario
+from plant import Plant
+from plant.expressions.functions import intrinsics
+from plant.expressions.functions.entry import LineInTime
+from plant.formats.motionsolve.reader import read_model
+from tests.helpers.decks import deck, pendulum
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.mark.parametrize("opening", ["<!--", "<![CDATA[", "<?", "<!DOCTYPE x ", "<a ", "<", "<!"])
+def test_markup_that_is_not_closed(opening):
+    """A megabyte: 62 kB took 13 s."""
+    for text in (opening * (10**6 // len(opening)), f"<a>{opening * (10**6 // len(opening))}"):
+        with pytest.raises(ModelError, match="not well-formed|DOCTYPE"):
+            read_model(text.encode())
+
+
+@pytest.mark.parametrize("hidden", ["<!-- <!DOCTYPE a [ --> ", "<?x <!ENTITY ?>", "<!-- <b> -->\n"])
+def test_what_is_passed_over_hides_nothing(hidden):
+    model = read_model(hidden.encode() + deck(pendulum(0.1)))
+    assert model.find is not None
+    with pytest.raises(ModelError, match="DOCTYPE"):
+        read_model(hidden.encode() + b'<!DOCTYPE a [<!ENTITY b "c">]>' + deck(pendulum(0.1)))
+
+
+def test_lines_are_those_of_the_file():
+    ground = '<Body_Rigid id="1" isground="TRUE"/>'
+    text = f"<!-- a\nb -->\n<Deck>\n<![CDATA[<x>\n]]><Model>{ground}<Reference_Variable\n id='1' expr='1 +'/>"
+    text += "</Model></Deck>"
+    with pytest.raises(ModelError, match="<bytes>:5: Reference_Variable id=1"):
+        Plant.read(text.encode())
+
+
+def test_16000_unknown_attributes_and_elements():
+    """45 s, most of it in looking for the attribute "id" again and again."""
+    many = " ".join(f'zz{k}="1"' for k in range(16_000))
+    read_model(deck(f'<Reference_Variable id="1" expr="1" {many}/>'))
+    read_model(deck("".join(f'<Zz{k} id="1"/>' for k in range(16_000))))
+
+
+def test_a_long_name_is_not_compared():
+    assert near_miss("a" * 10**6, ["b" * 10**6]).startswith("there is")
+
+
+def expression(text):
+    more = f'<Reference_Variable id="9" expr="{text}"/>'
+    return deck(pendulum(0.3) + more + '<Post_Request id="7" type="EXPRESSION" expr1="VARVAL(9)"/>')
+
+
+def value(text):
+    return simulate(Plant.read(expression(text)), 0.1, engine="reference", log_at=[0.1])["plant.request_7"][
+        -1, 0
+    ]
+
+
+def test_deep_if_and_wide_max():
+    """IFs within IFs took 60 s at 400, lines of a MAX 34 s at 1000: every two were compared."""
+    n = 400
+    assert value("IF(TIME-1:" * n + "TIME" + ",2,3)" * n) == pytest.approx(0.1)
+    assert value(f"MAX({','.join(f'{k}*TIME-{k * k}/1000' for k in range(2000))})") == pytest.approx(
+        max(k * 0.1 - k * k / 1000 for k in range(2000))
+    )
+
+
+def test_corners_of_many_lines_are_those_of_every_two(monkeypatch):
+    """As far as they are corners of the largest or the smallest."""
+    random = np.random.default_rng(3)
+    lines = [LineInTime(*map(float, pair)) for pair in random.integers(-9, 9, (80, 2))]
+    found = sorted(set(intrinsics._pairs(lines, None)))
+    monkeypatch.setattr(intrinsics, "FEW", 10**6)
+    every = sorted(set(intrinsics._pairs(lines, None)))
+
+    def at(t, choose):
+        return choose(line.slope * t + line.offset for line in lines)
+
+    def bends(t, choose, h=1e-4):
+        return abs(at(t + h, choose) - 2 * at(t, choose) + at(t - h, choose)) > 1e-6
+
+    corners = [t for t in every if bends(t, max) or bends(t, min)]
+    assert len(found) < len(every) and np.allclose(found, corners)
+
+
+def scenario(tmp_path, text):
+    path = tmp_path / "s.toml"
+    path.write_text('[blocks.a]\ntype = "Sine"\n[run]\nuntil = 1.0\n' + text)
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(path)
+    return str(caught.value)
+
+
+def test_long_lists_in_a_scenario_with_a_mistake(tmp_path):
+    """20 000 lines took minutes: each line was parsed with all before it."""
+    text = '[blocks.b]\ntype = "Constant"\nvalue = [\n' + "1.0,\n" * 20_000 + "]\nbad = 1\n"
+    assert scenario(tmp_path, text) == "s.toml:20009: [blocks.b] bad: no such key; there is 'value'."
+    assert "s.toml:3: [run]: 19980 more keys" in scenario(
+        tmp_path, "".join(f"k{k} = 1\n" for k in range(20_000))
+    )
+    lines = "".join(f'"b{k}.y -> c.u",\n' for k in range(5000))
+    assert "connect[0]" in scenario(tmp_path, f"[wiring]\nconnect = [\n{lines}]\n")
+
+
+LINES = '''
+a = 1   # a comment with [ and "
+
+b = [  # one
+  "x]",
+  'y"',
+]
+c = """
+[no header]
+d = 1
+"""
+[t."x.y"]   # [[
+e = { f = [1, 2], g = "}" }
+
+[[u]]
+h = "\\"["
+[[u]]
+i = 1'''
+
+
+def test_lines_of_keys_in_one_pass():
+    from cosim.scenario.source import _lines_of_keys
+
+    lines, headers = _lines_of_keys(LINES)
+    expected = {("a",): 2, ("b",): 4, ("c",): 8, ("t",): 12, ("t", "x.y"): 12, ("t", "x.y", "e"): 13,
+                ("t", "x.y", "e", "f"): 13, ("u", 0): 15, ("u", 0, "h"): 16, ("u", 1): 17,
+                ("u", 1, "i"): 18}  # fmt: skip
+    assert {k: lines[k] for k in expected} == expected
+    assert headers == {("t",), ("t", "x.y"), ("u",), ("u", 0), ("u", 1)}
