@@ -4,7 +4,7 @@
 `Diagram`           blocks and the connections between them
 `Enabled`           a subsystem that runs while its input "enable" is above 0; beside it `Triggered`,
                     `FunctionCall`, `Resettable`, `If`, `SwitchCase`, `Variant`,
-                    `For` and `While`
+                    `For`, `While` and `ForEach`
 `simulate`          run a diagram from start to end; returns a `Result`
 `simulate_many`     parameter sweeps and Monte Carlo: many runs, compiled once
 `Simulation`        run a diagram step by step: advance, look, change, snapshot, restore
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from cosim.study.opening import open_study
     from cosim.study.study import Study
     from cosim.subsystems.choices import If, SwitchCase, Variant
+    from cosim.subsystems.for_each import ForEach
     from cosim.subsystems.loops import For, While
     from cosim.subsystems.parts import Enabled, FunctionCall, Resettable, Triggered
 
@@ -71,6 +72,7 @@ _HOMES = {
     "FMU": "cosim.fmi.fmu",
     "Enabled": "cosim.subsystems.parts",
     "For": "cosim.subsystems.loops",
+    "ForEach": "cosim.subsystems.for_each",
     "FunctionCall": "cosim.subsystems.parts",
     "While": "cosim.subsystems.loops",
     "Variant": "cosim.subsystems.choices",
@@ -101,6 +103,7 @@ __all__ = [
     "Diagram",
     "Enabled",
     "For",
+    "ForEach",
     "FunctionCall",
     "If",
     "OperatingPoint",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from blocks.errors import BlockError
+from blocks.errors import BlockError, near_miss
 
 PARAMETER = "parameter"  # the operation of a leaf; all others are ufuncs of NumPy by name
 RECIPE = "_recipe"  # attribute of a block that was made of expressions
@@ -174,7 +174,24 @@ class BlockType(abc.ABCMeta):
             block = recipe.make(default)
             object.__setattr__(block, RECIPE, recipe)
             return block
-        return super().__call__(*args, **kwargs)
+        try:
+            return super().__call__(*args, **kwargs)
+        except TypeError as error:
+            cls._check_arguments(args, kwargs, error)
+            raise
+
+    def _check_arguments(cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: TypeError) -> None:
+        """Refuse arguments that are no fields, or too many or too few of them, by name."""
+        signature = cls.__signature__
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as wrong:
+            if unknown := [name for name in kwargs if name not in signature.parameters]:
+                what = f"has no field '{unknown[0]}'; {near_miss(unknown[0], signature.parameters)}"
+                raise BlockError(f"{cls.__name__} {what}", value=unknown[0]) from error
+            bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+            written = signature.replace(parameters=bare, return_annotation=signature.empty)
+            raise BlockError(f"{cls.__name__}: {wrong}.", hint=f"Write {cls.__name__}{written}.") from error
 
 
 def recipe_of(block: Any) -> Recipe | None:

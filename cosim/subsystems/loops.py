@@ -45,7 +45,7 @@ class For(Subsystem):
     def __post_init__(self) -> None:
         checked_inner("For", self.inner)
         if self.count is not None:
-            _whole("count", self.count, 0)
+            whole("count", self.count, 0)
         choice(self.states, "states", STATES, BlockError)
         checks.rate(self)
 
@@ -76,7 +76,7 @@ class While(Subsystem):
 
     def __post_init__(self) -> None:
         checked_inner("While", self.inner)
-        _whole("limit", self.limit, 1)
+        whole("limit", self.limit, 1)
         choice(self.states, "states", STATES, BlockError)
         checks.rate(self)
 
@@ -213,8 +213,9 @@ def _around(body: Netlist, block: Iterated, control: tuple[str, ...]) -> Netlist
     return Netlist("loop", nodes, wires, {n: (BODY, n) for n in body.outports}, frozenset())
 
 
-def _whole(what: str, value: Any, least: int) -> None:
-    if not is_number(value) or not least <= value <= MOST or int(value) != value:
+def whole(what: str, value: Any, least: int, most: int = MOST) -> None:
+    """Refuse what is no whole number from `least` to `most`."""
+    if not is_number(value) or not least <= value <= most or int(value) != value:
         raise BlockError(
-            f"{what} is {shown(value)}, expected a whole number from {least} to {MOST}.", value=value
+            f"{what} is {shown(value)}, expected a whole number from {least} to {most}.", value=value
         )

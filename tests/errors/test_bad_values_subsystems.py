@@ -3,7 +3,7 @@
 import pytest
 
 from blocks import Gain
-from cosim import Enabled, For, FunctionCall, If, Resettable, SwitchCase, Triggered, Variant, While
+from cosim import Enabled, For, ForEach, FunctionCall, If, Resettable, SwitchCase, Triggered, Variant, While
 from tests.errors.test_bad_values_api import (
     NOTHING,
     NUMBERS,
@@ -38,6 +38,12 @@ CASES = [
             "sample": POSITIVE,
             "offset": TIMES,
         },
+    ),
+    Case(
+        "ForEach",
+        ForEach,
+        {"inner": Gain(1.0), "n": 2},
+        {"n": frozenset({"1", "200"}), "shared": frozenset({"[]", "()"}), "parameters": NOTHING | {"{}"}},
     ),
     Case(
         "While",
