@@ -195,7 +195,8 @@ def integer(least: int) -> Check:
 
     def check(value: Any, place: FilePlace) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
-            raise Expected(f"a whole number of at least {least}", _unquoted(value))
+            most = f" and at most {MOST}" if isinstance(value, int) and value > MOST else ""
+            raise Expected(f"a whole number of at least {least}{most}", _unquoted(value))
         return value
 
     return check

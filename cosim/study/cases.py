@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
+from cosim.run.memory import check_memory
 from cosim.study.sample_draws import drawn
 from cosim.study.study_schema import Axis, SamplingTable, StudyTables
 
@@ -88,6 +90,8 @@ def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) 
     columns = {n: np.tile(np.repeat(v, runs, axis=0), (variants, 1)) for n, v in grid.items()}
     columns |= {n: np.tile(v, (variants * steps, 1)) for n, v in samples.items()}
     count = variants * steps * runs
+    width = sum(v.shape[1] for v in (*grid.values(), *samples.values()))
+    _check_room(count, width)
     seeds = seeds_of(sampling.seed if sampling is not None else seed, count)
     if own_seeds is not None:
         seeds = np.tile(own_seeds, variants * steps)
@@ -97,12 +101,25 @@ def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) 
 def _grid(axes: Sequence[Axis]) -> tuple[dict[str, np.ndarray], int]:
     """Values of all names at every point of the grid, and how many there are."""
     sizes = [len(axis.rows) for axis in axes]
-    count = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
+    count = math.prod(sizes)
+    _check_room(count, sum(np.size(v) for axis in axes for v in axis.rows[0]))
     found = {}
     for axis, places in zip(axes, np.unravel_index(np.arange(count), sizes) if sizes else (), strict=True):
         for k, name in enumerate(axis.names):
             found[name] = _array(name, [row[k] for row in axis.rows])[places]
     return found, count
+
+
+def _check_room(count: int, width: int) -> None:
+    """Is there room for the numbers of all cases, and for what is written of them?
+
+    Raises
+    ------
+    PlantloopError     more cases than this machine's memory can hold
+    """
+    check_memory(
+        24.0 * count * (width + 2), f"a study of {count} cases", "Split it by the seed, or into several sweeps."
+    )
 
 
 def _array(name: str, values: Sequence[Any]) -> np.ndarray:
@@ -184,7 +201,7 @@ def parsed_cases(text: str, count: int) -> list[int]:
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not first.isdigit() or (dash and not (last.isdigit() and int(first) <= int(last))):
             words = ("failed", "missing")
             hint = near_miss(text, words) if text.strip().isalpha() else "Write numbers such as 17,42."
             raise PlantloopError(f"'{text}' names no cases; {hint}", value=text)

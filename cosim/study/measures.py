@@ -183,10 +183,14 @@ def robust_over_run(
 ) -> np.ndarray:
     """Robustness at the start of a run, (runs,); of comparisons of numbers of the whole run as well."""
 
+    within = any(isinstance(p, Temporal) for p in below(formula))
+    width = len(time) if within else 1  # operators over time look at every instant, also of what stays
+
     def looked(part: Formula) -> np.ndarray:
         if any(isinstance(p, Reduced) for p in below(part)) or isinstance(part, PlainNumber):
-            return np.atleast_1d(over_run(part, reduce))[:, None]
-        return look(part)
+            value = np.atleast_1d(over_run(part, reduce))[:, None]
+            return np.broadcast_to(value, (len(value), width))
+        return look(part) if within else look(part)[:, :1]
 
     return robustness(formula, time, looked)[..., 0]
 

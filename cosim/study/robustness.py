@@ -1,10 +1,8 @@
 """How much margin a condition has, instant by instant: the robustness of signal temporal logic.
 
-A comparison a < b has the robustness b - a: positive where it holds, and by how much; "and" is the least of
-its
+A comparison a < b has the robustness b - a: positive where it holds, and by how much; "and" is the least of its
 parts, "or" the largest, "not" the negative. ``always[a, b]`` is the least robustness between a and b seconds
-from now, ``eventually[a, b]`` the largest; ``p until[a, b] q`` the best over times s of that window of q at
-s and
+from now, ``eventually[a, b]`` the largest; ``p until[a, b] q`` the best over times s of that window of q at s and
 p up to before s. What of a window is after the end of the run is left out: the least of nothing is inf.
 
 Source: A. Donzé, O. Maler, "Robust satisfaction of temporal logic over real-valued signals", FORMATS 2010,
@@ -15,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
@@ -46,9 +45,9 @@ def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
             parts = [robustness(part, time, look) for part in formula.parts]
             match formula.word:
                 case "and":
-                    return np.minimum.reduce(parts)
+                    return reduce(np.minimum, parts)
                 case "or":
-                    return np.maximum.reduce(parts)
+                    return reduce(np.maximum, parts)
                 case "not":
                     return -parts[0]
             return np.maximum(-parts[0], parts[1])

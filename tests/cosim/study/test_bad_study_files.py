@@ -23,6 +23,11 @@ BAD = {
     "half a range": ('[sweep]\n"k.k" = { from = 1, to = 2 }', ["k.k", "'count' is missing"]),
     "count of nothing": ('[sweep]\n"k.k" = { from = 1, to = 2, count = 0 }', ["count", "at least 1"]),
     "count of one": ('[sweep]\n"k.k" = { from = 1, to = 2, count = 1 }', ["count", "2 or more"]),
+    "count beyond all numbers": ('[sweep]\n"k.k" = { from = 1, to = 2, count = 1000000000000 }', ["count", "at most 10"]),
+    "more cases than fit in memory": (
+        '[sweep]\n"k.k" = { from = 1, to = 2, count = 1000000 }\n"lag.x" = { from = 1, to = 2, count = 1000000 }',
+        ["1000000000000 cases", "memory", "Split it"],
+    ),
     "logarithm of zero": (
         '[sweep]\n"k.k" = { from = 0, to = 2, count = 3, spacing = "log" }', ["spacing", "above 0"]
     ),

@@ -125,6 +125,29 @@ def test_results_of_another_study_are_not_touched(loop, tmp_path):
     assert [p.name for p in other.iterdir()] == ["letter.txt"]
 
 
+def test_requirements_may_have_numbers_alone_in_them(loop):
+    """What says nothing of a signal stays the same over the run, at every instant and in every window."""
+    texts = {
+        "a": "always(1 < 3)", "b": "eventually[0.1, 0.2](lag.y < 50 or 0 > 1)",
+        "c": "1 > 3 until[0, 1] 0 < 2", "d": "always[0.5, 9](k.y > -99 and 1 < 2)",
+    }  # fmt: skip
+    requirements = [{"name": n, "formula": text} for n, text in texts.items()]
+    requirements += [{"name": "e", "check": "always(max(lag.y) < 9) and 2 < 5"}]
+    study = study_of(loop, requirements=requirements)
+    found, r = study.case(4).measures, by_hand(loop, study, 4)
+    assert found["a.robustness"] == 2.0
+    part = r["lag.y"][(r.time > 0.099) & (r.time < 0.201), 0]
+    assert found["b.robustness"] == pytest.approx(50 - part.min(), abs=1e-12)
+    assert found["c.robustness"] == 2.0
+    assert found["d.robustness"] == 1.0
+    assert found["e.robustness"] == min(3.0, 9.0 - r["lag.y"].max())
+
+
+def test_numbers_of_cases_in_wrong_order_are_refused(loop, tmp_path):
+    with pytest.raises(PlantloopError, match="'5-2' names no cases"):
+        study_of(loop).run(tmp_path / "out", only="5-2")
+
+
 def test_a_failed_run_is_a_row_and_a_stop_is_no_failure(tmp_path):
     d = Diagram("growth")  # x' = a x^2 from 1 runs away at 1/a
     d.add("x", Integrator(initial=1.0))
