@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blocks.errors import PlantloopError, SimulationError
-from blocks.files import is_file
+from cosim.cli import study_commands
+from cosim.cli.shared import Trust
+from cosim.cli.shared import checked_path as _checked_path
+from cosim.cli.shared import errors_as_messages as _errors_as_messages
 from cosim.cli.signals import uninterrupted
 from cosim.cli.terminal import Row, print_error, print_heading, print_rows, print_sections
 from cosim.progress import progress_bar
@@ -40,7 +43,6 @@ app = typer.Typer(
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]
-Trust = Annotated[bool, typer.Option("--trust", help="Allow the Python code the file names to run.")]
 
 
 def _version(wanted: bool) -> None:
@@ -466,66 +468,10 @@ def _exported(path: Path, out: Path, options: dict[str, Any], coordinates: str |
     return load_scenario(path, trust).export(out, **options)
 
 
-# --- cosim sweep ----------------------------------------------------------------------------------------
-@app.command()
-def sweep(
-    file: Annotated[Path, typer.Argument(metavar="STUDY.toml", show_default=False)],
-    out: Annotated[
-        str | None, typer.Option(help="Folder, or URL, of the results.", show_default="results/<name>")
-    ] = None,
-    executor: Annotated[
-        str | None,
-        typer.Option(help="threads, processes or dask.", show_default="threads; processes for Python"),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(help="Address of a Dask scheduler.", show_default="a cluster on this machine"),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="How many runs at once.", show_default="as many as processors")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
-    only: Annotated[
-        str | None, typer.Option(help="failed, missing, or numbers such as 17,42.", show_default="all")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Run so many cases at most.", show_default="all")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the cases, their cost and their storage; write nothing.")
-    ] = False,
-    trust: Trust = False,
-) -> None:
-    """Run the cases of a study; exit code 1 if one fails or does not meet a requirement."""
-    with _errors_as_messages():
-        from cosim.cli import studies
-
-        path = _checked_path(file, "sweep", (".toml",))
-        if dry_run:
-            studies.show_estimate(path, trust)
-            return
-        options = studies.SweepOptions(executor, scheduler, workers, resume, only, limit)
-        code = studies.sweep(path, out, trust, options)
-        if code:
-            raise typer.Exit(code)
+study_commands.add_to(app)
 
 
-@app.command()
-def report(
-    folder: Annotated[str, typer.Argument(metavar="DIR", show_default=False)],
-    out: Annotated[
-        Path | None, typer.Option(help="The page to write.", show_default="DIR/report.html")
-    ] = None,
-    junit: Annotated[
-        Path | None, typer.Option(help="The JUnit file to write.", show_default="DIR/junit.xml")
-    ] = None,
-) -> None:
-    """Write a study as one HTML page, and its verdicts as JUnit XML; exit code 1 if one is not met."""
-    with _errors_as_messages():
-        from cosim.cli import studies
-
-        if code := studies.report(folder, out, junit):
-            raise typer.Exit(code)
-
-
+# --- cosim compare --------------------------------------------------------------------------------------
 @app.command()
 def compare(
     first: Annotated[str, typer.Argument(metavar="DIR_A | SCENARIO.toml", show_default=False)],
@@ -632,38 +578,6 @@ def bench(
 
 
 # --- shared ---------------------------------------------------------------------------------------------
-@contextmanager
-def _errors_as_messages() -> Iterator[None]:
-    """A mistake of the user becomes one message on standard error and exit code 1."""
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        print_error(f"warning: {message}")
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        try:
-            yield
-        except PlantloopError as error:
-            print_error(str(error))
-            raise typer.Exit(1) from None
-
-
-def _checked_path(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
-    """The file, if its kind is one the command takes and it is there."""
-    from cosim.scenario.source import no_such_file
-
-    suffix = path.suffix.lower()
-    if suffix not in suffixes:
-        hint = f"For a model: cosim info {path}." if suffix == ".xml" else None
-        wanted = " or ".join(suffixes)
-        raise PlantloopError(
-            f"cosim {command} takes a {wanted} file, got '{path}'.", path=str(path), hint=hint
-        )
-    if not is_file(path):
-        raise PlantloopError(no_such_file(path, "file"), path=str(path))
-    return path
-
-
 def _numbers(values: Any) -> str:
     listed = [f"{float(v) + 0.0:.6g}" for v in values]  # + 0.0 makes -0 plain 0
     return listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"

@@ -118,7 +118,9 @@ def _check_room(count: int, width: int) -> None:
     PlantloopError     more cases than this machine's memory can hold
     """
     check_memory(
-        24.0 * count * (width + 2), f"a study of {count} cases", "Split it by the seed, or into several sweeps."
+        24.0 * count * (width + 2),
+        f"a study of {count} cases",
+        "Split it by the seed, or into sweeps.",
     )
 
 

@@ -5,8 +5,9 @@
     controller.u^2                      abs(plant.pendulum[0]) < 0.02 and not (push.y > 0)
     'arm/motor.w' - 2*pi                always[0, 2](motor.w < 10) implies eventually[0, 1](lamp.y > 0.5)
 
-A name has a dot: ``block.port``, ``sub/block.port``, ``block.port[i]``, ``block.port.label``; other names, and those
-inside subsystems called pi, e or t, stand in single quotes. ``t`` is the time [s]. Powers are ``^`` or ``**``.
+A name has a dot: ``block.port``, ``sub/block.port``, ``block.port[i]``, ``block.port.label``; other names,
+and those inside subsystems called pi, e or t, stand in single quotes. ``t`` is the time [s]. Powers are
+``^`` or ``**``.
 """
 
 from __future__ import annotations

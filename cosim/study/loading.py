@@ -220,6 +220,14 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
             place.at("metrics", name).add_problem("is the name of a requirement too; rename one.")
         if name in RESERVED:
             place.at("metrics", name).add_problem("is a column of every table of cases; rename it.")
+    wanted = tables.search.requirement
+    if wanted is not None and wanted not in lists["requirements"]:
+        hint = near_miss(wanted, lists["requirements"])
+        place.at("search", "requirement").add_problem(f"no requirement '{wanted}'; {hint}")
+    for name in tables.search.metrics:
+        if name not in tables.metrics:
+            hint = near_miss(name, tables.metrics)
+            place.at("search", "metrics").add_problem(f"no metric '{name}'; {hint}")
     for k, name in enumerate(lists["requirements"]):
         if name in RESERVED:
             place.at("requirements", k, "name").add_problem("is a column of every table of cases; rename it.")
@@ -268,3 +276,18 @@ def _merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any
         else:
             found[name] = value
     return found
+
+
+def find_key(table: Any, name: str) -> tuple[str | int, ...] | None:
+    """Keys that lead to a name inside a table."""
+    items = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
+    for key, value in items:
+        if key == name or (isinstance(value, str) and name in value):
+            return (key,)
+        if isinstance(key, str) and name.startswith(f"{key}.") and isinstance(value, dict):
+            inside = find_key(value, name[len(key) + 1 :])
+            if inside is not None:
+                return (key, *inside)
+        if (found := find_key(value, name)) is not None:
+            return (key, *found)
+    return None

@@ -1,9 +1,10 @@
 """How much margin a condition has, instant by instant: the robustness of signal temporal logic.
 
-A comparison a < b has the robustness b - a: positive where it holds, and by how much; "and" is the least of its
-parts, "or" the largest, "not" the negative. ``always[a, b]`` is the least robustness between a and b seconds
-from now, ``eventually[a, b]`` the largest; ``p until[a, b] q`` the best over times s of that window of q at s and
-p up to before s. What of a window is after the end of the run is left out: the least of nothing is inf.
+A comparison a < b has the robustness b - a: positive where it holds, and by how much; "and" is the least of
+its parts, "or" the largest, "not" the negative. ``always[a, b]`` is the least robustness between a and b
+seconds from now, ``eventually[a, b]`` the largest; ``p until[a, b] q`` the best over times s of that window
+of q at s and p up to before s. What of a window is after the end of the run is left out: the least of nothing
+is inf.
 
 Source: A. Donzé, O. Maler, "Robust satisfaction of temporal logic over real-valued signals", FORMATS 2010,
 definition 3; on sampled signals as in the library RTAMT.

@@ -9,34 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
 from cosim.study.cases import Cases, seeds_of
 from cosim.study.executors import EXECUTORS, executor_for
-from cosim.study.job import Job
+from cosim.study.job import Job, Tell
 from cosim.study.measures import ROBUSTNESS
 from cosim.study.opened import StudyResult
+from cosim.study.optimisers import POPULATION, Optimiser, cma_es, nsga2
+from cosim.study.running import FAILED
 from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-POPULATION = 16  # cases of a generation
 WORST = 1e30  # stands for the value of a case that failed
-
-
-class Optimiser(Protocol):
-    """Asks for points of the unit cube, and is told what they are worth; less is better."""
-
-    def ask(self) -> np.ndarray:
-        """Points to look at, (m, n)."""
-
-    def tell(self, points: np.ndarray, values: np.ndarray, broken: np.ndarray) -> None:
-        """Values of objectives, (m, k), and by how much requirements are missed, (m, r), above 0."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +35,13 @@ class SearchResult:
     """What a search has found.
 
     study : all cases it looked at; best : the best of them (its row of the table), front : those that none
-    is better than in everything
+    is better than in everything, in all variants; objectives : columns that were made small
     """
 
     study: StudyResult
     best: pd.Series[Any]
     front: pd.DataFrame
+    objectives: tuple[str, ...] = ()
 
     @property
     def case(self) -> int:
@@ -57,13 +49,58 @@ class SearchResult:
         return int(self.best.name)
 
 
+@dataclass(frozen=True)
+class SearchSpace:
+    """What may vary: name -> least and largest value; and what stays: name -> numbers of all cases."""
+
+    bounds: Mapping[str, tuple[float, float]]
+    fixed: Mapping[str, np.ndarray]
+
+    def cases(self, shares: np.ndarray, variants: int, seed: int) -> Cases:
+        """All variants of every point, whose values are shares of the way between the bounds, (points, n)."""
+        count = len(shares)
+        columns = {
+            name: np.repeat(low + shares[:, k : k + 1] * (high - low), variants, axis=0)
+            for k, (name, (low, high)) in enumerate(self.bounds.items())
+        }
+        columns |= {name: np.tile(value, (count * variants, 1)) for name, value in self.fixed.items()}
+        seeds = np.repeat(seeds_of(seed, count), variants)
+        return Cases(columns, np.tile(np.arange(variants), count), seeds)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What makes a point good: columns to make small, and columns that should not be negative.
+
+    least : of several variants the least value counts (that of a requirement to be broken), else the largest
+    """
+
+    objectives: tuple[str, ...]
+    needed: tuple[str, ...]
+    least: bool
+
+    def worth(self, table: pd.DataFrame, variants: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of every point, its variants together: objectives (points, k), how much is missed (points, r).
+
+        A run that failed is what a search for a broken requirement looks for, and of no use to others.
+        """
+        failed = (table["status"] == FAILED).to_numpy()
+        values = np.nan_to_num(
+            table[list(self.objectives)].to_numpy(dtype=float), nan=WORST, posinf=WORST, neginf=-WORST
+        )
+        values[failed] = -WORST if self.least else WORST
+        missed = -np.nan_to_num(
+            table[list(self.needed)].to_numpy(dtype=float), nan=-WORST, posinf=WORST, neginf=-WORST
+        )
+        together, points = np.min if self.least else np.max, len(table) // variants
+        return (
+            together(values.reshape(points, variants, len(self.objectives)), axis=1),
+            missed.reshape(points, variants, len(self.needed)).max(axis=1),
+        )
+
+
 def falsify(
-    plan: StudyPlan,
-    bounds: Mapping[str, tuple[float, float]],
-    requirement: str,
-    runs: int,
-    seed: int,
-    run: SearchRuns,
+    plan: StudyPlan, space: SearchSpace, requirement: str, runs: int, seed: int, run: SearchRuns
 ) -> SearchResult:
     """Look for the case with the smallest robustness of a requirement, by CMA-ES; stops at `runs` cases.
 
@@ -78,19 +115,16 @@ def falsify(
             f"no requirement '{requirement}'; {near_miss(requirement, plan.measures.requirements)}",
             path=requirement,
         )
-    optimiser = _cma(len(_some(bounds)), seed)
-    return _searched(plan, bounds, (requirement + ROBUSTNESS,), (), runs, seed, optimiser, run)
+    optimiser = cma_es(len(_some(space)), seed)
+    return _searched(plan, space, Aim((requirement + ROBUSTNESS,), (), True), runs, seed, optimiser, run)
 
 
 def optimise(
-    plan: StudyPlan,
-    bounds: Mapping[str, tuple[float, float]],
-    metrics: Sequence[str],
-    runs: int,
-    seed: int,
-    run: SearchRuns,
+    plan: StudyPlan, space: SearchSpace, metrics: Sequence[str], runs: int, seed: int, run: SearchRuns
 ) -> SearchResult:
     """Look for cases with small metrics that meet all requirements: one best, or a front, by NSGA-II.
+
+    Of several variants the worst counts.
 
     Raises
     ------
@@ -105,8 +139,8 @@ def optimise(
     if not metrics:
         raise PlantloopError("name at least one metric to make small.")
     needed = tuple(name + ROBUSTNESS for name in plan.measures.requirements)
-    optimiser = _nsga2(len(_some(bounds)), len(metrics), len(needed), seed)
-    return _searched(plan, bounds, tuple(metrics), needed, runs, seed, optimiser, run)
+    optimiser = nsga2(len(_some(space)), len(metrics), len(needed), seed)
+    return _searched(plan, space, Aim(tuple(metrics), needed, False), runs, seed, optimiser, run)
 
 
 @dataclass(frozen=True)
@@ -114,137 +148,71 @@ class SearchRuns:
     """Where cases go and who runs them.
 
     store : makes the store of a plan, or goes on with one
+    tell : called with the tally of each piece of work
     """
 
     store: Callable[[StudyPlan, Mapping[str, str], int], StudyStore]
     executor: str | None
     workers: int
     scheduler: str | None
+    tell: Tell = lambda tally: None
 
 
-def _some(bounds: Mapping[str, tuple[float, float]]) -> Mapping[str, tuple[float, float]]:
-    if not bounds:
+def _some(space: SearchSpace) -> Mapping[str, tuple[float, float]]:
+    if not space.bounds:
         raise PlantloopError(
             "nothing may vary: a search needs [sampling.parameters] or [sweep] with the bounds of parameters."
         )
-    return bounds
+    return space.bounds
 
 
 def _searched(
     plan: StudyPlan,
-    bounds: Mapping[str, tuple[float, float]],
-    objectives: Sequence[str],
-    needed: Sequence[str],
+    space: SearchSpace,
+    aim: Aim,
     runs: int,
     seed: int,
     optimiser: Optimiser,
     run: SearchRuns,
 ) -> SearchResult:
-    low, high = (np.array([b[k] for b in bounds.values()]) for k in (0, 1))
-    columns = {name: np.full((runs, 1), (a + b) / 2) for name, (a, b) in bounds.items()}
-    whole = replace(plan, cases=Cases(columns, np.zeros(runs, np.int64), seeds_of(seed, runs)))
-    what = {"cases": f"search for {', '.join(objectives)} in {dict(bounds)!r}, seed {seed}"}
-    store = run.store(whole, what, max(1, -(-POPULATION // run.workers)))
+    variants = len(plan.bases)
+    points = -(-runs // variants)
+    shares = np.full((points, len(space.bounds)), 0.5)
+    whole = replace(plan, cases=space.cases(shares, variants, seed))
+    fixed = {name: value.tolist() for name, value in space.fixed.items()}
+    looked_for = f"search for {', '.join(aim.objectives)} in {dict(space.bounds)!r}"
+    what = {"cases": f"{looked_for}{f' with {fixed!r}' if fixed else ''}, seed {seed}"}
+    store = run.store(whole, what, max(1, -(-POPULATION * variants // run.workers)))
     executor = executor_for(whole, run.executor, run.scheduler)
     count = 0
-    while count < runs:
-        points = optimiser.ask()[: runs - count]
-        mine = np.arange(count, count + len(points))
-        values = low + points * (high - low)
-        for k, name in enumerate(bounds):
-            columns[name][mine, 0] = values[:, k]
-        whole = whole.with_cases(replace(whole.cases, columns={n: v.copy() for n, v in columns.items()}))
+    while count < points:
+        asked = optimiser.ask()[: points - count]
+        shares[count : count + len(asked)] = asked
+        whole = whole.with_cases(space.cases(shares, variants, seed))
+        mine = np.arange(count * variants, (count + len(asked)) * variants)
         missing = np.setdiff1d(mine, store.done())
         if len(missing):
             job = Job(whole, store, store.by_chunk(missing), run.workers, run.scheduler)
-            EXECUTORS[executor](job, lambda tally: None)
-        table = store.table().loc[mine]
-        told = _finite(table[list(objectives)].to_numpy(dtype=float), WORST)
-        told[(table["status"] == "failed").to_numpy()] = -WORST if _is_margin(objectives) else WORST
-        broken = -_finite(table[list(needed)].to_numpy(dtype=float), -WORST)
-        optimiser.tell(points, told, broken)
-        count += len(points)
-    return _found(StudyResult(store, lambda: whole), objectives, needed)
+            EXECUTORS[executor](job, run.tell)
+        optimiser.tell(asked, *aim.worth(store.table().loc[mine], variants))
+        count += len(asked)
+    return _found(StudyResult(store, lambda: whole), aim, variants)
 
 
-def _finite(values: np.ndarray, instead: float) -> np.ndarray:
-    """Values that an optimiser can work with; `instead` of those that are none."""
-    return np.nan_to_num(values, nan=instead, posinf=WORST, neginf=-WORST)
-
-
-def _is_margin(objectives: Sequence[str]) -> bool:
-    """A case that fails is what a falsification looks for."""
-    return objectives[0].endswith(ROBUSTNESS)
-
-
-def _found(result: StudyResult, objectives: Sequence[str], needed: Sequence[str]) -> SearchResult:
+def _found(result: StudyResult, aim: Aim, variants: int) -> SearchResult:
     table = result.table
-    values = table[list(objectives)].to_numpy(dtype=float)
-    fine = np.isfinite(values).all(axis=1)
-    if needed:
-        met = (table[list(needed)].to_numpy(dtype=float) >= 0).all(axis=1)
-        fine = fine & met if (fine & met).any() else fine
-    numbers = np.flatnonzero(fine)
-    if not len(numbers):
+    values, missed = aim.worth(table, variants)
+    fine = np.ones(len(values), bool) if aim.least else (values < WORST).all(axis=1)
+    met = fine & (missed <= 0).all(axis=1)
+    points = np.flatnonzero(met if met.any() else fine)
+    if not len(points):
         raise PlantloopError("no case of the search gave a value; look at the messages in its table.")
-    some = values[numbers]
+    some = values[points]
     beaten = [bool(((some <= v).all(axis=1) & (some < v).any(axis=1)).any()) for v in some]
-    front = table.iloc[numbers[~np.array(beaten)]]
-    best = front.sort_values(objectives[0]).iloc[0]
-    return SearchResult(result, best, front)
-
-
-# --- optimisers -------------------------------------------------------------------------------------------
-def _cma(width: int, seed: int) -> Optimiser:
-    try:
-        import cma
-    except ImportError:
-        raise PlantloopError("falsify needs cma.", hint="pip install plantloop[search]") from None
-    options = {"bounds": [0.0, 1.0], "seed": seed + 1, "popsize": POPULATION, "verbose": -9}
-
-    class Cma:
-        def __init__(self) -> None:
-            # the package searches in two dimensions or more
-            self._strategy = cma.CMAEvolutionStrategy([0.5] * max(2, width), 0.3, options)
-            self._asked: list[Any] = []
-
-        def ask(self) -> np.ndarray:
-            self._asked = self._strategy.ask()
-            return np.array(self._asked, dtype=float)[:, :width]
-
-        def tell(self, points: np.ndarray, values: np.ndarray, broken: np.ndarray) -> None:
-            if len(values) == len(self._asked):
-                self._strategy.tell(self._asked, values[:, 0].tolist())
-
-    return Cma()
-
-
-def _nsga2(width: int, objectives: int, needed: int, seed: int) -> Optimiser:
-    try:
-        from pymoo.algorithms.moo.nsga2 import NSGA2
-        from pymoo.core.evaluator import Evaluator
-        from pymoo.core.problem import Problem
-        from pymoo.problems.static import StaticProblem
-        from pymoo.termination import get_termination
-    except ImportError:
-        raise PlantloopError("optimise needs pymoo.", hint="pip install plantloop[search]") from None
-    problem = Problem(n_var=width, n_obj=objectives, n_ieq_constr=needed, xl=0.0, xu=1.0)
-
-    class Nsga2:
-        def __init__(self) -> None:
-            self._algorithm = NSGA2(pop_size=POPULATION)
-            never = get_termination("n_gen", 10**9)
-            self._algorithm.setup(problem, termination=never, seed=seed + 1, verbose=False)
-            self._asked: Any = None
-
-        def ask(self) -> np.ndarray:
-            self._asked = self._algorithm.ask()
-            return np.asarray(self._asked.get("X"), dtype=float)
-
-        def tell(self, points: np.ndarray, values: np.ndarray, broken: np.ndarray) -> None:
-            if len(values) == len(self._asked):
-                known = {"F": values} | ({"G": broken} if needed else {})
-                Evaluator().eval(StaticProblem(problem, **known), self._asked)
-                self._algorithm.tell(infills=self._asked)
-
-    return Nsga2()
+    front = points[~np.array(beaten)]
+    chosen = int(front[np.argmin(values[front, 0])])
+    rows = table.iloc[chosen * variants : (chosen + 1) * variants]
+    worst, _ = aim.worth(rows, 1)
+    k = int(np.argmin(worst[:, 0]) if aim.least else np.argmax(worst[:, 0]))
+    numbers = (front[:, None] * variants + np.arange(variants)).ravel()
+    return SearchResult(result, rows.iloc[k], table.iloc[numbers], aim.objectives)

@@ -85,6 +85,20 @@ class Manifest:
         """As it is written."""
         return json.dumps(asdict(self), indent=1).encode()
 
+    def changes(self, new: Manifest) -> list[str]:
+        """What differs in a new manifest, in words."""
+        found = []
+        if self.count != new.count:
+            found.append(f"it has {self.count} cases, now there are {new.count}")
+        if self.parameters != new.parameters:
+            before, now = ", ".join(self.parameters), ", ".join(new.parameters)
+            found.append(f"its parameters were {before}, now they are {now}")
+        for name in dict.fromkeys([*self.fingerprints, *new.fingerprints]):
+            before, now = self.fingerprints.get(name, ""), new.fingerprints.get(name, "")
+            if before != now and not (found and name == "cases"):
+                found.append(f"{name} changed ({before or 'none'} -> {now or 'none'})")
+        return found
+
 
 def chunk_size(count: int, bytes_each: int, seconds: float, workers: int) -> int:
     """How many cases stand together in the store: enough that writing costs little beside running.

@@ -15,20 +15,21 @@ from blocks.arguments import file_path, flag, is_number, number
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, ScenarioError, shown
 from cosim.diagram import Diagram
-from cosim.names import listed, mapped, no_block
+from cosim.names import listed, mapped
 from cosim.scenario.scenario import Scenario
 from cosim.settings import Keywords, RunSettings, takes_settings
-from cosim.study.bases import Base, drawn_diagram
+from cosim.study.bases import Base
 from cosim.study.cases import Cases, make_cases, parsed_cases
 from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
 from cosim.study.executors import EXECUTORS, executor_for, processors
 from cosim.study.folder import Folder, url_of
-from cosim.study.job import Job
-from cosim.study.loading import check_windows, load_study_file, tables_of_call, variant_scenario
+from cosim.study.job import Job, Tell
+from cosim.study.loading import check_windows, find_key, load_study_file, tables_of_call
 from cosim.study.measures import measures_of
 from cosim.study.opened import StudyResult
-from cosim.study.search import SearchResult, SearchRuns, falsify, optimise
+from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, optimise
 from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
+from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario
 from cosim.study.study_plan import StudyPlan
 from cosim.study.study_schema import StudyTables
 from cosim.study.telling import Teller, told
@@ -48,7 +49,7 @@ class Study:
     sampling : dict             {"method": "sobol", "runs": 4096, "seed": 1, "parameters": {name: {...}}}
     variants : list or dict     of a scenario the tables that differ, each with a name; of a diagram {name:
                                 Diagram}
-    actions, requirements : list of dict;  metrics : dict;  store : dict      as the tables of a study file
+    actions, requirements : list of dict;  metrics, store, search : dict      as the tables of a study file
     parameters, initial, inputs : dict       for all cases
     log_every : s               of stored signals and of metrics, where store has no "every"
     trust : bool                allow the Python code that a study file names to run
@@ -72,6 +73,7 @@ class Study:
         sweep: Mapping[str, Any] | None = None,
         sampling: Mapping[str, Any] | None = None,
         variants: Sequence[Mapping[str, Any]] | Mapping[str, Diagram] | None = None,
+        search: Mapping[str, Any] | None = None,
         actions: Sequence[Mapping[str, Any]] | None = None,
         requirements: Sequence[Mapping[str, Any]] | None = None,
         metrics: Mapping[str, Any] | None = None,
@@ -86,7 +88,7 @@ class Study:
     ) -> None:
         given = {
             "sweep": sweep, "sampling": sampling, "actions": actions,
-            "requirements": requirements, "metrics": metrics, "store": store,
+            "requirements": requirements, "metrics": metrics, "store": store, "search": search,
         }  # fmt: skip
         drawn = dict(variants) if isinstance(variants, Mapping) else None
         if drawn is None:
@@ -113,41 +115,18 @@ class Study:
             "inputs": mapped(inputs, "inputs"),
         }
         if isinstance(model, Scenario):
-            bases, names = self._of_scenario(model, tables, until, numbers, settings, keywords)
+            self._files = _files_of(model, tables)
+            bases, names = bases_of_scenario(model, tables, until, numbers, settings, keywords, self.trust)
         else:
-            bases, names = _of_diagram(model, drawn, tables, until, numbers, log_every, settings, keywords)
+            bases, names = bases_of_diagrams(
+                model, drawn, tables, until, numbers, log_every, settings, keywords
+            )
         self.tables, self._bases, self._variants = tables, bases, names
         check_windows(tables, max(base.until for base in bases), self._place)
         self.cases: Cases = self._located(
             lambda: make_cases(tables, len(bases), folder, bases[0].settings.seed)
         )
         self.plan = self._plan()
-
-    def _of_scenario(
-        self,
-        scenario: Scenario,
-        tables: StudyTables,
-        until: float | None,
-        numbers: Mapping[str, Mapping[str, Any]],
-        settings: RunSettings | None,
-        keywords: Mapping[str, Any],
-    ) -> tuple[tuple[Base, ...], tuple[str, ...]]:
-        self._files = _files_of(scenario, tables)
-        made = [(v["name"], variant_scenario(scenario, v, self.trust)) for v in tables.variants]
-        found = []
-        for name, one in made or [("", scenario)]:
-            base = Base.of_scenario(one)
-            chosen = RunSettings.of(RunSettings.of(base.settings, **keywords), **_given_in(settings))
-            base = replace(
-                base,
-                until=base.until if until is None else _end(until),
-                settings=chosen,
-                parameters={**base.parameters, **numbers["parameters"]},
-                initial={**base.initial, **numbers["initial"]},
-                inputs=numbers["inputs"],
-            )
-            found.append((name, base))
-        return tuple(base for _, base in found), tuple(name for name, _ in found)
 
     def _located(self, make: Callable[[], Any]) -> Any:
         """What a function makes; its error says in which file, where there is one."""
@@ -167,8 +146,8 @@ class Study:
         """The key of the study's tables that an error is about, by the name in it."""
         source = self._place.source
         name = str(error.path)
-        for table in ("sweep", "sampling", "actions", "metrics", "requirements", "store"):
-            if (keys := _find_key(source.tables.get(table), name)) is not None:
+        for table in ("sweep", "sampling", "actions", "metrics", "requirements", "store", "search"):
+            if (keys := find_key(source.tables.get(table), name)) is not None:
                 return source.where((table, *keys))
         return source.path.name
 
@@ -282,7 +261,7 @@ class Study:
         if not Folder(url).exists(MANIFEST):
             return StudyStore.create(url, manifest, {n: p.read_bytes() for n, p in self._files.items()})
         store = StudyStore.opened(url)
-        if changed := _changes(store.manifest, manifest):
+        if changed := store.manifest.changes(manifest):
             raise PlantloopError(
                 f"'{url}' holds results of another study: {'; '.join(changed)}.",
                 path=url,
@@ -319,63 +298,119 @@ class Study:
     def falsify(
         self,
         out: str | os.PathLike[str],
-        requirement: str,
+        requirement: str | None = None,
         *,
-        runs: int = 200,
-        seed: int = 0,
+        runs: int | None = None,
+        seed: int | None = None,
         executor: str | None = None,
         resume: bool = False,
         workers: int | None = None,
         scheduler: str | None = None,
+        progress: Callable[[Tally], None] | bool | None = None,
     ) -> SearchResult:
         """Look for the parameters that come nearest to breaking a requirement, within the study's bounds.
 
-        All cases that were looked at are a study in `out`; see `run` for the other arguments.
+        All cases that were looked at are a study in `out`; of variants each is run at every point, and the
+        least robustness counts. See `run` for the other arguments.
+
+        requirement : default that of the table [search], or the only one there is
+        runs : int      cases, default those of [search], or 200; seed : of what is drawn, default that of
+                        [search], or 0
 
         Raises
         ------
         PlantloopError      no such requirement, no bounds, or the folder holds something else
         """
-        made = self._runs(out, executor, resume, workers, scheduler)
-        return falsify(self.plan, self.bounds, requirement, _whole(runs, "runs"), seed, made)
+        count, chosen = self._search_numbers(runs, seed)
+        name = requirement or self.tables.search.requirement or self._only_requirement()
+        with told(progress, count) as teller:
+            made = self._runs(out, executor, resume, workers, scheduler, teller.add)
+            return falsify(self.plan, self.space, name, count, chosen, made)
 
     def optimise(
         self,
         out: str | os.PathLike[str],
-        metrics: str | Sequence[str],
+        metrics: str | Sequence[str] | None = None,
         *,
-        runs: int = 200,
-        seed: int = 0,
+        runs: int | None = None,
+        seed: int | None = None,
         executor: str | None = None,
         resume: bool = False,
         workers: int | None = None,
         scheduler: str | None = None,
+        progress: Callable[[Tally], None] | bool | None = None,
     ) -> SearchResult:
         """Look for the parameters that make metrics small and meet requirements, within the study's bounds.
 
-        Of several metrics the front is found: the cases that none is better than in all. See `falsify`.
+        Of several metrics the front is found: the cases that none is better than in all. Of several variants
+        the worst counts. See `falsify`.
 
         Raises
         ------
         PlantloopError      no such metric, no bounds, or the folder holds something else
         """
-        made = self._runs(out, executor, resume, workers, scheduler)
-        return optimise(self.plan, self.bounds, listed(metrics, "metrics"), _whole(runs, "runs"), seed, made)
+        count, chosen = self._search_numbers(runs, seed)
+        names = self.tables.search.metrics if metrics is None else listed(metrics, "metrics")
+        with told(progress, count) as teller:
+            made = self._runs(out, executor, resume, workers, scheduler, teller.add)
+            return optimise(self.plan, self.space, names, count, chosen, made)
+
+    def _search_numbers(self, runs: int | None, seed: int | None) -> tuple[int, int]:
+        given = self.tables.search
+        chosen = given.seed if seed is None else seed
+        if not is_number(chosen) or chosen != int(number(chosen, "seed")) or chosen < 0:
+            raise PlantloopError(
+                f"seed is {shown(chosen)}, expected a whole number of 0 or more.", value=seed
+            )
+        return _whole(given.runs if runs is None else runs, "runs"), int(chosen)
+
+    def _only_requirement(self) -> str:
+        known = list(self.plan.measures.requirements)
+        if len(known) != 1:
+            raise PlantloopError(
+                f"name the requirement to break; there {'are ' + ', '.join(known) if known else 'is none'}."
+            )
+        return known[0]
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
         """Least and largest value of every number that varies: of distributions and of the sweep."""
-        found = {}
-        for axis in self.tables.sweep:
-            for k, name in enumerate(axis.names):
-                values = [row[k] for row in axis.rows]
-                if all(np.size(v) == 1 for v in values) and min(values) < max(values):
-                    found[name] = (float(min(values)), float(max(values)))
+        return dict(self.space.bounds)
+
+    @property
+    def space(self) -> SearchSpace:
+        """Where a search looks.
+
+        Raises
+        ------
+        PlantloopError      several arrays are given for a name, between which nothing lies
+        """
+        bounds: dict[str, tuple[float, float]] = {}
+        fixed: dict[str, np.ndarray] = {}
         sampled = self.tables.sampling.parameters if self.tables.sampling is not None else {}
-        return found | {name: d.bounds for name, d in sampled.items()}
+        for name, values in self.cases.columns.items():
+            if name in sampled:
+                bounds[name] = sampled[name].bounds
+            elif (values == values[0]).all():
+                fixed[name] = values[0]
+            elif values.shape[1] > 1:
+                raise PlantloopError(
+                    f"'{name}' takes arrays of {values.shape[1]} numbers, which a search cannot go between.",
+                    path=name,
+                    hint=f"Sweep single numbers such as '{name}[0]'.",
+                )
+            else:
+                bounds[name] = float(values.min()), float(values.max())
+        return SearchSpace(bounds, fixed)
 
     def _runs(
-        self, out: Any, executor: str | None, resume: bool, workers: int | None, scheduler: str | None
+        self,
+        out: Any,
+        executor: str | None,
+        resume: bool,
+        workers: int | None,
+        scheduler: str | None,
+        tell: Tell,
     ) -> SearchRuns:
         def store(plan: StudyPlan, what: Mapping[str, str], chunk: int) -> StudyStore:
             manifest = self.manifest(plan=plan)
@@ -383,7 +418,7 @@ class Study:
             return self._open(url_of(out, "the folder of results"), manifest, flag(resume, "resume"))
 
         count = processors() if workers is None else _whole(workers, "workers")
-        return SearchRuns(store, executor, count, scheduler)
+        return SearchRuns(store, executor, count, scheduler, tell)
 
     def case(self, k: int) -> Any:
         """One case by itself: ``study.case(17).result``."""
@@ -400,71 +435,10 @@ def _do(name: str, job: Job, teller: Teller) -> None:
         raise
 
 
-def _changes(old: Manifest, new: Manifest) -> list[str]:
-    """What differs between two studies, in words."""
-    found = []
-    if old.count != new.count:
-        found.append(f"it has {old.count} cases, now there are {new.count}")
-    if old.parameters != new.parameters:
-        found.append(
-            f"its parameters were {', '.join(old.parameters)}, now they are {', '.join(new.parameters)}"
-        )
-    for name in dict.fromkeys([*old.fingerprints, *new.fingerprints]):
-        before, now = old.fingerprints.get(name), new.fingerprints.get(name)
-        if before != now and not (found and name == "cases"):
-            found.append(f"{name} changed ({before or 'none'} -> {now or 'none'})")
-    return found
-
-
-def _of_diagram(
-    model: Any,
-    drawn: Mapping[str, Any] | None,
-    tables: StudyTables,
-    until: float | None,
-    numbers: Mapping[str, Mapping[str, Any]],
-    log_every: Any,
-    settings: RunSettings | None,
-    keywords: Mapping[str, Any],
-) -> tuple[tuple[Base, ...], tuple[str, ...]]:
-    if tables.variants:
-        raise PlantloopError(
-            "variants= of a diagram are diagrams by name.", hint='Write variants={"a": d1, "b": d2}.'
-        )
-    models = dict(drawn) if drawn else {"": model}
-    chosen = RunSettings.of(settings, **keywords)
-    for one in models.values():
-        if isinstance(one, type) or not isinstance(one, (Diagram, Block)):
-            raise no_block(one, "a Diagram, a Block, a Scenario or the path of a study file")
-    if until is None:
-        raise PlantloopError("until= is missing: the end of every run [s].")
-    found = [
-        Base(
-            drawn_diagram(one).name,
-            drawn_diagram(one),
-            _end(until),
-            chosen,
-            numbers["parameters"],
-            numbers["initial"],
-            numbers["inputs"],
-            log_every,
-        )
-        for one in models.values()
-    ]
-    return tuple(found), tuple(models)
-
-
-def _end(until: Any) -> float:
-    return number(until, "until", "a finite time of zero or more [s]", least=0.0)
-
-
 def _whole(value: Any, what: str) -> int:
     if not is_number(value) or value != int(number(value, what)) or value < 1:
         raise PlantloopError(f"{what} is {shown(value)}, expected a whole number, one or more.", value=value)
     return int(value)
-
-
-def _given_in(settings: RunSettings | None) -> dict[str, Any]:
-    return {} if settings is None else {name: getattr(settings, name) for name in settings.origins}
 
 
 def _files_of(scenario: Scenario, tables: StudyTables) -> dict[str, Path]:
@@ -486,18 +460,3 @@ def _inside(path: Path, folder: Path) -> str:
         return path.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:
         return path.name
-
-
-def _find_key(table: Any, name: str) -> tuple[str | int, ...] | None:
-    """Keys that lead to a name inside a table."""
-    items = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
-    for key, value in items:
-        if key == name or (isinstance(value, str) and name in value):
-            return (key,)
-        if isinstance(key, str) and name.startswith(f"{key}.") and isinstance(value, dict):
-            inside = _find_key(value, name[len(key) + 1 :])
-            if inside is not None:
-                return (key, *inside)
-        if (found := _find_key(value, name)) is not None:
-            return (key, *found)
-    return None

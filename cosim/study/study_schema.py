@@ -1,7 +1,7 @@
 """The tables a study file has besides those of a scenario, with what each key may be.
 
 ``[sweep]``, ``[sampling]``, ``[[variants]]``, ``[[actions]]``, ``[metrics]``, ``[[requirements]]``,
-``[store]``.
+``[store]``, ``[search]``.
 """
 
 # ruff: noqa: RUF009 (a field is made by `key`, which is dataclasses.field with a check)
@@ -366,6 +366,16 @@ class StoreTable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SearchTable:
+    """``[search]``: what `cosim falsify` and `cosim optimise` look for between the bounds of what varies."""
+
+    requirement: str | None = key(text, default=None)  # to be broken
+    metrics: tuple[str, ...] = key(list_of(text), default=())  # to be made small
+    runs: int = key(integer(least=1), default=200)  # cases
+    seed: int = key(integer(least=0), default=0)
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudyTables:
     """All tables of a study."""
 
@@ -376,6 +386,7 @@ class StudyTables:
     metrics: Mapping[str, Any] = key(table_of(metric), default_factory=dict)
     requirements: tuple[RequirementTable, ...] = key(list_of(record(RequirementTable)), default=())
     store: StoreTable = key(record(StoreTable), default=StoreTable())
+    search: SearchTable = key(record(SearchTable), default=SearchTable())
 
 
 STUDY_TABLES: Sequence[str] = tuple(f.name for f in fields(StudyTables))

@@ -115,6 +115,12 @@ BAD = {
         '[[requirements]]\nname = "a"\nalways = "max(lag.y) < 1"', ["requirements", "belong into check"]
     ),
     "action after the end of the run": ('[[actions]]\nat = 5\nset = { "k.k" = 1.0 }', ["actions", "at", "2 s is over"]),
+    "search for an unknown requirement": (
+        '[[requirements]]\nname = "low"\nalways = "lag.y < 1"\n[search]\nrequirement = "lo"',
+        ["[search]", "no requirement 'lo'", "low"],
+    ),
+    "search for an unknown metric": ('[metrics]\npeak = "max(lag.y)"\n[search]\nmetrics = ["peek"]', ["[search]", "no metric 'peek'", "peak"]),
+    "search of no runs": ("[search]\nruns = 0", ["[search]", "runs", "at least 1"]),
     "unknown table": ("[sweeep]\na = 1", ["sweeep", "did you mean 'sweep'"]),
     "no TOML": ("[sweep\na = 1", ["not valid TOML", "^"]),
 }  # fmt: skip

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from blocks import Constant, Gain, Integrator, PlantloopError, Product, Sum
 from cosim import Diagram, Study, open_study
+from cosim.cli.cli import app
 
 
 @pytest.fixture
@@ -76,6 +78,117 @@ def test_a_front_of_two_metrics(bowl, tmp_path):
     assert found.front["a.value"].between(0.25, 0.85).all()
     assert found.front["b.value"].between(-0.35, -0.05).mean() > 0.7
     assert (found.front["f"] >= 0.001).all()
+
+
+def test_of_variants_the_worst_counts(tmp_path):
+    """f = (a - 0.3)^2 in one variant, (a + 0.5)^2 in the other: the larger of both is least for a = -0.1."""
+    pytest.importorskip("pymoo")
+
+    def bowl(centre):
+        d = Diagram("bowl")
+        for name, value in (("a", 0.0), ("p", centre)):
+            d.add(name, Constant(value))
+        d.add("da", Sum("+-"))
+        d.add("f", Product("**"))
+        for source, target in (("a.y", "da.in1"), ("p.y", "da.in2"), ("da.y", "f.in1"), ("da.y", "f.in2")):
+            d.connect(source, target)
+        return d
+
+    right, left = bowl(0.3), bowl(-0.5)
+    sampling = {"method": "corners", "parameters": {"a.value": {"low": -0.4, "high": 1.0}}}
+    study = Study(
+        right, until=0.1, solver="rk4", step=0.1, log_every=0.1, sampling=sampling,
+        metrics={"f": "final(f.y)"}, variants={"right": right, "left": left},
+        requirements=[{"name": "deep", "always": "f.y < 1.7"}],
+        search={"metrics": ["f"], "requirement": "deep", "runs": 160}, store={"keep": "summary"},
+    )  # fmt: skip
+    found = study.optimise(tmp_path / "a", workers=1)
+    assert len(found.study) == 160
+    assert found.best["f"] == pytest.approx(0.16, abs=0.01)  # 0.4^2 in both variants
+    assert found.best["a.value"] == pytest.approx(-0.1, abs=0.02)
+    assert list(found.front["variant"]) == ["right", "left"]
+    pytest.importorskip("cma")
+    worst = study.falsify(tmp_path / "b", workers=1)
+    assert worst.best["variant"] == "left"  # (1 + 0.5)^2 = 2.25
+    assert worst.best["deep.robustness"] == pytest.approx(1.7 - 2.25, abs=0.1)
+
+
+def test_a_sweep_bounds_a_search_and_what_has_one_value_stays(bowl, tmp_path):
+    pytest.importorskip("cma")
+    sweep = {"a.value": [0.1, 0.2, 0.5], "b.value": [-0.15]}
+    study = Study(
+        bowl, until=0.1, solver="rk4", step=0.1, log_every=0.1, sweep=sweep,
+        requirements=[{"name": "r", "always": "f.y > 0.1"}], store={"keep": "summary"},
+    )  # fmt: skip
+    assert study.bounds == {"a.value": (0.1, 0.5)}
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    found = study.falsify(tmp_path / "a", "r", runs=48, workers=1)
+    assert np.array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+    assert set(found.study.table["b.value"]) == {-0.15}
+    assert found.study.table["a.value"].between(0.1, 0.5).all()
+    assert found.best["r.robustness"] == pytest.approx(0.05**2 - 0.1, abs=1e-3)
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_a_failed_run_is_what_a_falsification_looks_for(executor, tmp_path):
+    pytest.importorskip("cma")
+    d = Diagram("growth")  # x' = a x^2 from 1 runs away at 1/a
+    d.add("x", Integrator(initial=1.0))
+    d.add("square", Product("**"))
+    d.add("a", Gain(1.0))
+    for source, target in (("x.y", "square.in1"), ("x.y", "square.in2"), ("square.y", "a.u"), ("a.y", "x.u")):
+        d.connect(source, target)
+    study = Study(
+        d, until=1.0, sweep={"a.k": [0.1, 1.5]}, requirements=[{"name": "r", "always": "x.y < 1000"}],
+        log_every=0.1, store={"keep": "summary"},
+    )  # fmt: skip
+    found = study.falsify(tmp_path / "a", runs=32, executor=executor, workers=2)
+    assert found.best["status"] == "failed"
+    assert found.best["a.k"] > 1.0
+
+
+SEARCH = """
+[sampling]
+method = "corners"
+[sampling.parameters]
+"k.k" = { low = 1.0, high = 9.0 }
+[metrics]
+effort = "integral(k.y^2)"
+slow = "0 - final(lag.y)"
+[[requirements]]
+name = "low"
+always = "lag.y < 0.85"
+[search]
+requirement = "low"
+metrics = ["slow"]
+runs = 48
+"""
+
+
+def test_searches_have_commands(study_file, tmp_path):
+    pytest.importorskip("cma")
+    pytest.importorskip("pymoo")
+    path = study_file(SEARCH)
+    call = lambda *words: CliRunner().invoke(app, [str(w) for w in words])
+    shown = call("falsify", path, "--out", tmp_path / "f", "--workers", 1)
+    assert shown.exit_code == 1, shown.output  # y goes to k/(1 + k), 0.9 for k = 9
+    assert "low: NOT MET, least margin -0.0" in shown.output
+    assert open_study(tmp_path / "f").table["low.robustness"].min() == pytest.approx(-0.05, abs=1e-3)
+    assert "--resume" in call("falsify", path, "--out", tmp_path / "f").output
+    assert call("falsify", path, "--out", tmp_path / "f", "--resume").exit_code == 1
+    shown = call("optimise", path, "--out", tmp_path / "o", "--workers", 1)
+    assert shown.exit_code == 0, shown.output
+    assert (
+        "slow = -0.84" in shown.output or "slow = -0.85" in shown.output
+    )  # as far as the requirement lets it
+    shown = call("optimise", path, "--metrics", "slow, effort", "--runs", 32, "--out", tmp_path / "p")
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.count("effort = ") > 3
+    assert (
+        "did you mean 'effort'"
+        in call("optimise", path, "--metrics", "efort", "--out", tmp_path / "q").output
+    )
+    assert not (tmp_path / "q").exists()
 
 
 def test_nothing_to_vary(tmp_path):

@@ -1,0 +1,49 @@
+"""What several commands share: errors as messages, files that have to be there, options."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from blocks.errors import PlantloopError
+from blocks.files import is_file
+from cosim.cli.terminal import print_error
+
+Trust = Annotated[bool, typer.Option("--trust", help="Allow the Python code the file names to run.")]
+
+
+@contextmanager
+def errors_as_messages() -> Iterator[None]:
+    """A mistake of the user becomes one message on standard error and exit code 1."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        print_error(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        try:
+            yield
+        except PlantloopError as error:
+            print_error(str(error))
+            raise typer.Exit(1) from None
+
+
+def checked_path(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
+    """The file, if its kind is one the command takes and it is there."""
+    from cosim.scenario.source import no_such_file
+
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        hint = f"For a model: cosim info {path}." if suffix == ".xml" else None
+        wanted = " or ".join(suffixes)
+        raise PlantloopError(
+            f"cosim {command} takes a {wanted} file, got '{path}'.", path=str(path), hint=hint
+        )
+    if not is_file(path):
+        raise PlantloopError(no_such_file(path, "file"), path=str(path))
+    return path
