@@ -540,7 +540,10 @@ def _content(found: Content) -> str:
 @app.command()
 def view(
     file: Annotated[
-        Path, typer.Argument(metavar="RESULT.nc | SCENARIO.toml | MODEL.xml", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="RESULT.nc | SCENARIO.toml | MODEL.xml | X.fmu | STUDY_DIR", show_default=False
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(help="Write the page to this file.", show_default="a browser shows it")
@@ -551,12 +554,12 @@ def view(
     ] = None,
     trust: Trust = False,
 ) -> None:
-    """Show a result, a scenario or a model as one page in the browser: diagram, scopes, motion."""
+    """Show a result, scenario, model, FMU or study as one page in the browser."""
     with _errors_as_messages():
         from cosim.viewer.open_file import SUFFIXES, contents_of
         from cosim.viewer.page import view as page_of
 
-        path = _checked_path(file, "view", SUFFIXES)
+        path = file if file.is_dir() else _checked_path(file, "view", SUFFIXES)
         if until is not None and path.suffix.lower() != ".xml":
             raise PlantloopError(
                 "--until belongs to models; a scenario says until in its table [run].", path=str(path)

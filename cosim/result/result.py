@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.arguments import is_number
+from blocks.arguments import flag, is_number
 from blocks.errors import PlantloopError, shown
 from cosim.fmi.coupling.quality import CouplingQuality
 from cosim.names import listed
+from cosim.result.drawing import KeptDrawing
 from cosim.result.record import Event, FloatArray, SettingValue, TickSeries
 from cosim.signal_tree import Leaf, SignalTree
 
@@ -58,6 +59,7 @@ class Result:
     origin : tuple           what was run, as it was drawn and flat, for `view`; None in a copy, a file or
                              another process
     coupling : CouplingQuality, or None     of units that step themselves, where a coupling was given
+    drawing : KeptDrawing, or None              of a result from a file: the diagram and plants kept in it
 
     Arrays are made read-only views, not copies. Settings, statistics and event values are reduced to what
     JSON can hold: numbers, texts, None, tuples and mappings; anything else becomes its text.
@@ -78,6 +80,7 @@ class Result:
     message: str = ""
     origin: Any = field(default=None, compare=False)
     coupling: CouplingQuality | None = None
+    drawing: KeptDrawing | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         time = _instants(self.time, f"result '{self.name}'")
@@ -102,7 +105,7 @@ class Result:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through the constructor: mapping proxies cannot be pickled, read-only flags get lost."""
-        values = (getattr(self, f.name) for f in fields(self) if f.name != "origin")
+        values = (None if f.name == "origin" else getattr(self, f.name) for f in fields(self))
         return type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def __repr__(self) -> str:
@@ -243,17 +246,21 @@ class Result:
 
         return to_table(self)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], drawing: bool = True) -> None:
         """Write the result to ``path``; the suffix chooses the format, missing folders are made.
 
         ``.nc`` (NetCDF 4, read by xarray and many tools) and ``.npz`` (NumPy) hold everything and can be
         loaded again, ``.npz`` much faster where there are thousands of signals; ``.csv`` holds the table of
         `to_pandas` only. The file appears under its name when it is complete: an interrupted save leaves an
         older file as it was.
+
+        drawing : bool      keep the diagram and the places of plants too (at most 16 MB, compressed), so that
+                            `view` of the loaded result shows them. The texts of fields are among them
         """
         from cosim.result.result_files import save
+        from cosim.viewer.kept import drawing_of
 
-        save(self, path)
+        save(self, path, drawing_of(self) if flag(drawing, "drawing") else None)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
@@ -265,7 +272,8 @@ class Result:
     def view(self, *, out: str | os.PathLike[str] | None = None, show: bool = True) -> Page:
         """One page in the browser: diagram, scopes, moving plants; see `cosim.viewer.page`.
 
-        The diagram and its plants are there if the run was made in this process.
+        The diagram and its plants are there if the run was made in this process, or the result read from a
+        file that `save` wrote in the process of the run.
 
         out : path      where the page is written; default a temporary file that a browser shows
         show : bool     False: no browser is opened
@@ -274,8 +282,8 @@ class Result:
         ------
         PlantloopError      the page cannot be written
         """
+        from cosim.viewer.kept import of_result
         from cosim.viewer.page import view
-        from cosim.viewer.page_data import of_result
 
         return view(of_result(self), out, show)
 

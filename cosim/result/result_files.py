@@ -21,6 +21,7 @@ import numpy as np
 from blocks.arguments import file_path
 from blocks.errors import PlantloopError
 from blocks.files import DAMAGE, is_file, is_no_file
+from cosim.result.drawing import KeptDrawing
 from cosim.result.record import Event, Record, TickSeries, described
 from cosim.result.result_layout import (
     FORMAT,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Made = TypeVar("Made")
+DRAWING = "plantloop drawing"  # names of variables have no space
 
 
 def to_table(result: Record) -> pd.DataFrame:
@@ -51,7 +53,7 @@ def to_table(result: Record) -> pd.DataFrame:
     return pd.DataFrame(values, index=pd.Index(result.time, name="time"), columns=columns)
 
 
-def save(result: Record, path: str | os.PathLike[str]) -> None:
+def save(result: Record, path: str | os.PathLike[str], drawing: KeptDrawing | None = None) -> None:
     """Write ``result`` in the format of the suffix of ``path``; see `Result.save`."""
     target = file_path(path, "the file of a result")
     write = WRITERS.get(target.suffix.lower())
@@ -62,7 +64,7 @@ def save(result: Record, path: str | os.PathLike[str]) -> None:
             hint=f"Use one of {', '.join(WRITERS)}.",
         )
     with replacing(target) as temporary:
-        write(result, temporary)
+        write(result, temporary, drawing)
 
 
 def load(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
@@ -111,7 +113,7 @@ def replacing(target: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
-def _write_netcdf(result: Record, path: Path) -> None:
+def _write_netcdf(result: Record, path: Path, drawing: KeptDrawing | None) -> None:
     from netCDF4 import Dataset
 
     layout = layout_of(result, file_name_of)
@@ -127,6 +129,16 @@ def _write_netcdf(result: Record, path: Path) -> None:
             variable.setncatts(array.attrs)
             if array.values.size:
                 variable[:] = array.values.astype(object) if texts else array.values
+        if drawing is not None:  # in a group of its own: other tools see the signals alone
+            group = file.createGroup(DRAWING)
+            for name, values in _parts(drawing).items():
+                group.createDimension(name, len(values))
+                made = group.createVariable(name, values.dtype, (name,), zlib=True, shuffle=True)
+                made[:] = values
+
+
+def _parts(drawing: KeptDrawing) -> dict[str, np.ndarray]:
+    return {"packed": np.frombuffer(drawing.packed, np.uint8), "numbers": drawing.numbers}
 
 
 def _read_netcdf(path: Path) -> dict[str, Any]:
@@ -136,11 +148,15 @@ def _read_netcdf(path: Path) -> dict[str, Any]:
         file.set_auto_maskandscale(False)
         file.set_always_mask(False)
         arrays = {name: Array(v.dimensions, v[...], v.__dict__) for name, v in file.variables.items()}
-        return fields_from(arrays, file.__dict__, f"'{path}'")
+        fields = fields_from(arrays, file.__dict__, f"'{path}'")
+        if (group := file.groups.get(DRAWING)) is not None:
+            fields["drawing"] = KeptDrawing(group["packed"][...].tobytes(), group["numbers"][...])
+        return fields
 
 
-def _write_npz(result: Record, path: Path) -> None:
-    names = UniqueNames(("time", "header", "file", "allow_pickle"))  # the last two are arguments of savez
+def _write_npz(result: Record, path: Path, drawing: KeptDrawing | None) -> None:
+    kept = {} if drawing is None else {f"{DRAWING}.{n}": v for n, v in _parts(drawing).items()}
+    names = UniqueNames(("time", "header", "file", "allow_pickle", *kept))  # two are arguments of savez
     arrays: dict[str, Any] = {"time": result.time}
     where: dict[str, dict[str, Any]] = {"signals": {}, "ticks_of": {}}
     for signal, values in result.signals.items():
@@ -155,7 +171,7 @@ def _write_npz(result: Record, path: Path) -> None:
     units = {leaf.name: leaf.units for leaf in leaves if leaf.units}
     rest = {"labels": labels, "units": units, "events": result.events}
     arrays["header"] = np.array(json.dumps({"format": FORMAT, **header_of(result), **where, **rest}))
-    np.savez(path, **arrays)
+    np.savez(path, **(arrays | kept))
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
@@ -165,6 +181,9 @@ def _read_npz(path: Path) -> dict[str, Any]:
         check_format(header.get("format"), f"'{path}'")
         # with the suffix, a member is found even where another signal is named like it plus ".npy"
         get = lambda key: arrays[f"{key}.npy"]
+        drawing = None
+        if f"{DRAWING}.packed" in members and f"{DRAWING}.numbers" in members:
+            drawing = KeptDrawing(get(f"{DRAWING}.packed").tobytes(), get(f"{DRAWING}.numbers"))
         return described(
             dict(
                 time=get("time"),
@@ -172,17 +191,18 @@ def _read_npz(path: Path) -> dict[str, Any]:
                 ticks_of={s: TickSeries(*map(get, keys)) for s, keys in header["ticks_of"].items()},
                 labels=header["labels"],
                 units=header["units"],
+                drawing=drawing,
                 events=tuple(Event(*e) for e in header["events"]),
                 **from_header(header),
             )
         )
 
 
-def _write_csv(result: Record, path: Path) -> None:
+def _write_csv(result: Record, path: Path, _: KeptDrawing | None) -> None:
     to_table(result).to_csv(path)
 
 
-WRITERS: Mapping[str, Callable[[Record, Path], None]] = {
+WRITERS: Mapping[str, Callable[[Record, Path, KeptDrawing | None], None]] = {
     ".nc": _write_netcdf,
     ".npz": _write_npz,
     ".csv": _write_csv,

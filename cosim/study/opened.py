@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cosim.study.one_case import OneCase
+    from cosim.viewer.page import Page
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +133,23 @@ class StudyResult:
         from cosim.study.study_report import report
 
         file_path(file, "the page", "report.html").write_text(report(self), encoding="utf-8")
+
+    def view(self, *, out: str | os.PathLike[str] | None = None, show: bool = True) -> Page:
+        """One page in the browser: cases, parallel coordinates, metrics and envelopes.
+
+        What is selected in one is selected in all. Also while the study runs: as far as it is.
+
+        out : path      where the page is written; default a temporary file that a browser shows
+        show : bool     False: no browser is opened
+
+        Raises
+        ------
+        PlantloopError      the page cannot be written
+        """
+        from cosim.viewer.page import view
+        from cosim.viewer.study_data import of_study
+
+        return view(of_study(self), out, show)
 
     def sensitivity(self, metric: str, method: str = "auto") -> pd.DataFrame:
         """How much each parameter matters for a metric; see `cosim.study.sensitivity`."""

@@ -1,4 +1,4 @@
-"""From a file to what a page shows of it: a result, a scenario that is run, a model."""
+"""From a file to what a page shows of it: a result, a scenario that is run, a model, an FMU, a study."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from pathlib import Path
 from blocks.errors import PlantloopError, SimulationError
 from cosim.result.result import Result
 from cosim.simulation import simulate
-from cosim.viewer.page_data import PageData, of_diagram, of_result
+from cosim.viewer.fmu_data import of_fmu
+from cosim.viewer.kept import of_result
+from cosim.viewer.page_data import PageData, of_diagram
+from cosim.viewer.study_data import of_study
 
-SUFFIXES = (".nc", ".npz", ".toml", ".xml")
+SUFFIXES = (".nc", ".npz", ".toml", ".xml", ".fmu")
 
 
 def contents_of(path: Path, trust: bool = False, until: float | None = None) -> PageData:
@@ -17,7 +20,8 @@ def contents_of(path: Path, trust: bool = False, until: float | None = None) -> 
 
     Parameters
     ----------
-    path : Path         a result (.nc, .npz), a scenario (.toml), which is run, or a model or deck (.xml)
+    path : Path         a result (.nc, .npz), a scenario (.toml), which is run, a model or deck (.xml), an
+                        FMU, which is not run, or the folder of a study
     trust : bool        may the Python code it names be run?
     until : s           how long a model is run by itself, its inputs zero; None: as its commands say
 
@@ -25,7 +29,13 @@ def contents_of(path: Path, trust: bool = False, until: float | None = None) -> 
     ------
     PlantloopError      what reading or running the file raises
     """
+    if path.is_dir():
+        from cosim.study.opening import open_study
+
+        return of_study(open_study(path))
     suffix = path.suffix.lower()
+    if suffix == ".fmu":
+        return of_fmu(path)
     if suffix in (".nc", ".npz"):
         return of_result(Result.load(path))
     if suffix == ".toml":

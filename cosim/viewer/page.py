@@ -19,7 +19,10 @@ from blocks.errors import PlantloopError
 from cosim.viewer.page_data import PageData
 
 STATIC = Path(__file__).parent / "static"
-SCRIPTS = ("data.js", "clock.js", "scopes.js", "diagram.js", "motion.js", "main.js")
+SCRIPTS = (
+    "data.js", "clock.js", "scopes.js", "diagram.js", "motion.js", "table.js", "study.js",
+    "study_plots.js", "main.js",
+)  # fmt: skip
 VENDOR = {"elk": "elk.js", "three": "three.js", "uplot": "uplot.js"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,9 +33,13 @@ class NumberRow:
         self.count += array.size
         return found
 
+    def array(self) -> np.ndarray:
+        """(count,) every number."""
+        return np.concatenate([np.zeros(0), *self.parts])
+
     def all(self) -> bytes:
         """Every number, as little-endian doubles."""
-        return np.concatenate([np.zeros(0), *self.parts]).astype("<f8").tobytes()
+        return self.array().astype("<f8").tobytes()
 
 
 @dataclass
@@ -52,6 +57,11 @@ class PageData:
     def add_diagram(self, netlist: Netlist, system: System | None, problems: str = "") -> None:
         """The diagram, to be drawn."""
         self.content["diagram"] = diagram_data(netlist, system, problems)
+
+    def add_table(self, name: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+        """A table of texts and numbers, which the page sorts and filters."""
+        kept = [[_plain(v) for v in row] for row in rows]
+        self.content.setdefault("tables", []).append({"name": name, "columns": list(columns), "rows": kept})
 
     def add_result(self, result: Any, key: str = "result") -> None:
         """Signals, ticks, events and settings of a run (`cosim.Result`)."""
@@ -82,8 +92,11 @@ class PageData:
             "message": result.message,
         }
 
-    def add_plants(self, netlist: Netlist, result: Any) -> None:
-        """Every plant of a diagram, where it was at each logged instant, else at its start."""
+    def add_plants(self, netlist: Netlist, result: Any, most: int | None = None) -> None:
+        """Every plant of a diagram, where it was at each logged instant, else at its start.
+
+        most : numbers of poses; instants are left out evenly where there would be more. None: no limit
+        """
         from plant.block import Plant
         from plant.scene import scene_of
 
@@ -95,9 +108,17 @@ class PageData:
             poses = scene.at_start()
             names = [f"{path}.{name}" for name in scene.states if name]
             moving = result is not None and all(name in result.signals for name in names)
+            instants: dict[str, Any] = {}
             if result is not None and moving and names:
-                poses = scene.poses(np.concatenate([result.signals[n] for n in names], axis=1))
-            found.append({"path": path, "moving": moving, "poses": self.numbers.put(poses), **_shapes(scene)})
+                every = 1
+                if most is not None:
+                    every = max(1, -(-len(result.time) * poses.size // most))
+                rows = _rows(len(result.time), every)
+                poses = scene.poses(np.concatenate([result.signals[n][rows] for n in names], axis=1))
+                if every > 1:
+                    instants["instants"] = self.numbers.put(rows)  # which of the logged ones
+            shapes = {"poses": self.numbers.put(poses), **instants, **_shapes(scene)}
+            found.append({"path": path, "moving": moving, **shapes})
         self.content["plants"] = found
 
 
@@ -110,6 +131,11 @@ def blocks_of(netlist: Netlist, prefix: str = "") -> list[tuple[str, Block]]:
         elif isinstance(block, Block):
             found.append((prefix + name, block))
     return found
+
+
+def _rows(count: int, every: int) -> np.ndarray:
+    """Numbers of rows, evenly; the last is always there."""
+    return np.unique([*range(0, count, every), count - 1])
 
 
 def _shapes(scene: Any) -> dict[str, Any]:
@@ -148,10 +174,17 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def of_diagram(drawn: Any, system: System | None = None, result: Any = None) -> PageData:
+def of_diagram(
+    drawn: Any,
+    system: System | None = None,
+    result: Any = None,
+    with_result: bool = True,
+    most: int | None = None,
+) -> PageData:
     """A diagram, or one block, with what a run of it left, if there was one.
 
     drawn : Diagram or Block; system : the same, flat; None: made here, and the page says why if it cannot be
+    with_result : show the curves of the result too; most : see `PageData.add_plants`
     """
     problems = ""
     if isinstance(drawn, Block):
@@ -164,17 +197,7 @@ def of_diagram(drawn: Any, system: System | None = None, result: Any = None) -> 
             problems = str(error)
     page = PageData(netlist.name)
     page.add_diagram(netlist, system, problems)
-    if result is not None:
+    if result is not None and with_result:
         page.add_result(result)
-    page.add_plants(netlist, result)
-    return page
-
-
-def of_result(result: Any) -> PageData:
-    """A result (`cosim.Result`); with the diagram and its plants if the run was made in this process."""
-    if result.origin is not None:
-        drawn, system = result.origin
-        return of_diagram(drawn, system, result)
-    page = PageData(result.name)
-    page.add_result(result)
+    page.add_plants(netlist, result, most)
     return page

@@ -48,6 +48,12 @@ viewer.element = (tag, properties = {}, ...children) => { // texts are texts, ne
   return found;
 };
 
+viewer.save = (name, blob) => { // as a download
+  const a = viewer.element("a", { href: URL.createObjectURL(blob), download: name });
+  a.click();
+  URL.revokeObjectURL(a.href);
+};
+
 // --- signals by name ---------------------------------------------------------------------------------------
 viewer.indexAt = (times, t) => { // the last of the sorted times that is not after t
   let low = 0, high = times.length - 1;

@@ -23,8 +23,17 @@
   if (content.diagram) { rooms.push("diagram"); $("diagram").hidden = false; }
   if (plants.length) { rooms.push("motion"); $("motion").hidden = false; }
   if (result) { rooms.push("scopes"); $("scopes").hidden = false; }
+  if (content.tables) { rooms.push("tables"); $("tables").hidden = false; }
+  if (content.study) {
+    rooms.push("cases");
+    if (content.study.columns.filter((c) => c.values).length > 2) rooms.push("parallel", "metrics");
+    if (content.study.signals.length) rooms.push("envelopes");
+    rooms.forEach((r) => { $(r).hidden = false; });
+  }
   arrange();
   if (result) viewer.scopes(result, signals);
+  if (content.tables) viewer.tables(content.tables);
+  if (content.study) viewer.study(content.study);
   if (plants.length) jobs.push(viewer.motion(plants, result));
   if (content.diagram) jobs.push(viewer.diagram(content.diagram, signals));
   search();
@@ -39,6 +48,7 @@
     if (visible.length === 1) $(visible[0]).classList.add("alone");
     else if (visible.length === 2) visible.forEach((r) => $(r).classList.add("wide"));
     else if (visible.length === 3) $(visible[2]).classList.add("wide");
+    $("rooms").style.gridTemplateRows = visible.length > 4 ? `repeat(${Math.ceil(visible.length / 2)}, 1fr)` : "";
   }
   document.querySelectorAll("h2").forEach((h) => h.addEventListener("dblclick", (e) => {
     if (e.target.closest(".tools")) return;

@@ -24,6 +24,8 @@ viewer.motion = async (plants, result) => {
     p.count = p.poses.shape[0];
     p.rows = viewer.row.subarray(p.poses.at, p.poses.at + p.poses.shape.reduce((a, b) => a * b, 1));
     p.links = p.poses.shape[1];
+    p.times = p.instants ? viewer.numbers(p.instants).map((k) => time[k]) : time; // of its poses
+    p.rowAt = (t) => Math.min(viewer.indexAt(p.times, t), p.count - 1);
   }
   const matrix = (p, row, link, into) => {
     if (link < 0) return into.identity();
@@ -31,6 +33,7 @@ viewer.motion = async (plants, result) => {
     return into.set(a[o + 3], a[o + 6], a[o + 9], a[o], a[o + 4], a[o + 7], a[o + 10], a[o + 1], a[o + 5], a[o + 8], a[o + 11], a[o + 2], 0, 0, 0, 1);
   };
   const M = new THREE.Matrix4();
+  viewer.poseAt = (plant, t, link, point) => viewer.pointAt(plant, plants[plant].rowAt(t), link, point);
   viewer.pointAt = (plant, row, link, point) => V(point).applyMatrix4(matrix(plants[plant], row, link, M)).toArray();
 
   // --- how large everything is
@@ -165,14 +168,13 @@ viewer.motion = async (plants, result) => {
     }
   };
   const at = (t) => {
-    const row = viewer.indexAt(time, t);
+    plants.forEach((p) => { p.row = p.rowAt(t); });
     for (const m of moved) {
-      matrix(m.plant, Math.min(row, m.plant.count - 1), m.link, m.object.matrix);
+      matrix(m.plant, m.plant.row, m.link, m.object.matrix);
       m.object.matrixWorldNeedsUpdate = true;
     }
     for (const p of plants) for (const f of p.forceLines) {
-      const k = Math.min(row, p.count - 1);
-      zigzag(f, V(f.points[0]).applyMatrix4(matrix(p, k, f.links[0], M)), V(f.points[1]).applyMatrix4(matrix(p, k, f.links[1], M)));
+      zigzag(f, V(f.points[0]).applyMatrix4(matrix(p, p.row, f.links[0], M)), V(f.points[1]).applyMatrix4(matrix(p, p.row, f.links[1], M)));
       f.line.geometry.attributes.position.needsUpdate = true;
     }
     render();

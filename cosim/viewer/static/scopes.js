@@ -181,8 +181,8 @@ viewer.scopes = (result, signals) => {
     const what = e.target.dataset.do;
     if (what === "add") add();
     if (what === "phase" || what === "spectrum") add(chosen ? chosen.names : [], what);
-    if (what === "csv") save("signals.csv", new Blob([csv()], { type: "text/csv" }));
-    if (what === "png" && chosen?.plot) chosen.plot.ctx.canvas.toBlob((b) => save("scope.png", b));
+    if (what === "csv") viewer.save("signals.csv", new Blob([csv()], { type: "text/csv" }));
+    if (what === "png" && chosen?.plot) chosen.plot.ctx.canvas.toBlob((b) => viewer.save("scope.png", b));
   });
   function csv() {
     const names = [...new Set(every.flatMap((a) => a.names))].filter((n) => signals.get(n).time.length);
@@ -191,11 +191,6 @@ viewer.scopes = (result, signals) => {
     const lines = [["time [s]", ...names].map(quoted).join(",")];
     for (let i = 0; i < time.length; i++) lines.push([time[i], ...names.map((n) => viewer.valueAt(signals.get(n), time[i]))].join(","));
     return lines.join("\n") + "\n";
-  }
-  function save(name, blob) {
-    const a = viewer.element("a", { href: URL.createObjectURL(blob), download: name });
-    a.click();
-    URL.revokeObjectURL(a.href);
   }
   viewer.showSignal = (name) => toggle(name, chosen ?? add(), true);
   viewer.scopeState = () => every.map((a) => ({ names: a.names, kind: a.kind, points: a.plot ? a.plot.data[0].length : 0 }));
