@@ -14,6 +14,7 @@ from cosim.viewer.page_data import PageData
 MOST_CURVES = 4_000_000  # numbers of single curves in a page (32 MB before compression)
 MOST_CASES = 100_000  # rows in a page, those that failed or miss a requirement first
 LONGEST = 200
+EXACT = 2**53
 
 
 def of_study(view: StudyView) -> PageData:
@@ -58,6 +59,8 @@ def _column(page: PageData, values: Any) -> dict[str, Any]:
     """Numbers where they are numbers, else texts or True and False."""
     if values.dtype == bool:
         return {"texts": [bool(v) for v in values]}
+    if values.dtype.kind in "iu" and len(values) and max(abs(int(v)) for v in values) >= EXACT:
+        return {"texts": [str(v) for v in values]}  # seeds: doubles would round them
     if values.dtype.kind in "iuf":
         return {"values": page.numbers.put(values.to_numpy(dtype=float))}
     return {"texts": [v if isinstance(v, bool) else str(v)[:LONGEST] for v in values]}

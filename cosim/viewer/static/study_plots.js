@@ -30,7 +30,8 @@ viewer.drawn = (study, f) => {
 };
 
 viewer.parallel = (study) => {
-  const place = document.querySelector("#parallel .canvas"), axes = study.numeric.filter((c) => c.role !== "wall").slice(0, 14).map((c) => ({ ...c, range: viewer.range(c.list), brush: null }));
+  const place = document.querySelector("#parallel .canvas"), varies = (c) => { const v = c.list.find(Number.isFinite); return c.list.some((w) => Number.isFinite(w) && w !== v); };
+  const axes = study.numeric.filter((c) => c.role !== "wall" && varies(c)).slice(0, 14).map((c) => ({ ...c, range: viewer.range(c.list), brush: null }));
   const top = 26, bottom = 20;
   let width = 1, height = 1;
   const X = (k) => 45 + (k * (width - 90)) / Math.max(1, axes.length - 1);
