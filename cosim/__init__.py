@@ -10,6 +10,7 @@
 `Simulation`        run a diagram step by step: advance, look, change, snapshot, restore
 `Result`            what a run leaves behind: signals, ticks, events, plots, files
 `linearize`         linear model with exact derivatives, as a python-control state space
+`gain_schedule`     a feedback designed at every operating point of a table, as one block
 `margins`           gain, phase, delay and disk margins of a loop
 `trim`              operating point at rest, an `OperatingPoint`
 `export_fmu`        a diagram, a plant or a block as an FMU that runs without Python
@@ -40,6 +41,7 @@ from cosim.version import __version__
 
 if TYPE_CHECKING:
     from cosim.analysis.check import check
+    from cosim.analysis.gain_schedule import gain_schedule
     from cosim.analysis.linear import linearize
     from cosim.analysis.margins import margins
     from cosim.analysis.modes import modes_of
@@ -86,6 +88,7 @@ _HOMES = {
     "RunSettings": "cosim.settings",
     "Simulation": "cosim.simulation",
     "Study": "cosim.study.study",
+    "gain_schedule": "cosim.analysis.gain_schedule",
     "linearize": "cosim.analysis.linear",
     "margins": "cosim.analysis.margins",
     "modes_of": "cosim.analysis.modes",
@@ -120,6 +123,7 @@ __all__ = [
     "check",
     "export_fmu",
     "export_ssp",
+    "gain_schedule",
     "import_ssp",
     "linearize",
     "margins",

@@ -1,4 +1,4 @@
-"""Gains, state spaces and PID whose numbers follow a scheduling signal, straight between operating points."""
+"""Gains, feedback, state spaces and PID whose numbers follow a scheduling signal."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
+from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.errors import shown
 from blocks.functions import clip, pick
 from blocks.library.lookup import check_points
 
-__all__ = ["ScheduledGain", "ScheduledPID", "ScheduledStateSpace"]
+__all__ = ["ScheduledFeedback", "ScheduledGain", "ScheduledPID", "ScheduledStateSpace"]
 
 
 def scheduled(p: Array, points: np.ndarray, rows: np.ndarray) -> Array:
@@ -99,6 +100,51 @@ class ScheduledGain(Block):
         else:
             k = scheduled(p, np.array(self.points), np.array(self.gains, dtype=float).reshape(-1, 1))[0]
             b.output("y", k * b.input("u"))
+
+
+@dataclass(frozen=True)
+class ScheduledFeedback(Block):
+    """State feedback around operating points that follow a scheduling signal, with the inputs that hold them.
+
+    Output: u = u0(p) - K(p) (x - x0(p)); with a sample time, taken at its ticks and held, 0 before the
+    first one. K, x0 and u0 are straight between their values at the points, constant beyond them.
+    `cosim.gain_schedule` makes one of a plant and its operating points.
+    Direct feedthrough: x and p to u. The corners in p are left to error control.
+
+    points : (n,) unit of p, increasing; structural
+    K : (n, m, k), unit of u per unit of x; structural
+    x0 : (n, k), what x is at the points, u0 : (n, m), what holds it there; None for 0; structural
+    sample, offset : s; None means continuous; structural
+
+    Use::
+
+        hover = d.add("hover", ScheduledFeedback([0, 9], [[[2.0, 1.0]], [[4.0, 1.5]]], u0=[[9.8], [9.1]]))
+        d.connect(source["y"], hover["p"])
+
+    Source: Rugh & Shamma, Automatica 36 (2000) 1401-1425, sec. 4.
+    """
+
+    points: ArrayLike
+    K: Any
+    x0: Any = None
+    u0: Any = None
+    sample: Rate | None = field(default=None, kw_only=True)
+    offset: Rate = field(default=0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.rate(self, optional=True)
+        _check(self, K=(None, None))
+        n, m, k = np.shape(self.K)
+        for name, size in (("x0", k), ("u0", m)):
+            if getattr(self, name) is None:
+                checks.assign(self, **{name: np.zeros((n, size)).tolist()})
+            _check(self, **{name: (size,)})
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the products."""
+        p, x = b.input("p", size=1)[0], b.input("x", size=np.shape(self.K)[2])
+        u = _at(p, self, "u0") - _at(p, self, "K") @ (x - _at(p, self, "x0"))
+        b.output("u", u, self.sample, self.offset)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from blocks import (
     Merge,
     MultiportSwitch,
     Prelookup,
+    ScheduledFeedback,
     ScheduledGain,
     ScheduledPID,
     ScheduledStateSpace,
@@ -51,6 +52,10 @@ EXAMPLES = {
     Merge: [(Merge(2, sample=0.1), {"in1": 2, "in2": 1})],
     MultiportSwitch: [(MultiportSwitch(3), {"control": 1, "in1": 2, "in2": 1, "in3": 2})],
     Prelookup: [(Prelookup(FOUR), {"u": 1}), (Prelookup(np.arange(40) / 8 - 2, "extrapolate"), {"u": 1})],
+    ScheduledFeedback: [
+        (ScheduledFeedback([0.0, 1.0], [[[2.0, 1.0]], [[1.0, 3.0]]], u0=[[1.0], [2.0]]), {"p": 1, "x": 2}),
+        (ScheduledFeedback([0.0, 1.0], [[[2.0]], [[1.0]]], x0=[[0.0], [0.5]], sample=0.1), {"p": 1, "x": 1}),
+    ],
     ScheduledGain: [
         (ScheduledGain([0.0, 1.0, 2.0], [3.0, 1.0, 2.0]), {"p": 1, "u": 2}),
         (ScheduledGain([0.0, 1.0], [[[3.0, 1.0]], [[2.0, 0.0]]]), {"p": 1, "u": 2}),

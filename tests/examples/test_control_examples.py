@@ -1,0 +1,56 @@
+"""Examples of control loops: their answers, number by number."""
+
+import numpy as np
+import pytest
+
+from tests.examples.test_examples import EXAMPLES, module
+
+
+def run(name):
+    return module(EXAMPLES / f"{name}.py").main()
+
+
+def test_the_cascade_is_the_map_from_tick_to_tick():
+    found = run("motor_cascade")
+    assert len(found.known) == 5001
+    assert found.found == pytest.approx(found.known, abs=1e-10)
+
+
+def test_the_quarter_car_moves_as_the_transfer_functions_say():
+    found = run("quarter_car")
+    for kind, known in found.known.items():
+        assert found.found[kind] == pytest.approx(known, rel=1e-5)
+    assert found.found["skyhook"] < found.found["adjustable"] < 0.85 * found.found["passive"]
+
+
+def test_the_car_is_back_in_the_lane_in_the_same_time_at_all_speeds():
+    found = run("scheduled_steering")
+    assert max(found.difference.values()) < 1e-7  # START**3 is what linearisation leaves out
+    assert found.unscheduled[30.0] < 1e-7 and found.unscheduled[10.0] > 1e-3
+
+
+def test_the_poles_of_the_hover_are_those_of_regulator_and_filter():
+    found = run("pvtol_lqg")
+    assert len(found.known) == 12
+    assert found.poles == pytest.approx(found.known, abs=1e-6)
+    assert np.abs(found.place).max() < 1e-6
+
+
+def test_the_car_has_the_speeds_of_full_throttle():
+    cruise = module(EXAMPLES / "cruise_control.py")
+    found = cruise.main()
+    assert found.uphill == pytest.approx(cruise.UPHILL, abs=1e-4)
+    assert found.wound_up == pytest.approx(cruise.TOP, abs=1e-4)
+    assert 0.5 < found.overshoot < 1.5
+
+
+def test_the_filter_of_the_ball_has_the_covariance_of_the_riccati_equation():
+    found = run("ball_and_beam")
+    assert found.found == pytest.approx(found.known, rel=1e-3, abs=1e-12)
+    assert found.place < 0.02
+
+
+def test_the_converter_has_the_currents_of_the_periodic_state():
+    found = run("dc_converter")
+    assert found.found == pytest.approx(found.known, abs=1e-6)
+    assert found.output == pytest.approx(12.0, abs=1e-6)
