@@ -464,17 +464,22 @@ class Diagram:
         )
 
     def system(
-        self, solve_loops: bool = False, perturb: tuple[str, ...] = (), driven: bool = False
+        self,
+        solve_loops: bool = False,
+        perturb: tuple[str, ...] = (),
+        driven: bool = False,
+        opened: tuple[str, ...] = (),
     ) -> System:
         """The flat system of this diagram; kept until the diagram changes.
 
-        Each signal in `perturb` gets an input of the system of its own name, added to its value. With
-        `driven`, blocks that step themselves are left to a co-simulation master.
+        Each signal in `perturb` gets an input of the system of its own name, added to its value,
+        or, if it is in `opened` too, in its place. With `driven`, blocks that step themselves are left to a
+        co-simulation master.
         """
-        key = (solve_loops, perturb, driven, self._versions())
+        key = (solve_loops, perturb, driven, opened, self._versions())
         if key not in self._flat:
             self._flat = {k: s for k, s in self._flat.items() if k[-1] == key[-1]}
-            flat = flatten(self.netlist(), solve_loops, perturb, driven=driven)
+            flat = flatten(self.netlist(), solve_loops, perturb, driven=driven, opened=opened)
             self._flat[key] = replace(flat, prefix=self._prefix)
         return self._flat[key]
 

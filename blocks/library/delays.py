@@ -23,7 +23,7 @@ class TransportDelay(Block):
     The past is kept as the solver's own interpolation, refined until it follows u within the tolerances; a
     jump of u comes out as a jump at an instant of its own, on which a step ends. No step is longer than the
     delay.
-    A linear model cannot hold it: put a Padé approximation in its place there.
+    Linear models: `linearize(..., pade=4)` puts a rational system in its place; of a held signal it is exact.
 
     delay : s, above 0; tunable
     initial : number or (n,), unit of u; run-time number

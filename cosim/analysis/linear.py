@@ -1,24 +1,29 @@
 """Linear models with exact derivatives.
 
 `linearize` gives a python-control state space: continuous for a diagram without sampled blocks, and for a
-diagram of one rate the exact discrete model from tick to tick.
+sampled one the exact discrete model over the common period of its rates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import block_diag
 
-from blocks.arguments import choice
+from blocks.arguments import choice, flag
 from blocks.contract.block import Block
-from cosim.analysis.discretise import tick_model
+from cosim.analysis.common_period import CommonPeriod, common
+from cosim.analysis.lifted import Echo, LiftedModel, PeriodWalk
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
+from cosim.analysis.pade import order as pade_order
 from cosim.analysis.steady import mention_unsteady
 from cosim.diagram import Diagram
+from cosim.names import listed
 from cosim.run.context import Context
 
 if TYPE_CHECKING:
@@ -32,6 +37,9 @@ def linearize(
     at: OperatingPoint | Context | Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     states: Literal["minimal", "full"] = "minimal",
+    open: Sequence[str] | str = (),
+    pade: int | None = None,
+    lift: bool = False,
 ) -> control.StateSpace:
     """Linear model about an operating point, exact to rounding, names kept.
 
@@ -48,13 +56,23 @@ def linearize(
     parameters : dict            parameter values by name
     states : "minimal"           independent directions only: A = T A_full Z with Z a basis of what the
                                  invariants allow and T Z = I; "full" keeps every state
+    open : list of str           outputs of blocks at which loops are opened: what reads them sees their value
+                                 at the operating point instead, plus the input of the same name, if that is
+                                 among `inputs`; as outputs they show what comes back
+    pade : int                   states of the rational system that stands for each component of a delay;
+                                 without it a delay is refused, but for one of a signal that is held between
+                                 ticks, which is exact
+    lift : bool                  of a sampled diagram: inputs take new values, and outputs are read, at every
+                                 tick of the period, not only at its first: "push_y@1/50" is that at 1/50 s
 
     Returns
     -------
     ss : control.StateSpace      A (n,n), B (n,m), C (p,n), D (p,m); names are those of states and signals
                                  with "." written "_", as python-control wants. For a sampled diagram
-                                 ``ss.dt`` is the period [s]: its states are those just before a tick, its
-                                 inputs are held from tick to tick, its outputs are read at the tick
+                                 ``ss.dt`` is the period [s], of several rates their common one, which
+                                 begins at a tick of the slowest: its states are those just before that
+                                 tick, its inputs are held for a period, its outputs are read at the tick.
+                                 Conditional parts, modes and branches stay as they are at the point
 
     Warns
     -----
@@ -62,32 +80,36 @@ def linearize(
 
     Raises
     ------
-    PlantloopError               unknown name, several rates, or an opaque block in the way
+    PlantloopError               unknown name, a delay, or an opaque block in the way
     """
     import control
 
     choice(states, "states", STATES)
-    model = model_of(system, inputs, outputs, at, parameters)
+    flag(lift, "lift")
+    approximants = pade_order(pade)
+    model = model_of(system, inputs, outputs, at, parameters, listed(open, "open"))
     mention_unsteady(model)
     s = model.system
+    times: tuple[Fraction, ...] = ()
     with model.looking():
         if s.rates:
             basis = _basis(model, states)
-            discrete = tick_model(s, model.context, model.input_index, model.output)
-            a, b, c, d = discrete.matrices(basis.z, basis.t)
-            kept = tuple(discrete.kept)
+            found = walk_of(model, approximants, range if lift else None).model(basis.z, basis.t)
+            a, b, c, d = found.A, found.B, found.C, found.D
+            held, times = _held_names(model, found), found.times if lift else ()
         else:
-            a, b, c, d = model.continuous()
-            basis, kept = _basis(model, states), ()
-            if len(basis.independent) < len(a):
-                a, b, c = basis.t @ a @ basis.z, basis.t @ b, c @ basis.z
-    key = (basis.independent, kept)
+            (a, b, c, d), held = model.with_delays(approximants) if s.delays else (model.continuous(), [])
+            basis = _basis(model, states)
+            if len(basis.independent) < len(s.x0):
+                z, t = (block_diag(m, np.eye(len(held))) for m in (basis.z, basis.t))
+                a, b, c = t @ a @ z, t @ b, c @ z
+    key = (basis.independent, tuple(held), times)
     if key not in model.labels:
         model.labels[key] = _Labels.of(model, *key)
     labels = model.labels[key]
     if labels.shuffled:
         a, b, c = a[labels.square], b[labels.order], c[:, labels.order]
-    period = [float(s.rates[0].period)] if s.rates else []
+    period = [float(common(r.period for r in s.rates))] if s.rates else []
     inputs_shown = labels.inputs or [NOBODY]  # python-control refuses (1, 0) matrices
     if not labels.inputs:
         b, d = np.zeros((len(a), 1)), np.zeros((len(c), 1))
@@ -99,6 +121,31 @@ def linearize(
         ss.B, ss.D = b[:, :0], d[:, :0]
         ss.set_inputs([])
     return ss
+
+
+def walk_of(
+    model: SystemAtPoint,
+    pade: int | None = None,
+    when: Callable[[int], Sequence[int]] | None = None,
+    echoes: Sequence[Echo] = (),
+) -> PeriodWalk:
+    """A sampled system at its point, ready to be walked through a common period.
+
+    when : from the number of instants of a period to those at which inputs change and outputs are read
+    """
+    count = len(CommonPeriod.of(model.system.rates, model.system.name).instants)
+    return PeriodWalk(
+        model.system, model.context, model.input_index, model.output,
+        (*model.input_names, None, *model.output_names), pade, model.opened,
+        None if when is None else list(when(count)), echoes,
+    )  # fmt: skip
+
+
+def _held_names(model: SystemAtPoint, found: LiftedModel) -> list[str]:
+    """Of the states besides x; of a discrete state whose present value counts too, the next one says so."""
+    now = {place for place, is_next in found.held if not is_next}
+    held = [model.held_names[p] + "_next" * (n and p in now) for p, n in found.held]
+    return [*held, *found.past, *found.rational]
 
 
 STATES = ("minimal", "full")
@@ -118,16 +165,19 @@ class _Labels:
     name: str
 
     @staticmethod
-    def of(model: SystemAtPoint, independent: tuple[int, ...], kept: tuple[int, ...]) -> _Labels:
-        names = [model.state_names[k] for k in independent] + [model.held_names[k] for k in kept]
-        order = _state_order(model, independent, len(kept))
+    def of(
+        model: SystemAtPoint, independent: tuple[int, ...], held: tuple[str, ...], times: tuple[Fraction, ...]
+    ) -> _Labels:
+        names = [model.state_names[k] for k in independent] + list(held)
+        order = _state_order(model, independent, len(held))
+        at = [f"@{t}" for t in times] or [""]
         return _Labels(
             order,
             np.ix_(order, order),
             order != list(range(len(order))),
             [_label(names[k]) for k in order],
-            [_label(n) for n in model.input_names],
-            [_label(n) for n in model.output_names],
+            [_label(n) + t for t in at for n in model.input_names],
+            [_label(n) + t for t in at for n in model.output_names],
             _label(model.system.name),
         )
 

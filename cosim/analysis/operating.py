@@ -14,7 +14,7 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError, shown
-from cosim.analysis.discretise import refuse_delays
+from cosim.analysis.tangent import Delays, Moved, Tangent
 from cosim.diagram import Diagram, around
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
@@ -69,12 +69,16 @@ def model_of(
     outputs: Sequence[str] | None = None,
     at: OperatingPoint | Context | Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
+    opened: Sequence[str] | None = None,
 ) -> SystemAtPoint:
-    """A system with the chosen inputs and outputs, put at an operating point; kept with the diagram."""
+    """A system with the chosen inputs and outputs, put at an operating point; kept with the diagram.
+
+    opened : signals whose place an input of their name takes
+    """
     diagram = diagram_of(system)
     key = tuple(
         None if names is None else tuple(listed(names, what))
-        for names, what in ((inputs, "inputs"), (outputs, "outputs"))
+        for names, what in ((inputs, "inputs"), (outputs, "outputs"), (opened or (), "open"))
     )
     made = diagram.kept("models")
     if key not in made:
@@ -92,6 +96,7 @@ class SystemAtPoint:
         diagram: Diagram,
         inputs: tuple[str, ...] | None,
         outputs: tuple[str, ...] | None,
+        opened: tuple[str, ...] | None = (),
     ) -> None:
         inports = Names("input", f"'{diagram.name}'", diagram.inports, prefix=diagram.prefix, parts=False)
         wanted = [found[0] if (found := inports.find(n)) else n for n in inputs or ()]
@@ -100,7 +105,9 @@ class SystemAtPoint:
             if name not in diagram.inports and "." not in name:
                 raise inports.unknown(name)
         perturbed = tuple(n for n in wanted if n not in diagram.inports)
-        self.system = s = diagram.system(perturb=perturbed)
+        opened = tuple(dict.fromkeys(opened or ()))
+        perturbed += tuple(n for n in opened if n not in perturbed)
+        self.system = s = diagram.system(perturb=perturbed, opened=opened)
         self.prefix = s.prefix
         self._start = Context.initial(s)
         self.context = self._start.copy()
@@ -117,6 +124,7 @@ class SystemAtPoint:
             for k in range(g.size)
         ]
         self._results = ca.vertcat(s.derivative, self.output, s.residual)
+        self.opened = [(n, s.perturbed[n].index, s.signal(n).expression) for n in opened]
         self._variables = ca.vertcat(s.x, pick(s.h, self.input_index), s.w[: s.residual.numel()])
         self._jacobian: Bound | None = None
         self._time = np.zeros(1)
@@ -191,9 +199,13 @@ class SystemAtPoint:
     def continuous(self) -> tuple[np.ndarray, ...]:
         """Full A, B, C, D; algebraic unknowns follow by the implicit function theorem."""
         s = self.system
-        refuse_delays(s)
         n, nz = len(s.x0), s.residual.numel()
         self.find_unknowns()
+        for _ in self.opened:  # what is put in their place is what they are
+            for name, places, expression in self.opened:
+                found = s.function(f"opened:{name}", lambda e=expression: [e])  # type: ignore[misc]
+                self.context.h[places] = np.array(found(*self.arguments())).ravel()
+            self.find_unknowns()
         results, variables = self._results, self._variables
         if self._jacobian is None:
             key = f"jacobian:{self.input_names}:{self.output_names}"
@@ -207,6 +219,36 @@ class SystemAtPoint:
             change = np.linalg.solve(whole[rows:, columns:], whole[rows:, :columns])
             whole = whole[:, :columns] - whole[:, columns:] @ change
         return whole[:n, :n], whole[:n, n:], whole[n:rows, :n], whole[n:rows, n:]
+
+    def with_delays(self, pade: int | None) -> tuple[tuple[np.ndarray, ...], list[str]]:
+        """A, B, C, D of a diagram with delays as rational systems of `pade` states, and those states' names.
+
+        Raises
+        ------
+        PlantloopError      there are delays and no `pade`
+        """
+        s, c = self.system, self.context
+        delays = Delays(s, c, pade, sampled=False)
+        if not delays.order:
+            return self.continuous(), []
+        tangent = Tangent(s, c, delays)
+        for _ in range(1 + len(self.opened)):
+            tangent.settle()
+            for name, places, expression in self.opened:
+                c.h[places] = tangent.at(("opened", name), lambda e=expression: e).value  # type: ignore[misc]
+        rates = tangent.rates()
+        n, nz, m = len(s.x0), delays.order, len(self.input_index)
+        total = n + nz + m
+        moved = Moved(
+            np.eye(n, total), np.eye(nz, total, n), np.zeros((len(s.h0), total)),
+            np.zeros((0, total)), np.zeros((len(c.w), total)),
+        )  # fmt: skip
+        moved.h[self.input_index] = np.eye(m, total, n + nz)
+        key = ("output", (*self.input_names, None, *self.output_names))
+        shown = tangent.rows(tangent.at(key, lambda: self.output), moved)
+        split = n + nz
+        model = (rates.own, rates.held[:, self.input_index], shown[:, :split], shown[:, split:])
+        return model, delays.names()
 
     def find_unknowns(self) -> None:
         """Bring w up to date with the time and states."""

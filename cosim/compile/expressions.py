@@ -24,9 +24,12 @@ class Expressions:
         t: ca.SX,
         base: Expressions | None = None,
         added: dict[Port, ca.SX] | None = None,
+        opened: frozenset[Port] = frozenset(),
     ) -> None:
         self.placed, self.t, self.base = placed, t, base
         self.added = added or {}  # perturbations of outputs, and of inputs that no output is named like
+        self.opened = opened  # outputs of which what is added takes the place
+        self.cut_off: dict[Port, ca.SX] = {}  # what those are themselves
         self.assumed: list[ca.SX] = [] if base is None else base.assumed  # unknowns of loops
         self.outputs: dict[Port, ca.SX] = {}
         self.memories: dict[tuple[str, str], ca.SX] = {}
@@ -44,7 +47,7 @@ class Expressions:
 
     def with_new_values(self) -> Expressions:
         """A layer over these expressions, in which memories take new values."""
-        return Expressions(self.placed, self.t, self, self.added)
+        return Expressions(self.placed, self.t, self, self.added, self.opened)
 
     def output(self, node: SignalNode) -> None:
         """Evaluate an output, or one component of it."""
@@ -52,7 +55,9 @@ class Expressions:
         declared = next(o for o in inst.traced.declared.outputs if o.name == node.name)
         value = self.of(node.path, f"y:{node.name}", declared.expression)
         port = (node.path, node.name)
-        if port in self.added:
+        if port in self.opened:
+            self.cut_off[port], value = value, self.added[port]
+        elif port in self.added:
             value = value + self.added[port]
         self._assign(node, value if node.component is None else value[node.component])
 

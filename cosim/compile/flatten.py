@@ -66,6 +66,7 @@ def flatten(
     look: Look = warn_of_jumps,
     added: Additions = NOTHING_ADDED,
     driven: bool = False,
+    opened: tuple[str, ...] = (),
 ) -> System:
     """Flat system of what was drawn.
 
@@ -73,7 +74,8 @@ def flatten(
     driven : blocks that step themselves are left to a co-simulation master
 
     added : blocks besides what was drawn, and where they act
-    Each output or input named in `perturb` gets an input of the system of its name, added to its value.
+    Each output or input named in `perturb` gets an input of the system of its name, added to its value; of
+    those named in `opened` as well it takes the place: what reads them does not see what they are.
 
     Raises
     ------
@@ -101,11 +103,15 @@ def flatten(
     port_rates = insert_holds(placed, cache)
     obey(placed, wiring.parts)
     made = _Assembly(
-        diagram.name, placed, port_rates, wiring.outports, wiring.borders, wiring.masks, perturb, solve_loops
-    )
+        diagram.name, placed, port_rates, wiring.outports, wiring.borders, wiring.masks, perturb, opened,
+        solve_loops,
+    )  # fmt: skip
     made.move_parameters(added)
     found = made.system(look)
-    return replace(found, remake=partial(flatten, diagram, solve_loops, perturb, added=added, driven=driven))
+    return replace(
+        found,
+        remake=partial(flatten, diagram, solve_loops, perturb, added=added, driven=driven, opened=opened),
+    )
 
 
 def _trace_apart(blocks: dict[str, Block], traced: dict[str, Traced]) -> None:
@@ -152,6 +158,7 @@ class _Assembly:
         borders: dict[tuple[str, str], tuple[tuple[str, str], ...]],
         masks: Masks,
         perturb: tuple[str, ...],
+        opened: tuple[str, ...],
         solve_loops: bool,
     ) -> None:
         self.name, self.placed, self.solve_loops = name, placed, solve_loops
@@ -177,6 +184,7 @@ class _Assembly:
         ]
         self.tick_symbols = [self._tick(k, ticks) for k, ticks in enumerate(self.rates)]
         self.perturbed = {name: self._perturb(name) for name in perturb}  # last: the other places stay
+        self.opened = frozenset(port for name in opened for port in self._openable(name))
         for inst in placed.values():
             used = [self.tick_symbols[self.rate_index[t]] for t in inst.traced.declared.ticks]
             inst.ticks = stack(used)
@@ -273,6 +281,20 @@ class _Assembly:
         size = sizes[port]
         return self.h.add(AddedSlot, f"{name}+", ca.SX.sym(f"{name}+", size), np.zeros(size))
 
+    def _openable(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The ports of blocks behind the name of an output."""
+        ports = self._perturbed(name)
+        for path, port in ports:
+            inst = self.placed[path]
+            if all(o.name != port for o in inst.traced.declared.outputs):
+                drivers = dict(zip((i.name for i in inst.traced.declared.inputs), inst.drivers, strict=True))
+                source = drivers.get(port)
+                hint = (
+                    f"Open it at '{'.'.join(source)}', which drives it." if source else "Nothing drives it."
+                )
+                raise WiringError([f"'{name}' is an input; a loop is opened at an output. {hint}"], path=name)
+        return ports
+
     def _tick(self, k: int, ticks: Ticks) -> ca.SX:
         symbol = ca.SX.sym(f"tick{k}", 3)
         start = np.array([float(ticks.offset), 0.0, 0.0])
@@ -290,9 +312,10 @@ class _Assembly:
         for name, slot in self.perturbed.items():
             symbol = self.h.symbols[list(self.h.slots).index(slot.name)]
             added |= {port: added.get(port, 0) + symbol for port in self._perturbed(name)}
-        between = Expressions(self.placed, self.t, added=added)
+        between = Expressions(self.placed, self.t, added=added, opened=self.opened)
         dependencies = Dependencies(self.placed, at_tick=False, solve=self.solve_loops)
         order = dependencies.order()
+        self._refuse_opened(dependencies.cut)
         residual = self._evaluate(between, order, dependencies.cut)
         delays = self._delays(between)
         place = {name: slot.index for name, slot in self.h.slots.items()}
@@ -360,6 +383,15 @@ class _Assembly:
             refused=self._refused(),
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip
+
+    def _refuse_opened(self, cut: set[SignalNode]) -> None:
+        for node in cut:
+            if (node.path, node.name) in self.opened:
+                name = f"{node.path}.{node.name}"
+                raise WiringError(
+                    [f"'{name}' is solved for in an algebraic loop; open the loop at another signal of it."],
+                    path=name,
+                )
 
     def _derivative(self, between: Expressions, look: Look) -> ca.SX:
         """(nx, 1) rates of all continuous states."""
@@ -437,7 +469,8 @@ class _Assembly:
                 port = (inst.path, o.name)
                 name = self._signal_name(port)
                 ticks = rates.rate_of(port)
-                found[name] = Signal(name, between.outputs[port], o.labels, ticks, inst.path)
+                value = between.cut_off.get(port, between.outputs[port])
+                found[name] = Signal(name, value, o.labels, ticks, inst.path)
         return found
 
     def _signal_name(self, port: tuple[str, str]) -> str:

@@ -107,11 +107,11 @@ START = {
         lambda: Simulation(lag()).restore(Simulation(build("", c=Clock())).snapshot()),
         "this snapshot was taken of another diagram: 'x' has the shape (0,), expected (1,).",
     ),
-    "two rates to linearise": (
-        lambda: linearize(build("", a=Sine(sample=1), b=Sine(sample=2))),
-        "'d' has 2 rates (1 Hz, every 2 s); an exact discrete model needs one. Linearise a part of "
-        "the diagram, or "
-        "resample the parts to one rate.",
+    "rates that hardly ever meet": (
+        lambda: linearize(build("", a=Sine(sample="1/99991"), b=Sine(sample="1/99989"))),
+        "the rates of 'd' (99991 Hz, 99989 Hz) have 199980 ticks in their common period of 1 s; a linear "
+        "model over it may have 50000 at most. Give sample times whose ratios are simple, or linearise a "
+        "part of the diagram.",
     ),
     "no equilibrium": (
         lambda: trim(lag(), u={"u": 1.0}, y={}, fixed=["plant.x"]),

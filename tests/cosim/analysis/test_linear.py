@@ -354,7 +354,13 @@ def test_a_sampled_source_is_an_input_like_any_other():
 @pytest.mark.parametrize(
     ("d", "options", "text"),
     [
-        (build("", a=Sine(sample=0.1), b=Sine(sample=0.2)), {}, r"'d' has 2 rates \(10 Hz, 5 Hz\)"),
+        (
+            build("", a=Sine(sample="1/99991"), b=Sine(sample="1/99989")),
+            {},
+            r"rates of 'd' \(99991 Hz, 99989 Hz\) have 199980 ticks in their common period of 1 s",
+        ),
+        (closed_loop(), {"open": ["p.u"]}, "'p.u' is an input; a loop is opened at an output"),
+        (closed_loop(), {"pade": 0}, "pade is 0, expected a number of states from 1 to 20"),
         (PythonFunction(lambda t, u: u, sample=0.1), {}, "'plant' is an opaque Python function"),
         (Pendulum(), {"inputs": ["v"]}, "no input 'v'; there is 'u'"),
         (Pendulum(), {"outputs": ["angel"]}, "no signal 'angel'"),
