@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blocks.errors import PlantloopError
+from cosim.fmi.clock_schedule import common_interval
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmu import FMU
 from cosim.fmi.package import Package
@@ -39,7 +40,9 @@ def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
     ):
         found = [v for v in d.variables.values() if v.causality == causality]
         more = [f"and {len(found) - MOST} more"] if len(found) > MOST else []
-        yield heading, [_line(d, v) for v in found[:MOST]] + more
+        yield heading, [_line(d, v) for v in found[:MOST] if v.clock is None] + more
+    if d.clocks:
+        yield "clocks", [_clock(v) for v in d.clocks]
     yield "states", [v.name + _size(v) for v in d.states[:MOST]]
     yield "event indicators", [str(d.n_indicators)]
     e = d.experiment
@@ -65,6 +68,19 @@ def _line(d: FMUDescription, v: Variable) -> str:
     return f"{v.name}{_size(v)}{start}{unit} ({v.type}, {v.variability}){depends}{text}"
 
 
+def _clock(v: Variable) -> str:
+    timing = v.clock
+    assert timing is not None  # it is a clock
+    words = [v.causality, timing.kind]
+    if timing.interval is not None:
+        words.append(f"every {float(timing.interval):g} s")
+    if timing.shift:
+        words.append(f"first after {float(timing.shift):g} s")
+    if timing.priority is not None:
+        words.append(f"priority {timing.priority}")
+    return f"{v.name}: {', '.join(words)}" + (f"; {v.description}" if v.description else "")
+
+
 def _size(v: Variable) -> str:
     return f"[{', '.join(map(str, v.shape))}]" if v.shape else ""
 
@@ -81,7 +97,7 @@ def run(path: Path, engine: str | None, progress: Callable[[float], None] | None
 
     fmu = FMU(path) if _has_step(path) else FMU(path, sample=_step(path))
     e = fmu.description.experiment
-    inputs = {v.name: 0.0 if v.start is None else v.start for v in fmu.description.inputs}
+    inputs = {v.name: 0.0 if v.start is None else v.start for v in fmu.input_variables}
     return simulate(
         fmu, until=end_of(fmu), inputs=inputs, engine=engine or "auto", progress=progress, log_every=e.step
     )
@@ -96,6 +112,8 @@ def end_of(fmu: FMU) -> float:
 def _has_step(path: Path) -> bool:
     d = read(Package(path).xml, str(path))
     cs = d.cs
+    if d.kinds == ("se",):
+        return common_interval(d, {}) is not None or d.experiment.step is not None
     return cs is None or d.experiment.step is not None or cs.fixed_internal_step is not None
 
 

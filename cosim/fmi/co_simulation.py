@@ -21,29 +21,31 @@ from cosim.fmi.description import FLOATS, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.input_curves import InputDerivatives, IntermediateInputs
-from cosim.fmi.session import CoSimulationSteps
+from cosim.fmi.model_exchange_block import joined
 from cosim.fmi.setup import Setup
+from cosim.fmi.unit_ports import UnitInputs, UnitOutputs
 
 FORMAT = 1
 
 
 class CoSimulationUnit:
-    """One run's instance of an FMU for co-simulation (an `Instance` of the block contract).
+    """One run's instance of an FMU for co-simulation or scheduled execution (an `Instance` of the contract).
 
-    Its argument is made of inputs and parameters, in this order; it returns the outputs and behind them 1.0
-    if the FMU asked to end the run, else 0.0. To a co-simulation master it is a `SteppingUnit`.
+    Its argument is made of inputs, clocks that tick when their number rises, and parameters, in this order;
+    it returns the outputs and behind them 1.0 if the FMU asked to end the run, else 0.0. Inputs that are held
+    over a step come as they were at its begin, the others as they are at its end. To a co-simulation master
+    it is a `SteppingUnit`.
 
     curves : what lets inputs follow a curve during a step of FMI 3.0, where a master gives it
     """
 
-    def __init__(self, setup: Setup, event_mode: bool, curves: IntermediateInputs | None = None) -> None:
+    def __init__(self, setup: Setup, curves: IntermediateInputs | None = None) -> None:
         self._component, self._description = setup.component(), setup.description
         self._defaults, self._texts = setup.defaults, setup.texts
         self._parameters = list(setup.parameters)
-        self._n_inputs = sum(v.size for v in self._description.inputs)
-        self._setter = self._component.setter(self._description.inputs)
-        self._getter = self._component.getter(setup.outputs)
-        self._steps = CoSimulationSteps(self._component, event_mode)
+        self._inputs = UnitInputs(setup, self._component)
+        self._steps = setup.steps(self._component, setup.outputs)
+        self._outputs = UnitOutputs(setup.outputs, self._component, self._steps)
         self._given = self._defaults.copy()  # parameters as they were set last
         self._time: float | None = None
         self._ended = False
@@ -62,21 +64,28 @@ class CoSimulationUnit:
         ------
         FMUCallError      the FMU fails, discards the step, or a fixed parameter was changed
         """
-        inputs, parameters = u[: self._n_inputs], u[self._n_inputs :]
+        inputs, parameters = u[: self._inputs.size], u[self._inputs.size :]
         if self._time is None:
             self._initialize(t, inputs, parameters)
         elif not self._ended:
             if (parameters != self._given).any():
                 self._tune(parameters)
-            self._setter.write(inputs)
+            self._inputs.hold(inputs)
             self._advance(t)
+            self._arrive(t, inputs)
         self._time = t
-        return np.append(self._getter.read(), float(self._ended))
+        return np.append(self._outputs.read(), float(self._ended))
 
     def _initialize(self, t: float, inputs: np.ndarray, parameters: np.ndarray) -> None:
         self._enter(t, inputs, parameters)
         self._component.exit_initialization()
-        self._steps.begin(t)
+        self._ended = self._steps.begin(t, self._inputs.risen(inputs))
+
+    def _arrive(self, t: float, inputs: np.ndarray) -> None:
+        """What happens at t [s] with the inputs that are set there."""
+        if not self._ended:
+            change = self._inputs.changed(inputs, self._steps)
+            self._ended = self._steps.arrive(t, change, self._inputs.risen(inputs))
 
     def _enter(self, t: float, inputs: np.ndarray, parameters: np.ndarray) -> None:
         """To initialisation mode, with all start values."""
@@ -86,8 +95,9 @@ class CoSimulationUnit:
             if v.causality != "structuralParameter":
                 c.set(v, x)
         self._put(parameters, self._defaults)
-        self._setter.write(inputs)
+        self._inputs.start(inputs)
         c.enter_initialization(t)
+        self._steps.prepare(t)
 
     def _put(self, values: np.ndarray, before: np.ndarray) -> None:
         """Set parameters that differ from what they were."""
@@ -115,7 +125,8 @@ class CoSimulationUnit:
                     time=self._time,
                     hint="Give it before the run, with parameters= or start=.",
                 )
-        self._put(parameters, self._given)
+        assert self._time is not None  # it was initialised
+        self._ended = self._steps.arrive(self._time, lambda: self._put(parameters, self._given))
 
     def _advance(self, t: float) -> float:
         """Step to t [s]; returns where it got."""
@@ -163,24 +174,25 @@ class CoSimulationUnit:
 
     def exchange(self, u: np.ndarray) -> np.ndarray:
         """See `SteppingUnit.exchange`."""
-        self._setter.write(u)
+        self._inputs.start(u)
         return self.outputs()
 
     def start(self) -> np.ndarray:
         """See `SteppingUnit.start`."""
         t = self._begun
         self._component.exit_initialization()
-        self._steps.begin(t)
+        self._ended = self._steps.begin(t)
         self._time = t
         return self.outputs()
 
     def step(self, t: float, h: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> Reached:
         """See `SteppingUnit.step`."""
-        self._setter.write(u)
+        self._inputs.hold(u)
+        self._arrive(t, u)
         if slope.any() or curvature.any():
             self._bend(t, u, slope, curvature)
         try:
-            reached = self._advance(t + h)
+            reached = t if self._ended else self._advance(t + h)
         finally:
             if self._intermediate is not None:
                 self._intermediate.curve = None
@@ -200,7 +212,7 @@ class CoSimulationUnit:
 
     def outputs(self) -> np.ndarray:
         """See `SteppingUnit.outputs`."""
-        return self._getter.read()
+        return self._outputs.read()
 
     def tune(self, p: np.ndarray) -> None:
         """See `SteppingUnit.tune`."""
@@ -209,13 +221,15 @@ class CoSimulationUnit:
     def keep(self, room: Any = None) -> Any:
         """See `SteppingUnit.keep`."""
         steps = self._steps.kept()
-        return self._component.save(), steps, self._time, self._ended, self._given.copy()
+        kept = (steps, self._inputs.kept())
+        return self._component.save(), kept, self._time, self._ended, self._given.copy()
 
     def restore(self, kept: Any) -> None:
         """See `SteppingUnit.restore`."""
-        state, steps, self._time, self._ended, given = kept
+        state, (steps, inputs), self._time, self._ended, given = kept
         self._component.load(state)
         self._steps.restored(steps)
+        self._inputs.restored(inputs)
         self._component.call.time = self._time
         self._given = given.copy()
 
@@ -226,7 +240,10 @@ class CoSimulationUnit:
         ------
         BlockError      the FMU cannot write its state
         """
-        facts = {"format": FORMAT, "time": self._time, "ended": self._ended, "given": self._given.tolist()}
+        facts = {
+            "format": FORMAT, "time": self._time, "ended": self._ended, "given": self._given.tolist(),
+            "steps": self._steps.kept() if self._time is not None else None, "inputs": self._inputs.kept(),
+        }  # fmt: skip
         state = b""
         if self._time is not None:
             if not self._component.interface.can_serialize_state:
@@ -249,12 +266,14 @@ class CoSimulationUnit:
             if self._time is None:  # an FMU takes a state only where it was initialised
                 self._initialize(facts["time"], self._start_inputs(), np.array(facts["given"]))
             self._component.deserialize(rest)
+            self._steps.restored(facts["steps"])
+        self._inputs.restored(facts["inputs"])
         self._time, self._ended = facts["time"], facts["ended"]
         self._component.call.time = self._time
         self._given = np.array(facts["given"], dtype=float)
 
     def _start_inputs(self) -> np.ndarray:
-        return np.zeros(self._n_inputs)
+        return np.zeros(self._inputs.size)
 
     def close(self) -> None:
         """Terminate and free the FMU."""
@@ -264,19 +283,13 @@ class CoSimulationUnit:
         self._component.close()
 
 
-def define_co_simulation(b: Equations, setup: Setup, sample: Rate, offset: Rate, event_mode: bool) -> None:
+def define_co_simulation(b: Equations, setup: Setup, sample: Rate, offset: Rate) -> None:
     """Declare ports, parameters and the call at every communication point."""
-    d = setup.description
     inputs, parameters = setup.declare_inputs(b), setup.declare_parameters(b)
-    held: list[Any] = []
-    if inputs:
-        u = b.discrete("u", setup.input_start, sample, offset, size=sum(v.size for v in d.inputs))
-        b.update(u, np.concatenate(inputs))
-        held = [u]
-    argument = np.concatenate([*held, *parameters]) if held or parameters else np.zeros(0)
+    argument = joined([*_held(b, setup, inputs, sample, offset), *parameters])
 
     def make() -> CoSimulationUnit:
-        return CoSimulationUnit(setup, event_mode)
+        return CoSimulationUnit(setup)
 
     y = b.external("y", make, argument, sum(v.size for v in setup.outputs) + 1, sample, offset)
     at = 0
@@ -286,8 +299,25 @@ def define_co_simulation(b: Equations, setup: Setup, sample: Rate, offset: Rate,
     b.stop(y[at] - 0.5, setup.end_message, "rising")
 
 
+def _held(b: Equations, setup: Setup, inputs: list[Any], sample: Rate, offset: Rate) -> list[Any]:
+    """Inputs as a step sees them: those that are held come out of a memory."""
+    starts = np.cumsum([0, *(v.size for v in setup.ports)])
+    held = [k for k, v in enumerate(setup.ports) if setup.held(v) and v.size]
+    if not held:
+        return inputs
+    start = np.concatenate([setup.input_start[starts[k] : starts[k + 1]] for k in held])
+    u = b.discrete("u", start, sample, offset, size=len(start))
+    b.update(u, np.concatenate([inputs[k] for k in held]))
+    found, at = list(inputs), 0
+    for k in held:
+        size = setup.ports[k].size
+        found[k] = u[at : at + size]
+        at += size
+    return found
+
+
 def driven_co_simulation(
-    setup: Setup, sample: Rate, offset: Rate, event_mode: bool, curved: Callable[[IntermediateInputs], Setup]
+    setup: Setup, sample: Rate, offset: Rate, curved: Callable[[IntermediateInputs], Setup]
 ) -> DrivenBlock:
     """What stands for it where a co-simulation master runs it.
 
@@ -297,12 +327,12 @@ def driven_co_simulation(
 
     def make() -> CoSimulationUnit:
         if not asks:
-            return CoSimulationUnit(setup, event_mode)
+            return CoSimulationUnit(setup)
         curves = IntermediateInputs()
-        return CoSimulationUnit(curved(curves), event_mode, curves)
+        return CoSimulationUnit(curved(curves), curves)
 
     return DrivenBlock(
-        tuple(map(_unit_port, setup.description.inputs)),
+        tuple(map(_unit_port, setup.ports)),
         tuple(map(_unit_port, setup.outputs)),
         tuple(UnitParameter(v.name, setup.shaped_start(v), v.unit) for v in setup.parameters),
         setup.input_start,

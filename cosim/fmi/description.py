@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +30,31 @@ class Dimension:
 
     start: int
     source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClockTiming:
+    """When a clock ticks, as its description has it.
+
+    kind : intervalVariability: "constant", "fixed", "tunable", "changing", "countdown" or "triggered"
+    interval, shift : [s], exact; interval None where the FMU itself says it, or nobody knows it before
+    priority : of clocks that tick at one instant, the lowest number first
+    """
+
+    kind: str
+    interval: Fraction | None = None
+    shift: Fraction = Fraction(0)
+    priority: int | None = None
+
+    @property
+    def periodic(self) -> bool:
+        """Does it tick with a period?"""
+        return self.kind in ("constant", "fixed", "tunable")
+
+    @property
+    def interval_settable(self) -> bool:
+        """May the user choose its interval?"""
+        return self.kind in ("fixed", "tunable") and self.interval is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +93,7 @@ class Variable:
     derivative_of: str | None = None
     reinit: bool = False
     clocks: tuple[str, ...] = ()
-    clock_kind: str = ""  # intervalVariability, of a Clock
-    interval: float | None = None  # [s], of a Clock
+    clock: ClockTiming | None = None  # of a Clock
     intermediate_update: bool = False
     multiple_sets: bool = True  # may it be set more than once at one instant?
     alias_of: str | None = None
@@ -86,8 +111,10 @@ class Variable:
 
     @property
     def is_start_settable(self) -> bool:
-        """May it be set before initialisation?"""
-        if self.variability == "constant" or self.causality == "independent" or self.type == "Clock":
+        """May it be set before initialisation? Of a clock this is its interval [s]."""
+        if self.clock is not None:
+            return self.clock.interval_settable and self.causality == "input"
+        if self.variability == "constant" or self.causality == "independent":
             return False
         return self.causality in ("input", *PARAMETERS) or self.initial in ("exact", "approx")
 
@@ -195,7 +222,7 @@ class FMUDescription:
         return tuple(k for k in ("cs", "me", "se") if getattr(self, k) is not None)
 
     def interface(self, kind: str | None) -> Interface:
-        """The interface of a kind; None takes cs if there is one, else me.
+        """The interface of a kind; None takes cs if there is one, else me, else se.
 
         Raises
         ------
@@ -203,14 +230,10 @@ class FMUDescription:
         """
         known = {"cs": "co-simulation", "me": "model exchange", "se": "scheduled execution"}
         if kind is None:
-            kind = "cs" if self.cs is not None else "me"
-            if self.cs is None and self.me is None:
-                raise self.fault(
-                    "it can only be run by scheduled execution, which is not supported",
-                    "Export it for co-simulation or model exchange.",
-                )
-        elif not isinstance(kind, str) or kind not in ("cs", "me"):
-            raise self.fault(f"kind={kind!r}, expected 'cs' (co-simulation), 'me' (model exchange) or None")
+            kind = next(k for k in known if getattr(self, k) is not None)
+        elif not isinstance(kind, str) or kind not in known:
+            listed = ", ".join(f"'{k}' ({word})" for k, word in known.items())
+            raise self.fault(f"kind={kind!r}, expected {listed} or None")
         found = getattr(self, kind)
         if not isinstance(found, Interface):
             has = ", ".join(f"'{k}' ({known[k]})" for k in self.kinds) or "no kind at all"
@@ -243,6 +266,22 @@ class FMUDescription:
     def parameters(self) -> tuple[Variable, ...]:
         """Parameters that are numbers; no structural ones."""
         return self._of("parameter")
+
+    @cached_property
+    def clocks(self) -> tuple[Variable, ...]:
+        """Clocks, in the order of the file; no aliases."""
+        return tuple(v for v in self.variables.values() if v.clock is not None and v.alias_of is None)
+
+    @cached_property
+    def triggers(self) -> tuple[Variable, ...]:
+        """Input clocks that tick when their user wants."""
+        found = (v for v in self.clocks if v.clock is not None and v.clock.kind == "triggered")
+        return tuple(v for v in found if v.causality == "input")
+
+    @cached_property
+    def output_clocks(self) -> tuple[Variable, ...]:
+        """Clocks that the FMU itself ticks."""
+        return tuple(v for v in self.clocks if v.causality == "output")
 
     @cached_property
     def structural(self) -> tuple[Variable, ...]:

@@ -199,13 +199,18 @@ class FMPyComponent:
 
     def update_discrete_states(self) -> DiscreteStates:
         """See `Component.update_discrete_states`."""
-        method = "updateDiscreteStates" if self._new else "newDiscreteStates"
         for _ in range(MOST):
-            again, terminate, nominals, values, defined, time = self._do(method)
-            if not again or terminate:
+            found = self.update_once()
+            if not found.again or found.terminate:
                 break
+        return found
+
+    def update_once(self) -> DiscreteStates:
+        """See `Component.update_once`."""
+        method = "updateDiscreteStates" if self._new else "newDiscreteStates"
+        again, terminate, nominals, values, defined, time = self._do(method)
         next_time = float(time) if defined else None
-        return DiscreteStates(False, bool(terminate), bool(nominals), bool(values), next_time)
+        return DiscreteStates(bool(again), bool(terminate), bool(nominals), bool(values), next_time)
 
     def enter_continuous_time_mode(self) -> None:
         """See `Component.enter_continuous_time_mode`."""

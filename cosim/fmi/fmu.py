@@ -15,6 +15,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.derived import Derived
 from blocks.contract.rate import Rate, Ticks
 from blocks.errors import shown
+from cosim.fmi.clock_schedule import common_interval
 from cosim.fmi.co_simulation import define_co_simulation, driven_co_simulation
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUError
@@ -27,28 +28,37 @@ from cosim.fmi.model_exchange_block import define_model_exchange, model_start
 from cosim.fmi.model_exchange_steps import ModelExchangeSteps
 from cosim.fmi.package import Package, Unpacked
 from cosim.fmi.reading import read
-from cosim.fmi.session import CoSimulationSteps, Session, Steps
+from cosim.fmi.session import Session
 from cosim.fmi.setup import Setup
+from cosim.fmi.steps import Steps
 from cosim.fmi.values import checked_start
 
 
 @dataclass(frozen=True, eq=False)
 class FMU(Block):
-    """An FMU of FMI 2.0 or 3.0, for co-simulation or model exchange.
+    """An FMU of FMI 2.0 or 3.0, for co-simulation, model exchange or scheduled execution.
 
     Inputs and outputs: those of the FMU that are numbers, under their names; arrays as vectors, row-major.
     Co-simulation: y_k is what the FMU says after its step to t_k; between t_k and t_k+1 its inputs are held
     at u_k.  Direct feedthrough: none.
+    With event mode discrete inputs go through at once: they are set at t_k in event mode, and y_k shows it.
+    Scheduled execution: at t_k the inputs are set to u_k, and the partitions run whose clocks tick; y_k is
+    read behind that.
+    Clocks with a timing tick by themselves, at their instants. A triggered input clock is an input: it ticks
+    when its number, rounded, rises. An output clock is an output: how often it has ticked.
 
     path : the .fmu file. Naming it is consent: it is native code and runs with your rights
-    kind : "cs" co-simulation, "me" model exchange, None: cs if there, else me
-    sample : communication step [s]; None takes that of the FMU's default experiment. Co-simulation only
+    kind : "cs" co-simulation, "me" model exchange, "se" scheduled execution, None: the first it has of these
+    sample : communication step [s]; None takes that of the FMU's default experiment, in scheduled execution
+        the longest that meets all ticks of its periodic clocks. Not in model exchange
     offset : of the first communication point [s]
-    start : start values by name, before initialisation: numbers, texts, bytes, structural parameters
+    start : start values by name, before initialisation: numbers, texts, bytes, structural parameters; of
+        fixed and tunable clocks their intervals [s]
     outputs : names of the outputs, or other variables, to have as ports; None: all outputs
     isolate : run it in a process of its own
     importer : who calls it: "native" is this package, "fmpy" and "pyfmi" are those tools
     timeout : of a call [s], where it is isolated; None: no limit
+    event_mode : in co-simulation of FMI 3.0, is event mode used? None: where the FMU has clocks
 
     Parameters of the run are the FMU's parameters and start values that are numbers ("motor.J").
 
@@ -72,6 +82,7 @@ class FMU(Block):
     importer: str = "native"
     timeout: float | None = None
     offset: Rate = 0
+    event_mode: bool | None = None
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +101,7 @@ class FMU(Block):
         if self.timeout is not None and not self.isolate:
             raise d.fault("timeout is of use with isolate=True only: nobody can interrupt a call here")
         interface = d.interface(self.kind)
+        self._check_events(interface)
         if self.importer == "native":
             self._package.library(interface.identifier)  # is there one for this platform?
         self._chosen()
@@ -127,11 +139,37 @@ class FMU(Block):
         """The values of `start`, checked, by name."""
         return self.derived.get("start", lambda: checked_start(self.description, self.start or {}))
 
+    def _check_events(self, interface: Interface) -> None:
+        d = self.description
+        if self.event_mode is not None:
+            flag(self.event_mode, "FMU: event_mode", FMUError)
+            if interface.kind != "cs":
+                raise d.fault("event_mode is given, but it is of use in co-simulation only")
+            if self.event_mode and not interface.has_event_mode:
+                raise d.fault("event_mode=True, but it has no event mode (hasEventMode is false)")
+        if interface.kind == "se" and not any(v.causality == "input" for v in d.clocks):
+            raise d.fault("it is for scheduled execution but has no input clock, so nothing of it ever runs")
+        if self._ticks and d.clocks and self.importer != "native":
+            what = f"it has clocks, which importer='{self.importer}' does not tick"
+            raise d.fault(what, "Leave importer away.")
+
     @property
-    def event_mode(self) -> bool:
-        """Is FMI 3.0 event mode used in co-simulation? It is where the FMU has clocks, which need it."""
-        clocks = any(v.type == "Clock" for v in self.description.variables.values())
-        return bool(self.interface.kind == "cs" and self.interface.has_event_mode and clocks)
+    def _visits_events(self) -> bool:
+        """Is event mode used in co-simulation?"""
+        interface = self.interface
+        if interface.kind != "cs" or not interface.has_event_mode:
+            return False
+        return bool(self.description.clocks) if self.event_mode is None else self.event_mode
+
+    @property
+    def _ticks(self) -> bool:
+        """Do clocks tick?"""
+        return self.interface.kind != "cs" or self._visits_events
+
+    @property
+    def input_variables(self) -> tuple[Variable, ...]:
+        """The variables that are input ports: numbers, and behind them clocks that tick when theirs rises."""
+        return self._setup.ports
 
     @property
     def output_variables(self) -> tuple[Variable, ...]:
@@ -164,14 +202,15 @@ class FMU(Block):
         names: Any = self.outputs
         self.start_values  # noqa: B018  # wrong ones are said before anything else is done
         if names is None:
-            return d.output_variables
+            return (*d.output_variables, *(d.output_clocks if self._ticks else ()))
         listed = isinstance(names, (list, tuple, set, frozenset, dict))
         if not listed or not all(isinstance(n, str) for n in names):
             raise d.fault(f"outputs is {shown(names)}, expected a list of names")
         found = []
         for name in dict.fromkeys(names):
             v = d.variable(name)
-            if not v.numeric or v.causality == "input":
+            counted = v.clock is not None and self._ticks
+            if not (v.numeric or counted) or (v.causality == "input" and not counted):
                 what = "an input" if v.causality == "input" else f"of type {v.type}, no number on a wire"
                 hint = "Look at it with get of open()."
                 raise d.fault(f"outputs has '{name}', which is {what}", hint, name)
@@ -187,6 +226,8 @@ class FMU(Block):
         sample: Any = self.sample
         if sample is None:
             sample = interface.fixed_internal_step or d.experiment.step
+            if interface.kind == "se":
+                sample = common_interval(d, self.start_values) or sample
             if sample is None:
                 what = "no communication step: its default experiment has none"
                 raise d.fault(what, 'Give one: FMU(..., sample="1/1000").')
@@ -200,7 +241,7 @@ class FMU(Block):
         intermediate : takes the callback that the FMU makes during a step
         """
         unpacked: Unpacked = self.derived.get("unpacked", lambda: self._package.unpacked())
-        given = (self.description, self.interface, unpacked, self.description.name, self.event_mode)
+        given = (self.description, self.interface, unpacked, self.description.name, self._visits_events)
         if self.isolate:
             from cosim.fmi.isolated import IsolatedComponent
 
@@ -220,14 +261,17 @@ class FMU(Block):
         return Session(self.component, self._steps, self.description, self.start_values)
 
     def _steps(self, session: Session) -> Steps:
-        if self.interface.kind == "cs":
-            return CoSimulationSteps(session.component, self.event_mode)
+        setup = self._setup
+        watched = [v for v in self.description.variables.values() if v.numeric]
+        if self.interface.kind != "me":
+            return setup.steps(session.component, watched)
 
         def sizes() -> tuple[int, int]:
             d = session.description
             return sum(v.size for v in d.states), d.n_indicators
 
-        return ModelExchangeSteps(session.component, sizes, lambda: session.tolerance)
+        rounds = setup.rounds(session.component, watched)
+        return ModelExchangeSteps(session.component, sizes, lambda: session.tolerance, rounds)
 
     @property
     def shares_equations(self) -> bool:
@@ -244,10 +288,11 @@ class FMU(Block):
             self.start_values,
             self.component,
             not self.isolate and self.importer == "native",
+            self._ticks,
         )
 
     def driven(self) -> Block:
-        """A unit of a co-simulation master; an FMU for model exchange is equations like ours."""
+        """A unit of a co-simulation master; an FMU of another kind is equations and samples like ours."""
         if self.interface.kind != "cs":
             return self
         assert self.sample is not None  # of co-simulation there is one
@@ -256,7 +301,7 @@ class FMU(Block):
         def curved(curves: IntermediateInputs) -> Setup:
             return replace(setup, component=lambda: self.component(curves))
 
-        return driven_co_simulation(setup, self.sample, self.offset, self.event_mode, curved)
+        return driven_co_simulation(setup, self.sample, self.offset, curved)
 
     def define(self, b: Equations) -> None:
         """Declare ports, parameters, states and the calls."""
@@ -266,4 +311,4 @@ class FMU(Block):
             define_model_exchange(b, setup, start)
             return
         assert self.sample is not None  # of co-simulation there is one
-        define_co_simulation(b, setup, self.sample, self.offset, self.event_mode)
+        define_co_simulation(b, setup, self.sample, self.offset)

@@ -24,7 +24,7 @@ import numpy as np
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.log_lines import KEPT
-from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+from cosim.fmi.interface.outcomes import ClockInterval, DiscreteStates, StepOutcome
 from cosim.fmi.isolated_host import (
     CALL,
     READ,
@@ -91,6 +91,7 @@ class IsolatedComponent:
             raise description.fault("isolate=True needs a POSIX system (Linux, macOS)")
         self.description, self.interface, self.name = description, interface, name
         self._unpacked, self._timeout, self.call = unpacked, timeout, Standing()
+        self.clocks = RemoteClocks(self)
         self._begin(name)
         self._doing = "instantiating"
         binary = unpacked.library(interface.identifier)
@@ -255,6 +256,17 @@ class IsolatedComponent:
         """See `Component.enter_event_mode`."""
         self._ask("enter_event_mode")
 
+    def update_once(self) -> DiscreteStates:
+        """See `Component.update_once`."""
+        found: DiscreteStates = self._ask("update_once")
+        return found
+
+    def activate(self, clock: Variable, t: float) -> tuple[list[str], list[tuple[str, ClockInterval]]]:
+        """See `Component.activate`."""
+        self.call.time = t
+        found: tuple[list[str], list[tuple[str, ClockInterval]]] = self._ask("activate", clock, t)
+        return found
+
     def update_discrete_states(self) -> DiscreteStates:
         """See `Component.update_discrete_states`."""
         found: DiscreteStates = self._ask("update_discrete_states")
@@ -348,6 +360,35 @@ class RemoteValues:
     def write(self, values: np.ndarray) -> None:
         """Set (n,) float."""
         self._of.write_at(self._number, values)
+
+
+class RemoteClocks:
+    """See `ClockCalls`: its calls, made in the other process."""
+
+    def __init__(self, of: IsolatedComponent) -> None:
+        self._ask = of._ask
+
+    def tick(self, clocks: Sequence[Variable]) -> None:
+        """See `ClockCalls.tick`."""
+        if clocks:
+            self._ask("clocks.tick", list(clocks))
+
+    def ticked(self, clocks: Sequence[Variable]) -> list[bool]:
+        """See `ClockCalls.ticked`."""
+        return list(self._ask("clocks.ticked", list(clocks))) if clocks else []
+
+    def intervals(self, clocks: Sequence[Variable]) -> list[ClockInterval]:
+        """See `ClockCalls.intervals`."""
+        return list(self._ask("clocks.intervals", list(clocks))) if clocks else []
+
+    def shifts(self, clocks: Sequence[Variable]) -> list[float]:
+        """See `ClockCalls.shifts`."""
+        return list(self._ask("clocks.shifts", list(clocks))) if clocks else []
+
+    def set_intervals(self, clocks: Sequence[Variable], seconds: Sequence[float]) -> None:
+        """See `ClockCalls.set_intervals`."""
+        if clocks:
+            self._ask("clocks.set_intervals", list(clocks), list(seconds))
 
 
 class RemoteState:

@@ -125,7 +125,10 @@ class Host:
             return c.load(self._states[given[0]])
         if method == "free":
             return self._states.pop(given[0]).close()
-        return getattr(c, method)(*given)
+        *inside, name = method.split(".")
+        for attribute in inside:
+            c = getattr(c, attribute)
+        return getattr(c, name)(*given)
 
     def _tell(self, line: str) -> None:
         """A line of the log, at once: it is to be there after a crash; lost where nobody reads."""

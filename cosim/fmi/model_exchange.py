@@ -11,18 +11,19 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from blocks.errors import BlockError
 from cosim.fmi.description import FLOATS, FMUDescription, Variable
+from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
 
 NEVER = 1e30  # s; a next event that does not come
-MOST = 100  # event iterations at one instant
 DIFFERENCE = 6e-6  # relative step of central differences, the cubic root of the rounding
 
 
@@ -57,6 +58,10 @@ class Ports:
     indicators: tuple[Variable, ...]  # of FMI 3.0; in FMI 2.0 they are no variables
     n_indicators: int
     groups: tuple[OutputGroup, ...]
+    kept: tuple[
+        Variable, ...
+    ] = ()  # outputs that events give: clocked ones, and clocks (how often they ticked)
+    triggers: tuple[Variable, ...] = ()  # input clocks that tick when their number rises
 
     @property
     def nx(self) -> int:
@@ -94,6 +99,7 @@ class ModelExchangeUnit:
         defaults: np.ndarray,
         input_start: np.ndarray,
         texts: Mapping[Variable, Any],
+        rounds: EventRounds,
         start: ModelStart | None = None,
     ) -> None:
         self.component, self.description, self.ports = component, description, ports
@@ -106,13 +112,20 @@ class ModelExchangeUnit:
         self.given = defaults.copy()  # parameters as set last
         self.inputs_given = input_start.copy()
         self._next = NEVER
+        self._rounds = rounds
+        self._levels = np.zeros(len(ports.triggers))
         self._x_given = np.zeros(0)  # states that initialisation is to leave as they were given
         self._x = np.zeros(ports.nx)
         self._asked: tuple[float, bytes] | None = None  # the newest event, and its outcome
         self._outcome = np.zeros(0)
         continuous_inputs = [v for v in ports.inputs if continuous(v)]
         self._set_continuous = component.setter(continuous_inputs)
-        self._set_all = component.setter(ports.inputs)
+        self._set_start = component.setter(ports.inputs)
+        unclocked = [v for v in ports.inputs if not v.clocks]
+        self._set_all, self._all_places = component.setter(unclocked), places(ports.inputs, unclocked)
+        self._clocked = [
+            (v, component.setter([v]), places(ports.inputs, [v])) for v in ports.inputs if v.clocks
+        ]
         self._places = places(ports.inputs, continuous_inputs)
         self._outputs = [component.getter(g.variables) for g in ports.groups]
         self._group_inputs = [self._of_group(g) for g in ports.groups]
@@ -196,7 +209,9 @@ class ModelExchangeUnit:
         if not self.initialised:
             self._initialise(t, x, self._input_start if u is None else u, p)
 
-    def _initialise(self, t: float, x: np.ndarray, u: np.ndarray, p: np.ndarray) -> None:
+    def _initialise(
+        self, t: float, x: np.ndarray, u: np.ndarray, p: np.ndarray, risen: Sequence[Variable] = ()
+    ) -> None:
         c = self.component
         if self.initialised:
             c.reset()
@@ -210,10 +225,11 @@ class ModelExchangeUnit:
             c.setter(changed).write(np.concatenate(values))
         if self._start is not None:
             self._set_states_given(x)
-        self._set_all.write(u)
+        self._set_start.write(u)
         c.enter_initialization(t)
+        self._rounds.prepare(t)
         c.exit_initialization()
-        found = c.update_discrete_states()
+        found = self._rounds.run(t, None, risen)
         if not found.terminate:
             c.enter_continuous_time_mode()
         self._take(found)
@@ -249,16 +265,29 @@ class ModelExchangeUnit:
 
     def _take(self, found: DiscreteStates) -> None:
         self.terminated |= found.terminate
-        self._next = NEVER if found.next_time is None else found.next_time
+        announced = NEVER if found.next_time is None else found.next_time
+        self._next = min(announced, self._rounds.next_tick, NEVER)
+
+    def _results(self, x: np.ndarray) -> np.ndarray:
+        """What an event gives: states, the time of the next [s], is this the end? outputs that are kept."""
+        values, counts = self._rounds.values, self._rounds.counts
+        kept = [[float(counts[v.name])] if v.clock is not None else values[v.name] for v in self.ports.kept]
+        return np.concatenate([x, [self._next, float(self.terminated)], *kept])
+
+    def _risen(self, levels: np.ndarray) -> list[Variable]:
+        """Clocks whose number has risen."""
+        found = [v for v, up in zip(self.ports.triggers, levels > self._levels, strict=True) if up]
+        self._levels = levels.copy()
+        return found
 
     # --- events -----------------------------------------------------------------------------------
     def event(self, t: float, a: np.ndarray) -> np.ndarray:
-        """What an event at t [s] makes of the states: they, the time of the next event [s], is this the end?
+        """What an event at t [s] gives, see `_results`; levels of clocks are behind the parameters.
 
         The last entry of the argument says whether there is one; without it nothing happens.
         """
         if not a[-1]:
-            return np.zeros(self.ports.nx + 2)
+            return np.zeros(self.ports.nx + 2 + sum(v.size for v in self.ports.kept))
         asked = (t, a.tobytes())
         if asked != self._asked:
             try:
@@ -272,41 +301,35 @@ class ModelExchangeUnit:
     def _event(self, t: float, a: np.ndarray) -> np.ndarray:
         nx, nu, n = self.ports.nx, self.ports.nu, self.ports.np
         x, u, p = a[:nx], a[nx : nx + nu], a[nx + nu : nx + nu + n]
+        levels = a[nx + nu + n : nx + nu + n + len(self.ports.triggers)]
         c = self.component
         if not self.begun:
             known = np.array_equal(p, self.given) and np.array_equal(u, self.inputs_given)
-            if not self.initialised or not known or not np.array_equal(x, self._x_given):
-                self._initialise(t, x, u, p)
+            risen = self._risen(levels)
+            if not self.initialised or not known or risen or not np.array_equal(x, self._x_given):
+                self._initialise(t, x, u, p, risen)
             now = self._effective(x)
             if not self.terminated and not np.array_equal(now, self._x):
                 c.set_states(np.ascontiguousarray(now))
             self.begun = True
-            return np.concatenate([now, [self._next, float(self.terminated)]])
+            return self._results(now)
         self._stand(t, a)
         if not self.terminated:
             self._check_tuned(t, p)
+            for v, setter, at in self._clocked:
+                self._rounds.give(v, partial(setter.write, u[at].copy()))
             c.enter_event_mode()
-            self._set_all.write(u)
-            self._tune(p)
-            for _ in range(MOST):
-                self._take(c.update_discrete_states())
-                if self._next > t or self.terminated:
-                    break
-            else:
-                raise self._endless(t)
+
+            def put() -> None:
+                self._set_all.write(u[self._all_places])
+                self._tune(p)
+
+            self._take(self._rounds.run(t, put, self._risen(levels)))
             if not self.terminated:
                 c.enter_continuous_time_mode()
             c.states(self._x)
         self.inputs_given = u.copy()
-        return np.concatenate([self._x, [self._next, float(self.terminated)]])
-
-    def _endless(self, t: float) -> FMUCallError:
-        return FMUCallError(
-            f"FMU '{self.description.file}', instance '{self.component.name}': it announces its next event "
-            f"for the present time again and again at t={t:.9g} s.",
-            time=t,
-            hint="Ask its maker.",
-        )
+        return self._results(self._x)
 
     def _tune(self, p: np.ndarray) -> None:
         changed = [(v, now) for v, now, before in self._each(p, self.given) if (now != before).any()]
@@ -394,7 +417,7 @@ class ModelExchangeUnit:
         facts = {
             "begun": self.begun, "terminated": self.terminated, "asked": self.steps_asked,
             "given": self.given.tolist(), "inputs": self.inputs_given.tolist(), "next": self._next,
-            "time": self.component.call.time,
+            "time": self.component.call.time, "rounds": self._rounds.kept(), "levels": self._levels.tolist(),
         }  # fmt: skip
         if not self.begun:
             return json.dumps(facts).encode() + b"\n"
@@ -428,6 +451,8 @@ class ModelExchangeUnit:
         self.begun, self.terminated, self.steps_asked = True, facts["terminated"], facts["asked"]
         self.given, self.inputs_given, self._next = given, inputs, facts["next"]
         self.component.call.time = facts["time"]
+        self._rounds.restored(facts["rounds"])
+        self._levels = np.array(facts["levels"], dtype=float)
 
     def close(self) -> None:
         """Terminate and free the FMU."""

@@ -32,8 +32,9 @@ def ports_of(setup: Setup) -> Ports:
     states = d.states
     known = {(v.type, v.reference) for v in states}
     groups: dict[tuple[int, ...], list[Variable]] = {}
+    kept = [v for v in setup.outputs if v.clock is not None or v.clocks]
     for v in setup.outputs:
-        if (v.type, v.reference) not in known:
+        if (v.type, v.reference) not in known and v not in kept:
             groups.setdefault(_inputs_of(setup, v), []).append(v)
     return Ports(
         inputs=d.inputs,
@@ -43,6 +44,8 @@ def ports_of(setup: Setup) -> Ports:
         indicators=tuple(d.variables[e.name] for e in d.indicators),
         n_indicators=d.n_indicators,
         groups=tuple(OutputGroup(tuple(vs), inputs) for inputs, vs in groups.items()),
+        kept=tuple(kept),
+        triggers=setup.triggers,
     )
 
 
@@ -66,8 +69,10 @@ def model_start(setup: Setup) -> ModelStart:
 
 
 def _unit(setup: Setup, ports: Ports, component: Any, start: ModelStart | None) -> ModelExchangeUnit:
+    rounds = setup.rounds(component, setup.outputs)
+    inputs = setup.input_start[: ports.nu]
     return ModelExchangeUnit(
-        component, setup.description, ports, setup.defaults, setup.input_start, setup.texts, start
+        component, setup.description, ports, setup.defaults, inputs, setup.texts, rounds, start
     )
 
 
@@ -75,6 +80,8 @@ def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None
     """Declare ports, states, parameters and events."""
     ports, nx = ports_of(setup), len(start.states)
     inputs, parameters = setup.declare_inputs(b), setup.declare_parameters(b)
+    levels = joined([np.floor(u + 0.5) for u in inputs[len(ports.inputs) :]])
+    inputs = inputs[: len(ports.inputs)]
     states, at = [], 0
     for v in ports.states:
         place = slice(at, at + v.size)
@@ -87,7 +94,8 @@ def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None
 
     def opaque(name: str, argument: Any, size: int, of: Any, jacobian: Any = None) -> Any:
         slope = None if jacobian is None else partial(_asked, jacobian)
-        compiled = partial(_compiled, name.upper()) if setup.compiles else None
+        called = setup.compiles and not (name == "event" and setup.description.clocks)
+        compiled = partial(_compiled, name.upper()) if called else None
         return b.opaque(name, partial(_asked, of), argument, size, slope, make=make, compiled=compiled)
 
     unit = ModelExchangeUnit
@@ -107,8 +115,9 @@ def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None
     if setup.interface.needs_completed_step:
         step = opaque("completed", argument, 1, unit.completed_step)
         asked = [b.accepted("steps@event", step, 0.0)]
-    _events(b, setup, ports, states, z, joined([*_discrete(ports, inputs), p, *asked]), argument, opaque)
-    _outputs(b, setup, ports, states, inputs, p, make)
+    read = joined([*_discrete(ports, inputs), p, *asked, levels])
+    kept = _events(b, setup, ports, states, z, read, joined([argument, levels]), opaque)
+    _outputs(b, setup, ports, states, inputs, p, make, kept)
 
 
 def joined(parts: list[Any]) -> Any:
@@ -118,7 +127,8 @@ def joined(parts: list[Any]) -> Any:
 
 
 def _discrete(ports: Ports, inputs: list[Any]) -> list[Any]:
-    return [u for v, u in zip(ports.inputs, inputs, strict=True) if not continuous(v)]
+    """Inputs whose changes are events; clocked ones wait for their clocks."""
+    return [u for v, u in zip(ports.inputs, inputs, strict=True) if not continuous(v) and not v.clocks]
 
 
 def _events(
@@ -130,8 +140,11 @@ def _events(
     read: Any,
     argument: Any,
     opaque: Callable[..., Any],
-) -> None:
-    """Marks, and the event of the FMU that follows a new one; `read` is what it reads at events only."""
+) -> Any:
+    """Marks, and the event of the FMU that follows a new one; `read` is what it reads at events only.
+
+    Returns the outputs that events give.
+    """
     nx = ports.nx
     marks = []
     indicators = [f"indicator {k}" for k in range(ports.n_indicators)]
@@ -150,14 +163,20 @@ def _events(
     request = np.where(new > 0.5, 1.0, 0.0)
     count = b.mode("count@event", 0.0)  # no two events are asked for with the same numbers
     asked = joined([argument, count, np.reshape(request, 1)])
-    found = opaque("event", asked, nx + 2, ModelExchangeUnit.event)
+    n_kept = sum(v.size for v in ports.kept)
+    found = opaque("event", asked, nx + 2 + n_kept, ModelExchangeUnit.event)
     pairs, at = [], 0
     for state in states:
         pairs.append((state, found[at : at + state.size]))
         at += state.size
     pairs += [(time, found[nx]), (ended, found[nx + 1]), (seen, now), (begun, 1.0), (count, count + 1.0)]
+    kept = np.zeros(0)
+    if n_kept:
+        kept = b.mode("outputs@event", np.zeros(n_kept), size=n_kept)
+        pairs.append((kept, found[nx + 2 :]))
     b.when(request - 0.5, pairs, direction="rising", name="event", anew=indicators)
     b.stop(ended[0] - 0.5, setup.end_message, "rising")
+    return kept
 
 
 def _outputs(
@@ -168,6 +187,7 @@ def _outputs(
     inputs: list[Any],
     p: Any,
     make: Callable[[], ModelExchangeUnit],
+    kept: Any,
 ) -> None:
     """States are shown as they are; other outputs are asked for, with those of the same inputs at once."""
     shown: dict[tuple[str, int], Any] = {
@@ -184,6 +204,10 @@ def _outputs(
         for v in group.variables:
             shown[v.type, v.reference] = y[at : at + v.size]
             at += v.size
+    at = 0
+    for v in ports.kept:
+        shown[v.type, v.reference] = kept[at : at + v.size]
+        at += v.size
     for v in setup.outputs:
         b.output(v.name, shown[v.type, v.reference])
 

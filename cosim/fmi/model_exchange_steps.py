@@ -6,7 +6,7 @@ Inputs are what was set last. Events are located on the dense output of the inte
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,12 @@ from blocks.errors import SimulationError
 from cosim.engines.engine import Counters
 from cosim.engines.methods.steppers import AcceptedStep, AdaptiveStepper, Control, Problem
 from cosim.engines.methods.tableau import tableau
+from cosim.fmi.description import Variable
+from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+from cosim.fmi.steps import Put
 
 RTOL, ATOL = 1e-8, 1e-10  # the tolerances of runs
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
@@ -35,13 +38,33 @@ class ModelExchangeSteps:
         component: AnyComponent,
         sizes: Callable[[], tuple[int, int]],
         tolerance: Callable[[], float | None],
+        rounds: EventRounds,
     ) -> None:
         self._component, self._sizes, self._tolerance = component, sizes, tolerance
+        self._rounds = rounds
         self._control, self._next = Control(), math.inf
         self._x, self._z = np.zeros(0), np.zeros(0)
 
-    def begin(self, start: float) -> None:
-        """See `Steps.begin`."""
+    @property
+    def values(self) -> Mapping[str, np.ndarray]:
+        """See `Steps.values`."""
+        return self._rounds.values
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """See `Steps.counts`."""
+        return self._rounds.counts
+
+    def prepare(self, start: float) -> None:
+        """See `Steps.prepare`."""
+        self._rounds.prepare(start)
+
+    def give(self, v: Variable, put: Put) -> None:
+        """See `Steps.give`."""
+        self._rounds.give(v, put)
+
+    def begin(self, start: float, triggers: Sequence[Variable] = ()) -> bool:
+        """See `Steps.begin`: the FMU is in event mode."""
         nx, nz = self._sizes()
         self._x, self._z = np.zeros(nx), np.zeros(nz)
         nominals = np.abs(self._component.nominals(np.ones(nx)))
@@ -57,7 +80,7 @@ class ModelExchangeSteps:
             explain=self._explained,
         )
         self._stepper = AdaptiveStepper(problem, tableau("dopri5"), rtol, math.inf)
-        self._settled(self._component.update_discrete_states())
+        return self._settled(self._rounds.run(start, None, triggers))
 
     def _rate(self, t: float, x: np.ndarray) -> np.ndarray:
         self._stand(t, x)
@@ -78,7 +101,8 @@ class ModelExchangeSteps:
 
     def _settled(self, found: DiscreteStates) -> bool:
         """Event mode is over; returns whether the run is."""
-        self._next = math.inf if found.next_time is None else found.next_time
+        announced = math.inf if found.next_time is None else found.next_time
+        self._next = min(announced, self._rounds.next_tick)
         if not found.terminate:
             self._component.enter_continuous_time_mode()
         self._component.states(self._x)
@@ -109,21 +133,15 @@ class ModelExchangeSteps:
                 )
         return StepOutcome(end)
 
-    def _event(self, t: float, change: Callable[[], None] = lambda: None) -> bool:
-        c = self._component
-        c.enter_event_mode()
-        change()
-        for _ in range(MOST):
-            found = c.update_discrete_states()
-            if found.terminate or found.next_time is None or found.next_time > t:
-                break
-        return self._settled(found)
+    def _event(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
+        self._component.enter_event_mode()
+        return self._settled(self._rounds.run(t, change, triggers))
 
-    def at_event(self, change: Callable[[], None]) -> bool:
-        """See `Steps.at_event`."""
-        time = self._component.call.time
-        assert time is not None  # it is initialised
-        return self._event(time, change)
+    def arrive(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
+        """See `Steps.arrive`: events at the end of a step were part of it."""
+        if change is None and not triggers:
+            return False
+        return self._event(t, change, triggers)
 
     def _stretch(self, t: float, stop: float) -> tuple[float, bool, bool]:
         """To `stop`, or to the first event before it: time reached, is there an event, is it the end?"""
@@ -178,12 +196,13 @@ class ModelExchangeSteps:
         return high
 
     def kept(self) -> Any:
-        """See `Steps.kept`: the time of the next event, and what step size control remembers."""
-        return self._next, self._control
+        """See `Steps.kept`: the time of the next event, what step size control remembers, clocks."""
+        return self._next, self._control, self._rounds.kept()
 
     def restored(self, kept: Any) -> None:
         """See `Steps.restored`."""
-        self._next, self._control = kept
+        self._next, self._control, rounds = kept
+        self._rounds.restored(rounds)
         self._component.states(self._x)
         if len(self._z):
             self._component.indicators(self._z)

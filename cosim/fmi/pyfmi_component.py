@@ -201,6 +201,10 @@ class PyFMIComponent:
             time,
         )
 
+    def update_once(self) -> DiscreteStates:
+        """See `Component.update_once`: PyFMI makes all rounds at once."""
+        return self.update_discrete_states()
+
     def enter_continuous_time_mode(self) -> None:
         """See `Component.enter_continuous_time_mode`."""
         self._ask("enter_continuous_time_mode")

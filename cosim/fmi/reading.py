@@ -7,11 +7,13 @@ import math
 import warnings
 import zipfile
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from cosim.fmi.description import (
     FLOATS,
     PARAMETERS,
+    ClockTiming,
     Dependent,
     Dimension,
     Experiment,
@@ -212,12 +214,28 @@ def _variable(v: Any, file: str, names: Mapping[int, str], element: Any) -> Vari
         derivative_of=v.derivative.name if v.derivative is not None else None,
         reinit=_is_true(element, "reinit"),
         clocks=tuple(c.name for c in v.clocks or ()),
-        clock_kind=v.intervalVariability or "",
-        interval=_number(element.get("intervalDecimal")) if element is not None else None,
+        clock=_clock(element) if kind == "Clock" else None,
         intermediate_update=_is_true(element, "intermediateUpdate"),
         multiple_sets=element is None or element.get("canHandleMultipleSetPerTimeInstant") != "false",
         alias_of=names[id(v.alias)] if v.alias is not None else None,
         line=v.sourceline,
+    )
+
+
+def _clock(element: Any) -> ClockTiming:
+    resolution, priority = element.get("resolution"), element.get("priority")
+
+    def seconds(what: str) -> Fraction | None:
+        counter, decimal = element.get(f"{what}Counter"), element.get(f"{what}Decimal")
+        if counter is not None and resolution is not None:
+            return Fraction(int(counter), int(resolution))
+        return None if decimal is None else Fraction(decimal)
+
+    return ClockTiming(
+        element.get("intervalVariability", ""),
+        seconds("interval"),
+        seconds("shift") or Fraction(0),
+        None if priority is None else int(priority),
     )
 
 
@@ -322,8 +340,21 @@ def _check(d: FMUDescription) -> None:
             if source.causality not in ("structuralParameter",) and source.variability != "constant":
                 what = f"a size of '{v.name}' (line {v.line}) is '{source.name}', no structural parameter"
                 raise d.fault(what)
+        if v.clock is not None:
+            _check_clock(d, v, v.clock)
         if v.causality in PARAMETERS and v.numeric and v.start is None and v.alias_of is None:
             raise d.fault(f"parameter '{v.name}' (line {v.line}) has no start value")
+
+
+def _check_clock(d: FMUDescription, v: Variable, clock: ClockTiming) -> None:
+    name = f"clock '{v.name}' (line {v.line})"
+    if clock.kind == "constant" and clock.interval is None:
+        raise d.fault(f"{name} is constant but has no interval", "It needs intervalDecimal.", v.name)
+    if clock.interval is not None and clock.interval <= 0:
+        raise d.fault(f"{name} has an interval of {float(clock.interval):g} s", name=v.name)
+    if clock.kind != "triggered" and v.causality != "input":
+        what = f"{name} is of kind {clock.kind} and of causality {v.causality}"
+        raise d.fault(what, "Only inputs are ticked from outside.", v.name)
 
 
 def _fault(file: str, what: str, hint: str | None = None) -> FMUError:

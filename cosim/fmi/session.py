@@ -13,7 +13,7 @@ import contextlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,32 +24,8 @@ from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.exchange import ValueBatch
 from cosim.fmi.model_exchange import continuous
+from cosim.fmi.steps import Steps
 from cosim.fmi.values import check_has_start, checked_value
-
-if TYPE_CHECKING:
-    from cosim.fmi.interface.outcomes import StepOutcome
-
-
-class Steps(Protocol):
-    """How an FMU of one kind goes on in time."""
-
-    def begin(self, start: float) -> None:
-        """After initialisation mode, at `start` [s]."""
-
-    def step(self, t: float, end: float) -> StepOutcome:
-        """From t to `end` [s], or as far as it gets."""
-
-    def quick(self) -> Callable[[float, float], int] | None:
-        """A function (t, h) for a step of nothing but the FMU's own, see `Component.stepping`; else None."""
-
-    def at_event(self, change: Callable[[], None]) -> bool:
-        """Set what may be set at events only; returns whether the FMU ends the run there."""
-
-    def kept(self) -> Any:
-        """What belongs to the present state beside that of the FMU."""
-
-    def restored(self, kept: Any) -> None:
-        """An earlier state was put back."""
 
 
 @dataclass(frozen=True)
@@ -59,50 +35,6 @@ class FMUState:
     time: float
     saved: Any
     kept: Any
-
-
-class CoSimulationSteps:
-    """The FMU steps itself; events in FMI 3.0 event mode are handled where it stops for them."""
-
-    def __init__(self, component: AnyComponent, event_mode: bool) -> None:
-        self._component, self._event_mode = component, event_mode
-
-    def begin(self, start: float) -> None:
-        """See `Steps.begin`."""
-        if self._event_mode:
-            self._component.update_discrete_states()
-            self._component.enter_step_mode()
-
-    def quick(self) -> Callable[[float, float], int] | None:
-        """See `Steps.quick`."""
-        c = self._component
-        return c.stepping() if isinstance(c, Component) and not self._event_mode else None
-
-    def step(self, t: float, end: float) -> StepOutcome:
-        """See `Steps.step`."""
-        c = self._component
-        outcome = c.step(t, end - t, no_way_back=False)
-        if not self._event_mode:
-            return outcome
-        while outcome.event and not outcome.terminate:
-            c.enter_event_mode()
-            c.update_discrete_states()
-            c.enter_step_mode()
-            if not outcome.time < end - 1e-12 * max(1.0, abs(end)):
-                break
-            outcome = c.step(outcome.time, end - outcome.time, no_way_back=False)
-        return outcome
-
-    def at_event(self, change: Callable[[], None]) -> bool:
-        """See `Steps.at_event`: here there is nothing to wait for."""
-        change()
-        return False
-
-    def kept(self) -> Any:
-        """See `Steps.kept`: nothing."""
-
-    def restored(self, kept: Any) -> None:
-        """See `Steps.restored`."""
 
 
 class Session:
@@ -139,7 +71,7 @@ class Session:
         try:
             self.component.configure(structural)
             for name, value in self._start.items():
-                if not _is_structural(d, name):
+                if not _is_structural(d, name) and d.variables[name].clock is None:
                     self.component.set(d.variables[name], value)
         except BaseException:
             self.close()
@@ -174,12 +106,14 @@ class Session:
         self._alive()
         self.tolerance = tolerance
         self.component.enter_initialization(start, stop_time, tolerance)
+        self._steps.prepare(start)
         self.component.exit_initialization()
         self.time = start
+        self._getters.clear()
         self._setters.clear()  # other variables may be set from now on
         if isinstance(self.component, Component):
             self._quick = self._steps.quick()
-        self._steps.begin(start)
+        self.terminated = self._steps.begin(start)
 
     def step(self, size: float) -> float:
         """Go on by `size` [s]; returns the time reached, earlier where the FMU ended the run.
@@ -211,6 +145,8 @@ class Session:
                 time=outcome.time,
                 hint="Take a shorter step, from a state that was saved before.",
             )
+        elif self._quick is None:
+            self.terminated = self._steps.arrive(outcome.time)
         self.time = outcome.time
         return self.time
 
@@ -281,7 +217,13 @@ class Session:
         v = self.description.variable(name)
         if self.description.major == 2 and not self.initialized:
             raise self._fault(f"get of '{name}' before initialize", "FMI 2.0 allows it only afterwards.")
-        component = self.component
+        component, steps = self.component, self._steps
+        if v.clock is not None:
+            return lambda: steps.counts.get(v.name, 0)
+        if v.name in steps.values:
+            return lambda: (
+                steps.values[v.name].reshape(v.shape) if v.shape else steps.values[v.name][0].item()
+            )
         if v.shape or not v.numeric or not isinstance(component, Component):
             made: Callable[[], Any] = lambda: component.get(v)
         else:
@@ -303,10 +245,16 @@ class Session:
         self._alive()
         d, component = self.description, self.component
         v = d.variable(name)
+        if v in d.triggers and v.name in self._steps.counts:
+            return lambda value: self._tick(v, checked_value(d, v, value))
         self._check_settable(v)
+        if v.clock is not None:
+            raise self._fault(
+                f"the interval of clock '{name}' is given where it is opened", "Use start={...}."
+            )
         if _is_structural(d, name):
             return lambda value: self._resize(v, checked_value(d, v, value))
-        at_events = self.initialized and component.interface.kind == "me" and not continuous(v)
+        at_events = self.initialized and not continuous(v) and self._quick is None
         if at_events:
             made: Callable[[Any], None] = lambda value: self._set_at_event(v, checked_value(d, v, value))
         elif v.type != "Float64" or v.shape or not isinstance(component, Component):
@@ -327,7 +275,17 @@ class Session:
         return made
 
     def _set_at_event(self, v: Variable, value: Any) -> None:
-        self.terminated |= self._steps.at_event(lambda: self.component.set(v, value))
+        put = lambda: self.component.set(v, value)
+        if v.clocks:  # it is read when one of its clocks ticks
+            self._steps.give(v, put)
+        else:
+            self.terminated |= self._steps.arrive(self.time, put)
+
+    def _tick(self, v: Variable, ticks: bool) -> None:
+        if not self.initialized:
+            raise self._fault(f"clock '{v.name}' cannot tick before initialize", "Call initialize first.")
+        if ticks and not self.terminated:
+            self.terminated = self._steps.arrive(self.time, None, [v])
 
     def _check_settable(self, v: Variable) -> None:
         if not self.initialized:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,12 @@ import numpy as np
 
 from blocks.contract.block import Equations
 from cosim.fmi.description import FMUDescription, Interface, Variable
+from cosim.fmi.event_mode import EventModeSteps
+from cosim.fmi.event_rounds import EventRounds, clocked
 from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.model_exchange import continuous
+from cosim.fmi.scheduled import ScheduledSteps
+from cosim.fmi.steps import CoSimulationSteps, Steps
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,41 @@ class Setup:
     start: Mapping[str, Any]
     component: Callable[[], AnyComponent]
     compiles: bool = True  # can compiled code call it?
+    ticks: bool = False  # do its clocks tick, and are discrete inputs set in event mode?
+
+    @property
+    def triggers(self) -> tuple[Variable, ...]:
+        """Input clocks that are ports: each ticks when its port rises."""
+        return self.description.triggers if self.ticks else ()
+
+    @property
+    def ports(self) -> tuple[Variable, ...]:
+        """All input ports: numbers, and behind them clocks."""
+        return (*self.description.inputs, *self.triggers)
+
+    def held(self, v: Variable) -> bool:
+        """Is an input held over a communication step, so that no output depends on it at once?"""
+        if self.interface.kind == "se":
+            return False
+        return not self.ticks or continuous(v)
+
+    @property
+    def intervals(self) -> dict[str, Fraction]:
+        """Intervals of clocks that the user chose [s], by name."""
+        clocks = {v.name for v in self.description.clocks}
+        return {n: x for n, x in self.start.items() if n in clocks}
+
+    def rounds(self, component: AnyComponent, watched: Sequence[Variable]) -> EventRounds:
+        """Event mode of an instance; `watched`: variables among which some are clocked."""
+        return EventRounds(component, self.description, self.intervals, clocked(watched))
+
+    def steps(self, component: AnyComponent, watched: Sequence[Variable]) -> Steps:
+        """How an instance for co-simulation or scheduled execution goes on in time."""
+        if self.interface.kind == "se":
+            return ScheduledSteps(component, self.description, self.intervals)
+        if self.ticks:
+            return EventModeSteps(component, self.rounds(component, watched))
+        return CoSimulationSteps(component)
 
     @property
     def end_message(self) -> str:
@@ -60,8 +101,8 @@ class Setup:
 
     @property
     def input_start(self) -> np.ndarray:
-        """Start values of the inputs, (nu,)."""
-        parts = [_spread(self.start_of(v), v) for v in self.description.inputs]
+        """Start values of the inputs, (nu,); of clocks 0."""
+        parts = [_spread(None if v.clock else self.start_of(v), v) for v in self.ports]
         return np.concatenate([np.zeros(0), *parts])
 
     def start_of(self, v: Variable) -> Any:
@@ -72,8 +113,8 @@ class Setup:
         return found
 
     def declare_inputs(self, b: Equations) -> list[Any]:
-        """All inputs as ports."""
-        return [b.input(v.name, size=v.size) for v in self.description.inputs]
+        """All inputs as ports, clocks behind them."""
+        return [b.input(v.name, size=v.size) for v in self.ports]
 
     def declare_parameters(self, b: Equations) -> list[Any]:
         """All parameters of a run, each raveled."""

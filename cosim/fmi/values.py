@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from blocks.errors import near_miss, shown
+from blocks.contract.rate import rational
+from blocks.errors import BlockError, near_miss, shown
 from cosim.fmi.description import FLOATS, FMUDescription, Variable
 
 LIMITS = {
@@ -52,7 +54,7 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
         return value
     if v.type == "Binary" and isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    if v.type == "Boolean" and (isinstance(value, bool) or value in (0, 1)):
+    if v.type in ("Boolean", "Clock") and (isinstance(value, bool) or value in (0, 1)):
         return bool(value)
     if v.type in FLOATS and isinstance(value, numbers.Real) and not isinstance(value, bool):
         return float(value)
@@ -68,7 +70,7 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
         if value in values:
             return values[value]
         raise d.fault(f"'{v.name}' has no item '{value}'; {near_miss(value, values)}", name=v.name)
-    expected = {"String": "a text", "Binary": "bytes", "Boolean": "True or False", "Clock": "nothing"}
+    expected = {"String": "a text", "Binary": "bytes", "Boolean": "True or False", "Clock": "True or False"}
     wanted = expected.get(v.type, "a number" if v.type in FLOATS else "a whole number")
     raise d.fault(f"'{v.name}' is of type {v.type} and takes {wanted}; got {shown(value)}", name=v.name)
 
@@ -97,7 +99,18 @@ def checked_start(d: FMUDescription, start: Mapping[str, Any]) -> dict[str, Any]
     for name, value in start.items():
         v = d.variable(name)
         check_has_start(d, v)
-        found[name] = checked_value(d, v, value)
+        found[name] = checked_value(d, v, value) if v.clock is None else _interval(d, v, value)
+    return found
+
+
+def _interval(d: FMUDescription, v: Variable, value: Any) -> Fraction:
+    """The interval of a clock [s], exact."""
+    try:
+        found = rational(value, f"the interval of clock '{v.name}'")
+    except BlockError as error:
+        raise d.fault(str(error), name=v.name) from error
+    if found <= 0:
+        raise d.fault(f"the interval of clock '{v.name}' is {shown(value)} s, expected above 0", name=v.name)
     return found
 
 
@@ -108,6 +121,10 @@ def check_has_start(d: FMUDescription, v: Variable) -> None:
     ------
     FMUError      it is constant, or calculated
     """
+    if not v.is_start_settable and v.clock is not None:
+        what = f"clock '{v.name}' is {v.clock.kind}: its interval is not the user's to choose"
+        hint = "It ticks when its port rises." if v in d.triggers else None
+        raise d.fault(what, hint, v.name)
     if not v.is_start_settable:
         what = f"is {_article(v)} and found by the FMU itself"
         what = "is constant" if v.variability == "constant" else what

@@ -45,6 +45,7 @@ needs_compiler = pytest.mark.skipif(
 class Var:
     """A variable of a test FMU.
 
+    ticks : of a clock, the attributes that say when; clocks : of a clocked variable
     start : number, text, bytes, or numbers of an array; state : name of the state it is the derivative of
     dims : numbers, or names of structural parameters; depends : names, None: on all; echo : of which input
     """
@@ -61,16 +62,30 @@ class Var:
     depends: tuple[str, ...] | None = ()
     echo: str = ""
     reference: int = -1
+    ticks: Mapping[str, object] = field(default_factory=dict, hash=False)
+    clocks: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
         """The family in C."""
-        fixed = {"Boolean": "SIGNED", "Enumeration": "SIGNED", "String": "STRING", "Binary": "BINARY"}
+        fixed = {
+            "Boolean": "SIGNED",
+            "Enumeration": "SIGNED",
+            "String": "STRING",
+            "Binary": "BINARY",
+            "Clock": "CLOCK",
+        }
         return fixed.get(self.type) or FAMILIES[self.type.rstrip("0123456789")]
 
     def bits(self, version: str) -> int:
         """The width in C; 0 where there is no choice."""
-        fixed = {"Boolean": 1, "String": 0, "Binary": 0, "Enumeration": 64 if version == "3.0" else 32}
+        fixed = {
+            "Boolean": 1,
+            "String": 0,
+            "Binary": 0,
+            "Clock": 0,
+            "Enumeration": 64 if version == "3.0" else 32,
+        }
         return fixed[self.type] if self.type in fixed else int(re.sub(r"\D", "", self.type))
 
 
@@ -216,6 +231,61 @@ def _counter() -> Unit:
     )  # fmt: skip
 
 
+def _clock(name: str, kind: str, causality: str = "input", **ticks: object) -> Var:
+    return Var(name, "Clock", causality, ticks={"intervalVariability": kind, **ticks})
+
+
+def _counts(**clocks: tuple[str, ...]) -> list[Var]:
+    return [Var(n, "Int32", "output", "discrete", 0, "exact", clocks=on) for n, on in clocks.items()]
+
+
+def _clockwork() -> Unit:
+    every = ("every", "chosen", "own", "varying", "later", "press")
+    return Unit(
+        (
+            _clock("every", "constant", intervalDecimal=0.2, shiftDecimal=0.1, priority=2),
+            _clock("chosen", "fixed", intervalCounter=1, resolution=4, intervalDecimal=0.25),
+            _clock("own", "tunable"),
+            _clock("varying", "changing"),
+            _clock("later", "countdown"),
+            _clock("press", "triggered"),
+            _clock("alarm", "triggered", "output"),
+            Var("u", causality="input", variability="discrete", start=0.0, clocks=("every",)),
+            Var("w", causality="input", variability="discrete", start=0.0),
+            Var("sum", causality="output", variability="discrete", start=0.0, initial="exact",
+                clocks=("every",), depends=("u",)),
+            Var("twice_w", causality="output", variability="discrete", depends=("w",)),
+            *_counts(n_every=("every",), n_chosen=("chosen",), n_own=("own",), n_varying=("varying",),
+                     n_later=("later",), n_press=("press",), total=every),
+            Var("when", causality="output", variability="discrete", start=0.0, initial="exact", clocks=every),
+            Var("rung", "Int32", "output", "discrete", 0, "exact", clocks=("alarm",)),
+            replace(_out(_states(x=0.0)[0])), _states(x=0.0)[1],
+        ),
+        versions=("3.0",), event_mode=True, directional=False, stop=2.0, step=0.05,
+    )  # fmt: skip
+
+
+def _partitions() -> Unit:
+    every = ("fast", "slow", "press", "later")
+    return Unit(
+        (
+            _clock("slow", "fixed", intervalDecimal=0.5, priority=1),
+            _clock("fast", "constant", intervalDecimal=0.1, priority=0),
+            _clock("press", "triggered", priority=2),
+            _clock("later", "countdown", priority=0),
+            _clock("alarm", "triggered", "output"),
+            Var("u", causality="input", variability="discrete", start=0.0, clocks=("fast",)),
+            Var("sum", causality="output", variability="discrete", start=0.0, initial="exact",
+                clocks=("fast",), depends=("u",)),
+            Var("when", causality="output", variability="discrete", start=0.0, initial="exact",
+                clocks=("later",)),
+            *_counts(n_fast=("fast",), n_slow=("slow",), n_press=("press",), n_later=("later",), total=every),
+            *_parameters(gain=1.0),
+        ),
+        versions=("3.0",), kinds=("se",), directional=False, stop=2.0, step=0.05,
+    )  # fmt: skip
+
+
 UNITS: Mapping[str, Callable[[], Unit]] = {
     "mass": _mass,
     "coupled": _coupled,
@@ -242,6 +312,8 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
     ),
     "faulty": _faulty,
     "counter": _counter,
+    "clockwork": _clockwork,
+    "partitions": _partitions,
 }
 """The units there are; each has its C source of the same name."""
 
@@ -385,16 +457,20 @@ def _header(unit: Unit, build: Build, own_step: bool) -> str:
     states = [v.state for v in unit.variables if v.state]
     rates = [v.name for v in unit.variables if v.state]
     enums = [f"c_{v.name} = {first[v.name]}, v_{v.name} = {places[v.name]}" for v in unit.variables]
+    bits = {v.name: 1 << k for k, v in enumerate([v for v in unit.variables if v.type == "Clock"])}
     rows, starts, text_starts = [], [], []
     for v in unit.variables:
         dims = [str(d) if isinstance(d, int) else str(-1 - places[d]) for d in v.dims]
         inputs, fixed = int(v.causality == "input"), int(v.variability == "fixed")
         settable = v.causality == "input" or (v.causality == "parameter" and v.variability == "tunable")
         kind = 2 if v.causality == "structuralParameter" else int(settable)
+        clocked = sum(bits[name] for name in v.clocks)
         rows.append(
             f'{{"{v.name}", {v.family}, {v.bits(build.version)}, {first[v.name]}, {len(dims)}, '
-            f"{{{', '.join(dims) or '0'}}}, {kind}, {inputs}, {fixed}}}"
+            f"{{{', '.join(dims) or '0'}}}, {kind}, {inputs}, {fixed}, {bits.get(v.name, 0) | clocked}}}"
         )
+        if v.family == "CLOCK":
+            continue
         if v.family in ("STRING", "BINARY"):
             data = v.start if v.start is not None else ""
             raw = data.encode() if isinstance(data, str) else bytes(data)  # type: ignore[call-overload]
@@ -420,6 +496,8 @@ def _header(unit: Unit, build: Build, own_step: bool) -> str:
         f"       DIRECTIONAL = {int(build.directional)},",
         f"       EVENT_MODE = {int(build.event_mode)} }};",
         f"enum {{ {', '.join(enums)} }};",
+        f"#define N_CLOCKS {len(bits)}",
+        *(f"enum {{ b_{name} = {bit}, k_{name} = {k} }};" for k, (name, bit) in enumerate(bits.items())),
         f"static const Variable TABLE[] = {{{', '.join(rows)}}};",
         f"static const Value START[N_CELLS] = {{{', '.join(starts) or '{.d = 0}'}}};",
         f"static const Text TEXT_START[N_TEXTS] = {{{', '.join(text_starts) or '{0}'}}};",
@@ -483,7 +561,8 @@ def _calculated(unit: Unit) -> list[Var]:
     states = {v.state for v in unit.variables if v.state}
     return [
         v for v in unit.variables
-        if _initial(v) == "calculated" and (v.causality == "output" or v.state or v.name in states)
+        if _initial(v) == "calculated" and not v.clocks
+        and (v.causality == "output" or v.state or v.name in states)
     ]  # fmt: skip
 
 
@@ -578,6 +657,8 @@ def _description_3(unit: Unit, build: Build) -> str:
         if build.interpolates:
             cs["recommendedIntermediateInputSmoothness"] = 1
         kinds += f"<CoSimulation{_attributes(modelIdentifier=build.identifier, **cs, **flags)}/>\n"
+    if "se" in build.kinds:
+        kinds += f"<ScheduledExecution{_attributes(modelIdentifier=build.identifier, **flags)}/>\n"
     lines = [_variable_3(v, build, reference) for v in unit.variables]
     z = 10 + 3 * len(unit.variables)
     for k, name in enumerate(unit.indicators):
@@ -598,7 +679,7 @@ def _description_3(unit: Unit, build: Build) -> str:
 
 def _variable_3(v: Var, build: Build, reference: Mapping[str, int]) -> str:
     varies = v.variability or ("continuous" if v.type.startswith("Float") else "discrete")
-    initial = "" if v.causality in ("input", "independent") else _initial(v)
+    initial = "" if v.causality in ("input", "independent") or v.type == "Clock" else _initial(v)
     shown = {
         "name": v.name,
         "valueReference": v.reference,
@@ -608,6 +689,7 @@ def _variable_3(v: Var, build: Build, reference: Mapping[str, int]) -> str:
     }
     if v.type == "Enumeration":
         shown["declaredType"] = "Option"
+    shown |= {"clocks": " ".join(str(reference[n]) for n in v.clocks), **v.ticks}
     shown |= {"derivative": reference[v.state] if v.state else None, "unit": v.unit}
     if v.causality == "input" and v.type == "Float64" and build.interpolates:
         shown["intermediateUpdate"] = True

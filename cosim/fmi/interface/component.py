@@ -17,10 +17,11 @@ from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.binding import Library, ffi
 from cosim.fmi.interface.caller import Caller
+from cosim.fmi.interface.clock_calls import ClockCalls, PartitionCalls
 from cosim.fmi.interface.dialect import DIALECTS, IntermediateUpdate
 from cosim.fmi.interface.exchange import Getter, Setter, get_any, set_any
 from cosim.fmi.interface.log_lines import LogLines
-from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+from cosim.fmi.interface.outcomes import ClockInterval, DiscreteStates, StepOutcome
 
 
 class UnpackedFolder(Protocol):
@@ -64,6 +65,10 @@ class Component:
         self.description, self.interface, self.name = description, interface, name
         self._unpacked = unpacked
         self.dialect = DIALECTS[description.major]
+        self._partitions: PartitionCalls | None = None
+        if interface.kind == "se":
+            countdowns = [v for v in description.clocks if v.clock and v.clock.kind == "countdown"]
+            self._partitions = PartitionCalls(countdowns, description.output_clocks)
         library = Library(unpacked.library(interface.identifier), description.file)
         self.log = LogLines(name, description.major)
         self.call = call = Caller(library, self.dialect.prefix, self.log)
@@ -77,6 +82,7 @@ class Component:
             self.log,
             event_mode,
             self._update(update),
+            None if self._partitions is None else self._partitions.callbacks,
         )
         if made == ffi().NULL:
             raise FMUCallError(
@@ -86,6 +92,9 @@ class Component:
                 hint="A wrong guid, resources that are missing, or a licence are the usual reasons.",
             )
         call.component = made
+        self.clocks = ClockCalls(call)
+        if self._partitions is not None:
+            self._partitions.belongs_to(call)
         self._stepping: tuple[bool, Callable[[float, float], int]] | None = None
         self._free = weakref.finalize(self, _freed, call, made, self._kept, unpacked)
         declared = [c for c in CATEGORIES if c in description.log_categories]
@@ -193,6 +202,15 @@ class Component:
     def enter_event_mode(self) -> None:
         """Enter event mode."""
         self.call("EnterEventMode")
+
+    def update_once(self) -> DiscreteStates:
+        """One round in event mode."""
+        return self.dialect.update_discrete_states(self.call)
+
+    def activate(self, clock: Variable, t: float) -> tuple[list[str], list[tuple[str, ClockInterval]]]:
+        """Scheduled execution: see `PartitionCalls.activate`."""
+        assert self._partitions is not None  # of other kinds nobody asks
+        return self._partitions.activate(self.call, clock, t)
 
     def update_discrete_states(self, most: int = 100) -> DiscreteStates:
         """All rounds in event mode; the flags are those of any of them.

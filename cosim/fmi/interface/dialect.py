@@ -12,6 +12,7 @@ import numpy as np
 
 from cosim.fmi.interface.binding import ffi, libc
 from cosim.fmi.interface.caller import Caller
+from cosim.fmi.interface.clock_calls import PartitionCallbacks
 from cosim.fmi.interface.log_lines import LogLines
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
 
@@ -56,6 +57,7 @@ class Dialect(abc.ABC):
         log: LogLines,
         events: bool,
         update: IntermediateUpdate | None = None,
+        partitions: PartitionCallbacks | None = None,
     ) -> tuple[Any, list[Any]]:
         """The instance (NULL if it failed) and what must live as long as it."""
 
@@ -121,6 +123,7 @@ class FMI2(Dialect):
         log: LogLines,
         events: bool,
         update: IntermediateUpdate | None = None,
+        partitions: PartitionCallbacks | None = None,
     ) -> tuple[Any, list[Any]]:
         """See `Dialect.instantiate`."""
         f, c = ffi(), libc()
@@ -222,19 +225,25 @@ class FMI3(Dialect):
         log: LogLines,
         events: bool,
         update: IntermediateUpdate | None = None,
+        partitions: PartitionCallbacks | None = None,
     ) -> tuple[Any, list[Any]]:
         """See `Dialect.instantiate`."""
         f = ffi()
         given = [name.encode(), token.encode(), resource_path(folder), False, True]
         if kind == "me":
             return call.function("InstantiateModelExchange")(*given, f.NULL, log.callback), []
+        if partitions is not None:
+            made = call.function("InstantiateScheduledExecution")(
+                *given, f.NULL, log.callback, partitions.update, partitions.lock, partitions.unlock
+            )
+            return made, [partitions]
         if update is None:
             return call.function("InstantiateCoSimulation")(
-                *given, events, False, f.NULL, 0, f.NULL, log.callback, f.NULL
+                *given, events, events, f.NULL, 0, f.NULL, log.callback, f.NULL
             ), []
         references, callback = f.new("uint32_t[]", update.references), update.callback
         return call.function("InstantiateCoSimulation")(
-            *given, events, False, references, len(update.references), f.NULL, log.callback, callback
+            *given, events, events, references, len(update.references), f.NULL, log.callback, callback
         ), [references, update.callback]
 
     def enter_initialization(

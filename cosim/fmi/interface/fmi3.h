@@ -12,6 +12,12 @@ void *fmi3InstantiateCoSimulation(const char *name, const char *token, const cha
                                   bool loggingOn, bool eventModeUsed, bool earlyReturnAllowed,
                                   const uint32_t intermediate[], size_t n, void *environment,
                                   fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update);
+typedef void (*fmi3ClockUpdateCallback)(void *environment);
+typedef void (*fmi3PreemptionCallback)(void);
+void *fmi3InstantiateScheduledExecution(const char *name, const char *token, const char *resources, bool visible,
+                                        bool loggingOn, void *environment, fmi3LogMessageCallback log,
+                                        fmi3ClockUpdateCallback update, fmi3PreemptionCallback lock,
+                                        fmi3PreemptionCallback unlock);
 void fmi3FreeInstance(void *c);
 int fmi3EnterInitializationMode(void *c, bool toleranceDefined, double tolerance, double start, bool stopDefined,
                                 double stop);
@@ -60,6 +66,8 @@ int fmi3EnterConfigurationMode(void *c);
 int fmi3ExitConfigurationMode(void *c);
 int fmi3GetIntervalDecimal(void *c, const uint32_t vr[], size_t n, double intervals[], int qualifiers[]);
 int fmi3GetShiftDecimal(void *c, const uint32_t vr[], size_t n, double shifts[]);
+int fmi3SetIntervalDecimal(void *c, const uint32_t vr[], size_t n, const double intervals[]);
+int fmi3ActivateModelPartition(void *c, uint32_t clock, double time);
 int fmi3EvaluateDiscreteStates(void *c);
 int fmi3UpdateDiscreteStates(void *c, bool *needed, bool *terminate, bool *nominalsChanged, bool *valuesChanged,
                              bool *nextDefined, double *nextTime);

@@ -23,6 +23,18 @@ class StepOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class ClockInterval:
+    """Of a question when a clock ticks next.
+
+    seconds : from the present instant; changed : is this news? known : does the FMU know it?
+    """
+
+    seconds: float
+    changed: bool
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DiscreteStates:
     """Of an update of the discrete states in event mode; next_time is None where none is announced [s]."""
 

@@ -233,7 +233,7 @@ def test_scheduled_execution_only() -> None:
         )
 
     path = build_fmu("lag", version="3.0", kinds=("cs",), interpolates=False, change=change)
-    with pytest.raises(FMUError, match="scheduled execution, which is not supported"):
+    with pytest.raises(FMUError, match="it is for scheduled execution but has no input clock"):
         FMU(path)
 
 

@@ -73,9 +73,10 @@ fmi3Instance fmi3InstantiateScheduledExecution(fmi3String name, fmi3String token
                                                fmi3ClockUpdateCallback clock, fmi3LockPreemptionCallback lock,
                                                fmi3UnlockPreemptionCallback unlock)
 {
-    (void)name; (void)token; (void)resources; (void)visible; (void)logging; (void)environment; (void)log;
-    (void)clock; (void)lock; (void)unlock;
-    return 0;
+    (void)visible; (void)lock; (void)unlock;
+    Unit *u = made(name, token, resources, logging, environment, log);
+    if (u) u->clock_update = (void *)clock;
+    return u;
 }
 
 void fmi3FreeInstance(fmi3Instance instance) { free(instance); }
@@ -143,7 +144,7 @@ fmi3Status fmi3Reset(fmi3Instance instance)
         refresh(u);                                                                                                  \
         for (size_t k = 0; k < n; k++) {                                                                             \
             const int i = place(u, vr[k], family, width);                                                            \
-            if (i < 0) return fmi3Error;                                                                             \
+            if (i < 0 || !ticks(u, &TABLE[i])) return fmi3Error;                                                     \
             for (size_t j = 0; j < unit_size(u, i); j++) {                                                           \
                 if (at >= total) return fmi3Error;                                                                   \
                 value[at++] = i == 0 ? (fmi3##Type)u->time : (fmi3##Type)u->cell[TABLE[i].first + j].member;         \
@@ -158,7 +159,7 @@ fmi3Status fmi3Reset(fmi3Instance instance)
         ALLOW(ANY & ~FAILED & ~TERMINATED, "fmi3Set" #Type);                                                         \
         for (size_t k = 0; k < n; k++) {                                                                             \
             const int i = place(u, vr[k], family, width);                                                            \
-            if (i < 0 || !settable(u, &TABLE[i])) return fmi3Error;                                                  \
+            if (i < 0 || !settable(u, &TABLE[i]) || !ticks(u, &TABLE[i])) return fmi3Error;                          \
             if (TABLE[i].settable == 2 && u->mode != CONFIGURATION) {                                                \
                 say(u, ERROR, "logStatusError", "%s is set in configuration mode only", TABLE[i].name);             \
                 return fmi3Error;                                                                                    \
@@ -233,16 +234,28 @@ fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference vr[], s
 
 fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Clock value[])
 {
-    ALLOW(EVENT, "fmi3GetClock");
-    (void)vr;
-    for (size_t k = 0; k < n; k++) value[k] = fmi3ClockInactive;
+    ALLOW(EVENT | (u->clock_update ? STEP : 0), "fmi3GetClock");
+    for (size_t k = 0; k < n; k++) {
+        const int i = place(u, vr[k], CLOCK, 0);
+        if (i < 0) return fmi3Error;
+        value[k] = (u->ticked & TABLE[i].clocks) != 0;
+        u->ticked &= ~TABLE[i].clocks;
+    }
     return fmi3OK;
 }
 
 fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Clock value[])
 {
-    (void)vr; (void)n; (void)value;
-    NOT_HERE("fmi3SetClock")
+    ALLOW(EVENT, "fmi3SetClock");
+    for (size_t k = 0; k < n; k++) {
+        const int i = place(u, vr[k], CLOCK, 0);
+        if (i < 0 || !TABLE[i].input) return fmi3Error;
+        if (value[k]) u->active |= TABLE[i].clocks;
+    }
+#if N_CLOCKS
+    model_tick(u, u->time);
+#endif
+    return fmi3OK;
 }
 
 fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueReference vr, size_t *n)
@@ -363,15 +376,64 @@ fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance)
 }
 
 typedef const fmi3ValueReference *References;
-fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 a[], fmi3IntervalQualifier q[]) { (void)vr; (void)n; (void)a; (void)q; NOT_HERE("fmi3GetIntervalDecimal") }
+
+static int bit(unsigned clock)
+{
+    int k = 0;
+    while (clock >>= 1) k++;
+    return k;
+}
+
+fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 a[], fmi3IntervalQualifier q[])
+{
+    ALLOW(INITIALIZATION | EVENT | (u->clock_update ? STEP : 0), "fmi3GetIntervalDecimal");
+    for (size_t k = 0; k < n; k++) {
+        const int i = place(u, vr[k], CLOCK, 0);
+        if (i < 0) return fmi3Error;
+        a[k] = u->interval[bit(TABLE[i].clocks)];
+        q[k] = u->said & TABLE[i].clocks ? fmi3IntervalChanged : a[k] > 0 ? fmi3IntervalUnchanged : fmi3IntervalNotYetKnown;
+        u->said &= ~TABLE[i].clocks;
+    }
+    return fmi3OK;
+}
+
+fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Float64 a[])
+{
+    ALLOW(INITIALIZATION, "fmi3SetIntervalDecimal");
+    for (size_t k = 0; k < n; k++) {
+        const int i = place(u, vr[k], CLOCK, 0);
+        if (i < 0 || !(a[k] > 0)) return fmi3Error;
+        u->interval[bit(TABLE[i].clocks)] = a[k];
+    }
+    return fmi3OK;
+}
 fmi3Status fmi3GetIntervalFraction(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3UInt64 a[], fmi3UInt64 b[], fmi3IntervalQualifier q[]) { (void)vr; (void)n; (void)a; (void)b; (void)q; NOT_HERE("fmi3GetIntervalFraction") }
-fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 a[]) { (void)vr; (void)n; (void)a; NOT_HERE("fmi3GetShiftDecimal") }
+fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 a[])
+{
+    ALLOW(INITIALIZATION, "fmi3GetShiftDecimal");
+    (void)vr;
+    for (size_t k = 0; k < n; k++) a[k] = 0.25;
+    return fmi3OK;
+}
 fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3UInt64 a[], fmi3UInt64 b[]) { (void)vr; (void)n; (void)a; (void)b; NOT_HERE("fmi3GetShiftFraction") }
-fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Float64 a[]) { (void)vr; (void)n; (void)a; NOT_HERE("fmi3SetIntervalDecimal") }
 fmi3Status fmi3SetIntervalFraction(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3UInt64 a[], const fmi3UInt64 b[]) { (void)vr; (void)n; (void)a; (void)b; NOT_HERE("fmi3SetIntervalFraction") }
 fmi3Status fmi3SetShiftDecimal(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Float64 a[]) { (void)vr; (void)n; (void)a; NOT_HERE("fmi3SetShiftDecimal") }
 fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3UInt64 a[], const fmi3UInt64 b[]) { (void)vr; (void)n; (void)a; (void)b; NOT_HERE("fmi3SetShiftFraction") }
-fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference clock, fmi3Float64 t) { (void)clock; (void)t; NOT_HERE("fmi3ActivateModelPartition") }
+
+fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference clock, fmi3Float64 t)
+{
+    ALLOW(u->clock_update ? STEP : 0, "fmi3ActivateModelPartition");
+    const int i = place(u, clock, CLOCK, 0);
+    if (i < 0 || !TABLE[i].input || t < u->time) return fmi3Error;
+    u->time = t;
+    u->active = TABLE[i].clocks;
+#if N_CLOCKS
+    model_tick(u, t);
+#endif
+    u->active = 0;
+    if (u->ticked || u->said) ((fmi3ClockUpdateCallback)u->clock_update)(u->environment);
+    return fmi3OK;
+}
 
 /* --- model exchange -------------------------------------------------------------------------------------------- */
 fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) { ALLOW(EVENT | INITIALIZATION, "fmi3EvaluateDiscreteStates"); model_calculate(u); return fmi3OK; }
@@ -382,6 +444,7 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *again, f
     ALLOW(EVENT, "fmi3UpdateDiscreteStates");
     u->discrete_changed = 0;
     model_event(u);
+    u->active = 0;
     model_calculate(u);
     *again = u->discrete_changed != 0;
     *terminate = u->terminate != 0;

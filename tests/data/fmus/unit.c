@@ -17,6 +17,10 @@ void unit_reset(Unit *u)
     u->environment = kept.environment;
     u->logger = kept.logger;
     u->intermediate = kept.intermediate;
+    u->clock_update = kept.clock_update;
+#if N_CLOCKS
+    model_clocks(u);
+#endif
 }
 
 size_t unit_size(const Unit *u, int variable)

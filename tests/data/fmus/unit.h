@@ -29,6 +29,7 @@ typedef struct {
     int bits; /* 1 for booleans */
     int first, n_dimensions, dimension[MOST_DIMENSIONS];
     int settable, input, fixed;
+    unsigned clocks; /* of a clock its bit, of a clocked variable those of its clocks */
 } Variable;
 
 typedef struct {
@@ -45,17 +46,20 @@ typedef struct Unit {
     double time, next_event;                   /* next_event: infinity where there is none */
     double z[N_INDICATORS + 1];                /* indicators where they were last looked at */
     double output_rate[N_CELLS];
+    unsigned active, ticked, said; /* bits of clocks: active now, output clocks not asked for yet, new intervals */
+    double interval[N_CLOCKS + 1]; /* of clocks in their order, where the unit says it */
     int event_due, terminate, discrete_changed;
     int64_t steps;
     /* what is no state */
     int mode, exchange, event_mode_used, early_return_allowed, logging;
     char name[ROOM], resources[PATH_ROOM];
-    void *environment, *logger, *intermediate;
+    void *environment, *logger, *intermediate, *clock_update;
 } Unit;
 
 /* Numbers by their names: R(x) is a cell as double, N(count) as integer. */
 #define R(name) (u->cell[c_##name].d)
 #define N(name) (u->cell[c_##name].i)
+#define ACTIVE(name) (u->active & b_##name)
 
 void say(Unit *u, Status status, const char *category, const char *format, ...);
 
@@ -65,6 +69,9 @@ void model_start(Unit *u);                 /* where initialisation ends */
 void model_event(Unit *u);                 /* what happens in event mode */
 Status model_step(Unit *u, double h);      /* a communication step; unit.c has one for models with states */
 double model_partial(Unit *u, int unknown, int known); /* of one variable (place in the table) to another */
+
+void model_clocks(Unit *u);         /* intervals that are known before initialisation, and */
+void model_tick(Unit *u, double t); /* clocks became active: of units with clocks */
 
 /* What unit.c does for both versions. */
 void unit_reset(Unit *u);

@@ -31,6 +31,15 @@ static int settable(Unit *u, const Variable *v)
     return 1;
 }
 
+/* May a variable be read or written as far as its clocks go? */
+static int ticks(Unit *u, const Variable *v)
+{
+    if (!v->clocks || v->family == CLOCK || !(u->mode & (EVENT | STEP | CONTINUOUS)) || u->clock_update) return 1;
+    if (u->active & v->clocks) return 1;
+    say(u, ERROR, "logStatusError", "no clock of %s is active", v->name);
+    return 0;
+}
+
 /* Is the call allowed in the present mode? */
 static int allowed(Unit *u, int modes, const char *function)
 {

@@ -1,0 +1,117 @@
+"""An FMU for co-simulation that is used with event mode (FMI 3.0): it steps itself, we visit its events.
+
+A step ends at the time that the FMU announced for its next event, at a tick of one of its clocks, and where
+it returns early; what is discrete is set in event mode only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cosim.fmi.clock_schedule import reached
+from cosim.fmi.description import Variable
+from cosim.fmi.event_rounds import EventRounds
+from cosim.fmi.fmi_errors import FMUCallError
+from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+from cosim.fmi.steps import Put
+
+MOST = 1000  # events at one time
+
+
+class EventModeSteps:
+    """Goes from time to time (`Steps`); `step` visits the events before its end, `arrive` those at it."""
+
+    def __init__(self, component: AnyComponent, rounds: EventRounds) -> None:
+        self._component, self._rounds = component, rounds
+        self._announced, self._wanted = math.inf, False
+
+    @property
+    def values(self) -> Mapping[str, np.ndarray]:
+        """See `Steps.values`."""
+        return self._rounds.values
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """See `Steps.counts`."""
+        return self._rounds.counts
+
+    def prepare(self, start: float) -> None:
+        """See `Steps.prepare`."""
+        self._rounds.prepare(start)
+
+    def begin(self, start: float, triggers: Sequence[Variable] = ()) -> bool:
+        """See `Steps.begin`: the FMU is in event mode."""
+        return self._settled(self._rounds.run(start, None, triggers))
+
+    def quick(self) -> Callable[[float, float], int] | None:
+        """See `Steps.quick`: there is none."""
+        return None
+
+    @property
+    def _next(self) -> float:
+        return min(self._announced, self._rounds.next_tick)
+
+    def step(self, t: float, end: float) -> StepOutcome:
+        """See `Steps.step`."""
+        c, at_once = self._component, 0
+        while not reached(end, t):
+            if (self._wanted or reached(self._next, t)) and self._event(t, None, ()):
+                return StepOutcome(t, terminate=True)
+            stop = min(end, self._next) if c.interface.variable_step else end
+            outcome = c.step(t, stop - t, no_way_back=False)
+            if outcome.terminate or outcome.discarded:
+                return outcome
+            at_once = at_once + 1 if outcome.time <= t else 0
+            if at_once > MOST:
+                raise self._endless(t)
+            self._wanted = outcome.event
+            t = stop if abs(outcome.time - stop) <= 1e-10 * max(1.0, abs(stop)) else outcome.time
+        c.call.time = end
+        return StepOutcome(end)
+
+    def arrive(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
+        """See `Steps.arrive`."""
+        if change is not None or triggers or self._wanted or reached(self._next, t):
+            return self._event(t, change, triggers)
+        return False
+
+    def give(self, v: Variable, put: Put) -> None:
+        """See `Steps.give`."""
+        self._rounds.give(v, put)
+
+    def _event(self, t: float, change: Put | None, triggers: Sequence[Variable]) -> bool:
+        self._component.call.time = t
+        self._component.enter_event_mode()
+        return self._settled(self._rounds.run(t, change, triggers))
+
+    def _settled(self, found: DiscreteStates) -> bool:
+        self._wanted = False
+        self._announced = math.inf if found.next_time is None else found.next_time
+        if not found.terminate:
+            self._component.enter_step_mode()
+        return found.terminate
+
+    def _endless(self, t: float) -> FMUCallError:
+        c = self._component
+        return FMUCallError(
+            f"FMU '{c.description.file}', instance '{c.name}': it returns from its steps without getting "
+            f"on at t={t:.9g} s. {c.log.shown()}",
+            path=c.name,
+            time=t,
+        )
+
+    def kept(self) -> Any:
+        """See `Steps.kept`."""
+        announced = None if self._announced == math.inf else self._announced
+        return {"announced": announced, "wanted": self._wanted, "rounds": self._rounds.kept()}
+
+    def restored(self, kept: Any) -> None:
+        """See `Steps.restored`."""
+        self._announced = math.inf if kept["announced"] is None else kept["announced"]
+        self._wanted = kept["wanted"]
+        self._rounds.restored(kept["rounds"])

@@ -1,0 +1,100 @@
+"""How an FMU of one kind goes on in time, whoever steps it: a block of a run, or a user by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from cosim.fmi.description import Variable
+from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.interface.component import Component
+
+if TYPE_CHECKING:
+    from cosim.fmi.interface.outcomes import StepOutcome
+
+Put = Callable[[], None]
+"""Sets something."""
+
+
+class Steps(Protocol):
+    """How an FMU of one kind goes on in time."""
+
+    @property
+    def values(self) -> Mapping[str, np.ndarray]:
+        """Variables that may not be asked for now, name -> (n,): as they were when they might be."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How often each clock has ticked, by name."""
+
+    def prepare(self, start: float) -> None:
+        """In initialisation mode, at `start` [s]."""
+
+    def begin(self, start: float, triggers: Sequence[Variable] = ()) -> bool:
+        """After it, where input clocks `triggers` tick as well; returns whether the FMU ends the run."""
+
+    def step(self, t: float, end: float) -> StepOutcome:
+        """From t to `end` [s], or as far as it gets; what happens at `end` is left to `arrive`."""
+
+    def arrive(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
+        """What happens at t [s], where `change` sets what may be set at events only, and `triggers` tick.
+
+        Returns whether the FMU ends the run there.
+        """
+
+    def give(self, v: Variable, put: Put) -> None:
+        """A clocked input: `put` sets its value, now or whenever one of its clocks ticks."""
+
+    def quick(self) -> Callable[[float, float], int] | None:
+        """A function (t, h) for a step of nothing but the FMU's own, see `Component.stepping`; else None."""
+
+    def kept(self) -> Any:
+        """What belongs to the present state beside that of the FMU, as plain data."""
+
+    def restored(self, kept: Any) -> None:
+        """An earlier state was put back."""
+
+
+class CoSimulationSteps:
+    """The FMU steps itself, and handles its events itself."""
+
+    values: Mapping[str, np.ndarray]
+    counts: Mapping[str, int]
+
+    def __init__(self, component: AnyComponent) -> None:
+        self._component = component
+        self.values, self.counts = {}, {}
+
+    def prepare(self, start: float) -> None:
+        """See `Steps.prepare`: there is nothing to do."""
+
+    def begin(self, start: float, triggers: Sequence[Variable] = ()) -> bool:
+        """See `Steps.begin`."""
+        return False
+
+    def quick(self) -> Callable[[float, float], int] | None:
+        """See `Steps.quick`."""
+        c = self._component
+        return c.stepping() if isinstance(c, Component) else None
+
+    def step(self, t: float, end: float) -> StepOutcome:
+        """See `Steps.step`."""
+        return self._component.step(t, end - t, no_way_back=False)
+
+    def arrive(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
+        """See `Steps.arrive`: it waits for nothing."""
+        if change is not None:
+            change()
+        return False
+
+    def give(self, v: Variable, put: Put) -> None:
+        """See `Steps.give`."""
+        put()
+
+    def kept(self) -> Any:
+        """See `Steps.kept`: nothing."""
+
+    def restored(self, kept: Any) -> None:
+        """See `Steps.restored`."""

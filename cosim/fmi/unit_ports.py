@@ -1,0 +1,101 @@
+"""Inputs and outputs of an FMU that steps itself: which are set when, and from where each is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from cosim.fmi.description import Variable
+from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.model_exchange import places
+from cosim.fmi.setup import Setup
+from cosim.fmi.steps import Put, Steps
+
+
+class UnitInputs:
+    """The inputs of one instance, (size,): all numbers, and behind them clocks.
+
+    A clock ticks when its number, rounded, rises: a trigger that goes from 0 to 1, or a count of ticks.
+    """
+
+    def __init__(self, setup: Setup, component: AnyComponent) -> None:
+        ports, inputs = setup.ports, setup.description.inputs
+        held = [v for v in inputs if setup.held(v)]
+        free = [v for v in inputs if not setup.held(v) and not v.clocks]
+        self._clocked = [v for v in inputs if not setup.held(v) and v.clocks]
+        self.size, self._numbers = sum(v.size for v in ports), sum(v.size for v in inputs)
+        self._component, self._triggers = component, setup.triggers
+        self._all = component.setter(inputs)
+        self._held, self._held_at = component.setter(held), places(ports, held)
+        self._free, self._free_at = component.setter(free), places(ports, free)
+        self._each = {v.name: (component.setter([v]), places(ports, [v])) for v in self._clocked}
+        self._last, self._levels = np.zeros(0), np.zeros(len(setup.triggers))
+
+    def start(self, u: np.ndarray) -> None:
+        """Before initialisation, and in it: all numbers."""
+        self._all.write(u[: self._numbers])
+        self._last = u.copy()
+
+    def hold(self, u: np.ndarray) -> None:
+        """Those that are held over the step to come."""
+        if self._held.size:
+            self._held.write(u[self._held_at])
+
+    def changed(self, u: np.ndarray, steps: Steps) -> Put | None:
+        """What sets those that change at an instant; None where none has changed."""
+        before, self._last = self._last, u.copy()
+        for v in self._clocked:
+            setter, at = self._each[v.name]
+            if len(before) != len(u) or (before[at] != u[at]).any():
+                steps.give(v, partial(setter.write, u[at].copy()))
+        at, free = self._free_at, self._free
+        if not free.size or (len(before) == len(u) and np.array_equal(before[at], u[at])):
+            return None
+        return lambda: free.write(u[at])
+
+    def risen(self, u: np.ndarray) -> list[Variable]:
+        """Clocks whose number has risen since it was looked at last."""
+        levels = np.floor(u[self._numbers :] + 0.5)
+        found = [v for v, up in zip(self._triggers, levels > self._levels, strict=True) if up]
+        self._levels = levels
+        return found
+
+    def kept(self) -> Any:
+        """All that changes, as plain data."""
+        return self._last.tolist(), self._levels.tolist()
+
+    def restored(self, kept: Any) -> None:
+        """Put back what `kept` gave."""
+        last, levels = kept
+        self._last, self._levels = np.array(last, dtype=float), np.array(levels, dtype=float)
+
+
+class UnitOutputs:
+    """The outputs of one instance, (n,): read from it, kept from a tick, or counts of ticks."""
+
+    def __init__(self, outputs: Sequence[Variable], component: AnyComponent, steps: Steps) -> None:
+        self._steps = steps
+        self._kept = [v for v in outputs if v.name in steps.values]
+        self._clocks = [v for v in outputs if v.clock is not None]
+        direct = [v for v in outputs if v not in self._kept and v not in self._clocks]
+        self._getter = component.getter(direct)
+        self._plain = len(direct) == len(outputs)
+        self._direct_at = places(outputs, direct)
+        self._kept_at = [places(outputs, [v]) for v in self._kept]
+        self._clocks_at = places(outputs, self._clocks)
+        self._size = sum(v.size for v in outputs)
+
+    def read(self) -> np.ndarray:
+        """(n,) float; overwritten by the next call."""
+        if self._plain:
+            return np.asarray(self._getter.read())
+        found = np.zeros(self._size)
+        found[self._direct_at] = self._getter.read()
+        values: Mapping[str, np.ndarray] = self._steps.values
+        for v, at in zip(self._kept, self._kept_at, strict=True):
+            found[at] = values[v.name]
+        found[self._clocks_at] = [float(self._steps.counts.get(v.name, 0)) for v in self._clocks]
+        return found
