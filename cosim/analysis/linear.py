@@ -209,6 +209,8 @@ def _invariant_basis(model: SystemAtPoint) -> _Basis:
     n = len(s.x0)
     function = s.function("invariants:jacobian", lambda: [ca.densify(ca.jacobian(s.invariants, s.x))])
     jacobian = np.array(function(*model.arguments()), dtype=float)
+    largest = np.abs(jacobian).max(axis=1, initial=0.0)
+    jacobian /= np.where(largest > 0.0, largest, 1.0)[:, None]  # whatever units an invariant is written in
     _, r, pivots = qr(jacobian, pivoting=True, mode="economic")
     rank = int((np.abs(np.diag(r)) > 1e-9 * max(1.0, abs(r[0, 0]))).sum())
     dependent = sorted(int(k) for k in pivots[:rank])

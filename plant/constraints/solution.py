@@ -98,9 +98,7 @@ def solve(
     """
     applied = ca.vertcat(ca.SX(0, 1), *loads.on_links.values(), *loads.tau.values(), loads.gravity)
     used = unknowns.used(applied)
-    import os
-
-    if closure is None and not used and not os.environ.get("CRBA"):
+    if closure is None and not used:
         qdd, a = tree.accelerations(loads.gravity, loads.on_links, loads.tau)
         return Solution(qdd, a, ca.SX(0, 1), loads)
     H = tree.mass_matrix() if closure is None else closure.mass_matrix()

@@ -70,6 +70,24 @@ def test_bushing():
     assert np.abs(a.work_in).max() < 1e-12
 
 
+def test_a_bushing_that_turns_dissipates_what_the_rotor_loses():
+    """A rotor of J = 0.5 about z with w' = -(c/J) w: what is gone of its energy is what the bushing took."""
+    model = Model.build(
+        [
+            Body_Rigid(id=1, isground=True),
+            Reference_Marker(id=10, body_id=1),
+            Body_Rigid(id=2, cg_id=20, mass=2, inertia_xx=1, inertia_yy=1, inertia_zz=0.5, w_ic_z=3.0),
+            Reference_Marker(id=20, body_id=2),
+            Constraint_Joint(id=1, label="axle", type="REVOLUTE", i_marker_id=20, j_marker_id=10),
+            Force_Bushing(id=1, i_marker_id=20, j_marker_id=10, ctz=0.4),
+        ]
+    )
+    a = account(Plant.from_model(model).audited())
+    lost = 0.5 * 0.5 * 3.0**2 * (1 - np.exp(-2 * 0.4 / 0.5 * a.time))
+    assert a.dissipated == pytest.approx(lost, abs=1e-8)
+    assert np.abs(a.drift).max() < 1e-8 and np.abs(a.work_in).max() < 1e-12
+
+
 def test_work_of_a_force():
     """F = 6 N over s = 3/2 t^2."""
     force = Force_Scalar_TwoBody(

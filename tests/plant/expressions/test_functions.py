@@ -206,6 +206,37 @@ def test_power_of_values():
     np.testing.assert_allclose(np.array(f(-2, 3)[1]), [[12, 0]])
 
 
+def test_negative_powers_that_are_numbers():
+    """At 0 what the formula tends to, not the 0 of positive fractions."""
+    for exponent in (-0.5, -1.5, -0.25, -1, -2):
+        text = f"VARVAL(1)**({exponent})"
+        assert number(text, 0.0) == math.inf
+        assert number(text, 4.0) == pytest.approx(4.0**exponent, rel=1e-15)
+        x = ca.SX.sym("x")
+        scope = Symbols()
+        value = parse(text).evaluate(scope)
+        (x,) = scope.symbols.values()
+        slope = ca.Function("slope", [x], [ca.jacobian(value, x)])
+        assert float(slope(4.0)) == pytest.approx(exponent * 4.0 ** (exponent - 1), rel=1e-14)
+    assert number("VARVAL(1)**0.5", 0.0) == 0 and number("VARVAL(1)**0", 0.0) == 1
+
+
+@pytest.mark.parametrize("other", ["1", "VARVAL(1)*0 + 1"])
+@pytest.mark.parametrize("name", ["MAX", "MIN"])
+def test_extremes_do_not_hide_what_is_not_a_number(name, other):
+    """In either place, beside a number or a value, and behind others."""
+    root = "SQRT(VARVAL(1))"
+    chosen = max if name == "MAX" else min
+    for more in ([], [3.0], [0.5, 3.0]):
+        rest = "".join(f", {x}" for x in more)
+        for text in (f"{name}({other}, {root}{rest})", f"{name}({root}, {other}{rest})"):
+            assert math.isnan(number(text, -4.0)), text
+            assert number(text, 4.0) == chosen(1.0, 2.0, *more), text
+        if more:
+            assert math.isnan(number(f"{name}({other}{rest}, {root})", -4.0))
+            assert number(f"{name}({other}{rest}, {root})", 4.0) == chosen(1.0, 2.0, *more)
+
+
 @pytest.mark.parametrize(
     "text",
     ["SQRT(x)", "LOG(x)", "LOG10(x)", "ASIN(x)", "ACOS(x)", "x**0.5", "MAX(SQRT(x), 1)", "MIN(1, SQRT(x))"],
@@ -350,6 +381,23 @@ def test_angles_of_a_rotation():
     for name, angle in (("YAW", yaw), ("PITCH", pitch), ("ROLL", roll)):
         assert number(f"{name}(1,2)", scope=scope) == pytest.approx(angle)
     assert number("DZ(1)", scope=_posed(A=_rotation(1, -0.4), r=(1, 2, 3))) == 3
+
+
+@pytest.mark.parametrize("tilt", [1e-7, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("opposed", [False, True])
+def test_angles_near_parallel_axes_are_still_three(tilt, opposed):
+    """With the z-axes nearly parallel PSI and PHI stay apart; only their sum is what parallel axes show."""
+    psi, phi = 0.4, 1.1
+    theta = math.pi - tilt if opposed else tilt
+    scope = _posed(A=_rotation(2, psi) @ _rotation(0, theta) @ _rotation(2, phi))
+    found = [number(f"{name}(1,2)", scope=scope) for name in ("PSI", "THETA", "PHI")]
+    near = 1e-14 / tilt  # rounding of the entries, over the sine of the tilt
+    assert found == pytest.approx([psi, theta, phi], abs=max(10 * near, 1e-12))
+    yaw, roll = 0.3, -0.8
+    pitch = math.pi / 2 - tilt
+    upright = _posed(A=_rotation(2, yaw) @ _rotation(1, -pitch) @ _rotation(0, roll))
+    found = [number(f"{name}(1,2)", scope=upright) for name in ("YAW", "PITCH", "ROLL")]
+    assert found == pytest.approx([yaw, pitch, roll], abs=max(10 * near, 1e-12))
 
 
 def test_angles_where_they_are_not_unique():

@@ -14,6 +14,7 @@ from plant.elements import (
     Control_PlantOutput,
     Element,
     Force_Bushing,
+    Force_Field,
     Force_Gravity,
     Force_Scalar_TwoBody,
     Force_SpringDamper,
@@ -255,6 +256,24 @@ def test_bushing(checked, scene):
     T = Aj @ (-np.array([0.6, 0.7, 0.8]) * angles - np.array([0.06, 0.07, 0.08]) * w + [0.01, 0, -0.03])
     # the reaction acts at r_I, which is the same as -F at r_J with the torque -delta x F
     scene.check(checked, "Force_Bushing", scene.plant(force), (2, F, T, ri), (3, -F, -T, ri))
+
+
+def test_field_of_unsymmetric_matrices(checked, scene):
+    """36 numbers row by row: every one of them counts in its own place."""
+    rng = np.random.default_rng(7)
+    K, C = rng.uniform(0.5, 2.0, (6, 6)), rng.uniform(0.05, 0.2, (6, 6))
+    d0, F0 = rng.uniform(-0.3, 0.3, 6), rng.uniform(-0.5, 0.5, 6)
+    named = {"k_matrix": K, "c_matrix": C, "length": d0, "preload": F0}
+    texts = {name: " ".join(map(repr, map(float, np.ravel(value)))) for name, value in named.items()}
+    field = Force_Field(id=1, i_marker_id=I, j_marker_id=J, attributes=tuple(texts.items()))
+    (ri, Ai, vi, wi), (rj, Aj, vj, wj) = scene.state(I), scene.state(J)
+    R = Aj.T @ Ai
+    angles = np.arctan2([R[2, 1], R[0, 2], R[1, 0]], [R[1, 1], R[2, 2], R[0, 0]])
+    d = np.concatenate([Aj.T @ (ri - rj), angles])
+    rate = np.concatenate([Aj.T @ (vi - vj - np.cross(wj, ri - rj)), Aj.T @ (wi - wj)])
+    components = F0 - K @ (d - d0) - C @ rate
+    F, T = Aj @ components[:3], Aj @ components[3:]
+    scene.check(checked, "Force_Field, unsymmetric", scene.plant(field), (2, F, T, ri), (3, -F, -T, ri))
 
 
 def test_gravity_acts_at_every_centre_of_mass(scene):

@@ -11,6 +11,7 @@ from plant import Plant
 from plant.elements import (
     Body_Rigid,
     Constraint_Joint,
+    Control_PlantInput,
     Control_PlantOutput,
     Element,
     Force_Gravity,
@@ -164,6 +165,68 @@ def test_soft_variable_shows_the_violation():
     alone = rotor(SOFT, Control_PlantOutput(id=1, label="g", variable_id_list=(1,)))
     alone.x0[alone.slice("axle.q")] = 0.3
     assert alone.output("g") == pytest.approx([0.3 - np.pi / 3])
+
+
+@pytest.mark.filterwarnings("ignore::plant.PlantWarning")  # a rail lets none of these two move it
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_the_reaction_of_a_rail_bears_every_penalty_on_a_marker(coordinates):
+    """Two penalties on one marker, across its rail: the rail gives back the sum, in either coordinates."""
+    along = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
+    texts = [f"JOINT(1,0,{c},0)" for c in (2, 3, 4, 6, 7, 8)] + ["VARVAL(3)", "VARVAL(4)"]
+    shown = [Reference_Variable(id=10 + k, expr=text) for k, text in enumerate(texts)]
+    soft = {"is_implicit": True, "autobalance": "PENALTY"}
+    plant = Plant.from_model(
+        Model.build(
+            [
+                Body_Rigid(id=1, isground=True),
+                Reference_Marker(id=10, body_id=1, **along),
+                Body_Rigid(id=2, cg_id=20, mass=2.0, **SOLID),
+                Reference_Marker(id=20, body_id=2, pos_x=0.5, **along),
+                Constraint_Joint(id=1, label="rail", type="TRANSLATIONAL", i_marker_id=20, j_marker_id=10),
+                Force_Penalty(id=1, expr="DY(20) - 0.1", penalty=30.0),
+                Force_Penalty(id=2, expr="DZ(20) + 2*DY(20) + 0.2", penalty=50.0),
+                Reference_Variable(id=3, expr="DZ(20) - 0.3", penalty=70.0, **soft),
+                Reference_Variable(id=4, expr="DX(20) - 0.4", penalty=90.0, **soft),
+                *shown,
+                Control_PlantOutput(id=1, label="y", variable_id_list=tuple(v.id for v in shown)),
+            ]
+        ),
+        coordinates=coordinates,
+    )
+    alone = Alone(plant)
+    fy, fz = 30.0 * 0.1 - 2 * 50.0 * 0.2, -50.0 * 0.2 + 70.0 * 0.3
+    assert alone.output("y") == pytest.approx([0, -fy, -fz, 0, 0, 0, -0.3, 0.1], abs=1e-9)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_soft_variable_that_follows_an_input(coordinates):
+    """F = -p (x - u) - c v: what is held over a step has no rate of its own."""
+    plant = Plant.from_model(
+        Model.build(
+            [
+                Body_Rigid(id=1, isground=True),
+                Body_Rigid(id=2, label="bead", cg_id=9, mass=2.0, **SOLID),
+                Reference_Marker(id=9, body_id=2, pos_x=0.3, pos_y=0.4, pos_z=-0.2),
+                Reference_Variable(id=5, expr="0"),
+                Control_PlantInput(id=1, label="wanted", variable_id_list=(5,), hold_order=0),
+                Reference_Variable(
+                    id=6, expr="DX(9)*(2 + VARVAL(5)) - VARVAL(5)", is_implicit=True, autobalance="PENALTY",
+                    penalty=40.0, penalty1=6.0,
+                ),
+                Control_PlantOutput(id=1, label="g", variable_id_list=(6,)),
+            ]
+        ),
+        coordinates=coordinates,
+    )  # fmt: skip
+    alone = Alone(plant)
+    rates = alone.slice("bead.qd")
+    alone.x0[rates] = [0, 0, 0, 0.7, 0.1, 0]
+    for u in (0.0, 1.5, -0.25):
+        g, slope = 0.3 * (2 + u) - u, 2 + u
+        F = -slope * (40.0 * g + 6.0 * slope * 0.7)
+        found = alone.derivative(0.0, alone.x0, {"wanted": u})[rates][3:]
+        assert found == pytest.approx([F / 2.0, 0, 0], rel=1e-11, abs=1e-11)
+        assert alone.output("g", 0.0, alone.x0, {"wanted": u}) == pytest.approx([g])
 
 
 def test_penalties_are_run_time_numbers():

@@ -1,0 +1,68 @@
+"""Drift fed back into the accelerations, at states that violate the constraints: Haug, eq. 7.3.8."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plant import Baumgarte, GammaQ, Plant
+from plant.elements import Body_Rigid, Constraint_Joint, Force_Gravity, Model, Motion_Marker
+from tests.helpers.plants import Alone
+from tests.helpers.trees import marker
+
+G = -9.81
+
+
+def on_a_plane(stabilisation, *elements):
+    """A body whose centre is held in the plane z = 0, states as in absolute coordinates."""
+    model = Model.build(
+        [
+            Force_Gravity(grav_z=G),
+            Body_Rigid(id=1, isground=True),
+            marker(10, 1, np.zeros(3), np.eye(3)),
+            Body_Rigid(id=2, label="body", cg_id=20, mass=2.0, inertia_xx=1, inertia_yy=1, inertia_zz=1),
+            marker(20, 2, np.zeros(3), np.eye(3)),
+            *elements,
+        ]
+    )
+    return Alone(Plant.from_model(model, coordinates="absolute", stabilisation=stabilisation))
+
+
+def falling(alone, z, v):
+    """Acceleration along z of the body at a place and a speed that the constraint does not allow."""
+    x = alone.x0.copy()
+    states = {m.name: alone.slice(m.name) for m in alone.states}
+    places = [name for name in states if name.endswith(".q")]
+    (q,), (qd,) = places, [name for name in states if name.endswith(".qd")]
+    at = x[states[q]]
+    at[-1] = z  # a quaternion and a place
+    x[states[q]] = at
+    rates = x[states[qd]]
+    rates[-1] = v
+    x[states[qd]] = rates
+    return alone.derivative(0.0, x)[states[qd]][-1]
+
+
+@pytest.mark.parametrize(("z", "v"), [(0.01, 0.0), (0.0, 0.2), (-0.03, 0.5)])
+@pytest.mark.parametrize(
+    ("stabilisation", "alpha", "beta"),
+    [(Baumgarte(3.0, 7.0), 3.0, 7.0), (Baumgarte(4.0, 0.0), 4.0, 0.0), (Baumgarte(0.0, 5.0), 0.0, 5.0),
+     (GammaQ(0.05), 20.0, 20.0), ("baumgarte", 10.0, 10.0),
+     ("gamma_q", 10.0, 10.0), ("projection", 0.0, 0.0)],
+)  # fmt: skip
+def test_a_violated_position_decays(stabilisation, alpha, beta, z, v):
+    """z'' = -2 alpha z' - beta^2 z; projection moves states, and adds nothing to the accelerations."""
+    plane = Constraint_Joint(id=1, type="INPLANE", i_marker_id=20, j_marker_id=10)
+    found = falling(on_a_plane(stabilisation, plane), z, v)
+    assert found == pytest.approx(-2 * alpha * v - beta**2 * z, abs=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "alpha"), [("V", 3.0), ("A", 0.0)])
+def test_what_is_given_as_a_rate_has_no_position_to_come_back_to(kind, alpha):
+    """A motion by speed 0.3 m/s along z feeds back its rate alone, one by acceleration nothing."""
+    motion = Motion_Marker(
+        id=1, i_marker_id=20, j_marker_id=10, direction="Z", val_type=kind, expr="0.3 + 0*TIME"
+    )
+    found = falling(on_a_plane(Baumgarte(3.0, 7.0), motion), 0.05, 0.8)
+    expected = -2 * alpha * (0.8 - 0.3) if kind == "V" else 0.3
+    assert found == pytest.approx(expected, abs=1e-9)
