@@ -22,7 +22,8 @@ from cosim.analysis.pade import Pade
 from cosim.engines.methods.newton import newton
 from cosim.run.context import Context
 from cosim.slots import Sought
-from cosim.system import Delay, System
+from cosim.system import System
+from cosim.system_parts import Delay
 
 
 @dataclass(frozen=True)

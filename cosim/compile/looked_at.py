@@ -15,7 +15,7 @@ import networkx as nx
 
 from blocks.contract.symbols import hash_of
 from cosim.segments import Segment
-from cosim.system import Signal, SystemEvent
+from cosim.system_parts import Signal, SystemEvent
 
 
 @dataclass(frozen=True)

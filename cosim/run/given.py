@@ -9,9 +9,9 @@ import numpy as np
 
 from blocks.contract.memories import Memory
 from blocks.errors import PlantloopError
-from cosim.compile.flatten import structural_error
 from cosim.names import text
 from cosim.run.context import Context
+from cosim.run.unchangeable import structural_error
 from cosim.slots import MemorySlot
 from cosim.system import System
 

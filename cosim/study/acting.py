@@ -14,9 +14,10 @@ from blocks.contract.block import Block
 from blocks.contract.rate import instant
 from blocks.errors import PlantloopError, near_miss
 from cosim.compile.additions import Additions
-from cosim.compile.flatten import flatten, structural_error
+from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Port
 from cosim.diagram import Diagram
+from cosim.run.unchangeable import structural_error
 from cosim.study.action_blocks import (
     ActionCondition,
     Beginning,

@@ -18,7 +18,8 @@ from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError
 from cosim.slots import MemorySlot
 from cosim.study.formulas import TIME, Formula, value
-from cosim.system import Signal, System, stack
+from cosim.system import System, stack
+from cosim.system_parts import Signal
 
 INSIDE = "@"  # no block may be called so: names of what is added begin with it
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from cosim.engines.native import bindings as b
 from cosim.result.record import Event
-from cosim.system import System, SystemEvent
+from cosim.system import System
+from cosim.system_parts import SystemEvent
 
 ROOM = 1024  # numbers; grows
 

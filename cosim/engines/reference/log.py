@@ -19,7 +19,8 @@ from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.result.record import Event, TickSeries
 from cosim.run.memory import check_memory
-from cosim.system import Signal, System
+from cosim.system import System
+from cosim.system_parts import Signal
 
 DEFAULT_INTERVALS = 1000
 SNAP = 1e-12  # relative; a log time this close to a stop is that stop (0.15000000000000002 is 0.15)

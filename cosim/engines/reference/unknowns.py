@@ -17,7 +17,8 @@ from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
 from cosim.segments import Segment, SolveSegment
 from cosim.slots import Sought
-from cosim.system import Delay, pick
+from cosim.system import pick
+from cosim.system_parts import Delay
 
 
 class Unknowns:

@@ -13,7 +13,8 @@ from blocks.contract.memories import Ticked
 from blocks.errors import PlantloopError, near_miss
 from cosim.fmi.coupling.coupling import Coupling
 from cosim.slots import MemorySlot
-from cosim.system import CoupledUnit, System, pick
+from cosim.system import System, pick
+from cosim.system_parts import CoupledUnit
 
 OURS = -1
 """Number of our own blocks among the units."""

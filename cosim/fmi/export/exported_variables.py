@@ -19,7 +19,8 @@ import numpy as np
 
 from cosim.run.context import Context
 from cosim.slots import MemorySlot
-from cosim.system import Signal, System
+from cosim.system import System
+from cosim.system_parts import Signal
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 INDEXED = re.compile(r"(.*?)((?:\[[\d,]+\])?)$", re.DOTALL)

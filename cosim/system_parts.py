@@ -1,0 +1,119 @@
+"""What a flat system consists of besides its vectors: signals, events, delays, draws, ..."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.driven import DrivenBlock
+from blocks.contract.rate import Ticks
+from cosim.slots import Place
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A value anyone may look at: an output, or a plant input behind its hold."""
+
+    name: str
+    expression: ca.SX
+    labels: tuple[str, ...]
+    ticks: Ticks | None  # its one rate, if it has one
+    path: str = ""  # the block it belongs to
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return int(self.expression.numel())
+
+
+@dataclass(frozen=True)
+class SystemEvent:
+    """Zero crossing of the flat system.
+
+    resets : (vector "x" or "h", places, values) per target; starts : places of discrete states among them
+    """
+
+    name: str
+    path: str
+    crossing: ca.SX
+    direction: int
+    resets: tuple[tuple[str, np.ndarray, ca.SX], ...]
+    targets: tuple[str, ...]
+    discrete: np.ndarray  # places in h whose next value is reset too
+    stop: str = ""
+    rest: int = 1  # sign of a crossing that rests exactly on zero
+    by_value: bool = False  # its value alone decides on the threshold; so for slopes, whose own are not found
+    warning: str = ""  # what to warn of at the end of a run in which it fired
+    anew: tuple[str, ...] = ()  # names of events whose signs are taken anew after its resets
+    eager: bool = False  # fires also where a run starts beyond it
+
+    @property
+    def place(self) -> Place:
+        """What a message about it names."""
+        return Place(self.name, self.path)
+
+
+@dataclass(frozen=True)
+class Delay:
+    """w[places] is `signal` as it was `seconds` ago, `initial` before there is a past.
+
+    shortest, longest : s, of `seconds` where they change; 0: they do not
+    """
+
+    name: str
+    places: np.ndarray
+    signal: ca.SX
+    seconds: ca.SX
+    initial: np.ndarray
+    shortest: float = 0.0
+    longest: float = 0.0
+
+
+@dataclass(frozen=True)
+class Draw:
+    """h[places] is drawn anew at every tick of a rate, from the substream of `name`."""
+
+    name: str
+    places: np.ndarray
+    rate: int
+    distribution: str
+    counter: int = -1  # place in h of how many there were so far; -1: one per tick of the rate
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Places in h of the samples an extrapolating hold goes through, and of the count that restarts them."""
+
+    newest: np.ndarray
+    older: tuple[np.ndarray, ...]  # the newest of them first
+    count: int
+
+
+@dataclass(frozen=True)
+class FollowingStart:
+    """Initial values, at `places` of "x" or "h", that follow from parameters; `both`: next values, too."""
+
+    vector: str
+    places: np.ndarray
+    expression: ca.SX
+    both: bool = False
+
+
+@dataclass(frozen=True)
+class NamedTerm:
+    """Names a part of the equations, to explain a non-finite value (`Equations.term`)."""
+
+    path: str
+    text: str
+    expression: ca.SX
+
+
+@dataclass(frozen=True)
+class CoupledUnit:
+    """A block that steps itself, left to a co-simulation master; inputs (n, 1): what arrives at it."""
+
+    path: str
+    block: DrivenBlock
+    inputs: ca.SX
