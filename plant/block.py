@@ -19,7 +19,8 @@ from blocks.contract.rate import Rate
 from blocks.contract.symbols import tracing
 from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, ModelError, shown
-from plant.assembly.closing import Assembly, SingularMass, assemble
+from plant.assembly.assemble import Assembly, assemble
+from plant.assembly.closing import SingularMass
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
 from plant.constraints.closure import Closure
 from plant.constraints.invariants import declare_invariants

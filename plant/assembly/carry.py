@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plant.assembly.closing import Assembler, Assembly, moves
+from plant.assembly.assemble import Assembly, moves
+from plant.assembly.closing import Assembler
 from plant.assembly.initial_rates import Start, Wish, jacobian
 from plant.description import Frame
 from plant.mechanics.inertia import plain_inertia

@@ -1,4 +1,4 @@
-"""Assembly: a start that obeys all constraints, found before anything runs.
+"""Closing a mechanism at its start, with numbers.
 
 Positions first, by Newton-Raphson with the change that is least in the mass metric, starting from the design
 configuration; then velocities: of all that obey the constraints those nearest to the given ones, and of these
@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -22,20 +21,17 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Equations
-from blocks.contract.symbols import hash_of
-from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
 from plant.assembly.initial_rates import Wish
-from plant.assembly.start_rates import Rates, named_rates, null_space, singular_start
+from plant.assembly.start_numbers import StartNumbers
+from plant.assembly.start_rates import Rates, null_space
 from plant.constraints.closure import Closing, Closure
 from plant.constraints.conditions import NamedConstraint
 from plant.mechanics.light import lent_inertia
 from plant.mechanics.massless import is_singular, slender_rates
 from plant.mechanics.mechanism import GROUND, Mechanism
-from plant.mechanics.motion import Roots
 from plant.mechanics.rank import MassRoot, Triangle
-from plant.reporting import PlantWarning
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -44,8 +40,6 @@ ROUNDS = 60
 CLOSED = 1e-12  # of the size of the mechanism: how well positions are closed
 IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free, below which it is none
 GAP = 1e-7  # of the size of the mechanism: beyond it a loop counts as open
-REPORTED = 1e-6  # length or rad: moves beyond it are reported
-ROOT = 1e-14  # relative: how well unknowns of implicit variables are solved for
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
 NONE: Mapping[int, float] = MappingProxyType({})
@@ -54,103 +48,6 @@ NOT_FOLLOWED = " Where its expression asks for another motion later than at the 
 
 class SingularMass(ModelError):
     """The mechanism has directions that neither inertia nor constraints hold."""
-
-
-@dataclass(frozen=True, eq=False)
-class Assembly:
-    """Outcome of an assembly.
-
-    q, qd : tuples of (nq,), (nv,)     coordinates and rates of each link at the start
-    closing : Closing or None          which conditions count; None without constraints
-    moved : dict                       state -> how far it is from the design configuration
-    redundant : tuple of str           one line per element with conditions that repeat others
-    dof : int                          degrees of freedom
-    chosen : dict                      rate -> value, of least kinetic energy where some are left open
-    singular : str                     what is to be said of a start from which several ways lead on
-    """
-
-    q: tuple[np.ndarray, ...]
-    qd: tuple[np.ndarray, ...]
-    closing: Closing | None
-    moved: dict[str, float]
-    redundant: tuple[str, ...]
-    dof: int
-    chosen: dict[str, float] = field(default_factory=dict)
-    singular: str = ""
-
-
-class _Numbers:
-    """Functions of (q, qd) at a time, with every other symbol of the equations at its initial value.
-
-    roots : unknowns in the equations, which are solved for at each place
-    """
-
-    def __init__(self, b: Equations, q: ca.SX, qd: ca.SX, time: float, roots: Roots) -> None:
-        self._b, self._q, self._qd, self._at, self._roots = b, q, qd, time, roots
-        self._time = ca.SX(b.time)
-        self._newest = {
-            hash_of(v): value for s, many in b.known() for v, value in zip(s.nonzeros(), many, strict=True)
-        }
-
-    def __call__(self, *columns: Any, matrices: Sequence[Any] = ()) -> Callable[..., list[Any]]:
-        """Function that gives columns as (n,) arrays, then matrices as sparse ones."""
-        from scipy.sparse import csc_array, csr_array  # slow to import, and only closed mechanisms need it
-
-        v = self._roots.v
-        others = self._b.known([self._q, self._qd, v])
-        symbols = ca.vertcat(ca.SX(0, 1), *[s for s, _ in others])
-        values = np.concatenate([np.zeros(0), *[v for _, v in others]])
-        outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e) for e in matrices]]
-        f = ca.Function("sample", [self._q, self._qd, self._time, symbols, v], outputs)
-        solve = self._solver(symbols)
-
-        def evaluate(q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
-            rates = np.zeros(self._qd.numel()) if qd is None else qd
-            known = [ca.DM(q), ca.DM(rates), ca.DM(self._at), ca.DM(values)]
-            found = f.call([*known, solve(known)])
-            numbers = [np.array(e.nonzeros()) for e in found]
-            shapes = [e.sparsity() for e in found[len(columns) :]]
-            sparse = [
-                csr_array(csc_array((v, shape.row(), shape.colind()), shape=shape.shape))
-                for v, shape in zip(numbers[len(columns) :], shapes, strict=True)
-            ]
-            return [*numbers[: len(columns)], *sparse]
-
-        return evaluate
-
-    def _solver(self, symbols: ca.SX) -> Callable[[list[Any]], Any]:
-        """Function from all other numbers to those of the unknowns, by Newton's method from the last ones."""
-        v, R = self._roots.v, self._roots.R
-        start = np.array([self._newest[hash_of(e)] for e in v.nonzeros()])
-        if not v.numel():
-            return lambda known: ca.DM(start)
-        inputs = [self._q, self._qd, self._time, symbols, v]
-        f = ca.Function("equations", inputs, [ca.densify(R), ca.densify(ca.jacobian(R, v))])
-
-        def solved(known: list[Any]) -> Any:
-            nonlocal start
-            x = start
-            for _ in range(ROUNDS):
-                r, J = (np.array(part) for part in f.call([*known, ca.DM(x)]))
-                step = (
-                    np.linalg.lstsq(J, -r.ravel())[0]
-                    if np.isfinite(r).all() and np.isfinite(J).all()
-                    else None
-                )
-                if step is None:
-                    break
-                x = x + step
-                if np.abs(step).max() <= ROOT * max(1.0, float(np.abs(x).max())):
-                    start = x
-                    return ca.DM(x)
-            raise ModelError(
-                f"implicit variables in the constraints have no solution near {start.tolist()} at the start: "
-                "Newton's method does not converge.",
-                value=start,
-                hint="Give each of them a start with ic.",
-            )
-
-        return solved
 
 
 class Assembler:
@@ -170,7 +67,7 @@ class Assembler:
         self.closure, self.mechanism = closure, closure.mechanics.mechanism
         mechanics, links = closure.mechanics, self.mechanism.links
         q, qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
-        numbers = _Numbers(b, q, qd, time, closure.roots)
+        numbers = StartNumbers(b, q, qd, time, closure.roots)
         rates = [link.joint.qdot(*pair) for link, *pair in zip(links, mechanics.q, mechanics.qd, strict=True)]
         qdot = ca.vertcat(ca.SX(0, 1), *rates)
         self._qdot = numbers(qdot)
@@ -506,63 +403,3 @@ class Assembler:
 def _diagonal(C: csr_array) -> np.ndarray:
     """(m,) diagonal of C C^T."""
     return np.asarray(C.multiply(C).sum(axis=1)).ravel()
-
-
-def assemble(
-    b: Equations,
-    closure: Closure,
-    wishes: Callable[[np.ndarray], list[Wish]],
-    massless: Sequence[int] = (),
-    held: Mapping[int, float] = NONE,
-) -> Assembly:
-    """Close a mechanism and find out about its constraints.
-
-    wishes : function of the start's q that gives the initial velocities asked for
-    massless : links without inertia, see `plant.mechanics.massless`
-    held : coordinates with the values they have at the start, and are free of afterwards
-    """
-    assembler = Assembler(b, closure, massless)
-    mechanism = assembler.mechanism
-    closing = assembler.closing()
-    q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])
-    q = assembler.positions_closed(q0, held)
-    lines, rank, design, in_line = assembler.redundant(q)
-    rates = assembler.rates(q, wishes(q))
-    singular = ""
-    if in_line:
-        rates = assembler.going_on(q, rates)
-        singular = singular_start(mechanism, in_line, rates)
-    closing, qd = replace(closing, design=design), rates.of(0)
-    moved = moves(mechanism, q0, q, assembler.q_cuts)
-    large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
-    if large and not held:
-        most = sorted(large.items(), key=lambda item: -abs(item[1]))[:6]
-        warn_user(
-            "assembly moved the start to close all constraints: "
-            + ", ".join(f"{name} by {d:.6g}" for name, d in most)
-            + (f" and {len(large) - 6} more" if len(large) > 6 else "")
-            + ". Correct the design configuration if that is not meant.",
-            PlantWarning,
-        )
-    for line in [*lines, *([singular] if singular else [])]:
-        warn_user(line, PlantWarning)
-    return Assembly(
-        tuple(np.split(q, assembler.q_cuts)) if mechanism.links else (),
-        tuple(np.split(qd, assembler.cuts)) if mechanism.links else (),
-        closing,
-        moved,
-        tuple(lines),
-        mechanism.dof - rank,
-        named_rates(mechanism, qd) if rates.free.shape[1] and np.any(qd) else {},
-        singular,
-    )
-
-
-def moves(mechanism: Mechanism, q0: np.ndarray, q: np.ndarray, cuts: np.ndarray) -> dict[str, float]:
-    """How far each coordinate is from where it was, by name; those that moved only."""
-    moved = {}
-    for link, a, b in zip(mechanism.links, np.split(q0, cuts), np.split(q, cuts), strict=True):
-        for (name, _), before, after in zip(link.joint.coordinates, a, b, strict=True):
-            if after != before:
-                moved[f"{link.name}.q ({name})"] = float(after - before)
-    return moved

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blocks.contract.block import Equations
-from plant.assembly.closing import assemble
+from plant.assembly.assemble import assemble
 from plant.constraints.closure import Closure
 from plant.constraints.conditions import Condition, NamedConstraint
 from plant.constraints.local import Local, at_rest

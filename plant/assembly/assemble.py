@@ -1,0 +1,102 @@
+"""Assembly: a start that obeys all constraints, found before anything runs, and what is to be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from blocks.contract.block import Equations
+from blocks.contract.user_lines import warn_user
+from plant.assembly.closing import NONE, Assembler
+from plant.assembly.initial_rates import Wish
+from plant.assembly.start_rates import named_rates, singular_start
+from plant.constraints.closure import Closing, Closure
+from plant.mechanics.mechanism import Mechanism
+from plant.reporting import PlantWarning
+
+REPORTED = 1e-6  # length or rad: moves beyond it are reported
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """Outcome of an assembly.
+
+    q, qd : tuples of (nq,), (nv,)     coordinates and rates of each link at the start
+    closing : Closing or None          which conditions count; None without constraints
+    moved : dict                       state -> how far it is from the design configuration
+    redundant : tuple of str           one line per element with conditions that repeat others
+    dof : int                          degrees of freedom
+    chosen : dict                      rate -> value, of least kinetic energy where some are left open
+    singular : str                     what is to be said of a start from which several ways lead on
+    """
+
+    q: tuple[np.ndarray, ...]
+    qd: tuple[np.ndarray, ...]
+    closing: Closing | None
+    moved: dict[str, float]
+    redundant: tuple[str, ...]
+    dof: int
+    chosen: dict[str, float] = field(default_factory=dict)
+    singular: str = ""
+
+
+def assemble(
+    b: Equations,
+    closure: Closure,
+    wishes: Callable[[np.ndarray], list[Wish]],
+    massless: Sequence[int] = (),
+    held: Mapping[int, float] = NONE,
+) -> Assembly:
+    """Close a mechanism and find out about its constraints.
+
+    wishes : function of the start's q that gives the initial velocities asked for
+    massless : links without inertia, see `plant.mechanics.massless`
+    held : coordinates with the values they have at the start, and are free of afterwards
+    """
+    assembler = Assembler(b, closure, massless)
+    mechanism = assembler.mechanism
+    closing = assembler.closing()
+    q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])
+    q = assembler.positions_closed(q0, held)
+    lines, rank, design, in_line = assembler.redundant(q)
+    rates = assembler.rates(q, wishes(q))
+    singular = ""
+    if in_line:
+        rates = assembler.going_on(q, rates)
+        singular = singular_start(mechanism, in_line, rates)
+    closing, qd = replace(closing, design=design), rates.of(0)
+    moved = moves(mechanism, q0, q, assembler.q_cuts)
+    large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
+    if large and not held:
+        most = sorted(large.items(), key=lambda item: -abs(item[1]))[:6]
+        warn_user(
+            "assembly moved the start to close all constraints: "
+            + ", ".join(f"{name} by {d:.6g}" for name, d in most)
+            + (f" and {len(large) - 6} more" if len(large) > 6 else "")
+            + ". Correct the design configuration if that is not meant.",
+            PlantWarning,
+        )
+    for line in [*lines, *([singular] if singular else [])]:
+        warn_user(line, PlantWarning)
+    return Assembly(
+        tuple(np.split(q, assembler.q_cuts)) if mechanism.links else (),
+        tuple(np.split(qd, assembler.cuts)) if mechanism.links else (),
+        closing,
+        moved,
+        tuple(lines),
+        mechanism.dof - rank,
+        named_rates(mechanism, qd) if rates.free.shape[1] and np.any(qd) else {},
+        singular,
+    )
+
+
+def moves(mechanism: Mechanism, q0: np.ndarray, q: np.ndarray, cuts: np.ndarray) -> dict[str, float]:
+    """How far each coordinate is from where it was, by name; those that moved only."""
+    moved = {}
+    for link, a, b in zip(mechanism.links, np.split(q0, cuts), np.split(q, cuts), strict=True):
+        for (name, _), before, after in zip(link.joint.coordinates, a, b, strict=True):
+            if after != before:
+                moved[f"{link.name}.q ({name})"] = float(after - before)
+    return moved

@@ -1,0 +1,91 @@
+"""Equations of a start as functions of coordinates and rates, all other symbols at their initial values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Equations
+from blocks.contract.symbols import hash_of
+from blocks.errors import ModelError
+from plant.mechanics.motion import Roots
+
+ROUNDS = 60
+ROOT = 1e-14  # relative: how well unknowns of implicit variables are solved for
+
+
+class StartNumbers:
+    """Functions of (q, qd) at a time, with every other symbol of the equations at its initial value.
+
+    roots : unknowns in the equations, which are solved for at each place
+    """
+
+    def __init__(self, b: Equations, q: ca.SX, qd: ca.SX, time: float, roots: Roots) -> None:
+        self._b, self._q, self._qd, self._at, self._roots = b, q, qd, time, roots
+        self._time = ca.SX(b.time)
+        self._newest = {
+            hash_of(v): value for s, many in b.known() for v, value in zip(s.nonzeros(), many, strict=True)
+        }
+
+    def __call__(self, *columns: Any, matrices: Sequence[Any] = ()) -> Callable[..., list[Any]]:
+        """Function that gives columns as (n,) arrays, then matrices as sparse ones."""
+        from scipy.sparse import csc_array, csr_array  # slow to import, and only closed mechanisms need it
+
+        v = self._roots.v
+        others = self._b.known([self._q, self._qd, v])
+        symbols = ca.vertcat(ca.SX(0, 1), *[s for s, _ in others])
+        values = np.concatenate([np.zeros(0), *[v for _, v in others]])
+        outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e) for e in matrices]]
+        f = ca.Function("sample", [self._q, self._qd, self._time, symbols, v], outputs)
+        solve = self._solver(symbols)
+
+        def evaluate(q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
+            rates = np.zeros(self._qd.numel()) if qd is None else qd
+            known = [ca.DM(q), ca.DM(rates), ca.DM(self._at), ca.DM(values)]
+            found = f.call([*known, solve(known)])
+            numbers = [np.array(e.nonzeros()) for e in found]
+            shapes = [e.sparsity() for e in found[len(columns) :]]
+            sparse = [
+                csr_array(csc_array((v, shape.row(), shape.colind()), shape=shape.shape))
+                for v, shape in zip(numbers[len(columns) :], shapes, strict=True)
+            ]
+            return [*numbers[: len(columns)], *sparse]
+
+        return evaluate
+
+    def _solver(self, symbols: ca.SX) -> Callable[[list[Any]], Any]:
+        """Function from all other numbers to those of the unknowns, by Newton's method from the last ones."""
+        v, R = self._roots.v, self._roots.R
+        start = np.array([self._newest[hash_of(e)] for e in v.nonzeros()])
+        if not v.numel():
+            return lambda known: ca.DM(start)
+        inputs = [self._q, self._qd, self._time, symbols, v]
+        f = ca.Function("equations", inputs, [ca.densify(R), ca.densify(ca.jacobian(R, v))])
+
+        def solved(known: list[Any]) -> Any:
+            nonlocal start
+            x = start
+            for _ in range(ROUNDS):
+                r, J = (np.array(part) for part in f.call([*known, ca.DM(x)]))
+                step = (
+                    np.linalg.lstsq(J, -r.ravel())[0]
+                    if np.isfinite(r).all() and np.isfinite(J).all()
+                    else None
+                )
+                if step is None:
+                    break
+                x = x + step
+                if np.abs(step).max() <= ROOT * max(1.0, float(np.abs(x).max())):
+                    start = x
+                    return ca.DM(x)
+            raise ModelError(
+                f"implicit variables in the constraints have no solution near {start.tolist()} at the start: "
+                "Newton's method does not converge.",
+                value=start,
+                hint="Give each of them a start with ic.",
+            )
+
+        return solved
