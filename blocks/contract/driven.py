@@ -100,6 +100,16 @@ class SteppingUnit(Protocol):
         """Free what it holds."""
 
 
+class CalledUnit(SteppingUnit, Protocol):
+    """A unit that compiled code calls: it is told of what was done with it."""
+
+    def came_to(self, t: float) -> None:
+        """It was let step to t [s]."""
+
+    def stepped(self, end: float, status: int) -> Reached:
+        """It was let step from where it stood to `end` [s], which gave a status that says more than that."""
+
+
 @dataclass(frozen=True, eq=False)
 class DrivenBlock(Block):
     """A unit whose outputs a master writes: y(t) = y_k + s (t - t_k) + c (t - t_k)^2 / 2.
@@ -111,6 +121,8 @@ class DrivenBlock(Block):
     start : (n,) inputs before any are known
     make : gives a run its unit
     ticks : communication points [s]; name : of the unit in messages, such as its file
+    calls : fills in a structure of compiled code what to call of a unit, and returns what must live as long;
+        None where it cannot be called without Python
     """
 
     inputs: tuple[UnitPort, ...]
@@ -120,6 +132,7 @@ class DrivenBlock(Block):
     make: Callable[[], SteppingUnit]
     ticks: Ticks
     name: str = ""
+    calls: Callable[[Any, Any], list[Any] | None] = lambda unit, table: None
 
     @property
     def n_inputs(self) -> int:

@@ -17,12 +17,16 @@ from blocks.contract.block import Equations
 from blocks.contract.driven import DrivenBlock, Reached, UnitParameter, UnitPort
 from blocks.contract.rate import Rate, Ticks
 from blocks.errors import BlockError
+from cosim.engines.native import bindings
+from cosim.fmi.compiled_slave import compiled_calls_of
 from cosim.fmi.description import FLOATS, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.input_curves import InputDerivatives, IntermediateInputs
+from cosim.fmi.interface.outcomes import StepOutcome
 from cosim.fmi.model_exchange_block import joined
 from cosim.fmi.setup import Setup
+from cosim.fmi.steps import CoSimulationSteps
 from cosim.fmi.unit_ports import UnitInputs, UnitOutputs
 
 FORMAT = 1
@@ -45,6 +49,7 @@ class CoSimulationUnit:
         self._parameters = list(setup.parameters)
         self._inputs = UnitInputs(setup, self._component)
         self._steps = setup.steps(self._component, setup.outputs)
+        self._variables = setup.outputs
         self._outputs = UnitOutputs(setup.outputs, self._component, self._steps)
         self._given = self._defaults.copy()  # parameters as they were set last
         self._time: float | None = None
@@ -131,10 +136,12 @@ class CoSimulationUnit:
     def _advance(self, t: float) -> float:
         """Step to t [s]; returns where it got."""
         assert self._time is not None  # it was initialised
-        outcome = self._steps.step(self._time, t)
-        if self._intermediate is not None and self._intermediate.problem is not None:
-            problem, self._intermediate.problem = self._intermediate.problem, None
-            raise problem
+        return self._after(self._steps.step(self._time, t), t)
+
+    def _after(self, outcome: StepOutcome, t: float) -> float:
+        assert self._time is not None  # it was initialised
+        if self._intermediate is not None:
+            self._intermediate.raise_problem()
         if outcome.terminate:
             self._ended = True
             return outcome.time
@@ -195,14 +202,42 @@ class CoSimulationUnit:
             reached = t if self._ended else self._advance(t + h)
         finally:
             if self._intermediate is not None:
-                self._intermediate.curve = None
+                self._intermediate.hold()
+        self._time = reached
+        return Reached(reached, self._end_message if self._ended else "")
+
+    # --- called by compiled code
+    def calls(self, table: Any) -> list[Any] | None:
+        """Fill in the structure `pl_fmu_unit` what to call; what must live as long as it.
+
+        None where compiled code cannot call it.
+        """
+        if self._native is None or not isinstance(self._steps, CoSimulationSteps):
+            return None
+        found = compiled_calls_of(self._native, self._description.inputs, self._variables, table)
+        if found is not None:
+            table.slopes = self.slopes
+            if self._intermediate is not None:
+                found.append(self._intermediate.shared)
+                table.asked = bindings.pointer(self._intermediate.shared)
+        return found
+
+    def came_to(self, t: float) -> None:
+        """Compiled code has let it step to t [s]."""
+        self._time = self._component.call.time = t
+
+    def stepped(self, end: float, status: int) -> Reached:
+        """Compiled code has let it step from where it stood to `end` [s], which gave a status."""
+        assert self._native is not None and self._time is not None
+        outcome = self._native.stepped(self._time, end - self._time, status)
+        reached = self._after(outcome, end)
         self._time = reached
         return Reached(reached, self._end_message if self._ended else "")
 
     def _bend(self, t: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> None:
         """Let inputs follow a parabola over the next step."""
         if self._intermediate is not None:
-            self._intermediate.curve = (t, u, slope, curvature)
+            self._intermediate.follow(t, u, slope, curvature)
             return
         orders = [(1, slope)] + ([(2, curvature)] if curvature.any() else [])
         if self._derivatives is None:
@@ -339,6 +374,7 @@ def driven_co_simulation(
         make,
         Ticks.of(sample, offset),
         f"FMU '{setup.description.file}'",
+        CoSimulationUnit.calls,
     )
 
 

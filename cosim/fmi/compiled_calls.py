@@ -14,7 +14,20 @@ from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.exchange import ValueBatch, grouped
 from cosim.fmi.model_exchange import ModelExchangeUnit, continuous
 
-KINDS = {"double": "DOUBLE", "float": "FLOAT", "int": "INT", "int32_t": "INT", "bool": "BOOL"}
+KINDS = {
+    "double": "DOUBLE",
+    "float": "FLOAT",
+    "int": "INT",
+    "int32_t": "INT",
+    "bool": "BOOL",
+    "int8_t": "INT8",
+    "uint8_t": "UINT8",
+    "int16_t": "INT16",
+    "uint16_t": "UINT16",
+    "uint32_t": "UINT32",
+    "int64_t": "INT64",
+    "uint64_t": "UINT64",
+}
 FUNCTIONS = {
     "set_time": "SetTime",
     "set_states": "SetContinuousStates",
@@ -41,11 +54,11 @@ class CompiledUnit:
         dialect, call = component.dialect, component.call
         t = self.table
         t.version = component.description.major
-        t.component = _void(call.component)
+        t.component = void(call.component)
         t.nx, t.np, t.nz = ports.nx, ports.np, ports.n_indicators
         names = FUNCTIONS | {"derivatives": dialect.derivatives, "update": dialect.update}
         for field, name in names.items():
-            setattr(t, field, _void(call.function(name)))
+            setattr(t, field, void(call.function(name)))
         self._x, self._p = np.full(ports.nx + 1, np.nan), np.zeros(ports.np + 1)
         t.x, t.p, t.t = bindings.pointer(self._x), bindings.pointer(self._p), np.nan
         self._kept: list[Any] = []
@@ -92,7 +105,7 @@ class CompiledUnit:
         groups = {
             "inputs": self._batches("Set", [v for v in inputs if continuous(v)], inputs, first),
             "all": self._batches("Set", inputs if what == "EVENT" else (), inputs, first),
-            "outputs": self._batches("Get", outputs, outputs, 0),
+            "outputs": self._batches("Get", outputs, outputs),
         }
         for name, batches in groups.items():
             if batches is None:
@@ -102,30 +115,45 @@ class CompiledUnit:
         self._kept += [made, told, asked, *groups.values()]
         return made
 
-    def _batches(self, verb: str, some: Sequence[Variable], every: Sequence[Variable], first: int) -> Any:
-        """An array of `pl_fmu_batch`; None where a type has no code."""
-        component = self._component
-        starts = dict(zip([v.name for v in every], np.cumsum([0, *(v.size for v in every)]), strict=False))
-        groups = [members for members, _ in grouped([v for v in some if v.size])]
-        found = bindings.new("pl_fmu_batch", len(groups))
-        for k, members in enumerate(groups):
-            batch = ValueBatch(component.call, component.dialect, members, verb)
-            ctype = component.dialect.types[members[0].type][1]
-            kind = KINDS.get(ctype)
-            if kind is None:
-                return None
-            if members[0].type == "Boolean" and ctype == "int":
-                kind = "INT_BOOL"
-            places = np.concatenate([first + starts[v.name] + np.arange(v.size) for v in members])
-            references = np.array([v.reference for v in members], dtype=np.uint32)
-            places = places.astype(np.int32)
-            row = found[k]
-            row.function, row.values = _void(batch.function), _void(batch.pointer)
-            row.n, row.total, row.kind = len(members), batch.size, bindings.constant(f"PL_FMU_{kind}")
-            row.references = bindings.ffi().from_buffer("uint32_t[]", references)
-            row.places = bindings.pointer(places)
-            self._kept += [batch, references, places]
-        return found
+    def _batches(self, verb: str, some: Sequence[Variable], every: Sequence[Variable], first: int = 0) -> Any:
+        return batches(self._component, verb, some, every, first, self._kept)
+
+
+def batches(
+    component: Component,
+    verb: str,
+    some: Sequence[Variable],
+    every: Sequence[Variable],
+    first: int,
+    kept: list[Any],
+) -> Any:
+    """An array of `pl_fmu_batch`, by which some variables are set or got; None where a type has no code.
+
+    every : variables whose scalars are one after the other in a row from `first` on, the some among them
+    kept : takes what must live as long as the array
+    """
+    starts = dict(zip([v.name for v in every], np.cumsum([0, *(v.size for v in every)]), strict=False))
+    groups = [members for members, _ in grouped([v for v in some if v.size])]
+    found = bindings.new("pl_fmu_batch", len(groups))
+    for k, members in enumerate(groups):
+        batch = ValueBatch(component.call, component.dialect, members, verb)
+        ctype = component.dialect.types[members[0].type][1]
+        kind = KINDS.get(ctype)
+        if kind is None:
+            return None
+        if members[0].type == "Boolean" and ctype == "int":
+            kind = "INT_BOOL"
+        places = np.concatenate([first + starts[v.name] + np.arange(v.size) for v in members])
+        references = np.array([v.reference for v in members], dtype=np.uint32)
+        places = places.astype(np.int32)
+        row = found[k]
+        row.function, row.values = void(batch.function), void(batch.pointer)
+        row.n, row.total, row.kind = len(members), batch.size, bindings.constant(f"PL_FMU_{kind}")
+        row.references = bindings.ffi().from_buffer("uint32_t[]", references)
+        row.places = bindings.pointer(places)
+        kept += [batch, references, places]
+    kept.append(found)
+    return found
 
 
 def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:
@@ -139,7 +167,7 @@ def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:
     return found
 
 
-def _void(pointer: Any) -> Any:
+def void(pointer: Any) -> Any:
     """A pointer or function of the FMU in the words of the runtime."""
     f = ffi()
     address = int(f.cast("uintptr_t", pointer))

@@ -173,7 +173,7 @@ def _main(system: System, plan: Plan, inlined: bool) -> str:
         f"    PL_ABI, {', '.join(map(str, sizes))}, NV + NX, {plan.integers},\n"
         f"    prepare, derivative, steps, accepted, crossings, crossing_rates, resets,\n"
         f"    invariants, correction, residual, starting, delayed, seconds, segments, {len(segments)},\n"
-        f"    signals, {len(signals)},\n"
+        f"    signals, {len(signals)}, unit_inputs,\n"
         "};\n\n"
         "const pl_model *pl_get_model(void) { return &model; }\n"
     )

@@ -26,6 +26,7 @@ def expressions(system: System) -> dict[str, ca.SX]:
     found["seconds"] = _stacked(*[d.seconds for d in system.delays])
     found["invariants"] = _stacked(system.invariants)
     found["correction"] = _stacked(*[system.correction] * bool(system.invariants.numel()))
+    found["unit_inputs"] = _stacked(*[u.inputs for u in system.units])
     found["signals"] = _stacked(*[s.expression for s in system.signals.values()])
     return found
 

@@ -14,7 +14,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from blocks.contract.user_lines import warn_user
 from blocks.errors import SimulationError
 from cosim.engines.engine import Engine, Logged, out_of_time
 from cosim.engines.methods.rosenbrock import RODAS, RosenbrockStepper
@@ -22,10 +21,11 @@ from cosim.engines.methods.solver_names import STIFF
 from cosim.engines.methods.steppers import AdaptiveStepper
 from cosim.engines.methods.tableau import TABLEAUS, tableau
 from cosim.engines.native import bindings as b
-from cosim.engines.native.build import Compiled, compiled, compiled_jacobian
+from cosim.engines.native.build import compiled, compiled_jacobian
 from cosim.engines.native.event_log import EventLog
 from cosim.engines.native.host_calls import HostAnswers
 from cosim.engines.native.methods import run_settings, take
+from cosim.engines.native.rows import SAMPLES, Rows
 from cosim.engines.reference.interpreter import Interpreter, interpreter
 from cosim.engines.starts import Starts
 from cosim.result.record import TickSeries
@@ -36,91 +36,7 @@ from cosim.system import System
 
 SLICE = 0.05  # s of wall time between two looks at Ctrl-C
 FIRST_BUDGET = 2000  # steps of the first slice
-SAMPLES = 32 * 2**20  # bytes; samples at ticks of one rate, which grow with the run and not with the log
 PIECES, STOPS = 1024, 64  # room in a history, and for the stops of delays, that is there when it is needed
-ROWS = 4 * 2**20  # bytes; buffers grow up to this, then are stored and used again
-
-
-class Rows:
-    """Rows the runtime writes: a buffer it fills and what was taken out of it before."""
-
-    def __init__(
-        self, code: Compiled, names: Sequence[str], buffer: b.Structure, most: float = math.inf
-    ) -> None:
-        self._names, self._left = names, most  # bytes it may still take
-        places = [code.places[n] for n in names]
-        self._places = np.concatenate([np.zeros(0, np.int32), *places])
-        self._pieces = code.pieces(self._places)
-        self._rows = np.zeros((0, 1 + len(self._places)))
-        self._taken: list[np.ndarray] = []
-        self.buffer = buffer
-        buffer.width, buffer.places = len(self._places), b.pointer(self._places)
-        buffer.n_pieces, buffer.pieces = len(self._pieces), b.pointer(self._pieces)
-        self._inner = self._places[self._places >= code.first_inner]
-        buffer.n_inner, buffer.inner = len(self._inner), b.pointer(self._inner)
-
-    def reserve(self, rows: int) -> None:
-        """Have room for at least some of so many more rows."""
-        free = self.buffer.capacity - self.buffer.count
-        if free >= rows or self._left <= 0:
-            return
-        width = self._rows.shape[1]
-        most = max(16, ROWS // (8 * width))
-        if free and self.buffer.capacity >= most:
-            return
-        self._take()
-        self._rows = np.empty((min(max(rows, 16), most), width))
-        self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), len(self._rows)
-
-    def _take(self) -> None:
-        if self.buffer.count:
-            self._taken.append(self._rows[: self.buffer.count].copy())
-            self._left -= self._taken[-1].nbytes
-        self.buffer.count = 0
-
-    def renew(self) -> None:
-        """Empty a full buffer, and let it grow; close it when it has taken all it may."""
-        self._take()
-        if self._left <= 0:
-            self.buffer.width = self.buffer.capacity = 0
-            warn_user(
-                f"samples of {', '.join(self._names)} at their ticks fill {SAMPLES >> 20} MB at "
-                f"t={self._taken[-1][-1, 0]:.6g} s; later ones are not kept. The log goes on; "
-                "choose signals= to keep fewer."
-            )
-            return
-        width = self._rows.shape[1]
-        more = min(2 * len(self._rows), max(16, ROWS // (8 * width)))
-        if more > len(self._rows):
-            self._rows = np.empty((more, width))
-            self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), more
-
-    def __len__(self) -> int:
-        """Rows so far."""
-        return sum(map(len, self._taken)) + int(self.buffer.count)
-
-    def back(self, rows: int) -> None:
-        """Forget all rows but the first so many."""
-        more = len(self) - rows
-        if more <= self.buffer.count:
-            self.buffer.count -= more
-            return
-        self._take()
-        self._taken = [self.all()[:rows]]
-
-    def all(self) -> np.ndarray:
-        """Every row so far, time first; pieces are joined one by one, so that no row is in memory twice."""
-        if not self._taken:
-            return self._rows[: self.buffer.count].copy()
-        self._take()
-        end = sum(map(len, self._taken))
-        joined = np.empty((end, self._rows.shape[1]))
-        while self._taken:
-            piece = self._taken.pop()
-            joined[end - len(piece) : end] = piece
-            end -= len(piece)
-        self._taken = [joined]
-        return joined
 
 
 ROOM = {"iv": "long long[]", "pivots": "int32_t[]"}  # doubles that have room for integers
@@ -232,15 +148,72 @@ class NativeEngine(Engine):
             self._leave()
             self._pl.pl_reset(self._run)
 
-    def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
+    def walk(
+        self,
+        go: Callable[[b.Library], int],
+        serve: Callable[[int], bool],
+        until: float,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        """Let compiled code of a co-simulation master advance this run to `until` [s].
+
+        go : goes on in the runtime, and returns why it came back
+        serve : does what other reasons than the runtime's own ask for, with the context up to date; returns
+            whether that ended the run
+        """
+        self._reserve(until)
+        self._enter()
+        self._run.cancel = 0
+
+        def served(reason: int) -> bool:
+            if reason < self._pl.PL_UNITS_HOST:
+                self._serve(reason)
+                return False
+            self._leave()
+            ended = serve(reason)
+            self._enter()
+            return ended
+
+        try:
+            with self.instances.answering():
+                self._advance(until, progress, lambda: go(self._pl), served)
+        finally:
+            self._run.approach = 0
+            self._leave()
+            self._pl.pl_reset(self._run)
+        if progress is not None:
+            progress(self._state.t)
+
+    def back(self, coupling: b.Structure, log: Any) -> None:
+        """To where a step of a co-simulation master began; `log` as `log_mark` gave it then."""
+        self._pl.pl_couple_back(coupling)
+        self.log_back(log)
+        self._leave()
+
+    @property
+    def run(self) -> b.Structure:
+        """The run as the runtime sees it."""
+        return self._run
+
+    def _advance(
+        self,
+        until: float,
+        progress: Callable[[float], None] | None,
+        go: Callable[[], int] | None = None,
+        serve: Callable[[int], bool] | None = None,
+    ) -> None:
         run, there = self._run, (self._pl.PL_DONE, self._pl.PL_APPROACHED)
+        go = go or (lambda: int(self._pl.pl_advance(run, until)))
         run.budget, began = self._budget, time.perf_counter()
         if began > self.deadline and self._state.t < until:
             raise out_of_time(self.settings, self._state.t)
         try:
-            while (reason := self._pl.pl_advance(run, until)) not in there:
+            while (reason := go()) not in there:
                 if reason != self._pl.PL_PAUSE:
-                    self._serve(reason)
+                    if serve is None:
+                        self._serve(reason)
+                    elif serve(reason):
+                        return
                     if time.perf_counter() > self.deadline:
                         run.budget = 0  # it pauses at the next step
                     continue

@@ -26,6 +26,7 @@ class UnitPlaces:
 
     inputs : its part of the vector of all inputs; y, slope, curvature, since : places in h; parameters : in p
     smooth_inputs, smooth_outputs : (n,) bool    may be extrapolated
+    late_inputs : (n,) bool    follow states of our own
     """
 
     path: str
@@ -38,6 +39,7 @@ class UnitPlaces:
     parameters: np.ndarray
     smooth_inputs: np.ndarray
     smooth_outputs: np.ndarray
+    late_inputs: np.ndarray
 
     def input_names(self) -> list[str]:
         """Names of the scalars of its inputs."""
@@ -63,14 +65,11 @@ class CoupledSystem:
         self.system, self.coupling = system, coupling
         self.inputs = ca.vertcat(ca.SX(0, 1), *[u.inputs for u in system.units])
         self._smooth = self._find_smooth()
-        self.units, start = [], 0
-        for unit in system.units:
-            n = unit.block.n_inputs
-            self.units.append(self._places(unit, slice(start, start + n)))
-            start += n
-        self.n_inputs = start
-        self.names = [name for u in self.units for name in u.input_names()]
+        ends = np.cumsum([0, *(unit.block.n_inputs for unit in system.units)]).tolist()
+        self.n_inputs = ends[-1]
         self.reads = self._find_reads()
+        self.units = [self._places(unit, slice(*ends[k : k + 2])) for k, unit in enumerate(system.units)]
+        self.names = [name for u in self.units for name in u.input_names()]
         self.order, self.cut = self._ordered()
 
     def _places(self, unit: CoupledUnit, inputs: slice) -> UnitPlaces:
@@ -84,6 +83,7 @@ class CoupledSystem:
             path, unit.block, inputs, y, slope, curvature, int(since[0]),
             np.concatenate([np.zeros(0, int), *parameters]),
             np.concatenate([none, *takes]) & self._smooth[inputs], np.concatenate([none, *gives]),
+            self.reads[inputs, OURS],
         )  # fmt: skip
 
     def _find_smooth(self) -> np.ndarray:
@@ -97,9 +97,9 @@ class CoupledSystem:
     def _find_reads(self) -> np.ndarray:
         """(inputs, units + 1) bool: does an input depend on a unit's outputs, in the last column on ours?"""
         s = self.system
-        table = np.zeros((self.n_inputs, len(self.units) + 1), bool)
-        for k, unit in enumerate(self.units):
-            table[:, k] = _depends(self.inputs, pick(s.h, unit.y))
+        table = np.zeros((self.n_inputs, len(s.units) + 1), bool)
+        for k, unit in enumerate(s.units):
+            table[:, k] = _depends(self.inputs, pick(s.h, s.held[f"{unit.path}.y"].index))
         table[:, OURS] = _depends(self.inputs, s.x)
         if s.w.numel():
             table |= _depends(self.inputs, s.w)[:, None]  # a loop or a delay: on everything

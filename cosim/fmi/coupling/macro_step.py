@@ -31,7 +31,7 @@ class MacroStep:
         self.coupled, self.engine, self.exchange = coupled, engine, exchange
         self.coupling, self.order = coupled.coupling, coupled.coupling.extrapolation
         self.context = engine.context
-        self.log = QualityLog(len(coupled.units))
+        self.log = QualityLog([u.block.n_inputs for u in coupled.units])
         self.begins_iterated = False  # first steps of a quadratic coupling, where units can be rolled back
         self._paths = [u.path for u in coupled.units]
         self.sequence = coupled.order if OURS in coupled.order else [OURS, *coupled.order]
@@ -60,7 +60,7 @@ class MacroStep:
             assumed = self._gauss_seidel(t1, arriving)
         ended = min((r.standing for r in runs if r.standing.ended), key=lambda s: s.time, default=None)
         if ended is not None:
-            return self._end(ended.ended)
+            return self.end(ended.ended)
         self._arrive(t1, arriving, assumed, self.engine.counters.events > events)
         return ""
 
@@ -75,7 +75,7 @@ class MacroStep:
             run = self.runs[k]
             run.standing = run.standing.given(u[self.coupled.units[k].inputs])
 
-    def _end(self, message: str) -> str:
+    def end(self, message: str) -> str:
         """A unit ends the run: what is known where it stands is delivered."""
         for k, run in enumerate(self.runs):
             time, y = run.standing.y[0]
@@ -84,7 +84,8 @@ class MacroStep:
         self.engine.arrive()
         return message
 
-    def _approach(self, t: float) -> None:
+    def approach(self, t: float) -> None:
+        """Our own blocks to t [s] from the left, if they are not there."""
         if t > self.context.t:
             self.engine.approach(t)
 
@@ -121,7 +122,7 @@ class MacroStep:
             self.runs[k].step(t1, curve, held_at_end=False)
             assumed[k] = curve.at(t1)
         stands = [self.runs[k].standing for k in arriving]
-        self._approach(min([t1, *(s.time for s in stands if s.ended)]))
+        self.approach(min([t1, *(s.time for s in stands if s.ended)]))
         return assumed
 
     # --- Gauss-Seidel -----------------------------------------------------------------------------
@@ -132,7 +133,7 @@ class MacroStep:
         ours_done = False
         for n in self.sequence:
             if n == OURS:
-                self._approach(t1)
+                self.approach(t1)
                 ours_done = True
             elif n in arriving:
                 assumed[n] = self._one(n, t1, ours_done)
@@ -141,7 +142,7 @@ class MacroStep:
                     if before is not None and ours_done:
                         before.back()
                         self.engine.log_back(log)
-                    self._approach(standing.time)
+                    self.approach(standing.time)
                     break
         return assumed
 
@@ -210,7 +211,7 @@ class IteratedStep:
         macro.engine.log_back(self._log)
         for k, part, run, unit in zip(self.arriving, self._parts, self.runs, self.units, strict=True):
             macro.exchange.write(k, between((t1, y[part]), run.standing.y, macro.order, unit.smooth_outputs))
-        macro._approach(t1)
+        macro.approach(t1)
         found = y.copy()
         u = macro.exchange.inputs(t1)
         numbers = {k: i for i, k in enumerate(self.arriving)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from cosim.fmi.coupling.wiring_of_units import Exchange
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
+
+if TYPE_CHECKING:
+    from cosim.fmi.coupling.compiled_master import CompiledMaster
 
 Alone = Callable[[System, RunSettings, Context], Engine]
 """Makes the engine of our own blocks."""
@@ -53,6 +56,7 @@ class MasterEngine(Engine):
             for name in pair:
                 if len(self._coupled.numbers_of(name, "bonds")) > 1:
                     raise PlantloopError(f"Coupling: bonds names '{name}', which has several components.")
+        self._in_code: CompiledMaster | None = None
         self._tried = False
         self._found_liar: UnitPlaces | None = None
         self._check()
@@ -103,7 +107,11 @@ class MasterEngine(Engine):
             self._sample(c.t)
         begun = c.t
         self._macro.begins_iterated = self._begins_iterated()
+        compiled = self._compiled()
         while c.t < until and not c.stopped:
+            if compiled is not None and compiled.can_run:
+                compiled.advance(until, progress)
+                continue
             message = self._step(until, begun)
             if message:
                 c.stopped = message
@@ -111,6 +119,19 @@ class MasterEngine(Engine):
                 raise self._ours.instances.ended
             if progress is not None:
                 progress(c.t)
+
+    def _compiled(self) -> CompiledMaster | None:
+        """What makes the steps of this coupling in compiled code; None where they are made here."""
+        if self._coupling.rolls_back or self._ours.name != "native":
+            return None
+        if self._in_code is None:
+            from cosim.engines.native.native import NativeEngine
+            from cosim.fmi.coupling.compiled_master import CompiledMaster
+
+            if not isinstance(self._ours, NativeEngine) or not CompiledMaster.possible(self._macro):
+                return None
+            self._in_code = CompiledMaster(self._macro, self._ours, lambda t: self._step(t, self.context.t))
+        return self._in_code
 
     def _liar(self) -> UnitPlaces | None:
         """The first unit that says it can be rolled back, but does not make the same step twice.

@@ -101,28 +101,45 @@ class CouplingQuality(Mapping[str, ConnectionQuality]):
 
 
 class QualityLog:
-    """Collects residuals while a run goes on: of each unit, rows (t, assumed, delivered)."""
+    """Collects residuals while a run goes on: of each unit, rows of t, inputs assumed, inputs delivered."""
 
-    def __init__(self, count: int) -> None:
-        self.rows: list[list[tuple[float, np.ndarray, np.ndarray]]] = [[] for _ in range(count)]
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._sizes = list(sizes)
+        self._pieces: list[list[np.ndarray]] = [[] for _ in sizes]
+        self._counts = [0] * len(self._sizes)
         self.macro_steps = self.rejected = self.rounds = 0
 
     def add(self, k: int, t: float, assumed: np.ndarray, delivered: np.ndarray) -> None:
         """A step of unit k ended at t [s]."""
-        self.rows[k].append((t, assumed, delivered))
+        self.add_rows(k, np.concatenate([[t], assumed, delivered])[None])
+
+    def add_rows(self, k: int, rows: np.ndarray) -> None:
+        """Steps of unit k: (m, 1 + 2 n) time [s], inputs assumed, inputs delivered."""
+        if len(rows):
+            self._pieces[k].append(rows)
+            self._counts[k] += len(rows)
+
+    def rows(self, k: int) -> np.ndarray:
+        """All of unit k, (m, 1 + 2 n)."""
+        whole = np.concatenate([np.zeros((0, 1 + 2 * self._sizes[k])), *self._pieces[k]])
+        self._pieces[k] = [whole]
+        return whole
 
     def mark(self) -> list[int]:
         """How far it is."""
-        return [len(rows) for rows in self.rows]
+        return list(self._counts)
 
     def back(self, mark: Sequence[int]) -> None:
         """Forget what came since."""
-        for rows, count in zip(self.rows, mark, strict=True):
-            del rows[count:]
+        for k, count in enumerate(mark):
+            while self._counts[k] > count:
+                last = self._pieces[k].pop()
+                self._counts[k] -= len(last)
+                self.add_rows(k, last[: count - self._counts[k]] if count > self._counts[k] else last[:0])
 
     def until(self, t: float) -> None:
         """Forget what came after t [s]."""
-        self.rows = [[row for row in rows if row[0] <= t] for rows in self.rows]
+        self.back([int(np.count_nonzero(self.rows(k)[:, 0] <= t)) for k in range(len(self._sizes))])
 
     def quality(
         self,
@@ -139,11 +156,9 @@ class QualityLog:
         steps : newest step of each unit [s]
         """
         found: dict[str, ConnectionQuality] = {}
-        for rows, inputs, path in zip(self.rows, names, paths, strict=True):
-            time = np.array([row[0] for row in rows])
-            assumed, delivered = (
-                np.array([row[i] for row in rows]).reshape(len(rows), len(inputs)) for i in (1, 2)
-            )
+        for k, (inputs, path) in enumerate(zip(names, paths, strict=True)):
+            rows = self.rows(k)
+            time, assumed, delivered = rows[:, 0], rows[:, 1 : 1 + len(inputs)], rows[:, 1 + len(inputs) :]
             for i, name in enumerate(inputs):
                 found[name] = ConnectionQuality(name, path, time, assumed[:, i], delivered[:, i])
         return CouplingQuality(

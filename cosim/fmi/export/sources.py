@@ -12,7 +12,8 @@ from cosim.engines.native.build import RUNTIME
 
 UNIT = Path(__file__).parent / "unit"
 CALLED = re.compile(r"\bpl_call\d+")  # functions that equations call
-UNUSED = ("batch.c", "fmus.c")  # of the runtime: many runs in one call, calls of imported FMUs
+UNUSED = ("batch.c", "fmus.c", "fmu_values.c", "coupling.c", "curves.c", "units.c")
+"""Of the runtime: many runs in one call, calls and coupling of imported FMUs."""
 DEFINED = re.compile(r"^(?:const )?(?:void|int|pl_jacobian \*)\s*\*?(\w+)\(", re.MULTILINE)
 
 

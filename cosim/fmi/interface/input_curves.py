@@ -42,11 +42,12 @@ class InputDerivatives:
 class IntermediateInputs:
     """Of FMI 3.0: the callback that the FMU makes during a step.
 
-    curve : (t0, u, slope, curvature) over the step under way, None while inputs are held
+    shared : what compiled code sees as well: 1 while there is a curve over the step under way, 1 where the
+        callback failed, t0, and n values, slopes and curvatures of all inputs
     """
 
     def __init__(self) -> None:
-        self.curve: tuple[float, np.ndarray, np.ndarray, np.ndarray] | None = None
+        self.shared = np.zeros(3)
         self.problem: Exception | None = None
         self._setter: Setter | None = None
         itself = weakref.ref(self)
@@ -65,13 +66,29 @@ class IntermediateInputs:
         chosen = [(v, s) for v, s in zip(inputs, starts, strict=False) if v.intermediate_update and v.size]
         self._places = np.concatenate([np.zeros(0, int), *[np.arange(s, s + v.size) for v, s in chosen]])
         self._setter = component.setter([v for v, _ in chosen])
+        self.shared = np.zeros(3 + 3 * int(starts[-1]))
+
+    def follow(self, t0: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> None:
+        """Over the next step inputs are u + slope s + curvature s^2 / 2 at t0 + s [s], all (n,)."""
+        self.shared[3:] = np.concatenate([u, slope, curvature])
+        self.shared[0], self.shared[2] = 1.0, t0
+
+    def hold(self) -> None:
+        """Inputs are held again."""
+        self.shared[0] = 0.0
+
+    def raise_problem(self) -> None:
+        """Raise what went wrong in the middle of a step."""
+        if self.problem is not None:
+            problem, self.problem, self.shared[1] = self.problem, None, 0.0
+            raise problem
 
     def _set(self, t: float) -> None:
-        if self.curve is None or self._setter is None or not len(self._places):
+        if not self.shared[0] or self._setter is None or not len(self._places):
             return
-        t0, u, slope, curvature = self.curve
-        s = t - t0
+        u, slope, curvature = self.shared[3:].reshape(3, -1)
+        s = t - self.shared[2]
         try:
             self._setter.write((u + slope * s + curvature * (s * s / 2))[self._places])
         except Exception as error:  # nothing may be raised through the FMU's own frames
-            self.problem = self.problem or error
+            self.problem, self.shared[1] = self.problem or error, 1.0

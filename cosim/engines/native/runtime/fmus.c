@@ -3,6 +3,7 @@
    The host initialises an FMU, changes its parameters and explains what goes wrong: where anything but plain calls
    is needed, or one fails, pl_ask_fmu returns 1, and the host is asked in its place. */
 
+#include "fmu_values.h"
 #include "plantloop.h"
 
 #include <math.h>
@@ -16,8 +17,6 @@ typedef int (*set_time)(void *c, double t);
 typedef int (*set_vector)(void *c, const double *x, size_t n);
 typedef int (*get_vector)(void *c, double *x, size_t n);
 typedef int (*change_mode)(void *c);
-typedef int (*values_2)(void *c, const uint32_t *vr, size_t n, void *values);
-typedef int (*values_3)(void *c, const uint32_t *vr, size_t n, void *values, size_t total);
 typedef int (*completed_2)(void *c, int no_way_back, int *event, int *terminate);
 typedef int (*completed_3)(void *c, _Bool no_way_back, _Bool *event, _Bool *terminate);
 typedef int (*update_3)(void *c, _Bool *again, _Bool *terminate, _Bool *nominals, _Bool *values, _Bool *defined, double *next);
@@ -29,56 +28,6 @@ typedef struct {
 typedef int (*update_2)(void *c, event_info *info);
 
 static int went_wrong(int status) { return status > 1; }
-
-static int exchange(const pl_fmu *u, const pl_fmu_batch *b)
-{
-    if (u->version == 2)
-        return went_wrong(((values_2)b->function)(u->component, b->references, (size_t)b->n, b->values));
-    return went_wrong(((values_3)b->function)(u->component, b->references, (size_t)b->n, b->values, (size_t)b->total));
-}
-
-#define EACH(type, statement)                                                                                        \
-    {                                                                                                                \
-        type *v = b->values;                                                                                         \
-        for (int64_t k = 0; k < b->total; k++) { statement; }                                                        \
-        break;                                                                                                       \
-    }
-
-/* Numbers of a row to values, where they are values of the type; 1 if one is not. */
-static int put(const pl_fmu_batch *b, const double *row)
-{
-    switch (b->kind) {
-    case PL_FMU_DOUBLE: EACH(double, v[k] = row[b->places[k]])
-    case PL_FMU_FLOAT: EACH(float, v[k] = (float)row[b->places[k]])
-    case PL_FMU_BOOL: EACH(_Bool, v[k] = row[b->places[k]] != 0.0)
-    case PL_FMU_INT_BOOL: EACH(int, v[k] = row[b->places[k]] != 0.0)
-    case PL_FMU_INT:
-        EACH(int32_t, const double x = row[b->places[k]]; if (!(x == floor(x) && fabs(x) < 2147483648.0)) return 1;
-             v[k] = (int32_t)x)
-    default: return 1;
-    }
-    return 0;
-}
-
-static int take(const pl_fmu_batch *b, double *row)
-{
-    switch (b->kind) {
-    case PL_FMU_DOUBLE: EACH(double, row[b->places[k]] = v[k])
-    case PL_FMU_FLOAT: EACH(float, row[b->places[k]] = v[k])
-    case PL_FMU_BOOL: EACH(_Bool, row[b->places[k]] = v[k])
-    case PL_FMU_INT_BOOL: EACH(int, row[b->places[k]] = v[k] != 0)
-    case PL_FMU_INT: EACH(int32_t, row[b->places[k]] = v[k])
-    default: return 1;
-    }
-    return 0;
-}
-
-static int write_all(const pl_fmu *u, const pl_fmu_batch *batches, int n, const double *row)
-{
-    for (int k = 0; k < n; k++)
-        if (put(&batches[k], row) || exchange(u, &batches[k])) return 1;
-    return 0;
-}
 
 /* The FMU at the time, states and inputs of a row; it is asked nothing that it was told before. */
 static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row)
@@ -97,7 +46,7 @@ static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row)
     if (!call->n_inputs) return 0;
     if (same && u->told == call && !memcmp(x + u->nx, call->inputs_told, sizeof(double) * (size_t)call->width)) return 0;
     u->told = 0;
-    if (write_all(u, call->inputs, call->n_inputs, row)) return 1;
+    if (pl_write_values(u->component, u->version, call->inputs, call->n_inputs, row)) return 1;
     memcpy(call->inputs_told, x + u->nx, sizeof(double) * (size_t)call->width);
     u->told = call;
     return 0;
@@ -135,7 +84,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     if (stand(u, call, row)) return 1;
     u->t = NAN, u->told = 0;
     if (went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
-    if (write_all(u, call->all, call->n_all, row)) return 1;
+    if (pl_write_values(u->component, u->version, call->all, call->n_all, row)) return 1;
     while (!terminate && (again || next <= row[0])) {
         if (++round > ROUNDS || update(u, &again, &terminate, &next)) return 1;
     }
@@ -181,9 +130,7 @@ int pl_ask_fmu(const void *self, double *row)
         return stand(u, call, row) || went_wrong(((get_vector)u->indicators)(u->component, out, (size_t)u->nz));
     case PL_FMU_OUTPUTS:
         if (stand(u, call, row)) return 1;
-        for (int k = 0; k < call->n_outputs; k++)
-            if (exchange(u, &call->outputs[k]) || take(&call->outputs[k], out)) return 1;
-        return 0;
+        return pl_read_values(u->component, u->version, call->outputs, call->n_outputs, out);
     case PL_FMU_EVENT: return event(u, call, row, out);
     case PL_FMU_COMPLETED: return u->terminated ? 1 : completed(u, call, row, out);
     default: return 1;

@@ -20,7 +20,7 @@
 #define PL_INLINE static inline
 #endif
 
-#define PL_ABI 5
+#define PL_ABI 6
 #define PL_STAGES 8 /* room for the stages of a method */
 
 #if defined(PL_INSIDE) /* part of a library of its own, which shows other names */
@@ -91,6 +91,7 @@ typedef struct {
     int32_t n_segments;
     const pl_function *signals; /* pieces, in order, that together give all signals */
     int32_t n_pieces;
+    pl_function unit_inputs; /* inputs of all units that step themselves, one after the other */
 } pl_model;
 
 enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3, PL_REPEAT = 4 };
@@ -165,6 +166,7 @@ typedef struct {
 typedef struct {
     double *rows;
     int64_t count, capacity;
+    int64_t taken;          /* rows before those, which the host has */
     int32_t width;          /* columns after the time */
     const int32_t *places;  /* (width,) in the vector of all signals, x, h and p, one behind the other */
     int32_t n_pieces, n_inner;
@@ -256,7 +258,8 @@ typedef struct {
 } pl_foreign;
 
 /* Types of values of an FMU in C. */
-enum { PL_FMU_DOUBLE = 0, PL_FMU_FLOAT = 1, PL_FMU_INT = 2, PL_FMU_INT_BOOL = 3, PL_FMU_BOOL = 4 };
+enum { PL_FMU_DOUBLE = 0, PL_FMU_FLOAT, PL_FMU_INT, PL_FMU_INT_BOOL, PL_FMU_BOOL, PL_FMU_INT8, PL_FMU_UINT8,
+       PL_FMU_INT16, PL_FMU_UINT16, PL_FMU_UINT32, PL_FMU_INT64, PL_FMU_UINT64 };
 
 /* Values of an FMU that one call of a getter or setter exchanges. */
 typedef struct {
@@ -352,6 +355,77 @@ typedef struct {
     pl_args a;
 } pl_run;
 
+enum { PL_SAMPLES = 3 }; /* that a quadratic needs */
+
+/* Signals at communication points, the newest first: (count, n) values. */
+typedef struct {
+    int32_t n, count;
+    double time[PL_SAMPLES];
+    double *values; /* (PL_SAMPLES, n) */
+} pl_samples;
+
+/* An FMU for co-simulation as a unit of a master. */
+typedef struct {
+    void *component;
+    int32_t version, slopes;   /* of FMI; highest derivative of inputs that it takes over a step */
+    int32_t n_set, n_get, n_bent;
+    const pl_fmu_batch *set, *get; /* places in its inputs and outputs */
+    void *do_step, *set_derivatives;
+    void *event, *terminate, *early; /* FMI 3.0: what a step answers, */
+    double *last;                    /* and where it got */
+    const uint32_t *bent;            /* (2 n_bent,) FMI 2.0: inputs that take derivatives, twice, */
+    const int32_t *bent_orders, *bent_places; /* (2 n_bent,), (n_bent,) and their places among the inputs */
+    double *bent_values;             /* (2 n_bent,) */
+    double *asked; /* FMI 3.0: where the host looks when it is asked for inputs in a step: is there a curve; did it
+                      fail; the time at which the curve begins, its value, slope and curvature */
+    const int32_t *smooth_inputs, *smooth_outputs, *late; /* may be extrapolated; inputs that follow our states */
+    const int32_t *y, *slope, *curvature; /* places in h of its outputs; without slopes they are held */
+    int32_t since, start;            /* place in h of the time they count from; its first input among all */
+    int64_t first, period;           /* communication points on the grid */
+    int64_t points;                  /* so many are reached */
+    double time, next;               /* s; nan: not known yet */
+    pl_samples u, out;
+    double *assumed;                 /* (n,) inputs at the end of the step under way */
+    double *value, *bend, *curve;    /* (n,) inputs over it: value + bend s + curve s^2 / 2 */
+    double *fresh;                   /* (m,) outputs at its end */
+    double end, reached;             /* of the step under way */
+    int32_t status, ended, has_fresh, arriving;
+    double *rows;                    /* (capacity, 1 + 2 n) t, inputs assumed, delivered */
+    int64_t count, capacity;
+} pl_fmu_unit;
+
+/* Why pl_couple came back, besides the reasons of pl_advance. `unit` says which. */
+enum {
+    PL_UNITS_HOST = 100, /* the host is to make the next step of the coupling */
+    PL_UNITS_FULL = 101, /* rows of a unit */
+    PL_UNIT_STEP = 102,  /* the host is to make the step of a unit from its inputs on */
+    PL_UNIT_STEPPED = 103, /* the host is to say what came of a step that gave `status` */
+    PL_UNIT_GET = 104,   /* the host is to get the outputs, into `fresh` */
+    PL_UNITS_ENDED = 105, /* a unit ends the run */
+    PL_UNITS_NOT_FINITE = 106 /* inputs at `t1` */
+};
+
+/* A co-simulation master: units, and our own blocks as one of them. */
+typedef struct {
+    pl_run *run;
+    pl_fmu_unit *units;
+    int32_t n_units, order, newest, n_sequence; /* extrapolation; do who comes later get the newest values? */
+    const int32_t *sequence; /* (n_sequence,) numbers of units, -1: our own blocks */
+    int64_t grid;
+    double *inputs;          /* (n,) of all units */
+    int32_t idle;            /* have our own blocks nothing to do but at ticks? */
+    int32_t first_by_host;   /* steps of units without a past are the host's */
+    double *kept;            /* our own blocks at the beginning of a step */
+    int64_t kept_position, kept_events, macro_steps;
+    int64_t *kept_counts;    /* rows logged by then: in all, and of each rate */
+    pl_context kept_context;
+    double t1;
+    int32_t unit;
+    /* private */
+    int32_t phase, place, quiet, ours_done;
+    int64_t events;
+} pl_coupling;
+
 /* Many runs of one system from t = 0, each with numbers of its own; row i belongs to run i. */
 typedef struct {
     double until;
@@ -377,6 +451,8 @@ PL_EXPORT int pl_advance(pl_run *r, double until);
 PL_EXPORT void pl_reset(pl_run *r);              /* forget where an interrupted advance stood */
 PL_EXPORT double pl_seconds(int64_t position, int64_t grid); /* position on a grid of 1/grid s, rounded once */
 PL_EXPORT int pl_ask_fmu(const void *self, double *row); /* a `pl_foreign` whose self is a pl_fmu_call */
+PL_EXPORT int pl_couple(pl_coupling *m, double until);
+PL_EXPORT void pl_couple_back(pl_coupling *m); /* our own blocks to where the step began */
 PL_EXPORT double pl_next_stop(const pl_run *r);  /* time of the next tick or listed instant, or infinity */
 PL_EXPORT int64_t pl_run_batch(pl_run *r, const pl_batch *b, int64_t first, int64_t end, int again);
 PL_EXPORT void pl_evaluate_signals(pl_run *r, const pl_buffer *b, double *row); /* present values */

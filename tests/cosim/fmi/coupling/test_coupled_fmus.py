@@ -2,12 +2,13 @@
 
 import json
 import math
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from blocks import Constant, Function, PlantloopError
+from blocks import Block, Constant, Equations, Function, Integrator, PlantloopError, UnitDelay
 from cosim import Coupling, Diagram, Simulation, simulate
 from cosim.fmi import FMU
 from tests.helpers.fmus import build_fmu, needs_compiler
@@ -31,6 +32,18 @@ def fmu(tmp_path_factory):
         return built[key]
 
     return make
+
+
+@dataclass(frozen=True)
+class BouncingBall(Block):
+    """Falls from 1 m, pushed a little, and bounces."""
+
+    def define(self, b: Equations) -> None:
+        push = b.input("push", size=1)
+        x = b.continuous("x", [1.0, 0.0], size=2)
+        b.derivative(x, [x[1], -9.81 + push[0]])
+        b.when(x[0], [(x, [0.0, -0.7 * x[1]])], direction="falling")
+        b.output("h", x[0])
 
 
 def two_masses(fmu, step, first=None, **how):
@@ -60,6 +73,65 @@ def test_published_maps(fmu, scheme, version):
     coupling = Coupling(order=order, extrapolation=int("linear" in scheme))
     r = simulate(two_masses(fmu, 0.01, version=version), 1.0, coupling=coupling, log_at=[1.0])
     np.testing.assert_allclose(at_end(r), REFERENCE["cosim"][scheme][0][1:], rtol=0, atol=1e-12)
+
+
+def in_order(signals):
+    return np.concatenate([np.ravel(v) for v in signals])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+@pytest.mark.parametrize("extrapolation", [0, 1, 2])
+@pytest.mark.parametrize("interpolates", [True, False])
+def test_compiled_code_makes_the_steps_of_python(fmu, version, order, extrapolation, interpolates):
+    """Signals and quality of the coupling bit for bit; different steps, offsets, and a run in two parts."""
+    found = []
+    for engine in ("reference", "native"):
+        d = Diagram("two masses")
+        d.add("one", FMU(fmu("mass", version=version, interpolates=interpolates), sample="3/100"))
+        d.add(
+            "two",
+            FMU(fmu("coupled", version=version, interpolates=interpolates), sample="1/50", offset="1/50"),
+        )
+        for wire in ("two.f one.f", "one.x two.x1", "one.v two.v1"):
+            d.connect(*wire.split())
+        coupling = Coupling(order=order, extrapolation=extrapolation)
+        with Simulation(d, coupling=coupling, engine=engine) as sim:
+            sim.log(np.linspace(0, 1, 37))
+            sim.advance(0.305)
+            sim.advance(1.0)
+            r = sim.result()
+        found.append(
+            [*(r[name] for name in NAMES), *(v for c in r.coupling.values() for v in (c.time, c.residual))]
+        )
+        assert r.coupling.macro_steps > 60
+    assert in_order(found[0]).tobytes() == in_order(found[1]).tobytes()
+
+
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+@pytest.mark.parametrize("extrapolation", [0, 1, 2])
+def test_compiled_code_couples_our_own_blocks_alike(fmu, order, extrapolation):
+    """A plant of ours that bounces, a controller that ticks, and an FMU that is pushed by the former."""
+    found = []
+    for engine in ("reference", "native"):
+        d = Diagram("pushed")
+        d.add("one", FMU(fmu("mass"), sample="1/40"))
+        d.add("ball", BouncingBall())
+        d.add("sum", Function(lambda h, c: 10 * h - c))
+        d.add("controller", UnitDelay(sample="1/30"))
+        for wire in ("ball.h sum.h", "one.x controller.u", "controller.y sum.c", "sum.y one.f"):
+            d.connect(*wire.split())
+        d.connect("one.v", "ball.push")
+        coupling = Coupling(order=order, extrapolation=extrapolation)
+        r = simulate(d, 1.5, coupling=coupling, engine=engine, solver="rk4", step=0.004, log_every=0.01)
+        assert len(r.events) >= 2
+        found.append(
+            [
+                *(r[name] for name in ("one.x", "one.v", "ball.h", "controller.y")),
+                r.coupling["one.f"].residual,
+            ]
+        )
+    assert in_order(found[0]).tobytes() == in_order(found[1]).tobytes()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -128,6 +200,23 @@ def test_a_unit_ends_the_run(fmu, version, order):
     r = simulate(d, 20.0, coupling=order, log_every=1)
     assert r.time[-1] == pytest.approx(9.0) and "terminateSimulation" in r.message and r.complete
     assert r["stair.counter"].ravel()[-1] == 10
+
+
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+def test_our_own_blocks_end_where_a_unit_does(fmu, order):
+    """In order they have gone on when the unit says so, and go back."""
+    found = []
+    for engine in ("reference", "native"):
+        d = Diagram("stair")
+        d.add("stair", FMU(fmu("mass"), sample=0.4))
+        d.add("end", FMU(fmu("stair"), sample=0.4))
+        d.add("sum", Integrator(initial=0.5))
+        d.connect("end.counter", "sum.u")
+        d.connect("sum.y", "stair.f")
+        r = simulate(d, 20.0, coupling=order, log_every=0.5, engine=engine, solver="rk4", step=0.05)
+        assert r.time[-1] == pytest.approx(9.0) and "terminateSimulation" in r.message
+        found.append([r["sum.y"], r["stair.x"]])
+    assert in_order(found[0]).tobytes() == in_order(found[1]).tobytes()
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -1,0 +1,99 @@
+"""Rows that the runtime writes into buffers of its host: a log, or samples at the ticks of a rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from blocks.contract.user_lines import warn_user
+from cosim.engines.native import bindings as b
+from cosim.engines.native.build import Compiled
+
+SAMPLES = 32 * 2**20  # bytes; samples at ticks of one rate, which grow with the run and not with the log
+ROWS = 4 * 2**20  # bytes; buffers grow up to this, then are stored and used again
+
+
+class Rows:
+    """Rows the runtime writes: a buffer it fills and what was taken out of it before."""
+
+    def __init__(
+        self, code: Compiled, names: Sequence[str], buffer: b.Structure, most: float = math.inf
+    ) -> None:
+        self._names, self._left = names, most  # bytes it may still take
+        places = [code.places[n] for n in names]
+        self._places = np.concatenate([np.zeros(0, np.int32), *places])
+        self._pieces = code.pieces(self._places)
+        self._rows = np.zeros((0, 1 + len(self._places)))
+        self._taken: list[np.ndarray] = []
+        self.buffer = buffer
+        buffer.width, buffer.places = len(self._places), b.pointer(self._places)
+        buffer.n_pieces, buffer.pieces = len(self._pieces), b.pointer(self._pieces)
+        self._inner = self._places[self._places >= code.first_inner]
+        buffer.n_inner, buffer.inner = len(self._inner), b.pointer(self._inner)
+
+    def reserve(self, rows: int) -> None:
+        """Have room for at least some of so many more rows."""
+        free = self.buffer.capacity - self.buffer.count
+        if free >= rows or self._left <= 0:
+            return
+        width = self._rows.shape[1]
+        most = max(16, ROWS // (8 * width))
+        if free and self.buffer.capacity >= most:
+            return
+        self._take()
+        self._rows = np.empty((min(max(rows, 16), most), width))
+        self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), len(self._rows)
+
+    def _take(self) -> None:
+        if self.buffer.count:
+            self._taken.append(self._rows[: self.buffer.count].copy())
+            self.buffer.taken += self.buffer.count
+            self._left -= self._taken[-1].nbytes
+        self.buffer.count = 0
+
+    def renew(self) -> None:
+        """Empty a full buffer, and let it grow; close it when it has taken all it may."""
+        self._take()
+        if self._left <= 0:
+            self.buffer.width = self.buffer.capacity = 0
+            warn_user(
+                f"samples of {', '.join(self._names)} at their ticks fill {SAMPLES >> 20} MB at "
+                f"t={self._taken[-1][-1, 0]:.6g} s; later ones are not kept. The log goes on; "
+                "choose signals= to keep fewer."
+            )
+            return
+        width = self._rows.shape[1]
+        more = min(2 * len(self._rows), max(16, ROWS // (8 * width)))
+        if more > len(self._rows):
+            self._rows = np.empty((more, width))
+            self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), more
+
+    def __len__(self) -> int:
+        """Rows so far."""
+        return sum(map(len, self._taken)) + int(self.buffer.count)
+
+    def back(self, rows: int) -> None:
+        """Forget all rows but the first so many."""
+        more = len(self) - rows
+        if more <= self.buffer.count:
+            self.buffer.count -= more
+            return
+        self._take()
+        self._taken = [self.all()[:rows]]
+        self.buffer.taken = rows
+
+    def all(self) -> np.ndarray:
+        """Every row so far, time first; pieces are joined one by one, so that no row is in memory twice."""
+        if not self._taken:
+            return self._rows[: self.buffer.count].copy()
+        self._take()
+        end = sum(map(len, self._taken))
+        joined = np.empty((end, self._rows.shape[1]))
+        while self._taken:
+            piece = self._taken.pop()
+            joined[end - len(piece) : end] = piece
+            end -= len(piece)
+        self._taken = [joined]
+        return joined

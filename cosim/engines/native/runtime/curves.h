@@ -1,0 +1,24 @@
+/* Signals over a communication step: polynomials through what is known at communication points. */
+
+#ifndef PL_CURVES_H
+#define PL_CURVES_H
+
+#include "plantloop.h"
+
+/* value + slope s + curvature s^2 / 2, s = t - t0, all (n,). */
+typedef struct {
+    double t0;
+    double *value, *slope, *curvature;
+} pl_curve;
+
+/* The polynomial through the newest samples, about the newest; what is not smooth is held. */
+void pl_through(pl_curve *c, const pl_samples *s, int order, const int32_t *smooth);
+/* From the newest sample to values at `end`; of order 0, and where it is not smooth, those are held. */
+void pl_between(pl_curve *c, double end, const double *values, const pl_samples *s, int order, const int32_t *smooth);
+double pl_curve_at(const pl_curve *c, int i, double t);
+/* Its mean from t0 to `end`. */
+double pl_curve_mean(const pl_curve *c, int i, double end);
+/* One more sample; of the same time there is but one. */
+void pl_add_sample(pl_samples *s, double t, const double *values);
+
+#endif

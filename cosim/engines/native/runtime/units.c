@@ -1,0 +1,101 @@
+#include "units.h"
+
+#include "curves.h"
+#include "fmu_values.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef int (*step_2)(void *c, double t, double h, int no_way_back);
+typedef int (*step_3)(void *c, double t, double h, _Bool no_way_back, _Bool *event, _Bool *terminate, _Bool *early,
+                      double *last);
+typedef int (*derivatives_2)(void *c, const uint32_t *vr, size_t n, const int *orders, const double *values);
+
+static int any(const double *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i] != 0.0) return 1;
+    return 0;
+}
+
+/* What it cannot follow of the curve is left out. */
+static void simplify(pl_fmu_unit *u, double t1, int held_at_end)
+{
+    const int n = u->u.n, curved = any(u->curve, n);
+    const pl_curve c = {u->u.time[0], u->value, u->bend, u->curve};
+
+    if (u->slopes < 1 && (curved || any(u->bend, n))) {
+        for (int i = 0; i < n; i++) {
+            u->value[i] = held_at_end ? pl_curve_at(&c, i, t1) : pl_curve_mean(&c, i, t1);
+            u->bend[i] = u->curve[i] = 0.0;
+        }
+    } else if (u->slopes < 2 && curved) {
+        for (int i = 0; i < n; i++) {
+            u->bend[i] = (pl_curve_at(&c, i, t1) - u->value[i]) / (t1 - u->time);
+            u->curve[i] = 0.0;
+        }
+    }
+}
+
+/* Let inputs follow their curve over the next step; not 0 where the FMU refuses. */
+static int bend(pl_fmu_unit *u, int curved)
+{
+    const int n = u->u.n, count = u->n_bent;
+
+    if (u->version != 2) {
+        double *a = u->asked;
+        a[0] = 1.0, a[2] = u->time;
+        memcpy(a + 3, u->value, sizeof(double) * (size_t)n);
+        memcpy(a + 3 + n, u->bend, sizeof(double) * (size_t)n);
+        memcpy(a + 3 + 2 * n, u->curve, sizeof(double) * (size_t)n);
+        return 0;
+    }
+    if (!count) return 0;
+    for (int k = 0; k < count; k++) {
+        u->bent_values[k] = u->bend[u->bent_places[k]];
+        u->bent_values[count + k] = u->curve[u->bent_places[k]];
+    }
+    return ((derivatives_2)u->set_derivatives)(u->component, u->bent, (size_t)(curved ? 2 * count : count),
+                                               u->bent_orders, u->bent_values) > 1;
+}
+
+static int step(pl_fmu_unit *u, double h)
+{
+    if (u->version == 2) return ((step_2)u->do_step)(u->component, u->time, h, 0);
+    *u->last = u->time + h;
+    const int status = ((step_3)u->do_step)(u->component, u->time, h, 0, u->event, u->terminate, u->early, u->last);
+    if (status) return status;
+    return *(_Bool *)u->event || *(_Bool *)u->terminate || *(_Bool *)u->early;
+}
+
+int pl_step_unit(pl_fmu_unit *u, double t1, int held_at_end)
+{
+    const int n = u->u.n;
+
+    simplify(u, t1, held_at_end);
+    const int curved = any(u->curve, n), bent = curved || any(u->bend, n);
+    u->end = u->reached = u->time + (t1 - u->time);
+    u->has_fresh = 0;
+    if (pl_write_values(u->component, u->version, u->set, u->n_set, u->value)) return PL_UNIT_STEP;
+    if (bent && bend(u, curved)) return PL_UNIT_STEP;
+    u->status = step(u, u->end - u->time);
+    if (u->asked) u->asked[0] = 0.0;
+    if (u->status || (u->asked && u->asked[1] != 0.0)) return PL_UNIT_STEPPED;
+    return PL_DONE;
+}
+
+int pl_unit_arrived(pl_fmu_unit *u)
+{
+    if (!u->has_fresh && pl_read_values(u->component, u->version, u->get, u->n_get, u->fresh)) return PL_UNIT_GET;
+    /* unlike inputs, every output is kept */
+    const size_t m = (size_t)u->out.n, kept = (size_t)(u->out.count < PL_SAMPLES ? u->out.count : PL_SAMPLES - 1);
+    memmove(u->out.values + m, u->out.values, kept * m * sizeof(double));
+    memmove(u->out.time + 1, u->out.time, kept * sizeof(double));
+    memcpy(u->out.values, u->fresh, m * sizeof(double));
+    u->out.time[0] = u->reached;
+    u->out.count = (int32_t)kept + 1;
+    u->time = u->reached;
+    u->points++;
+    u->next = NAN;
+    return PL_DONE;
+}

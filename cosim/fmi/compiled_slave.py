@@ -1,0 +1,50 @@
+"""An FMU for co-simulation as compiled code calls it: pointers to its functions, batches of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cosim.engines.native import bindings
+from cosim.fmi.compiled_calls import batches, void
+from cosim.fmi.description import Variable
+from cosim.fmi.interface.component import Component
+
+
+def compiled_calls_of(
+    component: Component, inputs: Sequence[Variable], outputs: Sequence[Variable], table: Any
+) -> list[Any] | None:
+    """Fill in `pl_fmu_unit` what to call of an instance; what must live as long as the structure.
+
+    None where a variable has a type without code.
+    """
+    call, version = component.call, component.description.major
+    kept: list[Any] = []
+    table.component, table.version = void(call.component), version
+    for name, verb, variables in (("set", "Set", inputs), ("get", "Get", outputs)):
+        found = batches(component, verb, variables, variables, 0, kept)
+        if found is None:
+            return None
+        setattr(table, name, found)
+        setattr(table, f"n_{name}", len(found))
+    table.do_step = void(call.step_function)
+    if version > 2:
+        event, terminate, early, last = call.step_room
+        table.event, table.terminate, table.early = map(void, (event, terminate, early))
+        table.last = bindings.ffi().cast("double *", void(last))
+        return kept
+    if not component.interface.interpolates_inputs:
+        return kept
+    table.set_derivatives = void(call.function("SetRealInputDerivatives"))
+    starts = np.cumsum([0, *(v.size for v in inputs)])
+    bent = [(v.reference, start) for v, start in zip(inputs, starts, strict=False) if v.type == "Float64"]
+    references = np.array([r for r, _ in bent] * 2, dtype=np.uint32)
+    orders = np.repeat([1, 2], len(bent)).astype(np.int32)
+    places = np.array([start for _, start in bent], dtype=np.int32)
+    values = np.zeros(2 * len(bent) + 1)
+    table.n_bent, table.bent = len(bent), bindings.ffi().from_buffer("uint32_t[]", references)
+    table.bent_orders, table.bent_places = bindings.pointer(orders), bindings.pointer(places)
+    table.bent_values = bindings.pointer(values)
+    return [*kept, references, orders, places, values]
