@@ -93,13 +93,13 @@ def linearize(
     times: tuple[Fraction, ...] = ()
     with model.looking():
         if s.rates:
-            basis = _basis(model, states)
-            found = walk_of(model, approximants, range if lift else None).model(basis.z, basis.t)
+            basis = basis_of(model, states)
+            found = walk_of(model, approximants, every_tick if lift else None).model(basis.z, basis.t)
             a, b, c, d = found.A, found.B, found.C, found.D
             held, times = _held_names(model, found), found.times if lift else ()
         else:
             (a, b, c, d), held = model.with_delays(approximants) if s.delays else (model.continuous(), [])
-            basis = _basis(model, states)
+            basis = basis_of(model, states)
             if len(basis.independent) < len(s.x0):
                 z, t = (block_diag(m, np.eye(len(held))) for m in (basis.z, basis.t))
                 a, b, c = t @ a @ z, t @ b, c @ z
@@ -123,21 +123,26 @@ def linearize(
     return ss
 
 
+def every_tick(period: CommonPeriod) -> range:
+    """All instants of a period."""
+    return range(len(period.instants))
+
+
 def walk_of(
     model: SystemAtPoint,
     pade: int | None = None,
-    when: Callable[[int], Sequence[int]] | None = None,
+    when: Callable[[CommonPeriod], Sequence[int]] | None = None,
     echoes: Sequence[Echo] = (),
 ) -> PeriodWalk:
     """A sampled system at its point, ready to be walked through a common period.
 
-    when : from the number of instants of a period to those at which inputs change and outputs are read
+    when : which instants of a period are those at which inputs change and outputs are read
     """
-    count = len(CommonPeriod.of(model.system.rates, model.system.name).instants)
+    period = CommonPeriod.of(model.system.rates, model.system.name)
     return PeriodWalk(
         model.system, model.context, model.input_index, model.output,
         (*model.input_names, None, *model.output_names), pade, model.opened,
-        None if when is None else list(when(count)), echoes,
+        None if when is None else list(when(period)), echoes,
     )  # fmt: skip
 
 
@@ -183,7 +188,7 @@ class _Labels:
 
 
 @dataclass(frozen=True)
-class _Basis:
+class Basis:
     """Independent directions of x: dx = z dy, dy = t dx, t z = 1."""
 
     z: np.ndarray
@@ -191,17 +196,18 @@ class _Basis:
     independent: tuple[int, ...]
 
     @staticmethod
-    def full(n: int) -> _Basis:
-        return _Basis(np.eye(n), np.eye(n), tuple(range(n)))
+    def full(n: int) -> Basis:
+        return Basis(np.eye(n), np.eye(n), tuple(range(n)))
 
 
-def _basis(model: SystemAtPoint, states: str) -> _Basis:
+def basis_of(model: SystemAtPoint, states: str) -> Basis:
+    """Of x at the point: what the invariants leave free, or all of it for states="full"."""
     if states == "full" or not model.system.invariants.numel():
-        return _Basis.full(len(model.system.x0))
+        return Basis.full(len(model.system.x0))
     return _invariant_basis(model)
 
 
-def _invariant_basis(model: SystemAtPoint) -> _Basis:
+def _invariant_basis(model: SystemAtPoint) -> Basis:
     """Basis of the null space of the invariants' Jacobian, in terms of independent states."""
     from scipy.linalg import qr
 
@@ -220,7 +226,7 @@ def _invariant_basis(model: SystemAtPoint) -> _Basis:
     z[dependent] = -np.linalg.lstsq(jacobian[:, dependent], jacobian[:, list(independent)], rcond=None)[0]
     t = np.zeros((len(independent), n))
     t[:, list(independent)] = np.eye(len(independent))
-    return _Basis(z, t, independent)
+    return Basis(z, t, independent)
 
 
 def _state_order(model: SystemAtPoint, independent: tuple[int, ...], held: int) -> list[int]:

@@ -2,7 +2,8 @@
 
 The loop is cut in thought at a signal: what is added to it comes back as -L times the signal. `linearize`
 gives the exact model of the closed loop, sampled or continuous, holds and delays of sampling included; from
-the sensitivity S = 1 / (1 + L) of the signal to what is added to it follows L = 1 / S - 1.
+the sensitivity S = 1 / (1 + L) of the signal to what is added to it follows L = 1 / S - 1. A loop of several
+rates is one of N signals, those at the ticks of one common period: see `cosim.analysis.periodic_loop`.
 
 Source: Åström & Murray, Feedback Systems, 2nd ed., section 10.3; disk margin: Seiler, Packard, Gahinet,
 An introduction to disk margins, IEEE Control Systems 40 (2020), with skew 0: alpha = 1 / max |S + (T - S)/2|
@@ -15,16 +16,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError
-from cosim.analysis.linear import linearize
-from cosim.analysis.operating import OperatingPoint
+from cosim.analysis.common_period import CommonPeriod, common
+from cosim.analysis.lifted import Echo
+from cosim.analysis.linear import basis_of, every_tick, linearize, walk_of
+from cosim.analysis.operating import OperatingPoint, model_of
+from cosim.analysis.pade import order
+from cosim.analysis.periodic_loop import PeriodicLoop, delay_margin
 from cosim.diagram import Diagram, system_of
 from cosim.names import text
 from cosim.run.context import Context
+from cosim.system import System
 
+HARMONICS = 400  # frequencies at which a loop of several rates is looked at
 POINTS = 4000  # frequencies at which crossings are looked for
 ROUNDS = 80  # of bisection; the bracket is a few thousandths wide at its start
 
@@ -36,12 +44,14 @@ class Margins:
     stable : bool                is the closed loop stable? If not, margins are distances to stability
     gain : (low, high)           factors on the loop between which it stays stable; 0, inf: none
     phase : float                [deg] lag, and lead, the loop bears; inf where |L| never is one
-    delay : float                [s] the loop bears besides those it has
+    delay : float                [s] the loop bears besides those it has; exact where the signal is held
+                                 between ticks, else that with the phase margin's lag
     disk : float                 disk margin alpha: gain and phase change together
     crossover, phase_crossover : [rad/s] where |L| = 1 with the least phase, where L is real and negative with
                                  the least gain margin; nan where there is none
     sensitivity : float          largest |S|
-    frequency : (n,) rad/s; loop : (n,) complex, L at them
+    frequency : (n,) rad/s; loop : (n,) complex, L at them; of several rates what of the answer to a sine has
+        its own frequency
     """
 
     at: str
@@ -105,6 +115,7 @@ def margins(
     at: str,
     point: OperatingPoint | Context | Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
+    pade: int | None = None,
 ) -> Margins:
     """Gain, phase, delay and disk margins of the loop through one signal.
 
@@ -114,6 +125,10 @@ def margins(
     at : str                an output of a block in the loop, of one component: "controller.u", "y.out[1]"
     point                   operating point, as ``at`` of `linearize`
     parameters : dict       parameter values by name
+    pade : int              states that stand for each delay, as in `linearize`
+
+    Of a signal that is not held, in a sampled diagram, what is added to it is held from tick to tick: right
+    where only sampled blocks read it.
 
     Raises
     ------
@@ -121,16 +136,21 @@ def margins(
 
     >>> margins(d, at="controller.u").phase
     """
-    whole, component = system_of(system).locate(text(at, "at"))
-    closed = linearize(system, inputs=[whole], outputs=[whole], at=point, parameters=parameters)
-    if component is None and closed.ninputs != 1:
+    flat = system_of(system)
+    whole, component = flat.locate(text(at, "at"))
+    size = flat.signal(whole).size
+    if component is None and size != 1:
         raise PlantloopError(
-            f"'{at}' has {closed.ninputs} components, and margins are those of one.",
+            f"'{at}' has {size} components, and margins are those of one.",
             path=at,
             value=at,
             hint=f"Name one: '{at}[0]'; the others stay closed.",
         )
     k = component or 0
+    sampled = _Sampled(system, flat, whole, k, point, parameters, order(pade))
+    if len(flat.rates) > 1:
+        return sampled.margins(at)
+    closed = linearize(system, inputs=[whole], outputs=[whole], at=point, parameters=parameters, pade=pade)
     dt = float(closed.dt or 0.0)
     poles = closed.poles()
     stable = bool((np.abs(poles) < 1).all() if dt else (poles.real < 0).all())
@@ -141,6 +161,8 @@ def margins(
         raise PlantloopError(f"no loop goes through '{at}': nothing comes back to it.", path=at, value=at)
     low, high, phase_crossover = _gain_margins(model, w, loop)
     phase, delay, crossover = _phase_margins(model, w, loop)
+    if flat.rates and stable:
+        delay = sampled.delay(delay)
     S = 1 / (1 + loop)
     T = 1 - S
     disk = float(2 / np.abs(S - T).max())
@@ -157,6 +179,67 @@ def margins(
         w,
         loop,
     )
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """A component of a signal in a sampled diagram, with the loop closed."""
+
+    system: Block | Diagram
+    flat: System
+    whole: str
+    component: int
+    point: OperatingPoint | Context | Mapping[str, Any] | None
+    parameters: Mapping[str, Any] | None
+    pade: int | None
+
+    def margins(self, at: str) -> Margins:
+        """At any rates."""
+        model = model_of(self.system, [self.whole], [self.whole], self.point, self.parameters)
+        with model.looking():
+            basis = basis_of(model, "minimal")
+            lifted = walk_of(model, self.pade, self._ticks).model(basis.z, basis.t)
+        loop = PeriodicLoop.of(lifted, self.component, self.flat.signal(self.whole).size)
+        if not loop.exists:
+            raise PlantloopError(f"no loop goes through '{at}': nothing comes back to it.", path=at, value=at)
+        stable = loop.radius(1.0) < 1.0
+        low, high, phase_crossover = loop.gains()
+        phase, crossover = loop.phase()
+        delay = np.radians(phase) / crossover if np.isfinite(phase) else np.inf
+        top = np.pi * len(loop.times) / loop.period
+        w = np.geomspace(1e-4 * top, top, HARMONICS)
+        S = loop.sensitivity(w)
+        sensitivity = float(np.linalg.norm(S, 2, axis=(1, 2)).max())
+        return Margins(
+            at, stable, (low, high), phase, self.delay(delay) if stable else delay, loop.disk(S), crossover,
+            phase_crossover, sensitivity, w, loop.first_harmonic(w, S),
+        )  # fmt: skip
+
+    def _ticks(self, period: CommonPeriod) -> list[int]:
+        """Instants at which the signal may change."""
+        ticks = self.flat.signal(self.whole).ticks
+        if ticks is None:
+            return list(every_tick(period))
+        own = self.flat.rates.index(ticks)
+        return [k for k, rates in enumerate(period.rates) if own in rates]
+
+    def delay(self, suggested: float) -> float:
+        """Delay margin [s]: exact where the signal is held between ticks, else what is suggested."""
+        model = model_of(self.system, [], [self.whole], self.point, self.parameters, opened=[self.whole])
+        s = model.system
+        signal = s.signal(self.whole).expression[self.component]
+        if any(ca.which_depends(signal, ca.vertcat(s.t, s.x, s.w), 1, True)):
+            return suggested
+        rows = ca.jacobian_sparsity(signal, s.h).get_triplet()[1]
+        places = s.perturbed[self.whole].index
+        others = [k for k in range(len(places)) if k != self.component]
+        if others:
+            return suggested
+        with model.looking():
+            basis = basis_of(model, "minimal")
+            echo = lambda seconds: Echo(self.whole, signal, places, seconds, frozenset(rows))
+            closed = lambda e: walk_of(model, self.pade, None, [e]).model(basis.z, basis.t).A
+            return delay_margin(closed, echo, suggested, float(common(r.period for r in s.rates)))
 
 
 @dataclass(frozen=True)

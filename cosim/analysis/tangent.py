@@ -20,6 +20,7 @@ from blocks.contract.rate import simple
 from blocks.errors import PlantloopError
 from cosim.analysis.pade import Pade
 from cosim.engines.methods.newton import newton
+from cosim.engines.reference.bound import Bound
 from cosim.run.context import Context
 from cosim.slots import Sought
 from cosim.system import System
@@ -28,12 +29,12 @@ from cosim.system_parts import Delay
 
 @dataclass(frozen=True)
 class SparseJacobian:
-    """Of some numbers by x, h and w, sparse; `value` are the numbers at the point."""
+    """Of some numbers by x, h and w; `value` are the numbers there. Overwritten when it is taken anew."""
 
     value: np.ndarray
-    x: sp.csr_matrix
-    h: sp.csr_matrix
-    w: sp.csr_matrix
+    x: sp.csc_matrix
+    h: sp.csc_matrix
+    w: sp.csc_matrix
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Delays:
             moving = ca.vertcat(system.t, system.x, system.w)
             steady = not any(ca.which_depends(d.signal, moving, 1, True)) if moving.numel() else True
             if sampled and steady and not d.longest:
-                reads = frozenset(_columns(ca.Function("v", [system.h], [ca.jacobian(d.signal, system.h)])))
+                reads = frozenset(ca.jacobian_sparsity(d.signal, system.h).get_triplet()[1])
                 exact = simple(seconds)
                 found = ExactDelay(d, Fraction(seconds) if exact is None else exact, reads)
                 self.exact.append(found)
@@ -129,6 +130,8 @@ class Tangent:
     def __init__(self, system: System, context: Context, delays: Delays) -> None:
         self.system, self.context, self.delays = system, context, delays
         self.unknown = system.residual.numel()
+        self._time = np.zeros(1)
+        self._bound: dict[Any, tuple[Bound, list[sp.csc_matrix]]] = {}
 
     # --- numbers and their Jacobians ------------------------------------------------------------------
     def function(self, key: Any, make: Callable[[], ca.SX]) -> ca.Function:
@@ -144,9 +147,14 @@ class Tangent:
 
     def at(self, key: Any, make: Callable[[], ca.SX], later: float = 0.0) -> SparseJacobian:
         """Of what `make` gives, at the present point, or at a later time [s]."""
-        found = self.function(key, make)(*_at(self.context, later))
-        value, x, h, w = (sp.csr_matrix(m.sparse()) for m in found)
-        return SparseJacobian(value.toarray().ravel(), x, h, w)
+        if key not in self._bound:
+            c, function = self.context, self.function(key, make)
+            bound = Bound(function, [self._time, c.x, c.h, c.w, c.p])
+            outputs = range(1, function.n_out())
+            self._bound[key] = bound, [_sparse(function.sparsity_out(k), bound.outputs[k]) for k in outputs]
+        bound, matrices = self._bound[key]
+        self._time[0] = self.context.t + later
+        return SparseJacobian(bound().copy(), *matrices)
 
     def reads(self, key: Any, make: Callable[[], ca.SX]) -> set[int]:
         """Places in h that some numbers depend on, through w as well."""
@@ -228,14 +236,14 @@ class Tangent:
         own[:nx, :nx], own[:nx, nx:] = f.x.toarray() + f.w @ u.x, f.w @ u.z
         held[:nx], late[:nx] = f.h.toarray() + f.w @ u.h, f.w @ u.late
         for r, v in self._delayed(later):
+            by_x, by_h, by_w = v.x.toarray(), v.h.toarray(), v.w.toarray()
             for c in range(len(r.delay.places)):
                 at = slice(nx + r.states(c).start, nx + r.states(c).stop)
-                row = [(v.x[c].toarray() + v.w[c] @ u.x), v.w[c] @ u.z]
-                own[at, :nx] = r.pade.B[:, None] * row[0]
-                own[at, nx:] = r.pade.B[:, None] * row[1]
+                own[at, :nx] = r.pade.B[:, None] * (by_x[c] + by_w[c] @ u.x)
+                own[at, nx:] = r.pade.B[:, None] * (by_w[c] @ u.z)
                 own[at, at] += r.pade.A
-                held[at] = r.pade.B[:, None] * (v.h[c].toarray() + v.w[c] @ u.h)
-                late[at] = r.pade.B[:, None] * (v.w[c] @ u.late)
+                held[at] = r.pade.B[:, None] * (by_h[c] + by_w[c] @ u.h)
+                late[at] = r.pade.B[:, None] * (by_w[c] @ u.late)
         return FlowMatrices(own, held, late)
 
 
@@ -265,6 +273,14 @@ class FlowMatrices:
 
 def _at(c: Context, later: float = 0.0) -> list[ca.DM]:
     return [ca.DM(c.t + later), ca.DM(c.x), ca.DM(c.h), ca.DM(c.w), ca.DM(c.p)]
+
+
+def _sparse(pattern: ca.Sparsity, data: np.ndarray) -> sp.csc_matrix:
+    """A matrix whose numbers are those of an array, also when they change."""
+    found = sp.csc_matrix(pattern.shape)
+    found.data = data
+    found.indices, found.indptr = (np.array(a, dtype=np.int32) for a in (pattern.row(), pattern.colind()))
+    return found
 
 
 def _columns(function: ca.Function, output: int = 0) -> list[int]:

@@ -4,9 +4,18 @@ import control
 import numpy as np
 import pytest
 
-from blocks import Gain, Integrator, StateFeedback, StateSpace, TransferFunction, UnitDelay
+from blocks import (
+    Gain,
+    Integrator,
+    StateFeedback,
+    StateSpace,
+    Sum,
+    TransferFunction,
+    TransportDelay,
+    UnitDelay,
+)
 from blocks.errors import PlantloopError
-from cosim import Diagram, linearize, margins
+from cosim import Diagram, linearize, margins, simulate
 
 
 def continuous(k=1.0, num=(4.0,), den=(1.0, 3.0, 3.0, 1.0)):
@@ -123,3 +132,65 @@ def test_what_has_no_loop_says_so():
         margins(sampled(), at="p.y")
     with pytest.raises(PlantloopError, match=r"c\.v"):
         margins(sampled(), at="c.v")
+
+
+# --- several rates ------------------------------------------------------------------------------------------
+def two_rates(k=1.0, late=None):
+    """A double integrator: rate fed back at 20 ms, place at 50 ms; k and late act on the fast one."""
+    d = Diagram("two")
+    p = d.add("p", StateSpace([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], np.eye(2)))
+    d.add("fast", StateFeedback([[0.0, 8.0]], sample="1/50"))
+    d.add("slow", StateFeedback([[16.0, 0.0]], sample="1/20"))
+    d.add("both", Sum("++"))
+    d.connect("p.y -> fast.x, slow.x", "slow.u -> both.in2")
+    last = d["fast"] >> d.add("g", Gain(k))
+    if late is not None:
+        last = last >> d.add("late", TransportDelay(late))
+    d.connect(last.the("output"), d["both"]["in1"])
+    d["both"] >> p
+    return d
+
+
+def grows(d):
+    """Does the simulated motion grow?"""
+    start = {"p.x": [1.0, 0.0]}
+    how = {"engine": "native", "solver": "rk4", "step": 0.005, "initial": start}
+    r = simulate(d, 40.0, **how, log_every=0.1, signals=["p.y"])
+    size = np.abs(r["p.y"]).max(axis=1)
+    return size[-100:].max() > size[-200:-100].max()
+
+
+def test_margins_of_several_rates_are_where_the_simulated_loop_becomes_unstable():
+    found = margins(two_rates(), at="fast.u")
+    assert found.stable and 0 < found.gain[0] < 1 < found.gain[1] < np.inf
+    for k, stable in ((found.gain[1], (0.99, 1.01)), (found.gain[0], (1.02, 0.98))):
+        assert [grows(two_rates(k * f)) for f in stable] == [False, True]
+    assert [grows(two_rates(late=found.delay * f)) for f in (0.985, 1.015)] == [False, True]
+
+
+def test_one_rate_written_as_two_has_the_margins_of_one():
+    """An idle sample at another rate changes nothing, whichever way the margins are found."""
+    one, other = sampled(), sampled()
+    other.add("idle", UnitDelay(sample="1/15"))
+    other.connect(other["g"]["y"], other["idle"]["u"])
+    a, b = margins(one, at="c.u"), margins(other, at="c.u")
+    assert b.gain == pytest.approx(a.gain, rel=1e-6)
+    assert (b.phase, b.crossover) == pytest.approx((a.phase, a.crossover), rel=1e-6)
+    assert (b.phase_crossover, b.delay) == pytest.approx((a.phase_crossover, a.delay), rel=1e-6)
+    assert (b.disk, b.sensitivity) == pytest.approx((a.disk, a.sensitivity), rel=1e-3)
+    inside = b.frequency < np.pi / 0.1
+    expected = np.interp(b.frequency[inside], a.frequency, np.abs(a.loop))
+    np.testing.assert_allclose(np.abs(b.loop[inside]), expected, rtol=1e-2)
+
+
+def test_the_delay_margin_of_a_held_signal_is_exact():
+    found = margins(sampled(), at="c.u")
+
+    def radius(late):
+        d = sampled()
+        d.disconnect("p.u")
+        d["g"] >> d.add("late", TransportDelay(late)) >> d["p"]
+        return np.abs(linearize(d, inputs=["g.y"], outputs=["g.y"]).poles()).max()
+
+    assert radius(found.delay * (1 - 1e-5)) < 1 < radius(found.delay * (1 + 1e-5))
+    assert found.delay == pytest.approx(np.radians(found.phase) / found.crossover, rel=0.05)
