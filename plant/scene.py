@@ -5,8 +5,9 @@ Plain data for whoever draws it. Points are along the axes of the link they are 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
@@ -17,6 +18,14 @@ from plant.forces.table import FORCES
 from plant.mechanics.mechanism import GROUND, Mechanism, plane_normal
 
 SAME = 1e-9  # relative; points this close are one
+
+
+class Linked(Protocol):
+    """A mechanism, or a tree of spatial_v2."""
+
+    @property
+    def links(self) -> Sequence[Any]:
+        """In an order where parents come first; each with its parent, joint and Xtree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +77,7 @@ class Scene:
     states: tuple[str, ...]
     gravity: np.ndarray | None
     normal: np.ndarray | None
-    mechanism: Mechanism
+    mechanism: Linked
     start: tuple[np.ndarray, ...]
     derived: Derived
 
@@ -95,7 +104,7 @@ class Scene:
         return self.poses(np.concatenate([np.zeros(0), *self.start])[None])
 
 
-def poses_of(mechanism: Mechanism) -> ca.Function:
+def poses_of(mechanism: Linked) -> ca.Function:
     """Function of all coordinates (nq,): origin and axes, column by column, of every link (12 links,)."""
     q = ca.SX.sym("q", sum(link.joint.nq for link in mechanism.links))
     found: list[tuple[Any, Any]] = []

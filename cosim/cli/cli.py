@@ -552,6 +552,9 @@ def view(
         float | None,
         typer.Option(help="Run a model by itself for so long [s].", show_default="as its commands say"),
     ] = None,
+    forces: Annotated[
+        bool, typer.Option("--forces", help="Arrows of forces and reactions in plants.")
+    ] = False,
     trust: Trust = False,
 ) -> None:
     """Show a result, scenario, model, FMU or study as one page in the browser."""
@@ -564,7 +567,7 @@ def view(
             raise PlantloopError(
                 "--until belongs to models; a scenario says until in its table [run].", path=str(path)
             )
-        page = page_of(contents_of(path, trust, until), out, show=False)
+        page = page_of(contents_of(path, trust, until, forces), out, show=False)
         typer.echo(str(out if out is not None else page.open()))
 
 

@@ -269,7 +269,9 @@ class Result:
 
         return load(path, cls)
 
-    def view(self, *, out: str | os.PathLike[str] | None = None, show: bool = True) -> Page:
+    def view(
+        self, *, out: str | os.PathLike[str] | None = None, show: bool = True, forces: bool = False
+    ) -> Page:
         """One page in the browser: diagram, scopes, moving plants; see `cosim.viewer.page`.
 
         The diagram and its plants are there if the run was made in this process, or the result read from a
@@ -277,15 +279,17 @@ class Result:
 
         out : path      where the page is written; default a temporary file that a browser shows
         show : bool     False: no browser is opened
+        forces : bool   arrows of forces and reactions in plants that were not observed: computed from the
+                        logged states and inputs, which takes a second or more. Observed plants have them
 
         Raises
         ------
-        PlantloopError      the page cannot be written
+        PlantloopError      the page cannot be written, or forces cannot be found from what was logged
         """
         from cosim.viewer.kept import of_result
         from cosim.viewer.page import view
 
-        return view(of_result(self), out, show)
+        return view(of_result(self, flag(forces, "forces")), out, show)
 
     def plot(
         self,

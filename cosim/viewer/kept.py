@@ -10,6 +10,7 @@ import numpy as np
 
 from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
+from cosim.diagram import system_of
 from cosim.result.drawing import MOST_NUMBERS, KeptDrawing
 from cosim.viewer.page_data import PageData, of_diagram
 
@@ -39,16 +40,23 @@ def drawing_of(result: Any) -> KeptDrawing | None:
         return None
 
 
-def of_result(result: Any) -> PageData:
+def of_result(result: Any, forces: bool = False) -> PageData:
     """A result (`cosim.Result`); with its diagram and plants, from this process or the file it was read from.
+
+    forces : compute forces and reactions that were not logged, see `PageData.add_plants`
 
     Raises
     ------
-    PlantloopError      the drawing in its file is damaged
+    PlantloopError      the drawing in its file is damaged; forces are asked for, and cannot be found
     """
     if result.origin is not None:
         drawn, system = result.origin
-        return of_diagram(drawn, system, result)
+        return of_diagram(drawn, system, result, forces=system_of if forces else None)
+    if forces:
+        raise PlantloopError(
+            f"forces of result '{result.name}' cannot be found: it comes from a file or another process.",
+            hint="Ask for them where it was run: r.view(forces=True), or cosim view of the scenario.",
+        )
     page = PageData(result.name) if result.drawing is None else of_drawing(result.drawing)
     page.title = result.name
     page.add_result(result)
@@ -88,6 +96,9 @@ def _check_plant(plant: dict[str, Any], count: int) -> None:
         raise ValueError("poses and their instants differ in number")
     used = [b["link"] for b in plant["bodies"]] + [j["link"] for j in plant["joints"]]
     used += [link for f in plant["forces"] for link in f["links"]]
+    used += [a["link"] for a in plant.get("arrows", ())]
+    if any(_inside(a["values"], count) != [rows, 3] for a in plant.get("arrows", ())):
+        raise ValueError("an arrow has no value at every instant")
     if not all(isinstance(k, int) and -1 <= k < links for k in used):
         raise ValueError("a shape is on a link that is not there")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from blocks.errors import PlantloopError, SimulationError
+from cosim.diagram import system_of
 from cosim.result.result import Result
 from cosim.simulation import simulate
 from cosim.viewer.fmu_data import of_fmu
@@ -15,7 +16,9 @@ from cosim.viewer.study_data import of_study
 SUFFIXES = (".nc", ".npz", ".toml", ".xml", ".fmu")
 
 
-def contents_of(path: Path, trust: bool = False, until: float | None = None) -> PageData:
+def contents_of(
+    path: Path, trust: bool = False, until: float | None = None, forces: bool = False
+) -> PageData:
     """What a page shows of a file.
 
     Parameters
@@ -24,6 +27,7 @@ def contents_of(path: Path, trust: bool = False, until: float | None = None) -> 
                         FMU, which is not run, or the folder of a study
     trust : bool        may the Python code it names be run?
     until : s           how long a model is run by itself, its inputs zero; None: as its commands say
+    forces : bool       forces and reactions of plants as arrows too; a model's energy as well
 
     Raises
     ------
@@ -37,15 +41,15 @@ def contents_of(path: Path, trust: bool = False, until: float | None = None) -> 
     if suffix == ".fmu":
         return of_fmu(path)
     if suffix in (".nc", ".npz"):
-        return of_result(Result.load(path))
+        return of_result(Result.load(path), forces)
     if suffix == ".toml":
-        return _scenario(path, trust)
+        return _scenario(path, trust, forces)
     if suffix == ".xml":
-        return _model(path, trust, until)
+        return _model(path, trust, until, forces)
     raise PlantloopError(f"'{path}' is none of {', '.join(SUFFIXES)}.", path=str(path))
 
 
-def _scenario(path: Path, trust: bool) -> PageData:
+def _scenario(path: Path, trust: bool, forces: bool) -> PageData:
     from cosim.scenario import load_scenario
 
     scenario = load_scenario(path, trust)
@@ -56,12 +60,12 @@ def _scenario(path: Path, trust: bool) -> PageData:
         if error.result is None:
             raise
         result = error.result
-    page = of_diagram(diagram, system, result)
+    page = of_diagram(diagram, system, result, forces=system_of if forces else None)
     page.title = scenario.name
     return page
 
 
-def _model(path: Path, trust: bool, until: float | None) -> PageData:
+def _model(path: Path, trust: bool, until: float | None, forces: bool) -> PageData:
     from plant import Plant
     from plant.elements import Simulate
 
@@ -69,6 +73,8 @@ def _model(path: Path, trust: bool, until: float | None) -> PageData:
     if until is None:
         ends = [command.end_time for command in plant.model.all(Simulate) if command.end_time]
         until = max(ends, default=0.0)
+    if forces:
+        plant = plant.observed().audited()
     result = simulate(plant, until) if until > 0 else None
     page = of_diagram(plant, None if result is None else result.origin[1], result)
     page.title = plant.model.name

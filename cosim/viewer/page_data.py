@@ -13,6 +13,7 @@ from blocks.contract.block import Block
 from blocks.errors import PlantloopError
 from cosim.compile.netlist import Netlist
 from cosim.system import System
+from cosim.viewer.arrow_data import Flat, arrows
 from cosim.viewer.diagram_data import diagram_data
 
 ALONE = "plant"  # what a block is called when it is looked at alone
@@ -92,23 +93,36 @@ class PageData:
             "message": result.message,
         }
 
-    def add_plants(self, netlist: Netlist, result: Any, most: int | None = None) -> None:
+    def add_plants(
+        self, netlist: Netlist, result: Any, most: int | None = None, forces: Flat | None = None
+    ) -> None:
         """Every plant of a diagram, where it was at each logged instant, else at its start.
 
         most : numbers of poses; instants are left out evenly where there would be more. None: no limit
+        forces : compute forces and reactions that were not logged, see `cosim.viewer.arrow_data`
+
+        Raises
+        ------
+        PlantloopError      forces are asked for, and what they depend on was not logged
         """
+        from plant.arrows import units_of
         from plant.block import Plant
+        from plant.gamma_q.robot_plant import RobotPlant
+        from plant.gamma_q.robot_scene import robot_scene
         from plant.scene import scene_of
 
         found = []
         for path, block in blocks_of(netlist):
-            if not isinstance(block, Plant):
+            if isinstance(block, Plant):
+                scene = scene_of(block)
+            elif isinstance(block, RobotPlant):
+                scene = robot_scene(block)
+            else:
                 continue
-            scene = scene_of(block)
             poses = scene.at_start()
             names = [f"{path}.{name}" for name in scene.states if name]
             moving = result is not None and all(name in result.signals for name in names)
-            instants: dict[str, Any] = {}
+            moment: dict[str, Any] = {"units": units_of(block)} if isinstance(block, Plant) else {}
             if result is not None and moving and names:
                 every = 1
                 if most is not None:
@@ -116,8 +130,13 @@ class PageData:
                 rows = _rows(len(result.time), every)
                 poses = scene.poses(np.concatenate([result.signals[n][rows] for n in names], axis=1))
                 if every > 1:
-                    instants["instants"] = self.numbers.put(rows)  # which of the logged ones
-            shapes = {"poses": self.numbers.put(poses), **instants, **_shapes(scene)}
+                    moment["instants"] = self.numbers.put(rows)  # which of the logged ones
+                if isinstance(block, Plant):
+                    found_arrows = arrows(block, path, result, rows, self.numbers.put, forces)
+                    moment["arrows"] = found_arrows
+                if f"{path}.audit_energy" in result.signals:
+                    moment["energy"] = f"{path}.audit_energy"
+            shapes = {"poses": self.numbers.put(poses), **moment, **_shapes(scene)}
             found.append({"path": path, "moving": moving, **shapes})
         self.content["plants"] = found
 
@@ -180,11 +199,12 @@ def of_diagram(
     result: Any = None,
     with_result: bool = True,
     most: int | None = None,
+    forces: Flat | None = None,
 ) -> PageData:
     """A diagram, or one block, with what a run of it left, if there was one.
 
     drawn : Diagram or Block; system : the same, flat; None: made here, and the page says why if it cannot be
-    with_result : show the curves of the result too; most : see `PageData.add_plants`
+    with_result : show the curves of the result too; most, forces : see `PageData.add_plants`
     """
     problems = ""
     if isinstance(drawn, Block):
@@ -199,5 +219,5 @@ def of_diagram(
     page.add_diagram(netlist, system, problems)
     if result is not None and with_result:
         page.add_result(result)
-    page.add_plants(netlist, result, most)
+    page.add_plants(netlist, result, most, forces)
     return page

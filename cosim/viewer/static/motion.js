@@ -177,9 +177,20 @@ viewer.motion = async (plants, result) => {
       zigzag(f, V(f.points[0]).applyMatrix4(matrix(p, p.row, f.links[0], M)), V(f.points[1]).applyMatrix4(matrix(p, p.row, f.links[1], M)));
       f.line.geometry.attributes.position.needsUpdate = true;
     }
+    arrows(t);
+    if (followed) {
+      const here = place(followed.plant, followed.link, followed.centre);
+      camera.position.add(here.clone().sub(controls.target));
+      controls.target.copy(here);
+      controls.update();
+    }
     render();
   };
-  // --- names, and the list of bodies
+  let followed = null; // {plant, link, centre}: the camera goes with it
+  const place = (p, link, point) => V(point).applyMatrix4(matrix(p, p.row, link, M));
+  plants.forEach((p) => { p.row = 0; });
+  const arrows = viewer.arrows(plants, { room, canvas, scene, thick, size, at: place });
+  // --- names, and the list of bodies; a click on one follows it
   const names = viewer.element("div", { hidden: true });
   canvas.append(names);
   function labels() {
@@ -191,7 +202,13 @@ viewer.motion = async (plants, result) => {
       return viewer.element("span", { style: `position:absolute;left:${((s.x + 1) / 2) * w}px;top:${((1 - s.y) / 2) * h}px;font-size:11px` }, b.name);
     })));
   }
-  list.append(...plants.flatMap((p) => [viewer.element("b", {}, p.path), ...p.bodies.slice(0, 40).map((b, k) => viewer.element("div", { style: "color:" + viewer.colours[k % viewer.colours.length] }, `${b.name}, ${viewer.shown(b.mass)} kg`))]));
+  list.append(...plants.flatMap((p) => [viewer.element("b", {}, p.path), ...p.bodies.slice(0, 40).map((b, k) => viewer.element("div", { class: "body", tabindex: 0, title: "follow it, or not", style: "color:" + viewer.colours[k % viewer.colours.length], onclick: (e) => follow(p, b, e.currentTarget), onkeydown: (e) => { if (e.key === "Enter") follow(p, b, e.currentTarget); } }, `${b.name}, ${viewer.shown(b.mass)} ${p.units?.mass ?? "kg"}`))]));
+  function follow(p, b, line) {
+    const same = followed?.plant === p && followed.link === b.link;
+    followed = same ? null : { plant: p, link: b.link, centre: b.centre ?? b.points[0] ?? [0, 0, 0] };
+    list.querySelectorAll(".body").forEach((o) => o.classList.toggle("on", o === line && !same));
+    at(viewer.time);
+  }
   room.querySelector(".tools").addEventListener("input", (e) => {
     const what = e.target.dataset.do;
     if (what === "trails") trails.visible = e.target.checked;
@@ -199,7 +216,7 @@ viewer.motion = async (plants, result) => {
     if (what === "ortho") { look(e.target.checked); resize(); }
     at(viewer.time);
   });
-  room.querySelector("[data-do=reset]").addEventListener("click", () => { look(camera.isOrthographicCamera); resize(); });
+  room.querySelector("[data-do=reset]").addEventListener("click", () => { followed = null; list.querySelectorAll(".on").forEach((o) => o.classList.remove("on")); look(camera.isOrthographicCamera); resize(); });
   viewer.projected = (plant, row, link, point) => { // pixel of a point of a link, from the upper left of the picture
     const s = V(point).applyMatrix4(matrix(plants[plant], row, link, M)).project(camera);
     return [((s.x + 1) / 2) * canvas.clientWidth, ((1 - s.y) / 2) * canvas.clientHeight];
