@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from blocks.errors import ModelError
 from plant import PlantWarning
 from plant.elements import Reference_Variable
+from plant.routines import octave as octave_calls
 from tests.helpers.plants import Alone
 from tests.plant.routines.test_subroutines import OUT, slider
 
@@ -70,7 +70,7 @@ def octave(monkeypatch, tmp_path):
     oct2py = ModuleType("oct2py")
     oct2py.Oct2Py = session
     monkeypatch.setitem(sys.modules, "oct2py", oct2py)
-    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(octave_calls, "shutil", SimpleNamespace(which=lambda name: f"/bin/{name}"))
     (tmp_path / "s.m").write_text("% stands for the function\n")
     return made
 

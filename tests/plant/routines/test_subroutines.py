@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,6 +27,7 @@ from plant.elements import (
     Sensor_Evaluate,
     Sensor_Event,
 )
+from plant.routines import octave
 from tests.helpers.cases import case_ids, worst_ratio
 from tests.helpers.plants import Alone
 
@@ -396,7 +397,8 @@ def test_missing_script(tmp_path):
 
 
 def test_matlab_needs_octave(tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    # only ours: what oct2py imports for the first time would keep a function of shutil for good
+    monkeypatch.setattr(octave, "shutil", SimpleNamespace(which=lambda name: None))
     (tmp_path / "s.m").write_text("function v = VARSUB(id, time, par, npar, dflag, iflag)\n v = 1;\nend\n")
     scripted = Reference_Variable(
         id=1, type="USERSUB", interpreter="MATLAB", script_name=str(tmp_path / "s.m")
