@@ -23,7 +23,8 @@ class PlantloopError(Exception):
     value : object       the offending value
     hint : str           the cure; appended to the message when given
 
-    A failed run carries what was computed so far as ``error.result``.
+    A failed run carries what was computed so far as ``error.result``, and as ``error.before`` a snapshot
+    from shortly before it failed, where there is one: for ``Simulation.restore`` and `cosim.replay`.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class PlantloopError(Exception):
         super().__init__(f"{message}{gap}{hint}" if hint else message)
         self.path, self.port, self.time, self.value, self.hint = path, port, time, value, hint
         self.result: Any = None  # a cosim.Result; typed loosely because blocks may not import cosim
+        self.before: Any = None  # a snapshot of cosim
 
 
 class BlockError(PlantloopError):

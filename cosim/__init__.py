@@ -23,6 +23,7 @@
 `RunSettings`       solver, steps, tolerances, engine, seed: what all of these run with
 `system_of`         the flat system: f(t, x, u, p) and its Jacobians as NumPy functions
 `FMU`               an FMU of FMI 2.0 or 3.0 as a block, or stepped by hand
+`replay`            the last steps before a failure once more, every one kept
 `run_deck`          run the Command block of a MotionSolve deck as it stands
 ==================  =====================================================================
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from cosim.fmi.fmu import FMU
     from cosim.fmi.ssp.importing import import_ssp
     from cosim.fmi.ssp.ssd_writer import export_ssp
+    from cosim.last_steps import replay
     from cosim.result.result import Result
     from cosim.settings import RunSettings
     from cosim.simulation import Simulation, simulate
@@ -93,6 +95,7 @@ _HOMES = {
     "margins": "cosim.analysis.margins",
     "modes_of": "cosim.analysis.modes",
     "open_study": "cosim.study.opening",
+    "replay": "cosim.last_steps",
     "run_deck": "cosim.deck.run",
     "simulate": "cosim.simulation",
     "simulate_many": "cosim.batch.many",
@@ -129,6 +132,7 @@ __all__ = [
     "margins",
     "modes_of",
     "open_study",
+    "replay",
     "run_deck",
     "simulate",
     "simulate_many",

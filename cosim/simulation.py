@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 import casadi as ca
@@ -95,6 +95,7 @@ class Simulation:
         self._kept: Logged | None = None  # what was logged before the newest `restore` or `log`
         self._times: np.ndarray | None = None
         self._engine.start_log(self._names, None)
+        self._given: list[tuple[Callable[[System, Context, str, Any], None], str, Any]] | None = []
         self._wall = WallTime(self.system, self._engine.instances)
 
     def __repr__(self) -> str:
@@ -136,6 +137,7 @@ class Simulation:
                 self._engine.advance(until, tell)
         except PlantloopError as error:
             error.result = self.result(complete=False, message=str(error))
+            error.before = self._before()
             raise
         except SystemExit as exit:
             text = f"sys.exit({exit.code!r}) was called in the run at t={self.time:.9g} s{line_of(exit)}."
@@ -168,11 +170,34 @@ class Simulation:
 
     def set_input(self, name: str, value: Any) -> None:
         """Set an input of the whole diagram, from now on."""
-        set_input(self.system, self._engine.context, name, value)
+        self._set(set_input, name, value)
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Change a parameter, from now on."""
-        set_parameter(self.system, self._engine.context, name, value)
+        self._set(set_parameter, name, value)
+
+    def _set(self, how: Callable[[System, Context, str, Any], None], name: str, value: Any) -> None:
+        how(self.system, self._engine.context, name, value)
+        if self._engine.context.started:
+            self._changed_on_the_way()
+        elif self._given is not None:
+            self._given.append((how, name, value))
+
+    def _changed_on_the_way(self) -> None:
+        self._given = None
+        self._engine.look_back.forget()
+
+    def _before(self) -> Context | None:
+        """A snapshot from before the present instant: of up to 0.1 s of wall time ago, or the start."""
+        kept = self._engine.look_back
+        if kept.older is not None or self._given is None:
+            return kept.older or kept.only
+        context = Context.initial(self.system)
+        steps = [(set_parameter, *item) for item in self._changed["parameters"].items()]
+        steps += [(set_initial, *item) for item in self._changed["initial"].items()]
+        for how, name, value in [*steps, *self._given]:
+            how(self.system, context, name, value)
+        return context
 
     def snapshot(self) -> Context:
         """Everything that changes, copied."""
@@ -195,6 +220,7 @@ class Simulation:
         if (fault := next(shape_faults(snapshot, self.system), None)) is not None:
             raise PlantloopError(f"this snapshot was taken of another diagram: {fault}.")
         context.assign(snapshot)
+        self._changed_on_the_way()
         self._kept = self._logged().before(context.t)
         later = None if self._times is None else self._times[self._times > context.t]
         self._engine.start_log(self._names, later)
@@ -344,7 +370,8 @@ def simulate(
 
     Raises
     ------
-    SimulationError     the run stopped before its end; ``error.result`` is the Result up to there
+    SimulationError     the run stopped before its end; ``error.result`` is the Result up to there, and
+                        ``error.before`` a snapshot from shortly before, as `cosim.replay` takes it
 
     Ctrl-C ends the run and returns what was computed, with ``complete=False``.
     """

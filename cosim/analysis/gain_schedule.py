@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.arguments import array
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, shown
@@ -66,7 +67,7 @@ def gain_schedule(
         wrong = "at" if not callable(at) else "design"
         value = at if not callable(at) else design
         raise PlantloopError(f"{wrong} is {shown(value)}, expected a function.", value=value)
-    for point in np.asarray(points, dtype=float).ravel():
+    for point in array(points, "points", (None,)).ravel():
         op = at(float(point))
         if not isinstance(op, OperatingPoint):
             raise PlantloopError(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blocks.errors import PlantloopError, SimulationError
-from cosim.cli import study_commands
+from cosim.cli import failures, study_commands
 from cosim.cli.shared import Trust
 from cosim.cli.shared import checked_path as _checked_path
 from cosim.cli.shared import errors_as_messages as _errors_as_messages
@@ -127,6 +127,7 @@ def run(
                 raise
             print_error(str(error))
             _write_partial_result(loaded, error.result, folder, plot)
+            failures.keep(loaded, system, error, folder, engine)
             raise typer.Exit(1) from None
         if not result.complete:
             print_error(result.message)
@@ -469,6 +470,7 @@ def _exported(path: Path, out: Path, options: dict[str, Any], coordinates: str |
 
 
 study_commands.add_to(app)
+failures.add_to(app)
 
 
 # --- cosim compare --------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import PlantloopError, SimulationError
+from cosim.engines.look_back import LookBack
 from cosim.engines.starts import DONE, Starts
 from cosim.fmi.coupling.quality import CouplingQuality
 from cosim.result.record import Event, TickSeries
@@ -86,6 +87,7 @@ class Engine(abc.ABC):
         self.cancelled = False
         self.deadline = math.inf  # of the clock `time.perf_counter` [s], when an advance has to end
         self.instances = context.begin(system)
+        self.look_back = LookBack()
 
     @abc.abstractmethod
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:

@@ -1,19 +1,48 @@
-"""Parameters of subsystems, given values that make no sense: as `test_bad_values_api` walks all others."""
+"""Parameters of subsystems, schedules and replays, given values that make no sense."""
 
+import numpy as np
 import pytest
 
-from blocks import Gain
-from cosim import Enabled, For, ForEach, FunctionCall, If, Resettable, SwitchCase, Triggered, Variant, While
+from blocks import Gain, Integrator
+from cosim import (
+    Enabled,
+    For,
+    ForEach,
+    FunctionCall,
+    If,
+    OperatingPoint,
+    Resettable,
+    Simulation,
+    SwitchCase,
+    Triggered,
+    Variant,
+    While,
+    gain_schedule,
+    replay,
+)
 from tests.errors.test_bad_values_api import (
+    NO_VALUES,
     NOTHING,
     NUMBERS,
     POSITIVE,
     SWITCH,
     TIMES,
     Case,
+    Made,
     of_parameter,
     parameters,
 )
+
+
+def resting(point):
+    """Of an integrator, at any value."""
+    return OperatingPoint({"x": np.array([point])}, {"u": np.zeros(1)}, {"y": np.array([point])})
+
+
+def one(model):
+    """A gain for it."""
+    return [[1.0]]
+
 
 FIRST = NOTHING | NUMBERS | {"{}", "dict"}
 CASES = [
@@ -44,6 +73,34 @@ CASES = [
         ForEach,
         {"inner": Gain(1.0), "n": 2},
         {"n": frozenset({"1", "200"}), "shared": frozenset({"[]", "()"}), "parameters": NOTHING | {"{}"}},
+    ),
+    Case(
+        "gain_schedule",
+        gain_schedule,
+        {
+            "system": Integrator(),
+            "points": [0.0, 1.0],
+            "at": resting,
+            "design": one,
+            "inputs": ["u"],
+            "outputs": ["y"],
+        },
+        {
+            "points": frozenset({"[1]", "[-1]"}),
+            "parameters": NO_VALUES,
+            "sample": NOTHING | POSITIVE,
+            "offset": frozenset({"0"}),  # without a sample time
+        },
+    ),
+    Case(
+        "replay",
+        replay,
+        {
+            "diagram": Integrator(),
+            "before": Made(lambda: Simulation(Integrator()).snapshot()),
+            "failure": 1.0,
+        },
+        {"failure": TIMES, "settings": NOTHING, "steps": frozenset({"1", "200"})},
     ),
     Case(
         "While",

@@ -27,6 +27,11 @@ from tests.helpers.runs import Simulation, build, simulate
 LOOK = "Look there for a division by zero, a root of a negative number, or too long a step."
 
 
+def of(term):
+    """What is said about the first operation that gives no number."""
+    return f"First non-finite term: {term}. {LOOK}"
+
+
 def lag():
     d = Diagram("lag")
     d.connect(d.inport("u"), d.add("plant", StateSpace(-1.0, 1.0, 1.0))["u"])
@@ -151,15 +156,16 @@ def raises(t, u):
 RUN = {
     "division by zero": (
         lambda: build("c.y>f.u f.y>x.u", c=Clock(), f=Function(lambda u: 1.0 / (0.25 - u)), x=Integrator()),
-        f"non-finite signal 'f.y' = inf in block 'f' at t=0.25 s (last finite t=0.2 s). {LOOK}",
+        f"non-finite signal 'f.y' = inf in block 'f' at t=0.25 s (last finite t=0.2 s). {of('1 / 0')}",
     ),
     "root of a negative number": (
         lambda: build("", p=Root()),
-        f"non-finite derivative of 'p.x' = nan in block 'p' at t=0.35 s (last finite t=0.3 s). {LOOK}",
+        "non-finite derivative of 'p.x' = nan in block 'p' at t=0.35 s (last finite t=0.3 s). "
+        + of("sqrt(-5.55111512e-17)"),
     ),
     "nothing reads it": (
         lambda: build("c.y>f.u", c=Clock(), f=Function(lambda u: np.log(u - 0.3))),
-        f"non-finite signal 'f.y' = nan in block 'f' at t=0 s (last finite t=0 s). {LOOK}",
+        f"non-finite signal 'f.y' = nan in block 'f' at t=0 s (last finite t=0 s). {of('log(-0.3)')}",
     ),
     "sampled": (
         lambda: build("c.y>f.u", c=Clock(), f=Function(lambda u: np.sqrt(0.25 - u), sample=0.1)),
@@ -167,7 +173,8 @@ RUN = {
     ),
     "component": (
         lambda: build("s.y>g.u g.y>x.u", s=Step(0.5, after=[1.0, 1e308]), g=Gain(10.0), x=Integrator()),
-        f"non-finite signal 'g.y[1]' = inf in block 'g' at t=0.5 s (last finite t=0.5 s). {LOOK}",
+        "non-finite signal 'g.y[1]' = inf in block 'g' at t=0.5 s (last finite t=0.5 s). "
+        + of("10 * 1e+308"),
     ),
     "python function, nan": (
         lambda: build("", f=PythonFunction(lambda t, u: np.nan, 0, sample=0.1)),

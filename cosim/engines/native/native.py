@@ -223,6 +223,8 @@ class NativeEngine(Engine):
                 self._budget = int(self._budget * min(10.0, max(0.1, SLICE / max(spent, 1e-9)))) + 1
                 if self.instances.ended is not None:
                     raise self._failure(self._pl.PL_CANCELLED)
+                self._leave()
+                self.look_back.note(self.context.copy, self._budget)
                 if progress is not None:
                     progress(self._state.t)
                 run.budget, began = self._budget, time.perf_counter()

@@ -10,6 +10,7 @@ import numpy as np
 
 from blocks.contract.callback import LiveCall
 from blocks.errors import SimulationError
+from cosim.engines.reference.bad_operation import bad_operation
 from cosim.slots import Place
 from cosim.system import System
 
@@ -46,6 +47,7 @@ def explain(
     failed = [live for live in calls if live.failure]
     if failed:
         return _of_calls(system, failed, what, place, t, last_good)
+    term = term or _first_operation(system, values, place)
     because = f" First non-finite term: {term}." if term else ""
     return SimulationError(
         f"non-finite {what} = {value:g} in block '{place.path}' at t={t:.9g} s "
@@ -90,6 +92,22 @@ def _first_term(system: System, values: list[ca.DM]) -> str | None:
         if not np.isfinite(part).all():
             return f"{problem.path}: {problem.text} = {part[0] if size == 1 else part}"
     return None
+
+
+def _first_operation(system: System, values: list[ca.DM], place: Place) -> str | None:
+    """The operation behind a signal, or the derivative of a state, that gives no number."""
+    if place.name in system.signals:
+        expression = system.signals[place.name].expression
+    elif place.name in system.states:
+        expression = system.derivative[system.states[place.name].index.tolist()]
+    else:
+        return None
+
+    def evaluate(found: ca.SX) -> np.ndarray:
+        function = ca.Function("operations", [system.t, system.x, system.h, system.w, system.p], [found])
+        return np.array(function(*values)).ravel()
+
+    return bad_operation(expression, evaluate)
 
 
 def _first_signal(system: System, values: list[ca.DM]) -> tuple[Place, float] | None:

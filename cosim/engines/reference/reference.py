@@ -92,6 +92,7 @@ class ReferenceEngine(Engine):
             if t < stop:
                 parts.unknowns.refresh()
                 self._log.end_of_step(t)
+                self.look_back.note(self.context.copy)
 
         started = self.context.t
         parts.events.crossings.left()
@@ -103,6 +104,7 @@ class ReferenceEngine(Engine):
             parts.events.iterate(self.context.t, self._log.events, repetition, event)
         if self.context.t < short_of or self.context.stopped:
             self._instant(self.context.t, repetition)
+            self.look_back.note(self.context.copy)
 
     def _instant(self, t: float, repetition: Repetition) -> None:
         """Ticks and instants at t, then the events they cause; then log."""

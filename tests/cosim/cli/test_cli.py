@@ -141,10 +141,11 @@ def test_a_check_that_fails_is_a_failure(cosim):
 
 def test_a_run_that_stops_keeps_what_was_computed(cosim, tmp_path):
     done = cosim("run", "ramp.toml", scenario=DIVIDE)
-    message, kept = done.stderr.splitlines()
+    message, kept, replay = done.stderr.splitlines()
     assert done.exit_code == 1
     assert message.startswith("non-finite signal 'inverse.y' = inf in block 'inverse' at t=1")
     assert kept == "partial result written: results/ramp/result.nc"
+    assert replay == "look at the last steps: cosim replay results/ramp/failure.json"
     result = Result.load(tmp_path / "results/ramp/result.nc")
     assert not result.complete
     assert result.time.tolist() == [0.0, 0.25, 0.5, 0.75]
