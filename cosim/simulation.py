@@ -15,12 +15,11 @@ import numpy as np
 from blocks.arguments import is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
-from blocks.contract.user_lines import line_of
 from blocks.errors import PlantloopError, SimulationError
 from cosim.diagram import Diagram, system_of
 from cosim.driven import driven
 from cosim.engines.choose import choose
-from cosim.engines.engine import Engine, Logged
+from cosim.engines.engine import Engine, Logged, left
 from cosim.engines.reference.log import given_times, log_times
 from cosim.names import mapped
 from cosim.progress import Progress, telling
@@ -140,11 +139,8 @@ class Simulation:
             error.before = self._before()
             raise
         except SystemExit as exit:
-            text = f"sys.exit({exit.code!r}) was called in the run at t={self.time:.9g} s{line_of(exit)}."
-            ended = SimulationError(
-                text, time=self.time, hint="Let a stop event end a run: b.when(..., stop=)."
-            )
-            ended.result = self.result(complete=False, message=text)
+            ended = left(exit, self.time)
+            ended.result = self.result(complete=False, message=str(ended))
             raise ended from exit
 
     @property

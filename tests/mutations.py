@@ -72,13 +72,13 @@ def draw(file: str, count: int, seed: int) -> tuple[list[Change], int]:
 
 def tests_for(change: Change, known: Covering, budget: float) -> list[str]:
     """Tests that run a change, likely and short ones first, as many as the budget (s) allows."""
+    near = f"tests/{change.file.rpartition('/')[0].replace('/native/runtime', '')}/"
     if change.file.endswith(".c"):
         found = known.by_file.get(NATIVE, set())
-    elif change.module_level:
-        found = known.by_file.get(change.file, set())
+    elif change.module_level:  # runs when the file is imported: for tests of the file, else of its folder
+        found = known.by_file.get(change.file) or {test for test in known.seconds if test.startswith(near)}
     else:
         found = known.of(change.file, change.lines)
-    near = f"tests/{change.file.rpartition('/')[0].replace('/native/runtime', '')}/"
     name = Path(change.file).stem
 
     def order(test: str) -> tuple[int, float, str]:

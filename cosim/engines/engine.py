@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.contract.user_lines import line_of
 from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.look_back import LookBack
 from cosim.engines.starts import DONE, Starts
@@ -32,6 +33,12 @@ class Counters:
     events: int = 0
     limited_by: dict[int, int] = field(default_factory=dict)  # state index -> steps it limited
     python: dict[str, float] = field(default_factory=dict)  # block called at its ticks -> time in it [s]
+
+
+def left(exit: SystemExit, t: float) -> SimulationError:
+    """The error about a run in which somebody called `sys.exit`, at t [s]."""
+    text = f"sys.exit({exit.code!r}) was called in the run at t={t:.9g} s{line_of(exit)}."
+    return SimulationError(text, time=t, hint="Let a stop event end a run: b.when(..., stop=).")
 
 
 @dataclass(frozen=True)
@@ -149,6 +156,8 @@ class Engine(abc.ABC):
         try:
             one.advance(starts.until)
             starts.state[k] = DONE
+        except SystemExit as exit:
+            raise left(exit, one.context.t) from exit
         finally:
             one.instances.close()
             logged = one.logged()

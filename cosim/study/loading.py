@@ -12,6 +12,7 @@ import numpy as np
 
 from blocks.contract.rate import instant
 from blocks.errors import PlantloopError, near_miss
+from blocks.files import is_inside
 from cosim.names import mapped
 from cosim.scenario.keys import FilePlace, record
 from cosim.scenario.loader import scenario_from
@@ -41,7 +42,7 @@ def load_study_file(path: Path, trust: bool = False) -> tuple[Scenario, StudyTab
     source = read_source(path)
     own = {name: table for name, table in source.tables.items() if name in STUDY_TABLES}
     place = FilePlace(source)
-    tables = read_tables(own, place)
+    tables = read_tables(own, place, trust)
     return scenario_from(source, trust), tables, place
 
 
@@ -65,12 +66,12 @@ def plain(value: Any) -> Any:
     return value
 
 
-def read_tables(tables: dict[str, Any], place: FilePlace) -> StudyTables:
-    """Check every table, then what they say together."""
+def read_tables(tables: dict[str, Any], place: FilePlace, trust: bool = False) -> StudyTables:
+    """Check every table, then what they say together; trust : the file of cases may lie anywhere."""
     read: StudyTables = record(StudyTables)(tables, place)
     if not place.problems:
         if read.sampling is not None:
-            _check_sampling(read.sampling, tables["sampling"], read, place.at("sampling"))
+            _check_sampling(read.sampling, tables["sampling"], read, place.at("sampling"), trust)
         for k, action in enumerate(read.actions):
             _check_action(action, tables["actions"][k], place.at("actions", k))
         for k, requirement in enumerate(read.requirements):
@@ -80,7 +81,9 @@ def read_tables(tables: dict[str, Any], place: FilePlace) -> StudyTables:
     return read
 
 
-def _check_sampling(s: SamplingTable, given: Mapping[str, Any], all_: StudyTables, place: FilePlace) -> None:
+def _check_sampling(
+    s: SamplingTable, given: Mapping[str, Any], all_: StudyTables, place: FilePlace, trust: bool
+) -> None:
     needs = {"file": "file", "list": "cases"}.get(s.method, "parameters")
     for name in ("file", "cases", "parameters"):
         if name != needs and name in given:
@@ -101,6 +104,11 @@ def _check_sampling(s: SamplingTable, given: Mapping[str, Any], all_: StudyTable
         file = place.source.path.parent / s.file
         if not file.is_file():
             place.at("file").add_problem(no_such_file(file, "file of cases"))
+        elif not trust and not is_inside(file, [place.source.path.parent]):
+            place.at("file").add_problem(
+                f'"{s.file}" leads out of the study\'s folder; put it there, or allow it with --trust, or '
+                "Study(..., trust=True), if you trust whoever wrote the study."
+            )
     found = len(place.problems)
     for k, (a, b, _) in enumerate(s.correlations):
         for name in (a, b):

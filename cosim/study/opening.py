@@ -6,6 +6,7 @@ import os
 
 from blocks.arguments import flag
 from blocks.errors import PlantloopError, shown
+from blocks.files import is_inside
 from cosim.study.folder import url_of
 from cosim.study.opened import StudyResult
 from cosim.study.store import INPUTS, StudyStore
@@ -41,6 +42,13 @@ def open_study(
             return study.plan
         if not m.study_file or store.folder.remote:
             return None
-        return Study(store.folder.path(f"{INPUTS}/{m.study_file}"), trust=trust).plan
+        inputs, file = store.folder.path(INPUTS), store.folder.path(f"{INPUTS}/{m.study_file}")
+        if not is_inside(file, [inputs]):
+            raise PlantloopError(
+                f"'{store.folder.url}' names the study file '{m.study_file}', which leads out of it.",
+                path=store.folder.url,
+                hint="No version writes this: do not trust the folder. Its tables and signals can be read.",
+            )
+        return Study(file, trust=trust).plan
 
     return StudyResult(store, plan)
