@@ -541,10 +541,11 @@ def _content(found: Content) -> str:
 # --- cosim bench ----------------------------------------------------------------------------------------
 @app.command()
 def view(
-    file: Annotated[
-        Path,
+    files: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="RESULT.nc | SCENARIO.toml | MODEL.xml | X.fmu | STUDY_DIR", show_default=False
+            metavar="RESULT.nc [OTHER.nc] | SCENARIO.toml | MODEL.xml | X.fmu | STUDY_DIR",
+            show_default=False,
         ),
     ],
     out: Annotated[
@@ -557,19 +558,18 @@ def view(
     forces: Annotated[
         bool, typer.Option("--forces", help="Arrows of forces and reactions in plants.")
     ] = False,
+    linear: Annotated[
+        bool, typer.Option("--linear", help="Responses and margins of the linear model about the start.")
+    ] = False,
     trust: Trust = False,
 ) -> None:
-    """Show a result, scenario, model, FMU or study as one page in the browser."""
+    """Show a result, two beside each other, a scenario, model, FMU or study as one page in the browser."""
     with _errors_as_messages():
-        from cosim.viewer.open_file import SUFFIXES, contents_of
+        from cosim.cli.view_command import ViewOptions, page_of_files
         from cosim.viewer.page import view as page_of
 
-        path = file if file.is_dir() else _checked_path(file, "view", SUFFIXES)
-        if until is not None and path.suffix.lower() != ".xml":
-            raise PlantloopError(
-                "--until belongs to models; a scenario says until in its table [run].", path=str(path)
-            )
-        page = page_of(contents_of(path, trust, until, forces), out, show=False)
+        wanted = ViewOptions(until, forces, linear, trust)
+        page = page_of(page_of_files(files, wanted), out, show=False)
         typer.echo(str(out if out is not None else page.open()))
 
 

@@ -270,7 +270,13 @@ class Result:
         return load(path, cls)
 
     def view(
-        self, *, out: str | os.PathLike[str] | None = None, show: bool = True, forces: bool = False
+        self,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        show: bool = True,
+        forces: bool = False,
+        linear: bool = False,
+        beside: Result | None = None,
     ) -> Page:
         """One page in the browser: diagram, scopes, moving plants; see `cosim.viewer.page`.
 
@@ -281,15 +287,26 @@ class Result:
         show : bool     False: no browser is opened
         forces : bool   arrows of forces and reactions in plants that were not observed: computed from the
                         logged states and inputs, which takes a second or more. Observed plants have them
+        linear : bool   Bode, Nyquist and step pictures from any wire to any other, and margins of loops, of
+                        the linear model about the start
+        beside          another result: its curves are dashed beside those of this one, with a table of
+                        how far they are apart
 
         Raises
         ------
         PlantloopError      the page cannot be written, or forces cannot be found from what was logged
         """
+        from cosim.viewer.compare_data import of_two
         from cosim.viewer.kept import of_result
         from cosim.viewer.page import view
 
-        return view(of_result(self, flag(forces, "forces")), out, show)
+        asked = flag(forces, "forces"), flag(linear, "linear")
+        if beside is None:
+            return view(of_result(self, *asked), out, show)
+        if not isinstance(beside, Result):
+            raise PlantloopError(f"beside is {shown(beside)}, expected a Result.", value=beside)
+        labels = (self.name, beside.name if beside.name != self.name else f"{beside.name}, second")
+        return view(of_two(self, beside, labels, *asked), out, show)
 
     def plot(
         self,

@@ -12,6 +12,7 @@ from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
 from cosim.diagram import system_of
 from cosim.result.drawing import MOST_NUMBERS, KeptDrawing
+from cosim.viewer.linear_data import add_linear
 from cosim.viewer.page_data import PageData, of_diagram
 
 KEYS = ("diagram", "plants", "tables")
@@ -40,10 +41,11 @@ def drawing_of(result: Any) -> KeptDrawing | None:
         return None
 
 
-def of_result(result: Any, forces: bool = False) -> PageData:
+def of_result(result: Any, forces: bool = False, linear: bool = False) -> PageData:
     """A result (`cosim.Result`); with its diagram and plants, from this process or the file it was read from.
 
     forces : compute forces and reactions that were not logged, see `PageData.add_plants`
+    linear : a linear model about the start, see `cosim.viewer.linear_data`
 
     Raises
     ------
@@ -51,12 +53,16 @@ def of_result(result: Any, forces: bool = False) -> PageData:
     """
     if result.origin is not None:
         drawn, system = result.origin
-        return of_diagram(drawn, system, result, forces=system_of if forces else None)
-    if forces:
-        raise PlantloopError(
-            f"forces of result '{result.name}' cannot be found: it comes from a file or another process.",
-            hint="Ask for them where it was run: r.view(forces=True), or cosim view of the scenario.",
-        )
+        page = of_diagram(drawn, system, result, forces=system_of if forces else None)
+        if linear:
+            add_linear(page, drawn, system)
+        return page
+    for asked, what in ((forces, "forces"), (linear, "a linear model")):
+        if asked:
+            raise PlantloopError(
+                f"{what} of result '{result.name}' cannot be found: it comes from a file or another process.",
+                hint="Ask where it was run: r.view(...), or cosim view of the scenario.",
+            )
     page = PageData(result.name) if result.drawing is None else of_drawing(result.drawing)
     page.title = result.name
     page.add_result(result)

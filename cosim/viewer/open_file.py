@@ -8,8 +8,10 @@ from blocks.errors import PlantloopError, SimulationError
 from cosim.diagram import system_of
 from cosim.result.result import Result
 from cosim.simulation import simulate
+from cosim.viewer.compare_data import of_two
 from cosim.viewer.fmu_data import of_fmu
 from cosim.viewer.kept import of_result
+from cosim.viewer.linear_data import add_linear
 from cosim.viewer.page_data import PageData, of_diagram
 from cosim.viewer.study_data import of_study
 
@@ -17,7 +19,7 @@ SUFFIXES = (".nc", ".npz", ".toml", ".xml", ".fmu")
 
 
 def contents_of(
-    path: Path, trust: bool = False, until: float | None = None, forces: bool = False
+    path: Path, trust: bool = False, until: float | None = None, forces: bool = False, linear: bool = False
 ) -> PageData:
     """What a page shows of a file.
 
@@ -28,6 +30,7 @@ def contents_of(
     trust : bool        may the Python code it names be run?
     until : s           how long a model is run by itself, its inputs zero; None: as its commands say
     forces : bool       forces and reactions of plants as arrows too; a model's energy as well
+    linear : bool       responses and margins of the linear model about the start
 
     Raises
     ------
@@ -41,15 +44,26 @@ def contents_of(
     if suffix == ".fmu":
         return of_fmu(path)
     if suffix in (".nc", ".npz"):
-        return of_result(Result.load(path), forces)
+        return of_result(Result.load(path), forces, linear)
     if suffix == ".toml":
-        return _scenario(path, trust, forces)
+        return _scenario(path, trust, forces, linear)
     if suffix == ".xml":
-        return _model(path, trust, until, forces)
+        return _model(path, trust, until, forces, linear)
     raise PlantloopError(f"'{path}' is none of {', '.join(SUFFIXES)}.", path=str(path))
 
 
-def _scenario(path: Path, trust: bool, forces: bool) -> PageData:
+def of_two_files(first: Path, second: Path) -> PageData:
+    """The page of two results: what `contents_of` shows of the first, the curves of the second beside them.
+
+    Raises
+    ------
+    PlantloopError      one of them is no result
+    """
+    labels = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
+    return of_two(Result.load(first), Result.load(second), labels)
+
+
+def _scenario(path: Path, trust: bool, forces: bool, linear: bool) -> PageData:
     from cosim.scenario import load_scenario
 
     scenario = load_scenario(path, trust)
@@ -61,11 +75,13 @@ def _scenario(path: Path, trust: bool, forces: bool) -> PageData:
             raise
         result = error.result
     page = of_diagram(diagram, system, result, forces=system_of if forces else None)
+    if linear:
+        add_linear(page, diagram, system)
     page.title = scenario.name
     return page
 
 
-def _model(path: Path, trust: bool, until: float | None, forces: bool) -> PageData:
+def _model(path: Path, trust: bool, until: float | None, forces: bool, linear: bool) -> PageData:
     from plant import Plant
     from plant.elements import Simulate
 
@@ -77,5 +93,7 @@ def _model(path: Path, trust: bool, until: float | None, forces: bool) -> PageDa
         plant = plant.observed().audited()
     result = simulate(plant, until) if until > 0 else None
     page = of_diagram(plant, None if result is None else result.origin[1], result)
+    if linear:
+        add_linear(page, plant, system_of(plant))
     page.title = plant.model.name
     return page

@@ -109,7 +109,7 @@ viewer.diagram = async (data, signals) => {
         const over = make("path", { class: "over", d, "data-signal": signal });
         over.addEventListener("mousemove", (m) => hover(m, signal, facts));
         over.addEventListener("mouseleave", () => { document.getElementById("hint").hidden = true; });
-        over.addEventListener("click", () => components(signal).forEach((c) => viewer.showSignal?.(c.name)));
+        over.addEventListener("click", (m) => m.shiftKey && viewer.pickPort ? viewer.pickPort(signal) : components(signal).forEach((c) => viewer.showSignal?.(c.name)));
         sheet.append(over);
       }
     }

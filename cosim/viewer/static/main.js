@@ -12,6 +12,12 @@
   if (result) {
     await viewer.vendor("uplot");
     signals = viewer.signals = viewer.makeSignals(result);
+    if (content.other) {
+      for (const s of viewer.makeSignals(content.other).values()) {
+        const name = `${s.name} (${content.labels[1]})`;
+        if (signals.has(s.name)) signals.set(name, { ...s, name, pair: s.name });
+      }
+    }
     const said = Object.fromEntries(result.settings.map(([k, v]) => [k, v]));
     const parts = [said.solver, said.engine, result.statistics.steps != null ? result.statistics.steps + " steps" : null, result.events.length ? result.events.length + " events" : null, result.complete ? null : "partial"];
     $("about").textContent = parts.filter(Boolean).join(", ") + (result.message ? ": " + result.message : "");
@@ -23,6 +29,7 @@
   if (content.diagram) { rooms.push("diagram"); $("diagram").hidden = false; }
   if (plants.length) { rooms.push("motion"); $("motion").hidden = false; }
   if (result) { rooms.push("scopes"); $("scopes").hidden = false; }
+  if (content.linear) { rooms.push("linear"); $("linear").hidden = false; }
   if (content.tables) { rooms.push("tables"); $("tables").hidden = false; }
   if (content.study) {
     rooms.push("cases");
@@ -32,6 +39,7 @@
   }
   arrange();
   if (result) viewer.scopes(result, signals);
+  if (content.linear) viewer.linear(content.linear);
   if (content.tables) viewer.tables(content.tables);
   if (content.study) viewer.study(content.study);
   if (plants.length) jobs.push(viewer.motion(plants, result));

@@ -51,7 +51,10 @@ viewer.scopes = (result, signals) => {
   const rows = new Map();
   let chosen = null, window_ = [viewer.begin, viewer.end];
 
-  for (const s of signals.values()) {
+  const pairs = new Map([...signals.values()].filter((s) => s.pair).map((s) => [s.pair, s.name])); // of another result
+  const beside = (axes) => (axes.kind === "time" ? axes.names.flatMap((n) => (pairs.has(n) ? [n, pairs.get(n)] : [n])) : axes.names);
+
+  for (const s of [...signals.values()].filter((one) => !one.pair)) {
     const value = viewer.element("span", { class: "value" });
     const row = viewer.element("div", {
       class: "signal", draggable: true, title: s.name + (s.unit ? " [" + s.unit + "]" : ""),
@@ -105,7 +108,7 @@ viewer.scopes = (result, signals) => {
 
   function tables(axes) { // aligned columns for uPlot
     const width = Math.max(200, plots.clientWidth - 80);
-    if (axes.kind === "time") return uPlot.join(axes.names.map((n) => viewer.thinned(signals.get(n), ...window_, width)));
+    if (axes.kind === "time") return uPlot.join(beside(axes).map((n) => viewer.thinned(signals.get(n), ...window_, width)));
     if (axes.kind === "phase") {
       const [a, b] = axes.names.map((n) => signals.get(n));
       if (!b) return [[], []];
@@ -124,14 +127,14 @@ viewer.scopes = (result, signals) => {
     const units = [...new Set(axes.names.map((n) => signals.get(n).unit))];
     const series = (n, k) => ({
       label: n + (signals.get(n).unit ? " [" + signals.get(n).unit + "]" : ""),
-      stroke: viewer.colours[k % viewer.colours.length], width: 1.4, points: { show: false }, spanGaps: true,
+      stroke: viewer.colours[axes.names.indexOf(signals.get(n).pair ?? n) % viewer.colours.length], width: 1.4, dash: signals.get(n).pair ? [6, 4] : undefined, points: { show: false }, spanGaps: true,
       scale: axes.kind === "time" && units.length === 2 && signals.get(n).unit === units[1] ? "z" : "y",
       paths: axes.kind === "time" && signals.get(n).sampled ? steps : straight,
       value: (_, v) => (v == null ? "" : viewer.shown(v)),
     });
     const grid = { stroke: ink(), grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8884", width: 1 } };
     const xlabel = { time: "time [s]", phase: axes.names[0] ?? "", spectrum: "frequency [Hz]" }[axes.kind];
-    const list = axes.kind === "phase" ? axes.names.slice(1, 2).map((n) => series(n, 0)) : axes.names.map(series);
+    const list = axes.kind === "phase" ? axes.names.slice(1, 2).map((n) => series(n, 0)) : beside(axes).map(series);
     const sides = [{ ...grid, label: xlabel, labelSize: 16, size: 34 }, { ...grid, size: 60, label: units[0] || undefined, labelSize: 16, values: (_, v) => v.map(viewer.shown) }];
     if (axes.kind === "time" && units.length === 2) sides.push({ ...grid, scale: "z", side: 1, grid: { show: false }, label: units[1], labelSize: 16, size: 60, values: (_, v) => v.map(viewer.shown) });
     axes.plot = new uPlot({
@@ -182,6 +185,11 @@ viewer.scopes = (result, signals) => {
     if (what === "add") add();
     if (what === "phase" || what === "spectrum") add(chosen ? chosen.names : [], what);
     if (what === "csv") viewer.save("signals.csv", new Blob([csv()], { type: "text/csv" }));
+    if (what === "svg" && chosen?.plot) {
+      const names = beside(chosen), label = (n) => n + (signals.get(n).unit ? ` [${signals.get(n).unit}]` : ""), time = chosen.kind === "time";
+      const said = chosen.kind === "phase" ? chosen.names.slice(1, 2) : names, across = { time: "time [s]", spectrum: "frequency [Hz]", phase: chosen.names[0] }[chosen.kind];
+      viewer.save("scope.svg", new Blob([viewer.svgOf(tables(chosen), said.map(label), across, said.map((n) => time && signals.get(n).sampled))], { type: "image/svg+xml" }));
+    }
     if (what === "png" && chosen?.plot) chosen.plot.ctx.canvas.toBlob((b) => viewer.save("scope.png", b));
   });
   function csv() {
@@ -201,8 +209,9 @@ viewer.scopes = (result, signals) => {
   viewer.on("theme", arrange);
   new ResizeObserver(() => arrange()).observe(plots);
 
-  const first = [...signals.values()].filter((s) => s.values.some((v) => v !== s.values[0]));
-  const bySize = first.length ? first : [...signals.values()];
+  const own = [...signals.values()].filter((s) => !s.pair);
+  const first = own.filter((s) => s.values.some((v) => v !== s.values[0]));
+  const bySize = first.length ? first : own;
   const units = [...new Set(bySize.map((s) => s.unit))].slice(0, 2);
   units.forEach((unit) => add(bySize.filter((s) => s.unit === unit).slice(0, 4).map((s) => s.name)));
 };

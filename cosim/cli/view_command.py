@@ -1,0 +1,50 @@
+"""What `cosim view` makes a page of, for the files and options it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from blocks.errors import PlantloopError
+from cosim.cli.shared import checked_path
+from cosim.viewer.open_file import SUFFIXES, contents_of, of_two_files
+from cosim.viewer.page_data import PageData
+
+RESULTS = (".nc", ".npz")
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """Options of the command, see `cosim.viewer.open_file.contents_of`."""
+
+    until: float | None
+    forces: bool
+    linear: bool
+    trust: bool
+
+
+def page_of_files(files: Sequence[Path], wanted: ViewOptions) -> PageData:
+    """The contents of the page.
+
+    Raises
+    ------
+    PlantloopError      files or options that do not belong together, and what opening them raises
+    """
+    if len(files) > 1:
+        if len(files) > 2 or wanted.until is not None or wanted.forces or wanted.linear:
+            raise PlantloopError(
+                "cosim view compares two results, and takes no other option with them.",
+                value=[str(file) for file in files],
+            )
+        first, second = (checked_path(file, "view", RESULTS) for file in files)
+        return of_two_files(first, second)
+    path = files[0] if files[0].is_dir() else checked_path(files[0], "view", SUFFIXES)
+    suffix = path.suffix.lower()
+    if wanted.until is not None and suffix != ".xml":
+        raise PlantloopError(
+            "--until belongs to models; a scenario says until in its table [run].", path=str(path)
+        )
+    if (wanted.forces or wanted.linear) and suffix not in (".xml", ".toml"):
+        raise PlantloopError("--forces and --linear belong to scenarios and models.", path=str(path))
+    return contents_of(path, wanted.trust, wanted.until, wanted.forces, wanted.linear)
