@@ -12,6 +12,7 @@
 `linearize`         linear model with exact derivatives, as a python-control state space
 `gain_schedule`     a feedback designed at every operating point of a table, as one block
 `margins`           gain, phase, delay and disk margins of a loop
+`delay_audit`       every delay in a loop: who brings it in, and what it costs
 `trim`              operating point at rest, an `OperatingPoint`
 `export_fmu`        a diagram, a plant or a block as an FMU that runs without Python
 `import_ssp`        a system structure (SSP) of FMUs as a diagram; `export_ssp` writes one
@@ -42,6 +43,7 @@ from cosim.version import __version__
 
 if TYPE_CHECKING:
     from cosim.analysis.check import check
+    from cosim.analysis.delay_audit import delay_audit
     from cosim.analysis.gain_schedule import gain_schedule
     from cosim.analysis.linear import linearize
     from cosim.analysis.margins import margins
@@ -90,6 +92,7 @@ _HOMES = {
     "RunSettings": "cosim.settings",
     "Simulation": "cosim.simulation",
     "Study": "cosim.study.study",
+    "delay_audit": "cosim.analysis.delay_audit",
     "gain_schedule": "cosim.analysis.gain_schedule",
     "linearize": "cosim.analysis.linear",
     "margins": "cosim.analysis.margins",
@@ -124,6 +127,7 @@ __all__ = [
     "While",
     "__version__",
     "check",
+    "delay_audit",
     "export_fmu",
     "export_ssp",
     "gain_schedule",

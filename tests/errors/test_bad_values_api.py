@@ -25,6 +25,7 @@ from cosim import (
     RunSettings,
     Simulation,
     check,
+    delay_audit,
     linearize,
     margins,
     modes_of,
@@ -293,13 +294,29 @@ CASES = [
         "linearize",
         linearize,
         {"system": Made(loop)},
-        {"inputs": EMPTY | NOTHING, "outputs": EMPTY | NOTHING, "at": NO_VALUES, "parameters": NO_VALUES},
+        {
+            "inputs": EMPTY | NOTHING,
+            "outputs": EMPTY | NOTHING,
+            "at": NO_VALUES,
+            "parameters": NO_VALUES,
+            "open": EMPTY,
+            "pade": NOTHING | {"1"},
+            "lift": SWITCH,
+        },
     ),
     Case(
         "linearize a plant",
         linearize,
         {"system": Made(pendulum)},
-        {"inputs": EMPTY | NOTHING, "outputs": EMPTY | NOTHING, "at": NO_VALUES, "parameters": NO_VALUES},
+        {
+            "inputs": EMPTY | NOTHING,
+            "outputs": EMPTY | NOTHING,
+            "at": NO_VALUES,
+            "parameters": NO_VALUES,
+            "open": EMPTY,
+            "pade": NOTHING | {"1"},
+            "lift": SWITCH,
+        },
     ),
     Case(
         "trim",
@@ -334,7 +351,16 @@ CASES = [
     Case("modes_of", modes_of, {"model": Made(lambda: linearize(pendulum()))}, {}),
     Case("system_of", system_of, {"diagram": Made(loop)}, {"solve_loops": SWITCH, "driven": SWITCH}),
     Case(
-        "margins", margins, {"system": Made(loop), "at": "x.y"}, {"point": NO_VALUES, "parameters": NO_VALUES}
+        "margins",
+        margins,
+        {"system": Made(loop), "at": "x.y"},
+        {"point": NO_VALUES, "parameters": NO_VALUES, "pade": NOTHING | {"1"}},
+    ),
+    Case(
+        "delay_audit",
+        delay_audit,
+        {"diagram": Made(loop), "at": "x.y"},
+        {"point": NO_VALUES, "parameters": NO_VALUES, "pade": NOTHING | {"1"}},
     ),
     Case(
         "Coupling",

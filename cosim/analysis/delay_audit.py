@@ -1,0 +1,264 @@
+"""Where the delay in a loop comes from: who brings it in, what phase it costs, what would be left without it.
+
+A delay T turns the loop by w T at its crossover w. What is held for a period T between ticks is on average
+T / 2 old. A filter turns it by the angle of its own linear model there. Each row is one block (or one signal
+whose held values are read in between), and what the phase margin would be without it: a delay or filter is
+taken out of the diagram and the margins found anew; for holding, which cannot be taken out, w T / 2 is added.
+
+Source: Åström & Wittenmark, Computer-Controlled Systems, 3rd ed., section 3.7 (a hold as a delay of T/2).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import networkx as nx
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.contract.memories import ContinuousState, DelayedSignal, DiscreteState
+from blocks.contract.trace import LIBRARY, TraceCache
+from blocks.errors import PlantloopError
+from blocks.library.math import Gain
+from cosim.analysis.linear import linearize
+from cosim.analysis.margins import Margins, margins, margins_of
+from cosim.analysis.operating import OperatingPoint
+from cosim.compile.wiring import Wiring, expand
+from cosim.diagram import Diagram
+from cosim.names import mapped, no_block
+from cosim.run.context import Context
+from cosim.run.given import set_parameter
+from cosim.slots import MemorySlot
+from cosim.system import System
+from cosim.system_parts import Delay
+
+FLAT = 1e-9  # relative: a gain that varies less with frequency is that of a delay
+
+
+@dataclass(frozen=True)
+class LoopDelay:
+    """One cause of delay in a loop.
+
+    path : of the block; kind : "transport", "sampled delay", "sampling and hold", or "filter"
+    seconds : what it delays at the crossover; phase : [deg] it costs there
+    without : [deg] phase margin without it; nan where the loop has no margin then
+    """
+
+    path: str
+    kind: str
+    seconds: float
+    phase: float
+    without: float
+
+
+@dataclass(frozen=True)
+class DelayAudit:
+    """All delays in the loop through one signal, the most costly first; printed as a table.
+
+    margins : of the loop as it is
+    """
+
+    margins: Margins
+    delays: tuple[LoopDelay, ...]
+
+    @property
+    def total(self) -> float:
+        """Phase they cost together [deg]."""
+        return sum(d.phase for d in self.delays)
+
+    def table(self) -> str:
+        """The delays as lines of text."""
+        m = self.margins
+        lines = [
+            f"loop at '{m.at}': phase margin {m.phase:.4g} deg at {m.crossover:.4g} rad/s, delay margin "
+            f"{m.delay:.4g} s",
+            f"{'block':32} {'cause':18} {'delay [ms]':>10} {'phase [deg]':>12} {'margin without':>15}",
+        ]
+        for d in self.delays:
+            left = f"{d.without:.4g} deg" if np.isfinite(d.without) else "-"
+            lines.append(f"{d.path:32} {d.kind:18} {1e3 * d.seconds:10.4g} {d.phase:12.4g} {left:>15}")
+        lines.append(f"{'together':32} {'':18} {'':10} {self.total:12.4g}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def delay_audit(
+    diagram: Diagram,
+    at: str,
+    point: OperatingPoint | Context | Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    pade: int | None = 6,
+) -> DelayAudit:
+    """Every delay in the loop through a signal: sampling, hold, transport, computation, filters.
+
+    Parameters
+    ----------
+    diagram : Diagram        with the loop closed
+    at : str                 a signal in the loop, as in `margins`
+    point, parameters        as in `margins`
+    pade : int               states that stand for each delay of a signal that is not held
+
+    A block counts as a filter if its one output follows its one input with a stable lag; taken out, its gain
+    at frequency zero is left. Blocks of several ports, and integrators, are no delays.
+
+    Raises
+    ------
+    PlantloopError           no loop, no crossover, or what `margins` raises
+
+    >>> print(delay_audit(d, at="controller.u"))
+    """
+    if not isinstance(diagram, Diagram):
+        raise no_block(diagram, "a Diagram with a closed loop")
+    found = margins(diagram, at, point, parameters, pade)
+    w = found.crossover
+    if not np.isfinite(w):
+        raise PlantloopError(
+            f"the loop at '{at}' has no crossover, so delays cost no phase there.",
+            path=at,
+            hint="Its gain is below one (or above) at all frequencies.",
+        )
+    system = diagram.system()
+    wiring = expand(diagram.netlist(), TraceCache(library=LIBRARY))
+    loop = _in_loop(wiring, system.signal(system.locate(at)[0]).path)
+    audit = _Audit(diagram, system, wiring, loop, found, at, point, parameters, pade)
+    rows = [*audit.of_blocks(), *audit.of_holds()]
+    return DelayAudit(found, tuple(sorted(rows, key=lambda d: -d.phase)))
+
+
+def _in_loop(wiring: Wiring, path: str) -> set[str]:
+    """Blocks through which a signal of a block comes back to it."""
+    graph = nx.DiGraph((source[0], into[0]) for into, source in wiring.drivers.items() if source is not None)
+    return nx.descendants(graph, path) & nx.ancestors(graph, path) | {path}
+
+
+@dataclass(frozen=True)
+class _Audit:
+    diagram: Diagram
+    system: System
+    wiring: Wiring
+    loop: set[str]
+    found: Margins
+    at: str
+    point: OperatingPoint | Context | Mapping[str, Any] | None
+    parameters: Mapping[str, Any] | None
+    pade: int | None
+
+    def of_blocks(self) -> Iterator[LoopDelay]:
+        """Delays and filters."""
+        w = self.found.crossover
+        for path in sorted(self.loop):
+            block, declared = self.wiring.blocks[path], self.wiring.probes[path].declared
+            outputs = [o for o in declared.outputs if not o.auxiliary]
+            if len(declared.inputs) != 1 or len(outputs) != 1:
+                continue
+            kinds = (ContinuousState, DiscreteState, DelayedSignal)
+            memories = [m for m in declared.memories if isinstance(m, kinds)]
+            if not memories:
+                continue
+            transport = [d for d in self.system.delays if self._place(d.name) == path]
+            if transport:
+                kind, seconds, gain = "transport", self._seconds(transport), 1.0
+            else:
+                response = self._response(block, w)
+                if response is None:
+                    continue
+                steady, turned, flat = response
+                kind = "sampled delay" if flat else "filter"
+                seconds, gain = turned / w, steady
+            if seconds > 0.0:
+                yield LoopDelay(path, kind, seconds, np.degrees(w * seconds), self._without(path, gain))
+
+    def _place(self, name: str) -> str:
+        slot = self.system.solved[name]
+        return slot.path if isinstance(slot, MemorySlot) else ""
+
+    def _seconds(self, several: Sequence[Delay]) -> float:
+        """Of the delays in a block together, by their run-time numbers."""
+        s = self.system
+        c = Context.initial(s)
+        for name, value in mapped(self.parameters, "parameters").items():
+            set_parameter(s, c, name, value)
+        delays = ca.vertcat(*[d.seconds for d in several])
+        found = ca.Function("s", [s.t, s.x, s.h, s.w, s.p], [delays])(c.t, c.x, c.h, c.w, c.p)
+        return float(np.array(found).sum())
+
+    def _response(self, block: Block, w: float) -> tuple[float, float, bool] | None:
+        """Gain at rest, angle at w, and is its gain the same everywhere? None: it is no stable lag."""
+        try:
+            model = linearize(block)
+        except PlantloopError:
+            return None
+        if model.ninputs != 1 or model.noutputs != 1 or not model.nstates:
+            return None
+        dt = float(model.dt or 0.0)
+        poles = model.poles()
+        if not ((np.abs(poles) < 1).all() if dt else (poles.real < 0).all()) or (dt and w * dt >= np.pi):
+            return None
+        at = lambda f: complex(model(np.exp(1j * f * dt) if dt else 1j * f))
+        steady = complex(model(1.0 if dt else 0.0))
+        if abs(steady) < 1e-12:
+            return None
+        here, half = at(w) / steady, at(0.5 * w) / steady
+        flat = bool(dt) and max(abs(abs(here) - 1), abs(abs(half) - 1)) < FLAT
+        path = np.array([at(f) / steady for f in np.linspace(0.0, w, 65)])
+        return steady.real, float(-np.unwrap(np.angle(path))[-1]), flat
+
+    def of_holds(self) -> Iterator[LoopDelay]:
+        """Held values that are read between the ticks they change at."""
+        w = self.found.crossover
+        seen = set()
+        for into, source in self.wiring.drivers.items():
+            if source is None or source in seen or {into[0], source[0]} - self.loop:
+                continue
+            signal = self.system.signals.get(".".join(source))
+            if signal is None or signal.ticks is None:
+                continue
+            reader = self._period_of(into[0])
+            period = float(signal.ticks.period)
+            if reader < period:
+                seen.add(source)
+                seconds = 0.5 * (period - reader)
+                turned = np.degrees(w * seconds)
+                yield LoopDelay(
+                    ".".join(source), "sampling and hold", seconds, turned, self.found.phase + turned
+                )
+
+    def _period_of(self, path: str) -> float:
+        """[s] of the ticks at which a block reads; 0: all the time."""
+        outputs = self.wiring.probes[path].declared.outputs
+        ticks = [s.ticks for o in outputs if (s := self.system.signals.get(f"{path}.{o.name}")) is not None]
+        periods = [0.0 if t is None else float(t.period) for t in ticks]
+        return min(periods, default=0.0)
+
+    def _without(self, path: str, gain: float) -> float:
+        """Phase margin with a block as nothing but a gain."""
+        try:
+            other = with_block(self.diagram, path, Gain(gain))
+            return margins_of(other, self.at, self.point, self.parameters, self.pade, rough=True).phase
+        except PlantloopError:  # an algebraic loop, a signal of the block itself, a point with its states
+            return float("nan")
+
+
+def with_block(diagram: Diagram, path: str, block: Block) -> Diagram:
+    """A copy of a diagram with another block in a place: "filter", or "sub/filter" in a subsystem.
+
+    Raises
+    ------
+    PlantloopError      the block is in a part that is not just a diagram, or its ports are others
+    """
+    name, _, rest = path.partition("/")
+    other = diagram.with_parameters()
+    if not rest:
+        other.replace(name, block)
+        return other
+    inner = other.graph.nodes[name]["block"]
+    if not isinstance(inner, Diagram):
+        raise PlantloopError(f"'{name}' is no plain subsystem, so '{path}' cannot be exchanged.", path=path)
+    other.replace(name, with_block(inner, rest, block), copy.copy(other.graph.nodes[name]["given"]))
+    return other
