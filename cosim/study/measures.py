@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,7 @@ class Measures:
             found += [name, name + ROBUSTNESS]
         return found
 
+    @cached_property
     def _numeric(self) -> tuple[dict[Formula, str], dict[Formula, str]]:
         """Numeric formulas to look at, and to integrate, with the names of their probes."""
         looked: dict[Formula, str] = {}
@@ -98,7 +100,7 @@ class Measures:
 
     def probes(self) -> Probes:
         """What has to be added to a system."""
-        looked, integrated = self._numeric()
+        looked, integrated = self._numeric
         formulas = {name: f for f, name in looked.items() if not isinstance(f, PlainNumber)}
         return Probes(formulas, {name: f for f, name in integrated.items()})
 
@@ -116,7 +118,7 @@ class Measures:
 
         time : (n,) s, the instants these runs logged; columns : probe -> (runs, n) values there
         """
-        looked, integrated = self._numeric()
+        looked, integrated = self._numeric
 
         def look(formula: Formula) -> np.ndarray:
             if isinstance(formula, PlainNumber):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from cosim.study.measures import ROBUSTNESS
 from cosim.study.places import put
 from cosim.study.study_plan import Prepared, StudyPlan
 
-BATCH = 16 * 2**20  # bytes of rows that are in memory at a time
+BATCH = 4 * 2**20  # bytes of rows that are in memory at a time
 MOST = 1024  # runs between two looks
 FINISHED, STOPPED, FAILED = "done", "stopped", "failed"
 
@@ -25,9 +25,8 @@ FINISHED, STOPPED, FAILED = "done", "stopped", "failed"
 class CaseOutcome:
     """What some cases gave.
 
-    cases : (m,) their numbers; table : column -> (m,); signals : (m, n, width), nan where nothing was
-        logged; None
-    where nothing is stored
+    cases : (m,) their numbers; table : column -> (m,)
+    signals : (m, n, width), nan where nothing was logged; None where nothing is stored
     """
 
     cases: np.ndarray
@@ -35,12 +34,11 @@ class CaseOutcome:
     signals: np.ndarray | None
 
     @staticmethod
-    def joined(parts: Sequence[CaseOutcome]) -> CaseOutcome:
-        """Several as one, in the order of their numbers."""
+    def joined(parts: Sequence[CaseOutcome], signals: np.ndarray | None) -> CaseOutcome:
+        """Several as one, in the order of their numbers; `signals` are those of all, in that order."""
         cases = np.concatenate([p.cases for p in parts])
         order = np.argsort(cases, kind="stable")
         table = {n: np.concatenate([p.table[n] for p in parts])[order] for n in parts[0].table}
-        signals = None if parts[0].signals is None else np.concatenate([p.signals for p in parts])[order]
         return CaseOutcome(cases[order], table, signals)
 
 
@@ -50,26 +48,51 @@ class Runner:
     def __init__(self, plan: StudyPlan) -> None:
         self.plan = plan
         self._engines: dict[int, Engine] = {}
+        self._memory = np.zeros(0)  # of rows, used again for every batch
 
     def run(self, cases: Sequence[int] | np.ndarray) -> CaseOutcome:
-        """Run these cases; one that fails is a row."""
-        numbers = np.asarray(cases, dtype=np.int64)
+        """Run these cases, each once, in the order of their numbers; one that fails is a row."""
+        numbers = np.unique(np.asarray(cases, dtype=np.int64))
+        variants = self.plan.cases.variant[numbers]
+        signals = self._room(len(numbers))
         parts = []
-        for variant in np.unique(self.plan.cases.variant[numbers]):
-            mine = numbers[self.plan.cases.variant[numbers] == variant]
+        for variant in np.unique(variants):
+            mine = np.flatnonzero(variants == variant)
             ready = self.plan.prepared(int(variant))
             bytes_each = 8 * len(ready.times) * (2 + ready.system.tree(ready.logged).width)
             size = int(max(1, min(MOST, BATCH // max(1, bytes_each))))
-            parts += [self._batch(int(variant), ready, mine[k : k + size]) for k in range(0, len(mine), size)]
-        return CaseOutcome.joined(parts)
+            for some in (mine[k : k + size] for k in range(0, len(mine), size)):
+                parts.append(self._batch(int(variant), ready, numbers[some], signals, some))
+        return CaseOutcome.joined(parts, signals)
 
-    def _batch(self, variant: int, ready: Prepared, numbers: np.ndarray) -> CaseOutcome:
-        starts = starts_of(self.plan, ready, numbers)
+    def _room(self, count: int) -> np.ndarray | None:
+        """Where the stored signals of so many cases go; None where nothing is stored."""
+        ready = self.plan.prepared(0)
+        if not ready.stored:
+            return None
+        width = ready.system.tree(ready.stored).width
+        return np.empty((count, len(ready.times), width), self.plan.store.dtype)
+
+    def _rows(self, count: int, capacity: int, width: int) -> np.ndarray:
+        """Memory for what the engine logs, (count, capacity, width)."""
+        needed = count * capacity * width
+        if len(self._memory) < needed:
+            self._memory = np.zeros(needed)
+        return self._memory[:needed].reshape(count, capacity, width)
+
+    def _batch(
+        self, variant: int, ready: Prepared, numbers: np.ndarray, signals: np.ndarray | None, into: np.ndarray
+    ) -> CaseOutcome:
+        """Run some cases; their signals go to the rows `into` of `signals`."""
+        starts = starts_of(self.plan, ready, numbers, self._rows)
         engine = self._engine(variant, ready, starts)
         began = clock.perf_counter()
         engine.run_starts(starts, 0, len(starts))
         spent = (clock.perf_counter() - began) / len(starts)
-        return outcome(self.plan, ready, starts, numbers, engine, spent)
+        found = outcome(self.plan, ready, starts, numbers, engine, spent)
+        if signals is not None:
+            _keep_signals(self.plan, ready, starts, found.table, signals, into)
+        return found
 
     def _engine(self, variant: int, ready: Prepared, starts: Starts) -> Engine:
         if variant not in self._engines:
@@ -88,8 +111,10 @@ class Runner:
         self._engines.clear()
 
 
-def starts_of(plan: StudyPlan, ready: Prepared, numbers: np.ndarray) -> Starts:
-    """The starts of some cases, all of one variant."""
+def starts_of(
+    plan: StudyPlan, ready: Prepared, numbers: np.ndarray, room: Callable[[int, int, int], np.ndarray]
+) -> Starts:
+    """The starts of some cases, all of one variant; `room` gives memory for their rows."""
     count, start = len(numbers), ready.start
     vectors = {name: np.tile(getattr(start, name), (count, 1)) for name in ("x", "h", "w", "p")}
     some = plan.cases.take(numbers)
@@ -98,7 +123,7 @@ def starts_of(plan: StudyPlan, ready: Prepared, numbers: np.ndarray) -> Starts:
     return Starts(
         ready.system, ready.settings, ready.system.snapped(ready.until), list(ready.logged), ready.times,
         vectors["x"], vectors["h"], vectors["w"], vectors["p"], some.seeds,
-        rows=np.full((count, len(ready.times) + stop, 1 + width), np.nan),
+        rows=room(count, len(ready.times) + stop, 1 + width),
         logged=np.zeros(count, np.int64),
         stopped=np.zeros(count, np.int32),
         ended=np.zeros(count),
@@ -129,17 +154,31 @@ def outcome(
     table["end_time"] = starts.rows[np.arange(count), last, 0]
     table["status"], table["message"] = status, messages
     table["wall_time"] = np.full(count, spent)
-    signals = None
-    if ready.stored:
-        width = ready.system.tree(ready.stored).width
-        signals = starts.rows[:, : len(ready.times), 1 : 1 + width].astype(plan.store.dtype)
-        signals[starts.rows[:, : len(ready.times), 0] != ready.times] = np.nan  # the last row of a stop
-        if plan.store.keep == "failed":
-            wrong = status == FAILED
-            for name in plan.measures.requirements:
-                wrong |= ~table[name].astype(bool)
-            signals[~wrong] = np.nan
-    return CaseOutcome(numbers, table, signals)
+    return CaseOutcome(numbers, table, None)
+
+
+def _keep_signals(
+    plan: StudyPlan,
+    ready: Prepared,
+    starts: Starts,
+    table: dict[str, np.ndarray],
+    signals: np.ndarray,
+    into: np.ndarray,
+) -> None:
+    """Signals from an engine's rows, as they are stored: nan where nothing was logged or is kept."""
+    count, width = len(ready.times), signals.shape[2]
+    place = slice(into[0], into[-1] + 1) if into[-1] - into[0] == len(into) - 1 else into
+    signals[place] = starts.rows[:, :count, 1 : 1 + width]
+    for k in np.flatnonzero((starts.logged < count) | (starts.stopped > 0)):
+        logged = starts.rows[k, : starts.logged[k], 0]
+        missing = np.ones(count, bool)
+        missing[: len(logged)] = logged[:count] != ready.times[: len(logged)]  # the last row of a stop
+        signals[into[k], missing] = np.nan
+    if plan.store.keep == "failed":
+        fine = table["status"] != FAILED
+        for name in plan.measures.requirements:
+            fine &= table[name].astype(bool)
+        signals[into[fine]] = np.nan
 
 
 def _measured(plan: StudyPlan, ready: Prepared, starts: Starts, status: np.ndarray) -> dict[str, np.ndarray]:

@@ -168,9 +168,11 @@ class StudyStore:
         return zarr.open_group(f"{self.folder.url.rstrip('/')}/{SIGNALS}", mode=mode, zarr_format=3)
 
     def _make_signals(self) -> None:
-        from zarr.codecs import Crc32cCodec, ZstdCodec
+        from zarr.codecs import BloscCodec, Crc32cCodec
 
         m = self.manifest
+        # bytes of like weight together, then lz4: a third of the time of zstd on numbers, and no larger
+        compressor = BloscCodec(cname="lz4", clevel=1, shuffle="shuffle", typesize=np.dtype(m.dtype).itemsize)
         try:
             group = self._zarr("w")
             group.attrs["study"] = m.name
@@ -190,7 +192,7 @@ class StudyStore:
                     dtype=m.dtype,
                     fill_value=float("nan"),
                     dimension_names=("case", "time", *([f"{_key(name)} component"] if more else [])),
-                    compressors=(ZstdCodec(level=1), Crc32cCodec()),
+                    compressors=(compressor, Crc32cCodec()),
                 )
                 made.attrs.update({"signal": name, "labels": list(labels)})
         except OSError as error:

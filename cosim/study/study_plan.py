@@ -51,16 +51,16 @@ class StudyPlan:
         return found
 
     def prepared(self, variant: int) -> Prepared:
-        """A variant, flattened and checked.
+        """A variant, flattened and checked; of several those signals are stored that all have.
 
         Raises
         ------
         PlantloopError     a name that is not there, numbers that do not fit
         """
-        found = self._prepared.get(variant)
-        if found is None:
-            found = self._prepared[variant] = Prepared.of(self, variant)
-        return found
+        if not self._prepared:
+            made = [Prepared.of(self, k) for k in range(len(self.bases))]
+            self._prepared.update(enumerate(_alike(made)))
+        return self._prepared[variant]
 
     @cached_property
     def _prepared(self) -> dict[int, Prepared]:
@@ -176,6 +176,19 @@ class Prepared:
     def settings_of(self, seed: int) -> RunSettings:
         """The settings of a case."""
         return replace(self.settings, seed=int(seed))
+
+
+def _alike(made: list[Prepared]) -> list[Prepared]:
+    """Variants that store the same signals: those all have, in as many components."""
+    sizes = [{n: one.system.signal(n).size for n in one.stored} for one in made]
+    first = made[0].stored
+    both = tuple(n for n in first if all(other.get(n) == sizes[0][n] for other in sizes))
+    return [
+        one
+        if one.stored == both
+        else replace(one, stored=both, logged=(*both, *one.logged[len(one.stored) :]))
+        for one in made
+    ]
 
 
 def _stored(system: System, shown: tuple[str, ...], store: StoreTable, base: Base) -> tuple[str, ...]:

@@ -247,6 +247,31 @@ def test_what_is_kept(loop, tmp_path):
     assert 0 < kept.sum() < len(kept)
 
 
+def test_of_variants_the_signals_all_have_are_stored(loop, tmp_path):
+    from tests.cosim.study.conftest import noisy_loop
+
+    more = noisy_loop()
+    more.add("extra", Gain(1.0))
+    more.connect("lag.y", "extra.u")
+    study = study_of(loop, variants={"plain": loop, "more": more}, sweep={"k.k": [1.0, 2.0]})
+    s = study.run(tmp_path / "out", workers=2)
+    assert "extra.y" not in s.signals
+    for k in (1, len(study) - 1):
+        for name in ("k.y", "noise.y"):
+            assert np.array_equal(s.signals[name][k], s.case(k).result[name][:, 0])
+
+
+def test_chunks_of_many_batches_are_the_same_bits(loop, tmp_path, monkeypatch):
+    study = study_of(
+        loop, sampling={"method": "halton", "runs": 9, "parameters": {"lag.x": {"low": 0, "high": 1}}}
+    )
+    whole = study.run(tmp_path / "a", workers=1)
+    monkeypatch.setattr("cosim.study.running.BATCH", 1)
+    single = study.run(tmp_path / "b", workers=1)
+    same(whole.table, single.table)
+    assert np.array_equal(whole.signals["lag.y"], single.signals["lag.y"])
+
+
 def test_opened_elsewhere_without_the_model(loop, tmp_path):
     study_of(loop).run(tmp_path / "out")
     s = open_study(tmp_path / "out")
