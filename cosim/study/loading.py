@@ -19,7 +19,7 @@ from cosim.scenario.loader import scenario_from
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.source import ScenarioFile, no_such_file, read_source
 from cosim.study.formulas import Reduced, below
-from cosim.study.sample_draws import MOST_CORNERS, SHARES, correlation_matrix
+from cosim.study.sample_draws import DESIGNS, MOST_CORNERS, SHARES, correlation_matrix
 from cosim.study.study_schema import (
     STUDY_TABLES,
     ActionTable,
@@ -90,10 +90,19 @@ def _check_sampling(
             place.at(name).add_problem(f'does not go with method = "{s.method}"; leave it out.')
     if needs not in given or (needs == "parameters" and not s.parameters):
         place.add_problem(f"method = \"{s.method}\" needs '{needs}'.")
-    if s.method in SHARES and s.runs is None:
+    drawn = (*SHARES, *DESIGNS)
+    if s.method in drawn and s.runs is None:
         place.add_problem("key 'runs' is missing: how many cases?")
-    if s.method not in SHARES and s.runs is not None:
+    if s.method not in drawn and s.runs is not None:
         place.at("runs").add_problem(f'method = "{s.method}" gives the number of runs; leave it out.')
+    if s.method in DESIGNS and s.runs is not None and s.parameters:
+        group = len(s.parameters) + DESIGNS[s.method]
+        if s.runs % group:
+            near = " or ".join(str(n * group) for n in (s.runs // group, s.runs // group + 1) if n)
+            place.at("runs").add_problem(
+                f'is {s.runs}; method = "{s.method}" takes groups of {group} cases for {len(s.parameters)} '
+                f"parameters, so write {near}."
+            )
     if s.method == "corners" and len(s.parameters) > MOST_CORNERS:
         place.at("parameters").add_problem(
             f"{len(s.parameters)} parameters have 2^{len(s.parameters)} corners; at most {MOST_CORNERS}."

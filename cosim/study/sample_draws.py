@@ -1,6 +1,7 @@
 """Numbers for the cases of a sampled study: shares of probability, and what distributions make of them.
 
-Row k depends on the seed and k alone (of Latin hypercubes: and on how many rows there are).
+Row k depends on the seed and k alone (of Latin hypercubes: and on how many rows there are). Designs come in
+groups of rows that belong together, from which `cosim.study.sensitivity` finds indices.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ import numpy as np
 from blocks.errors import PlantloopError
 from cosim.study.distributions import Distribution
 
-METHODS = ("sobol", "halton", "lhs", "monte_carlo", "file", "list", "corners")
-SHARES = METHODS[:4]  # those that draw shares of probability
+SHARES = ("sobol", "halton", "lhs", "monte_carlo")  # those that draw shares of probability
+SALTELLI, MORRIS = "saltelli", "morris"
+DESIGNS: Mapping[str, int] = {SALTELLI: 2, MORRIS: 1}  # rows of a group, besides one per parameter
+METHODS = (*SHARES, *DESIGNS, "file", "list", "corners")
+LEVELS = 4  # of a parameter in a design of Morris; a step goes half of them, 2/3 of the way from low to high
 MOST_CORNERS = 20  # parameters
 TINY = 1e-12  # shares stay this far from 0 and 1, where distributions have no values
 
@@ -37,6 +41,40 @@ def shares(method: str, runs: int, width: int, seed: int) -> np.ndarray:
             warnings.simplefilter("ignore")  # a number of runs that is no power of 2 is fine here
             found = engines[method]().random(runs)
     return np.clip(found, TINY, 1 - TINY)
+
+
+def saltelli(groups: int, width: int, seed: int) -> np.ndarray:
+    """Shares of a design for Sobol indices, (groups (width + 2), width).
+
+    A group is a point A, the points that are A but for one number, which is that of B, and B; A and B are
+    halves of a point of Sobol's sequence.
+
+    Source: A. Saltelli et al., "Variance based sensitivity analysis of model output", Comput. Phys. Commun.
+    181 (2010), section 3 and table 2.
+    """
+    both = shares("sobol", groups, 2 * width, seed)
+    a, b = both[:, None, :width], both[:, None, width:]
+    mixed = np.where(np.eye(width, dtype=bool), b, a)
+    return np.concatenate([a, mixed, b], axis=1).reshape(-1, width)
+
+
+def trajectories(groups: int, width: int, seed: int) -> np.ndarray:
+    """Levels from 0 to 1 of a design for elementary effects, (groups (width + 1), width).
+
+    A group begins at a random point of the grid and moves one parameter after the other, in random order, by
+    half the levels up or down.
+
+    Source: M. Morris, "Factorial sampling plans for preliminary computational experiments", Technometrics
+    33 (1991).
+    """
+    draws = np.random.Generator(np.random.Philox(key=seed))
+    found = np.empty((groups, width + 1, width))
+    step = LEVELS // 2
+    for one in found:
+        one[:] = draws.integers(0, LEVELS, width)
+        for k, moved in enumerate(draws.permutation(width)):
+            one[k + 1 :, moved] += step if one[0, moved] < step else -step
+    return (found / (LEVELS - 1)).reshape(-1, width)
 
 
 def correlated(u: np.ndarray, correlation: np.ndarray) -> np.ndarray:
@@ -78,7 +116,14 @@ def drawn(
     if method == "corners":
         bounds = [d.bounds for d in parameters.values()]
         return np.array(list(itertools.product(*bounds)), dtype=float).reshape(-1, len(bounds))
-    u = shares(method, runs, len(parameters), seed)
+    if method == MORRIS:
+        levels = trajectories(runs // (len(parameters) + 1), len(parameters), seed)
+        ends = [d.bounds for d in parameters.values()]
+        return np.column_stack([a + (b - a) * levels[:, k] for k, (a, b) in enumerate(ends)])
+    if method == SALTELLI:
+        u = saltelli(runs // (len(parameters) + 2), len(parameters), seed)
+    else:
+        u = shares(method, runs, len(parameters), seed)
     if pairs:
         u = correlated(u, correlation_matrix(list(parameters), pairs))
     columns = [d.quantile(u[:, k]) for k, d in enumerate(parameters.values())]

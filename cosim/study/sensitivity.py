@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
+from cosim.study.sample_draws import DESIGNS, LEVELS, MORRIS, SALTELLI
 from cosim.study.study_view import StudyView
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-METHODS = ("auto", "regression", "pawn", "rbd_fast")
+METHODS = ("auto", "sobol", "morris", "regression", "pawn", "rbd_fast")
 FEWEST = 10  # cases
 PAWN = 1000  # cases at most: it compares distributions exactly
 
@@ -24,16 +25,20 @@ def sensitivity(result: StudyView, metric: str, method: str = "auto") -> pd.Data
     Parameters
     ----------
     metric : str     a column of the table, such as a metric or "NAME.robustness"
-    method : "regression" (standardised regression and Spearman's rank correlation), "rbd_fast" (first-order
-        Sobol
-        indices from any sample) or "pawn" (moment-independent), both by SALib; "auto": all that can be done
+    method : "sobol" (first-order and total indices, of cases of method = "saltelli"), "morris" (mean size,
+        mean and standard deviation of elementary effects, of the whole way from the least to the
+        largest value; of method = "morris"); of any cases "regression" (standardised regression and
+        Spearman's rank correlation), "rbd_fast" (first-order indices) or "pawn" (moment-independent), both by
+        SALib; "auto": that of the design, else all that can be done
 
     Raises
     ------
     PlantloopError     no such column or method, no parameters that vary, or too few cases
 
-    Source: S. Tarantola, D. Gatelli, T. Mara, "Random balance designs", Reliab. Eng. Syst. Saf. 91 (2006);
-    F. Pianosi, T. Wagener, "PAWN", Environ. Model. Softw. 67 (2015), both as in SALib.
+    Source: A. Saltelli et al., Comput. Phys. Commun. 181 (2010), table 2 (b) and (f); M. Morris,
+    Technometrics 33 (1991), with the mean size of F. Campolongo, J. Cariboni, A. Saltelli, Environ. Model.
+    Softw. 22 (2007); S. Tarantola, D. Gatelli, T. Mara, "Random balance designs", Reliab. Eng. Syst. Saf. 91
+    (2006); F. Pianosi, T. Wagener, "PAWN", Environ. Model. Softw. 67 (2015), both as in SALib.
     """
     import pandas as pd
     from scipy.stats import rankdata
@@ -42,6 +47,9 @@ def sensitivity(result: StudyView, metric: str, method: str = "auto") -> pd.Data
         raise PlantloopError(f"no method '{method}'; {near_miss(method, METHODS)}", value=method)
     y = result.column(metric)
     table = result.table
+    design = {SALTELLI: "sobol", MORRIS: "morris"}.get(result.store.manifest.design)
+    if method in ("sobol", "morris") or (method == "auto" and design is not None):
+        return _of_design(result, y, metric, design, method)
     names = [n for n in result.store.manifest.parameters if table[n].nunique() > 1]
     fine = np.isfinite(y)
     if not names:
@@ -66,6 +74,66 @@ def sensitivity(result: StudyView, metric: str, method: str = "auto") -> pd.Data
     frame = pd.DataFrame(found, index=pd.Index(names, name="parameter"))
     order = frame.abs().iloc[:, -1 if method == "auto" else 0].sort_values(ascending=False).index
     return frame.loc[order]
+
+
+def _of_design(
+    result: StudyView, y: np.ndarray, metric: str, design: str | None, method: str
+) -> pd.DataFrame:
+    """Indices that the groups of a design give; those with a case that has no value are left out."""
+    import pandas as pd
+
+    m, table = result.store.manifest, result.table
+    if design is None or method not in ("auto", design):
+        wanted = SALTELLI if method == "sobol" else MORRIS
+        raise PlantloopError(
+            f"method '{method}' needs cases of that design.",
+            value=method,
+            hint=f'Sample with method = "{wanted}", or use "auto".',
+        )
+    size = len(m.sampled) + DESIGNS[m.design]
+    values = np.full(m.count, np.nan)
+    values[table.index.to_numpy()] = y
+    groups = values.reshape(-1, size)
+    fine = np.isfinite(groups).all(axis=1)
+    if fine.sum() < 2:
+        raise PlantloopError(
+            f"{int(fine.sum())} groups of {size} cases have values of '{metric}', expected 2 or more.",
+            path=metric,
+        )
+    if design == "sobol":
+        found = sobol_indices(groups[fine])
+    else:
+        x = np.full((m.count, len(m.sampled)), np.nan)
+        x[table.index.to_numpy()] = table[list(m.sampled)].to_numpy(dtype=float)
+        found = elementary_effects(x.reshape(-1, size, len(m.sampled))[fine], groups[fine])
+    frame = pd.DataFrame(found, index=pd.Index(m.sampled, name="parameter"))
+    return frame.sort_values(frame.columns[-1 if design == "sobol" else 0], ascending=False)
+
+
+def sobol_indices(groups: np.ndarray) -> dict[str, np.ndarray]:
+    """First-order and total indices from values of Saltelli's groups, (groups, parameters + 2)."""
+    centred = groups - groups.mean()
+    a, mixed, b = centred[:, :1], centred[:, 1:-1], centred[:, -1:]
+    variance = centred[:, [0, -1]].var() or np.nan  # without a spread there are no shares of it
+    return {
+        "first order": (b * (mixed - a)).mean(axis=0) / variance,  # table 2 (b)
+        "total": 0.5 * ((a - mixed) ** 2).mean(axis=0) / variance,  # table 2 (f)
+    }
+
+
+def elementary_effects(x: np.ndarray, groups: np.ndarray) -> dict[str, np.ndarray]:
+    """Mean of sizes, mean and standard deviation of effects; x (groups, n + 1, n), values (groups, n + 1)."""
+    moves, changes = np.diff(x, axis=1), np.diff(groups, axis=1)
+    moved = (moves != 0).argmax(axis=2)
+    share = (LEVELS // 2) / (LEVELS - 1)
+    sign = np.sign(np.take_along_axis(moves, moved[:, :, None], axis=2)[:, :, 0])
+    effects = np.empty(changes.shape)  # column k: that of parameter k
+    np.put_along_axis(effects, moved, changes * sign / share, axis=1)
+    return {
+        "mean size": np.abs(effects).mean(axis=0),
+        "mean": effects.mean(axis=0),
+        "deviation": effects.std(axis=0, ddof=1),
+    }
 
 
 def _by_salib(names: list[str], x: np.ndarray, y: np.ndarray, method: str) -> dict[str, np.ndarray]:

@@ -58,6 +58,8 @@ class Manifest:
     fingerprints: Mapping[str, str]
     study_file: str = ""
     files: Mapping[str, str] = field(default_factory=dict)  # name in inputs/ -> sha256
+    design: str = ""  # of the samples, where they are one of `cosim.study.sample_draws.DESIGNS`
+    sampled: tuple[str, ...] = ()  # parameters of the design, in its order
     format: int = FORMAT
 
     @staticmethod
@@ -76,8 +78,8 @@ class Manifest:
                     path=url,
                 )
             stored = {n: (int(size), tuple(labels)) for n, (size, labels) in given["stored"].items()}
-            lists = ("variants", "parameters", "metrics", "requirements", "times")
-            return Manifest(**given | {"stored": stored} | {n: tuple(given[n]) for n in lists})
+            lists = ("variants", "parameters", "metrics", "requirements", "times", "sampled")
+            return Manifest(**given | {"stored": stored} | {n: tuple(given.get(n, ())) for n in lists})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise PlantloopError(f"'{url}/{MANIFEST}' is damaged: {error}.", path=url) from error
 

@@ -27,6 +27,7 @@ from cosim.study.job import Job, Tell
 from cosim.study.loading import check_windows, find_key, load_study_file, tables_of_call
 from cosim.study.measures import measures_of
 from cosim.study.opened import StudyResult
+from cosim.study.sample_draws import DESIGNS
 from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, optimise
 from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
 from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario
@@ -187,6 +188,8 @@ class Study:
         width = sum(size for size, _ in stored.values())
         each = len(plan.times) * width * np.dtype(plan.store.dtype).itemsize
         file = self._place.source.path.name if self._files else ""
+        sampling = self.tables.sampling
+        design = sampling.method if plan is self.plan and sampling and sampling.method in DESIGNS else ""
         return Manifest(
             plan.name,
             len(plan.cases),
@@ -201,6 +204,8 @@ class Study:
             plan.store.dtype,
             plan.fingerprints(),
             file,
+            design=design,
+            sampled=tuple(sampling.parameters) if sampling is not None and design else (),
         )
 
     def run(

@@ -1,0 +1,119 @@
+"""Sobol indices and elementary effects of test functions known in closed form, and beside SALib's."""
+
+import numpy as np
+import pytest
+
+from blocks import Constant, PlantloopError
+from cosim import Diagram, Study, open_study
+
+PI = np.pi
+
+
+def constants(names):
+    d = Diagram("constants")
+    for name in names:
+        d.add(name, Constant(0.0))
+    return d
+
+
+def sampled(names, method, runs, bounds, metrics, folder, **more):
+    sampling = {
+        "method": method, "runs": runs, "seed": 5,
+        "parameters": {f"{n}.value": {"low": bounds[0], "high": bounds[1]} for n in names},
+    }  # fmt: skip
+    study = Study(
+        constants(names), until=0.1, solver="rk4", step=0.1, log_every=0.1, sampling=sampling,
+        metrics=metrics, store={"keep": "summary"}, **more,
+    )  # fmt: skip
+    return study.run(folder, workers=1)
+
+
+ISHIGAMI = "sin(final(a.y)) + 7*sin(final(b.y))^2 + 0.1*final(c.y)^4*sin(final(a.y))"
+
+
+def test_sobol_indices_of_ishigami(tmp_path):
+    """T. Ishigami, T. Homma, ISUMA 1990: variances of parts in closed form for a = 7, b = 0.1."""
+    s = sampled("abc", "saltelli", 5 * 1024, (-PI, PI), {"y": ISHIGAMI}, tmp_path / "out")
+    va, vb = 0.5 * (1 + 0.1 * PI**4 / 5) ** 2, 49 / 8
+    vac = 0.01 * PI**8 * 8 / 225
+    whole = va + vb + vac
+    found = s.sensitivity("y")
+    assert list(found.columns) == ["first order", "total"]
+    for name, first, total in (("a", va, va + vac), ("b", vb, vb), ("c", 0.0, vac)):
+        assert found["first order"][f"{name}.value"] == pytest.approx(first / whole, abs=0.03)
+        assert found["total"][f"{name}.value"] == pytest.approx(total / whole, abs=0.03)
+    sobol = pytest.importorskip("SALib.analyze.sobol")
+    problem = {"num_vars": 3, "names": ["a.value", "b.value", "c.value"], "bounds": [[-PI, PI]] * 3}
+    theirs = sobol.analyze(problem, s.table["y"].to_numpy(), calc_second_order=False, num_resamples=2, seed=1)
+    ours = found.loc[problem["names"]]
+    assert np.allclose(ours["first order"], theirs["S1"], atol=1e-10)
+    assert np.allclose(ours["total"], theirs["ST"], atol=1e-10)
+    assert open_study(tmp_path / "out").sensitivity("y", "sobol").equals(found)
+    with pytest.raises(PlantloopError, match="method = .morris."):
+        s.sensitivity("y", "morris")
+
+
+def test_sobol_indices_of_g_function(tmp_path):
+    """I. Sobol, G. Saltelli: g = prod (|4 x - 2| + a) / (1 + a), parts of the variance 1 / (3 (1 + a)^2)."""
+    weights = {"a": 0.0, "b": 1.0, "c": 4.5, "d": 9.0}
+    y = "*".join(f"(abs(4*final({n}.y) - 2) + {w})/{1 + w}" for n, w in weights.items())
+    s = sampled("abcd", "saltelli", 6 * 2048, (0.0, 1.0), {"y": y}, tmp_path / "out")
+    parts = {n: 1 / (3 * (1 + w) ** 2) for n, w in weights.items()}
+    whole = np.prod([1 + v for v in parts.values()]) - 1
+    found = s.sensitivity("y")
+    for n, part in parts.items():
+        total = part * (whole + 1) / (1 + part)
+        assert found["first order"][f"{n}.value"] == pytest.approx(part / whole, abs=0.03)
+        assert found["total"][f"{n}.value"] == pytest.approx(total / whole, abs=0.03)
+
+
+def test_elementary_effects(tmp_path):
+    """y = 4 a + b - c + 3 a c on [0, 2]: of a 2 (4 + 3 c), of b always 2, of c 2 (3 a - 1)."""
+    y = "4*final(a.y) + final(b.y) - final(c.y) + 3*final(a.y)*final(c.y)"
+    s = sampled("abc", "morris", 4 * 200, (0.0, 2.0), {"y": y}, tmp_path / "out")
+    found = s.sensitivity("y")
+    assert found["mean size"]["b.value"] == pytest.approx(2.0, rel=1e-12)
+    assert found["deviation"]["b.value"] == pytest.approx(0.0, abs=1e-12)
+    assert found["mean"]["a.value"] == pytest.approx(2 * (4 + 3), abs=0.8)
+    assert found["mean"]["c.value"] == pytest.approx(2 * (3 - 1), abs=0.8)
+    morris = pytest.importorskip("SALib.analyze.morris")
+    names = ["a.value", "b.value", "c.value"]
+    problem = {"num_vars": 3, "names": names, "bounds": [[0.0, 2.0]] * 3}
+    theirs = morris.analyze(problem, s.table[names].to_numpy(), s.table["y"].to_numpy(), num_levels=4, seed=1)
+    ours = found.loc[names]
+    assert np.allclose(ours["mean size"], np.asarray(theirs["mu_star"], float), rtol=1e-9)
+    assert np.allclose(ours["mean"], np.asarray(theirs["mu"], float), rtol=1e-9)
+    assert np.allclose(ours["deviation"], np.asarray(theirs["sigma"], float), rtol=1e-9, atol=1e-9)
+
+
+def test_groups_without_a_value_are_left_out_and_a_sweep_gives_more_of_them(tmp_path):
+    y = {"y": "final(a.y) + 2*final(b.y)"}
+    s = sampled("ab", "saltelli", 4 * 256, (0.0, 1.0), y, tmp_path / "out")
+    (tmp_path / "out" / "table" / "000002.parquet").unlink()
+    s = open_study(tmp_path / "out")
+    assert 0 < len(s.missing) < 1024
+    assert s.sensitivity("y")["first order"]["b.value"] == pytest.approx(0.8, abs=0.1)
+    swept = Study(
+        constants("abc"), until=0.1, metrics={"y": "final(a.y)*final(c.y)"}, sweep={"c.value": [1.0, 3.0]},
+        sampling={
+            "method": "morris", "runs": 12,
+            "parameters": {n: {"low": 0.0, "high": 1.0} for n in ("a.value", "b.value")},
+        },
+    ).run(tmp_path / "b", workers=1)  # fmt: skip
+    found = swept.sensitivity("y")
+    assert list(found.index) == ["a.value", "b.value"]
+    assert found["mean"]["a.value"] == pytest.approx(2.0, rel=1e-12)  # of 1 and 3, as many of each
+    assert found["deviation"]["a.value"] == pytest.approx(np.std([1] * 4 + [3] * 4, ddof=1), rel=1e-12)
+
+
+def test_a_design_needs_whole_groups():
+    with pytest.raises(PlantloopError, match="groups of 5 cases for 3 parameters, so write 95 or 100"):
+        sampled("abc", "saltelli", 99, (0.0, 1.0), {"y": ISHIGAMI}, "never")
+    with pytest.raises(PlantloopError, match="do not go with method"):
+        Study(
+            constants("ab"), until=0.1,
+            sampling={
+                "method": "morris", "runs": 6, "correlations": [["a.value", "b.value", 0.5]],
+                "parameters": {n: {"low": 0.0, "high": 1.0} for n in ("a.value", "b.value")},
+            },
+        )  # fmt: skip
