@@ -69,6 +69,9 @@ class Block(metaclass=BlockType):
     switches_by_design: ClassVar[bool] = False
     """True where continuous equations jump on purpose, with the docstring saying so: no note about it."""
 
+    reaches: ClassVar[str] = ""
+    """What of the machine its runs touch, "" for nothing: a scenario needs trust for such a block."""
+
     @abc.abstractmethod
     def define(self, b: Equations) -> None:
         """Declare ports, states and equations on `b`."""

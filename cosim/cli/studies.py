@@ -36,6 +36,7 @@ class SweepOptions:
     resume: bool
     only: str | None
     limit: int | None
+    reuse: str | None
 
 
 def sweep(path: Path, out: str | None, trust: bool, options: SweepOptions) -> int:

@@ -38,6 +38,10 @@ def sweep(
         str | None, typer.Option(help="failed, missing, or numbers such as 17,42.", show_default="all")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Run so many cases at most.", show_default="all")] = None,
+    reuse: Annotated[
+        str | None,
+        typer.Option(help="An earlier study: copy what is the same case.", show_default="run all"),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the cases, their cost and their storage; write nothing.")
     ] = False,
@@ -51,7 +55,7 @@ def sweep(
         if dry_run:
             studies.show_estimate(path, trust)
             return
-        options = studies.SweepOptions(executor, scheduler, workers, resume, only, limit)
+        options = studies.SweepOptions(executor, scheduler, workers, resume, only, limit, reuse)
         code = studies.sweep(path, out, trust, options)
         if code:
             raise typer.Exit(code)

@@ -9,6 +9,7 @@ from typing import Any
 import blocks
 from blocks import Block, PlantloopError
 from blocks.errors import near_miss
+from cosim.hardware_in_loop import SharedMemoryRead, SharedMemoryWrite, UDPReceive, UDPSend
 from cosim.scenario.keys import Expected, FilePlace, check_known
 
 TYPES: dict[str, type[Block]] = {
@@ -16,7 +17,8 @@ TYPES: dict[str, type[Block]] = {
     for name in blocks.__all__
     if isinstance(cls := getattr(blocks, name), type) and issubclass(cls, Block) and cls is not Block
 }
-"""Every block of the library by the name it is imported by."""
+TYPES |= {cls.__name__: cls for cls in (UDPSend, UDPReceive, SharedMemoryWrite, SharedMemoryRead)}
+"""Every block of the library, and those for other programs, by the name it is imported by."""
 
 
 FAULTS = (PlantloopError, TypeError, ValueError, ArithmeticError, MemoryError, RecursionError)

@@ -70,6 +70,12 @@ def _check_diagram(tables: Tables, place: FilePlace, trust: bool) -> None:
     elif tables.model is None and not tables.blocks and not tables.fmus:
         place.add_problem("there is nothing to run: give [model], [blocks], [fmus], or a [diagram] factory.")
     check_fmus(tables.fmus, place.at("fmus"), trust)
+    for name, block in tables.blocks.items():
+        if block.reaches and not trust:
+            place.at("blocks", name).add_problem(
+                f"a {type(block).__name__} {block.reaches}. If you trust whoever wrote the scenario, allow "
+                "that with --trust, or load_scenario(..., trust=True)."
+            )
     for name in tables.fmus:
         if name in tables.blocks or (tables.model is not None and name == tables.model.block):
             place.at("fmus", name).add_problem(f"'{name}' is another block; give this one another name.")

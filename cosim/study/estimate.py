@@ -66,7 +66,7 @@ def seconds_of_a_case(plan: StudyPlan) -> float:
             found = (time.perf_counter() - began) / SHARE
     except PlantloopError:
         return 1.0
-    if found > QUICK:
+    if found > QUICK or plan.python:  # which may end its process, as a run of the study may
         return found
     runner, some = Runner(plan), np.arange(min(SOME, len(plan.cases)))
     try:

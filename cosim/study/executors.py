@@ -202,13 +202,7 @@ def executor_for(plan: StudyPlan, wanted: str | None, scheduler: str | None) -> 
         return wanted
     if scheduler is not None:
         return "dask"
-    python = any(plan.prepared(k).system.opaque or _called(plan, k) for k in range(len(plan.variants)))
-    return "processes" if python and no_processes() is None else "threads"
-
-
-def _called(plan: StudyPlan, variant: int) -> bool:
-    ready = plan.prepared(variant)
-    return ready.settings.engine == "reference" or any(s.external is not None for s in ready.system.schedule)
+    return "processes" if plan.python and no_processes() is None else "threads"
 
 
 def processors() -> int:

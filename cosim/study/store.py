@@ -221,6 +221,16 @@ class StudyStore:
             array[first:end] = part
             column += size
 
+    def signals_of(self, cases: np.ndarray) -> np.ndarray | None:
+        """Stored signals of some cases side by side, (m, n, width); None where none are stored."""
+        if not self.manifest.stored:
+            return None
+        parts = []
+        for name in self.manifest.stored:
+            found = np.asarray(self._arrays[name].oindex[cases.tolist()])
+            parts.append(found[:, :, None] if found.ndim == 2 else found)
+        return np.concatenate(parts, axis=2)
+
     # --- rows -----------------------------------------------------------------------------------------------
     def rows_name(self, chunk: int) -> str:
         """File of the rows of a chunk."""

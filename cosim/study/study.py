@@ -27,6 +27,7 @@ from cosim.study.job import Job, Tell
 from cosim.study.loading import check_windows, find_key, load_study_file, tables_of_call
 from cosim.study.measures import measures_of
 from cosim.study.opened import StudyResult
+from cosim.study.reuse import comparable, reused
 from cosim.study.sample_draws import DESIGNS
 from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, optimise
 from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
@@ -218,6 +219,7 @@ class Study:
         scheduler: str | None = None,
         only: str | Sequence[int] | None = None,
         limit: int | None = None,
+        reuse: str | os.PathLike[str] | None = None,
         progress: Callable[[Tally], None] | bool | None = None,
     ) -> StudyResult:
         """Run all cases, or those that are missing, and keep what comes out in a folder.
@@ -231,6 +233,7 @@ class Study:
         scheduler : str         address of a Dask scheduler; default a cluster on this machine
         only : "failed", "missing", "17,42" or a list of numbers
         limit : int             run so many cases at most
+        reuse : path or URL     of an earlier study of the same model: identical cases are copied
         progress : callable     called with the numbers of cases done, failed and not meeting a requirement
 
         Raises
@@ -241,14 +244,21 @@ class Study:
         """
         count = processors() if workers is None else _whole(workers, "workers")
         name = executor_for(self.plan, executor, scheduler)
+        old = None if reuse is None else StudyStore.opened(url_of(reuse, "the earlier study"))
+        if old is not None:
+            comparable(old.manifest, self.manifest(), old.folder.url)
         store = self.open_store(
             url_of(out, "the folder of results"), flag(resume, "resume") or only is not None, count
         )
         cases = self._wanted(store, only, limit)
-        job = Job(self.plan, store, store.by_chunk(cases), count, scheduler)
         if len(cases):
             with told(progress, len(cases)) as teller:
-                _do(name, replace(job, begun=teller.say), teller)
+                if old is not None:
+                    cases, copied = reused(self.plan, store, cases, old)
+                    teller.add(copied)
+                    teller.say(f"{copied.done} cases are those of '{old.folder.url}'")
+                job = Job(self.plan, store, store.by_chunk(cases), count, scheduler, teller.say)
+                _do(name, job, teller)
         return StudyResult(store, lambda: self.plan)
 
     def open_store(self, url: str, resume: bool, workers: int = 1) -> StudyStore:

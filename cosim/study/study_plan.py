@@ -66,6 +66,17 @@ class StudyPlan:
     def _prepared(self) -> dict[int, Prepared]:
         return {}
 
+    @property
+    def python(self) -> bool:
+        """Is there Python in a run: an engine that is Python, or blocks that are not looked into?"""
+        made = [self.prepared(k) for k in range(len(self.bases))]
+        return any(
+            one.settings.engine == "reference"
+            or bool(one.system.opaque)
+            or any(s.external is not None for s in one.system.schedule)
+            for one in made
+        )
+
     def with_cases(self, cases: Cases) -> StudyPlan:
         """The same with other numbers for the same names; what is prepared stays."""
         found = replace(self, cases=cases)

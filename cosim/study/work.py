@@ -68,11 +68,15 @@ class Worker:
         return total
 
     def keep(self, chunk: int, found: CaseOutcome) -> Tally:
-        """Write down what came out."""
+        """Write down what came out, and snapshots of what failed."""
+        for k in np.flatnonzero(found.table["status"] == FAILED)[:SNAPSHOTS]:
+            self._snapshot(int(found.cases[k]))
+        return self.write(chunk, found)
+
+    def write(self, chunk: int, found: CaseOutcome) -> Tally:
+        """Write down rows and signals of some cases of a chunk."""
         status = found.table["status"]
         failed = np.flatnonzero(status == FAILED)
-        for k in failed[:SNAPSHOTS]:
-            self._snapshot(int(found.cases[k]))
         self.store.commit(chunk, found, case_columns(self.plan, found.cases))
         unmet = np.zeros(len(status), bool)
         for name in self.plan.measures.requirements:
