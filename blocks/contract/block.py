@@ -412,14 +412,20 @@ class Equations(Declarations):
         self._complete(array, DelayedSignal, value, "delayed signal")
         return array
 
-    def slope(self, expression: Any, name: str | None = None) -> Array:
+    def slope(
+        self, expression: Any, name: str | None = None, assuming: Sequence[tuple[Array, float]] = ()
+    ) -> Array:
         """How fast `expression` changes along the solution, per s: its exact derivative by time.
 
-        For crossings and resets of events, and for derivatives of continuous states. What is held between
-        instants does not change, nor does, here, a delayed signal.
+        For crossings and resets of events, for derivatives of continuous states, and, of expressions without
+        unknowns, for residuals. What is held between instants does not change, nor, here, a delayed signal.
+
+        assuming : unknowns of this block, and the numbers to take for them instead of their values
         """
         value = column(expression)
-        array = self._memory(Slope, name or f"slope{len(self._memories)}", 0.0, value.numel())
+        taken = tuple((self._name_of(unknown, "an assumption"), float(v)) for unknown, v in assuming)
+        label = name or f"slope{len(self._memories)}"
+        array = self._memory(Slope, label, 0.0, value.numel(), assuming=taken)
         self._complete(array, Slope, value, "expression of a slope")
         return array
 

@@ -113,7 +113,7 @@ class Declarations:
         wrong = [what for what, e in uses.items() if ca.depends_on(e, ca.vertcat(*slopes))]
         if wrong:
             raise BlockError(
-                f"{wrong[0]} depends on b.slope(...), which events and derivatives alone may use.",
+                f"{wrong[0]} depends on b.slope(...), which events, derivatives and residuals alone may use.",
                 hint="Give it a continuous state of which the slope is the derivative.",
             )
 

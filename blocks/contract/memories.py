@@ -436,6 +436,7 @@ class AlgebraicUnknown(Evolving):
     _: KW_ONLY
     about: str = ""
 
+    uses_slopes: ClassVar[bool] = True
     word: ClassVar[str] = "an algebraic unknown"
     given_by: ClassVar[str] = "residual"
     vector: ClassVar[Literal["x", "h", "w", ""]] = "w"
@@ -463,7 +464,13 @@ class DelayedSignal(Evolving):
 
 @dataclass(frozen=True)
 class Slope(Evolving):
-    """How fast its expression changes along the solution, per s: put in once all derivatives are known."""
+    """How fast its expression changes along the solution, per s: put in once all derivatives are known.
+
+    assuming : unknowns of the block by name, and what they are taken to be
+    """
+
+    _: KW_ONLY
+    assuming: tuple[tuple[str, float], ...] = ()
 
     word: ClassVar[str] = "a slope"
     given_by: ClassVar[str] = "slope"

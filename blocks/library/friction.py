@@ -12,6 +12,7 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
 from blocks.library.expansion import together
+from blocks.library.sliding import sliding_sign
 
 __all__ = ["CoulombFriction", "StickSlip"]
 
@@ -49,12 +50,14 @@ class CoulombFriction(Block):
     Direct feedthrough: u to y.
 
     In a loop that y brakes to rest the direction chatters: nothing in a law of the speed holds a mass still.
-    `StickSlip` is the mass with friction that does.
+    `StickSlip` is the mass with friction that does. With sliding=True the friction here does so too: between
+    -static and static it is what keeps u at 0, see `Sign`.
 
     coulomb : number or (n,), 0 or more, unit of y; tunable
     viscous : number or (n,), 0 or more, unit of y per unit of u; tunable
     static : number or (n,), at least coulomb, friction next to rest; None for no Stribeck effect; tunable
     stribeck : number or (n,) above 0, unit of u, speed at which the effect has fallen to 1/e; tunable
+    sliding : structural
 
     Use::
 
@@ -68,9 +71,11 @@ class CoulombFriction(Block):
     viscous: ArrayLike = 0.0
     static: ArrayLike | None = None
     stribeck: ArrayLike = 0.01
+    sliding: bool = False
 
     def __post_init__(self) -> None:
         _check(self, (0, 1))
+        checks.assign(self, sliding=checks.flag(self, "sliding"))
 
     def define(self, b: Equations) -> None:
         """Declare ports and the branches of every component."""
@@ -79,7 +84,10 @@ class CoulombFriction(Block):
         of = dict(zip(p, values, strict=True))
         rows = []
         for k in range(u.size):
-            direction = b.where_event(-u[k], 0.0, 1.0) - b.where_event(u[k], 0.0, 1.0)
+            if self.sliding:
+                direction = sliding_sign(b, u[k], "" if u.size == 1 else f"[{k}]")
+            else:
+                direction = b.where_event(-u[k], 0.0, 1.0) - b.where_event(u[k], 0.0, 1.0)
             law = _law(u[k], {name: value[k] for name, value in of.items()})
             rows.append(direction * law + of["viscous"][k] * u[k])
         b.output("y", np.stack(rows))

@@ -15,6 +15,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import each, together
+from blocks.library.sliding import sliding_sign
 
 __all__ = ["Abs", "DeadZone", "Quantizer", "Saturation", "Sign"]
 
@@ -88,15 +89,30 @@ class Sign(Block):
     Output: y = 1 where u > 0, -1 where u < 0, 0 where u rests at 0.
     Direct feedthrough: none between ticks (y is held, and flipped by a crossing); at a tick u to y.
 
+    In a loop that leads u back to 0 from both sides the sign chatters, which ends the run. With sliding=True
+    u slides on 0 there: y is the value between -1 and 1 that keeps it there (an algebraic unknown; u comes
+    from states). Events "meets 0" and "leaves 0" say when.
+
+    sliding : structural
+
     Use::
 
         direction = d.add("direction", Sign())
         d.connect(source["y"], direction["u"])
     """
 
+    sliding: bool = False
+
+    def __post_init__(self) -> None:
+        checks.assign(self, sliding=checks.flag(self, "sliding"))
+
     def define(self, b: Equations) -> None:
-        """Declare ports and the two branches of every component."""
+        """Declare ports and the two branches of every component, or what slides."""
         u = b.input("u")
+        if self.sliding:
+            names = [""] if u.size == 1 else [f"[{k}]" for k in range(u.size)]
+            b.output("y", np.stack([sliding_sign(b, u[k], name) for k, name in enumerate(names)]))
+            return
         b.output("y", each(lambda u: b.where_event(-u, 0.0, 1.0) - b.where_event(u, 0.0, 1.0), u))
 
 

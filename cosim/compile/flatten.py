@@ -20,7 +20,6 @@ from blocks.contract.memories import (
     DelayedSignal,
     Evolving,
     RandomDraw,
-    Slope,
     Started,
 )
 from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
@@ -156,7 +155,8 @@ class _Writer:
         (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.v.x, self.v.h, self.v.w, self.v.p))
         derivative = self._derivative(between, look)
         events = tuple(self._events(between))
-        if slopes := self._slopes(between):
+        if slopes := Slopes.of(self.placed, between):
+            residual = slopes.into_residual(self.v.t, x, derivative, w, residual)
             found = slopes.found(self.v.t, x, derivative, w, residual)
             derivative = slopes.put(derivative, found)
             events = tuple(_with_slopes(event, slopes, found) for event in events)
@@ -348,14 +348,6 @@ class _Writer:
     def _size(self, node: SignalNode) -> int:
         outputs = self.placed[node.path].traced.declared.outputs
         return next(o.size for o in outputs if o.name == node.name)
-
-    def _slopes(self, between: Expressions) -> Slopes:
-        pairs = [(inst, m.name) for inst in self.placed.values() for m in inst.memories(Slope)]
-        return Slopes(
-            [f"{inst.path}.{name}" for inst, name in pairs],
-            ca.vertcat(ca.SX(0, 1), *[inst.symbols[name] for inst, name in pairs]),
-            ca.vertcat(ca.SX(0, 1), *[between.memory(inst.path, name) for inst, name in pairs]),
-        )
 
     def _delays(self, between: Expressions) -> tuple[Delay, ...]:
         found = []

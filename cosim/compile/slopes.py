@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
+from blocks.contract.memories import Slope
 from blocks.errors import BlockError
+from cosim.compile.expressions import Expressions
+from cosim.compile.placed_block import PlacedBlock
 
 
 def along(g: ca.SX, t: ca.SX, x: ca.SX, derivative: ca.SX, w: ca.SX, residual: ca.SX) -> ca.SX:
@@ -16,18 +19,38 @@ def along(g: ca.SX, t: ca.SX, x: ca.SX, derivative: ca.SX, w: ca.SX, residual: c
     """
     rate = ca.jtimes(g, x, derivative) + ca.jtimes(g, t, ca.SX(1))
     n = residual.numel()
-    if n == 0:
+    if n == 0 or not ca.depends_on(g, w[:n]):
         return rate
     z, r = w[:n], residual
     drift = ca.jtimes(r, x, derivative) + ca.jtimes(r, t, ca.SX(1))
     return rate - ca.mtimes(ca.jacobian(g, z), ca.solve(ca.jacobian(r, z), drift))
 
 
+Assumption = tuple[list[int], ca.SX, float]  # places of a slope, an unknown, what it is taken to be
+
+
 class Slopes:
     """Stand-ins for slopes, and what they stand for once all derivatives are known."""
 
-    def __init__(self, names: Sequence[str], symbols: ca.SX, values: ca.SX) -> None:
+    def __init__(
+        self, names: Sequence[str], symbols: ca.SX, values: ca.SX, assumed: Sequence[Assumption] = ()
+    ) -> None:
         self._names, self._symbols, self._values = list(names), symbols, values
+        self._assumed = list(assumed)
+
+    @staticmethod
+    def of(placed: Mapping[str, PlacedBlock], between: Expressions) -> Slopes:
+        """Those of all blocks."""
+        pairs = [(inst, m) for inst in placed.values() for m in inst.memories(Slope)]
+        names, symbols, values, assumed, n = [], [ca.SX(0, 1)], [ca.SX(0, 1)], [], 0
+        for inst, m in pairs:
+            names.append(f"{inst.path}.{m.name}")
+            symbols.append(inst.symbols[m.name])
+            values.append(between.memory(inst.path, m.name))
+            places = list(range(n, n + m.size))
+            assumed += [(places, inst.symbols[unknown], value) for unknown, value in m.assuming]
+            n += m.size
+        return Slopes(names, ca.vertcat(*symbols), ca.vertcat(*values), assumed)
 
     def found(self, t: ca.SX, x: ca.SX, derivative: ca.SX, w: ca.SX, residual: ca.SX) -> ca.SX:
         """The slopes themselves, (n,).
@@ -36,7 +59,34 @@ class Slopes:
         ------
         BlockError     one that depends on itself, through the derivative of a state it gives
         """
-        rates = along(self._values, t, x, derivative, w, residual)
+        return self._closed(along(self._values, t, x, derivative, w, residual))
+
+    def into_residual(self, t: ca.SX, x: ca.SX, derivative: ca.SX, w: ca.SX, residual: ca.SX) -> ca.SX:
+        """A residual with the slopes in it.
+
+        Raises
+        ------
+        BlockError     one of a signal that depends on unknowns
+        """
+        if not self.uses(residual):
+            return residual
+        used = [k for k in range(self._symbols.numel()) if ca.depends_on(residual, self._symbols[k])]
+        if ca.depends_on(self._values[used], w[: residual.numel()]):
+            raise BlockError(
+                "a residual depends on the slope of a signal that is itself part of an algebraic loop.",
+                hint="Take the slope of a signal that states alone give; put a state or a delay in between.",
+            )
+        rates = ca.jtimes(self._values, x, derivative) + ca.jtimes(self._values, t, ca.SX(1))
+        return self.put(residual, self._closed(rates))
+
+    def _closed(self, rates: ca.SX) -> ca.SX:
+        """Slopes without slopes in them, each under what it assumes."""
+        found = self._without(rates)
+        for k, symbol, value in self._assumed:
+            found[k] = ca.substitute(found[k], symbol, ca.SX(value))
+        return found
+
+    def _without(self, rates: ca.SX) -> ca.SX:
         found = rates
         for _ in self._names:
             if not ca.depends_on(found, self._symbols):

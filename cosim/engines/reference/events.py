@@ -94,7 +94,8 @@ class Events:
     def endless(self, t: float, due: list[int]) -> SimulationError:
         """The error about events that follow each other without end."""
         names = ", ".join(f"'{self.events[k].name}'" for k in due)
-        hint = "Add hysteresis, a dead zone or a rest state, so that the event disarms itself"
+        hint = "Add hysteresis, a dead zone or a rest state, so that the event disarms itself; "
+        hint += "Sign and CoulombFriction slide on their switch with sliding=True"
         if any(self.events[k].direction == 0 and self.events[k].resets for k in due):
             hint += "; an event of one way only, as a bounce on the way down, says so: "
             hint += 'b.when(..., direction="falling")'

@@ -171,7 +171,7 @@ EXAMPLES: dict[type[Block], list[tuple[Block, dict[str, int]]]] = {
         (Saturation(None, 0.5), {"u": 1}),
     ],
     Selector: [(Selector([2, 0, 2]), {"in": 3})],
-    Sign: [(Sign(), {"u": 2})],
+    Sign: [(Sign(), {"u": 2}), (Sign(sliding=True), {"u": 2})],
     Sine: [(Sine(2.0, 3.0, 0.5, 0.1), {}), (Sine([1.0, 2.0], 3.0, sample=0.1, offset=0.05), {})],
     StateFeedback: [
         (StateFeedback([1.0, 2.0]), {"x": 2}),

@@ -20,6 +20,7 @@ EXAMPLES = {
     BoucWen: [(BoucWen(0.6, 0.3, 1.5), {"u": 2})],
     CoulombFriction: [
         (CoulombFriction(1.0, 0.1), {"u": 2}),
+        (CoulombFriction(1.0, static=1.5, stribeck=0.5, sliding=True), {"u": 1}),
         (CoulombFriction([1.0, 2.0], 0.1, 3.0, 0.5), {"u": 1}),
     ],
     DAC: [(DAC(4, -2.0, 2.0, sample=0.1), {"u": 2})],
