@@ -22,9 +22,9 @@ from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
+from cosim.fmi.model_exchange_slopes import FMUSlopes
 
 NEVER = 1e30  # s; a next event that does not come
-DIFFERENCE = 6e-6  # relative step of central differences, the cubic root of the rounding
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ class ModelExchangeUnit:
         self._next = NEVER
         self._rounds = rounds
         self._levels = np.zeros(len(ports.triggers))
+        self._slopes = FMUSlopes(component)
         self._x_given = np.zeros(0)  # states that initialisation is to leave as they were given
         self._x = np.zeros(ports.nx)
         self._asked: tuple[float, bytes] | None = None  # the newest event, and its outcome
@@ -205,8 +206,8 @@ class ModelExchangeUnit:
 
     # --- begin ------------------------------------------------------------------------------------
     def _ready(self, t: float, x: np.ndarray, u: np.ndarray | None, p: np.ndarray) -> None:
-        """Initialise where that has not been done."""
-        if not self.initialised:
+        """Initialise where that has not been done, or was with other parameters."""
+        if not self.initialised or (not self.begun and not np.array_equal(p, self.given)):
             self._initialise(t, x, self._input_start if u is None else u, p)
 
     def _initialise(
@@ -359,8 +360,6 @@ class ModelExchangeUnit:
         return np.array([float(self.steps_asked)])
 
     # --- derivatives of functions -----------------------------------------------------------------
-    # By the argument: exact where the FMU gives derivatives, else central differences. By parameters and by
-    # discrete inputs they are zero: those change at events only.
     def rates_jacobian(self, t: float, a: np.ndarray) -> np.ndarray:
         """Of the derivatives of the states, (nx, n)."""
         return self._jacobian(t, a, self.ports.rates, self.ports.inputs, self.derivatives)
@@ -383,24 +382,8 @@ class ModelExchangeUnit:
         inputs: Sequence[Variable],
         value: Callable[[float, np.ndarray], np.ndarray],
     ) -> np.ndarray:
-        knowns, at = [], 0
-        for v in (*self.ports.states, *inputs):
-            if v.type in FLOATS and v.variability == "continuous":
-                knowns.append((v, at))
-            at += v.size
-        base = value(t, a)
-        found = np.zeros((len(base), len(a)))
-        directional = self.component.interface.directional_derivatives and bool(rows)
-        exact = directional and all(v.type == "Float64" for v in (*rows, *(v for v, _ in knowns)))
-        for v, at in knowns:
-            for k in range(v.size):
-                if exact:
-                    seed = np.zeros(v.size)
-                    seed[k] = 1.0
-                    found[:, at + k] = self.component.directional(rows, [v], seed)
-                else:
-                    found[:, at + k] = _difference(value, t, a, at + k)
-        return found
+        parameters = () if self.begun else self.ports.parameters
+        return self._slopes.jacobian(t, a, rows, (*self.ports.states, *inputs), parameters, value)
 
     # --- states -----------------------------------------------------------------------------------
     def save(self) -> bytes:
@@ -470,19 +453,6 @@ def places(every: Sequence[Variable], some: Sequence[Variable]) -> np.ndarray:
         at += v.size
     parts = [np.arange(starts[v.name], starts[v.name] + v.size) for v in some]
     return np.concatenate([np.zeros(0, int), *parts])
-
-
-def _difference(
-    value: Callable[[float, np.ndarray], np.ndarray], t: float, a: np.ndarray, k: int
-) -> np.ndarray:
-    """Central difference of a function by the k-th entry of its argument."""
-    h = DIFFERENCE * max(1.0, abs(float(a[k])))
-    ends = []
-    for sign in (1.0, -1.0):
-        moved = a.copy()
-        moved[k] += sign * h
-        ends.append(value(t, moved).copy())
-    return np.asarray((ends[0] - ends[1]) / (2 * h))
 
 
 def _structural(v: Variable) -> bool:

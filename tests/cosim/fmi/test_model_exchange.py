@@ -236,3 +236,22 @@ def test_a_driven_one_beside_the_exact_solution(engine: str) -> None:
     w, T, t = 3.0, 0.5, 2.0
     exact = (math.sin(w * t) - w * T * math.cos(w * t) + w * T * math.exp(-t / T)) / (1 + w * w * T * T)
     assert r["lag.y"][-1, 0] == pytest.approx(exact, abs=1e-7)
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("directional", [True, False])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_derivatives_by_parameters(version: str, directional: bool, isolate: bool) -> None:
+    """der_v = (f - k x - c v) / m; what the unit tells of c is wrong, which is noticed."""
+    d = Diagram("one")
+    d.add("one", FMU(build_fmu("mass", version=version, directional=directional), kind="me", isolate=isolate))
+    d.connect(d.add("force", Constant(2.0))["y"], "one.f")
+    f = d.system().derivatives
+    x, v = 0.3, -0.2
+    p = dict(zip(f.columns["p"], f.p0, strict=True)) | {"one.m": 2.0, "one.k": 50.0}
+    found = f.by_p(0.0, np.array([x, v]), p=np.array([*p.values()]))
+    assert f(0.0, np.array([x, v]), p=np.array([*p.values()]))[1] == pytest.approx((2 - 15 + 0.1) / 2)
+    by = dict(zip(p, found[1], strict=True))
+    exact = {"one.m": -(2 - 15 + 0.1) / 4, "one.k": -x / 2, "one.c": -v / 2, "force.value": 0.5}
+    assert by == pytest.approx(exact, rel=1e-7)
+    np.testing.assert_array_equal(found[0], np.zeros(len(p)))

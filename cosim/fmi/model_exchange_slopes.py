@@ -1,0 +1,99 @@
+"""Derivatives of the functions of an FMU for model exchange: as it tells them, else central differences.
+
+By parameters they are taken where no run has begun: in a run parameters change at events only, so they are
+zero there, and so are those by discrete inputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from cosim.fmi.description import FLOATS, Variable
+from cosim.fmi.fmi_errors import FMUCallError
+from cosim.fmi.interface.any_component import AnyComponent
+
+DIFFERENCE = 6e-6  # relative step of central differences, the cubic root of the rounding
+
+AGREES = 1e-5  # of derivatives told and differenced, relative
+
+Value = Callable[[float, np.ndarray], np.ndarray]
+
+
+class FMUSlopes:
+    """Jacobians of functions (t, a) of one instance; their argument a is states, inputs, parameters."""
+
+    def __init__(self, component: AnyComponent) -> None:
+        self._component = component
+        self._tells = component.interface.directional_derivatives
+        self._knows: dict[
+            tuple[str, str], bool
+        ] = {}  # does it tell derivatives by a parameter, and right ones?
+
+    def jacobian(
+        self,
+        t: float,
+        a: np.ndarray,
+        rows: Sequence[Variable],
+        moving: Sequence[Variable],
+        parameters: Sequence[Variable],
+        value: Value,
+    ) -> np.ndarray:
+        """(n, len(a)): of `value`, whose scalars are those of `rows`; without rows nothing is known of them.
+
+        moving : states and inputs; parameters : those by which to differentiate, zero by those left out
+        """
+        knowns, at = [], 0
+        for v in moving:
+            if v.type in FLOATS and v.variability == "continuous":
+                knowns.append((v, at))
+            at += v.size
+        base = value(t, a).copy()
+        found = np.zeros((len(base), len(a)))
+        floats = all(v.type == "Float64" for v in (*rows, *(v for v, _ in knowns)))
+        exact = self._tells and bool(rows) and floats
+        for v, place in knowns:
+            for k in range(v.size):
+                column = self._told(rows, v, k) if exact else _difference(value, t, a, place + k)
+                found[:, place + k] = column
+        for v in parameters:
+            if v.type in FLOATS:
+                for k in range(v.size):
+                    found[:, at + k] = self._by_parameter(t, a, rows if exact else (), v, k, value, at + k)
+            at += v.size
+        return found
+
+    def _told(self, rows: Sequence[Variable], v: Variable, k: int) -> np.ndarray:
+        seed = np.zeros(v.size)
+        seed[k] = 1.0
+        return self._component.directional(rows, [v], seed)
+
+    def _by_parameter(
+        self, t: float, a: np.ndarray, rows: Sequence[Variable], v: Variable, k: int, value: Value, place: int
+    ) -> np.ndarray:
+        """What the FMU tells of a tunable parameter, as long as differences agree: it need not know any."""
+        tunable = v.causality == "parameter" and v.variability == "tunable" and v.type == "Float64"
+        told, key = None, (rows[0].name if rows else "", v.name)
+        if rows and tunable and self._knows.get(key, True):
+            value(t, a)  # it stands there
+            with contextlib.suppress(FMUCallError):
+                told = self._told(rows, v, k)
+        if told is not None and key in self._knows:
+            return told
+        found = _difference(value, t, a, place)
+        scale = AGREES * (np.abs(found).max(initial=0.0) + np.abs(value(t, a)).max(initial=0.0))
+        self._knows[key] = told is not None and bool((np.abs(told - found) <= scale).all())
+        return told if told is not None and self._knows[key] else found
+
+
+def _difference(value: Value, t: float, a: np.ndarray, k: int) -> np.ndarray:
+    """Central difference of a function by the k-th entry of its argument."""
+    h = DIFFERENCE * max(1.0, abs(float(a[k])))
+    ends = []
+    for sign in (1.0, -1.0):
+        moved = a.copy()
+        moved[k] += sign * h
+        ends.append(value(t, moved).copy())
+    return np.asarray((ends[0] - ends[1]) / (2 * h))
