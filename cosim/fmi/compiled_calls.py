@@ -132,6 +132,10 @@ def batches(
     every : variables whose scalars are one after the other in a row from `first` on, the some among them
     kept : takes what must live as long as the array
     """
+    if not some:
+        found = bindings.new("pl_fmu_batch", 0)
+        kept.append(found)
+        return found
     starts = dict(zip([v.name for v in every], np.cumsum([0, *(v.size for v in every)]), strict=False))
     groups = [members for members, _ in grouped([v for v in some if v.size])]
     found = bindings.new("pl_fmu_batch", len(groups))

@@ -247,6 +247,10 @@ class FMPyComponent:
         """See `Component.nominals`."""
         return self._vector("getNominalsOfContinuousStates", out)
 
+    def counts(self) -> tuple[int, int] | None:
+        """See `Component.counts`: nobody is asked."""
+        return None
+
     def completed_step(self) -> tuple[bool, bool]:
         """See `Component.completed_step`."""
         event, terminate = self._do("completedIntegratorStep", False)

@@ -310,6 +310,11 @@ class IsolatedComponent:
             out[:] = self._numbers[: len(out)]
         return out
 
+    def counts(self) -> tuple[int, int] | None:
+        """See `Component.counts`."""
+        found: tuple[int, int] | None = self._ask("counts")
+        return found
+
     def completed_step(self) -> tuple[bool, bool]:
         """See `Component.completed_step`."""
         found: tuple[bool, bool] = self._ask("completed_step")

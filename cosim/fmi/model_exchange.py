@@ -11,7 +11,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -63,17 +63,17 @@ class Ports:
     ] = ()  # outputs that events give: clocked ones, and clocks (how often they ticked)
     triggers: tuple[Variable, ...] = ()  # input clocks that tick when their number rises
 
-    @property
+    @cached_property
     def nx(self) -> int:
         """Continuous states."""
         return sum(v.size for v in self.states)
 
-    @property
+    @cached_property
     def nu(self) -> int:
         """Scalars of all inputs."""
         return sum(v.size for v in self.inputs)
 
-    @property
+    @cached_property
     def np(self) -> int:
         """Scalars of all parameters."""
         return sum(v.size for v in self.parameters)
@@ -191,14 +191,14 @@ class ModelExchangeUnit:
         """States; before the first event what initialisation found, where nothing else was given."""
         if self.begun or self._start is None:
             return x
-        return np.where(x == self._start.states, self._x, np.where(self._kept(x), self._x, x))
+        return np.where((x == self._start.states) | self._kept(x), self._x, x)
 
     def _kept(self, x: np.ndarray) -> np.ndarray:
         """States that were given as start values of variables, which initialisation has taken over."""
-        same = len(self._x_given) == len(x) and bool(np.array_equal(x, self._x_given))
+        same = len(self._x_given) == len(x) and bool((x == self._x_given).all())
         return self._settable if same else np.zeros(len(x), dtype=bool)
 
-    @property
+    @cached_property
     def _settable(self) -> np.ndarray:
         return np.concatenate(
             [np.zeros(0, bool), *(np.full(v.size, v.is_start_settable) for v in self.ports.states)]
@@ -234,6 +234,8 @@ class ModelExchangeUnit:
         if not found.terminate:
             c.enter_continuous_time_mode()
         self._take(found)
+        if self._start is None:  # the first instance of all
+            check_counts(c, self.ports.nx, self.ports.n_indicators)
         c.states(self._x)
         self.initialised, self.begun = True, False
         self.given, self.inputs_given, self._x_given = p.copy(), u.copy(), x.copy()
@@ -453,6 +455,20 @@ def places(every: Sequence[Variable], some: Sequence[Variable]) -> np.ndarray:
         at += v.size
     parts = [np.arange(starts[v.name], starts[v.name] + v.size) for v in some]
     return np.concatenate([np.zeros(0, int), *parts])
+
+
+def check_counts(component: AnyComponent, nx: int, nz: int) -> None:
+    """Does the binary have as many states and indicators as the description says?
+
+    Raises
+    ------
+    FMUError      it has others
+    """
+    said = component.counts()
+    for mine, theirs, what in zip((nx, nz), said or (nx, nz), ("states", "event indicators"), strict=True):
+        if mine != theirs:
+            fault = f"its description has {mine} {what}, its binary {theirs}"
+            raise component.description.fault(fault, "Its ModelStructure is wrong: ask its maker.")
 
 
 def _structural(v: Variable) -> bool:

@@ -7,6 +7,7 @@ zero there, and so are those by discrete inputs.
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ from cosim.fmi.interface.any_component import AnyComponent
 
 DIFFERENCE = 6e-6  # relative step of central differences, the cubic root of the rounding
 
+FATAL = 4  # the status after which nothing may be called
 AGREES = 1e-5  # of derivatives told and differenced, relative
 
 Value = Callable[[float, np.ndarray], np.ndarray]
@@ -56,14 +58,27 @@ class FMUSlopes:
         exact = self._tells and bool(rows) and floats
         for v, place in knowns:
             for k in range(v.size):
-                column = self._told(rows, v, k) if exact else _difference(value, t, a, place + k)
-                found[:, place + k] = column
+                column = self._told_once(rows, v, k) if exact and self._tells else None
+                found[:, place + k] = _difference(value, t, a, place + k) if column is None else column
         for v in parameters:
             if v.type in FLOATS:
                 for k in range(v.size):
                     found[:, at + k] = self._by_parameter(t, a, rows if exact else (), v, k, value, at + k)
             at += v.size
         return found
+
+    def _told_once(self, rows: Sequence[Variable], v: Variable, k: int) -> np.ndarray | None:
+        """What the FMU tells; where it refuses, differences are taken from then on, with a warning."""
+        try:
+            return self._told(rows, v, k)
+        except FMUCallError as error:
+            if self._component.closed or error.value == FATAL:
+                raise
+            self._tells = False
+            file = self._component.description.file
+            what = "says that it gives directional derivatives, but refuses to: differences are taken"
+            warnings.warn(f"FMU '{file}' {what}.", stacklevel=2)
+            return None
 
     def _told(self, rows: Sequence[Variable], v: Variable, k: int) -> np.ndarray:
         seed = np.zeros(v.size)

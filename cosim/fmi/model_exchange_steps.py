@@ -20,6 +20,7 @@ from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+from cosim.fmi.model_exchange import check_counts
 from cosim.fmi.steps import Put
 
 RTOL, ATOL = 1e-8, 1e-10  # the tolerances of runs
@@ -80,6 +81,7 @@ class ModelExchangeSteps:
             explain=self._explained,
         )
         self._stepper = AdaptiveStepper(problem, tableau("dopri5"), rtol, math.inf)
+        check_counts(self._component, nx, nz)
         return self._settled(self._rounds.run(start, None, triggers))
 
     def _rate(self, t: float, x: np.ndarray) -> np.ndarray:

@@ -235,6 +235,10 @@ class PyFMIComponent:
         """See `Component.nominals`."""
         return _filled(out, self._do(lambda: self._m.nominal_continuous_states, "nominal_continuous_states"))
 
+    def counts(self) -> tuple[int, int] | None:
+        """See `Component.counts`: nobody is asked."""
+        return None
+
     def completed_step(self) -> tuple[bool, bool]:
         """See `Component.completed_step`."""
         event, terminate = self._ask("completed_integrator_step")

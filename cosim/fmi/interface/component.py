@@ -268,8 +268,24 @@ class Component:
 
     def _vector(self, name: str, out: np.ndarray) -> np.ndarray:
         if len(out):
-            self.call(name, _pointer(out), len(out))
+            status = self.call.tried(name, _pointer(out), len(out))
+            if status > 1:
+                raise self.call.failed(name, status, f"for {len(out)} numbers, as its description has it")
         return out
+
+    def counts(self) -> tuple[int, int] | None:
+        """How many states and event indicators it has by what it says itself; None in FMI 2.0."""
+        if self.description.major == 2:
+            return None
+        found = []
+        for what in ("ContinuousStates", "EventIndicators"):
+            room = ffi().new("size_t *")
+            try:
+                self.call(f"GetNumberOf{what}", room)
+            except FMUError:  # it does not say
+                return None
+            found.append(int(room[0]))
+        return found[0], found[1]
 
     def completed_step(self) -> tuple[bool, bool]:
         """After an accepted step: does it want event mode, does it want to end?"""

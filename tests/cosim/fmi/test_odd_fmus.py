@@ -1,0 +1,121 @@
+"""FMUs that are odd but sound, and FMUs whose description tells lies about their binary."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blocks import Constant
+from blocks.errors import PlantloopError
+from cosim import FMU, Diagram, linearize, simulate
+from tests.helpers.fmus import build_fmu, needs_compiler
+
+pytestmark = needs_compiler
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_a_description_with_a_state_too_few(version: str) -> None:
+    def change(text: str) -> str:
+        lines = re.findall(r"<ContinuousStateDerivative.*?/>", text)
+        if lines:
+            return text.replace(lines[-1], "")
+        return re.sub(r'(<Derivatives>.*)<Unknown index="\d+"/>(</Derivatives>)', r"\1\2", text)
+
+    path = build_fmu("mass", version=version, change=change)
+    said = "has 1 states, its binary 2" if version == "3.0" else "fmi2GetContinuousStates returned error"
+    for use in (lambda f: f.open().initialize(), around_alone):
+        with pytest.raises(PlantloopError, match=said), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it is not quite valid
+            use(FMU(path, kind="me"))
+
+
+def around_alone(fmu: FMU) -> None:
+    d = Diagram("alone")
+    d.add("unit", fmu)
+    d.connect(d.add("none", Constant(0.0))["y"], "unit.f")
+    d.system()
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_indicators_that_are_not_there(version: str) -> None:
+    changes = {
+        "2.0": ('numberOfEventIndicators="1"', 'numberOfEventIndicators="3"'),
+        "3.0": ("</ModelStructure>", '<EventIndicator valueReference="13"/></ModelStructure>'),
+    }
+    path = build_fmu("ball", version=version, change=lambda text: text.replace(*changes[version]))
+    said = "has 2 event indicators, its binary 1" if version == "3.0" else "for 3 numbers, as its description"
+    with pytest.raises(PlantloopError, match=said), FMU(path, kind="me").open() as m:
+        m.initialize()
+
+
+def test_windows_separators_upper_case_and_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """An archive that names its entries as Windows does, called LAG.FMU, where nobody may write."""
+    folder = tmp_path / "read only ü %20 #"
+    folder.mkdir()
+    file = folder / "LAG.FMU"
+    with zipfile.ZipFile(build_fmu("lag")) as source, zipfile.ZipFile(file, "w") as target:
+        for name in source.namelist():
+            entry = zipfile.ZipInfo("entry")
+            entry.filename = name.replace("/", "\\")
+            target.writestr(entry, source.read(name))
+    folder.chmod(0o555)
+    try:
+        with FMU(file, sample=0.1).open() as m:
+            m.initialize()
+            m.set("u", 1.0)
+            m.step(1.0)
+            assert m.get("y") == pytest.approx(1 - math.exp(-1), abs=1e-12)
+    finally:
+        folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+@pytest.mark.parametrize("kind", ["cs", "me"])
+def test_names_with_odd_characters(version: str, kind: str) -> None:
+    odd, period = "in put[1,2].&quot;x&quot; = 3 % ü", "T'a.b'"
+    change = lambda text: text.replace('name="u"', f'name="{odd}"').replace('name="T"', f'name="{period}"')
+    sample = {"sample": 0.1} if kind == "cs" else {}
+    d = Diagram("odd")
+    d.add("unit", FMU(build_fmu("lag", version=version, change=change), kind=kind, **sample))
+    d.connect(d.add("one", Constant(1.0))["y"], "unit." + odd.replace("&quot;", '"'))
+    r = simulate(d, until=1.0, parameters={f"unit.{period}": 0.5})
+    assert r["unit.y"][-1, 0] == pytest.approx(1 - math.exp(-1 / 0.5), abs=1e-7)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_derivatives_that_it_says_it_gives_but_refuses(version: str) -> None:
+    """Differences are taken then, with a warning."""
+    flag = "providesDirectionalDerivative" + ("" if version == "2.0" else "s")
+
+    def change(text: str) -> str:
+        return text.replace(f'{flag}="false"', f'{flag}="true"')
+
+    d = Diagram("lies")
+    d.add("unit", FMU(build_fmu("mass", version=version, directional=False, change=change), kind="me"))
+    d.connect(d.add("force", Constant(0.0))["y"], "unit.f")
+    with pytest.warns(UserWarning, match="says that it gives directional derivatives, but refuses"):
+        model = linearize(d)
+    np.testing.assert_allclose(model.A, [[0.0, 1.0], [-100.0, -0.5]], atol=1e-6)
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_many_variables_are_read_once(isolate: bool) -> None:
+    """Ten thousand parameters that nobody sets are no burden to a run."""
+    parameters = "".join(
+        f'<Float64 name="p[{k}]" valueReference="{5000 + k}" causality="parameter" start="{k}"/>'
+        for k in range(10_000)
+    )
+    change = lambda text: text.replace("</ModelVariables>", parameters + "</ModelVariables>")
+    fmu = FMU(build_fmu("lag", version="3.0", change=change), sample=0.1, isolate=isolate)
+    assert len(fmu.description.parameters) == 10_001
+    with fmu.open() as m:
+        m.initialize()
+        m.set("u", 1.0)
+        m.step(1.0)
+        assert m.get("y") == pytest.approx(1 - math.exp(-1), abs=1e-12)
