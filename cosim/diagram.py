@@ -16,7 +16,8 @@ import os
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -26,7 +27,7 @@ from blocks.contract.block import Block
 from blocks.contract.masks import ParameterExpression
 from blocks.contract.masks import parameter as expression_of
 from blocks.contract.trace import trace
-from blocks.errors import WiringError, near_miss, shown
+from blocks.errors import PlantloopError, WiringError, near_miss, shown
 from cosim.compile.flatten import flatten
 from cosim.compile.masks import checked
 from cosim.compile.netlist import Inport, Netlist
@@ -36,9 +37,6 @@ from cosim.names import mapped, no_block
 from cosim.node_ports import NodePorts, ports_of
 from cosim.subsystems.parts import Subsystem
 from cosim.system import System
-
-if TYPE_CHECKING:
-    from cosim.viewer.page import Page
 
 ALONE = "plant"  # what a block is called when it is looked at alone
 FORBIDDEN = set("./[] \t\n")  # they separate the parts of a path: sub/block.port[component]
@@ -483,16 +481,36 @@ class Diagram:
             self._flat[key] = replace(flat, prefix=self._prefix)
         return self._flat[key]
 
-    def view(self, *, out: str | os.PathLike[str] | None = None, show: bool = True) -> Page:
+    def view(
+        self,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        show: bool = True,
+        live: bool = False,
+        **options: Any,
+    ) -> Any:
         """One page in the browser: the diagram, and its plants where they start.
 
         out : path      where the page is written; default a temporary file that a browser shows
         show : bool     False: no browser is opened
+        live : bool     run it in the page: play, pause, steps, sliders, pushes. Returns a `LiveView`
+                        (``.wait()``, ``.result()``, ``.save()``) instead of a `Page`
+        options         of a live view: until, every, parameters, initial, signals, host, port, folder and the
+                        settings of `simulate`; see `cosim.viewer.server.live_view.view_diagram`
 
         Raises
         ------
-        PlantloopError      the page cannot be written
+        PlantloopError      the page cannot be written, or the diagram cannot run
         """
+        if live:
+            if out is not None:
+                raise PlantloopError(
+                    "a live view is no file: leave out= away, and save its result.", value=out
+                )
+            # a diagram knows nothing of what runs and shows it: it is looked for when it is asked for
+            return import_module("cosim.viewer.server.live_view").view_diagram(self, show=show, **options)
+        if options:
+            raise PlantloopError(f"{', '.join(options)} belongs to live views.", hint="Add live=True.")
         from cosim.viewer.page import view
         from cosim.viewer.page_data import of_diagram
 

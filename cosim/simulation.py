@@ -109,6 +109,11 @@ class Simulation:
         return list(self._names)
 
     @property
+    def given(self) -> dict[str, dict[str, Any]]:
+        """Parameters and initial values that it began with, as they were given."""
+        return {kind: dict(values) for kind, values in self._changed.items()}
+
+    @property
     def time(self) -> float:
         """Present time [s]."""
         return self._engine.context.t

@@ -35,6 +35,7 @@ from plant.equations.controls import check_controls, control_states
 from plant.equations.filters import declare_inputs, filter_states
 from plant.equations.outcome import Awaited, Solved, Withheld
 from plant.equations.output_signals import declare_outputs, signals_of
+from plant.equations.pushes import declare_pushes, push_ports
 from plant.equations.quantities import Quantities
 from plant.equations.role import Role
 from plant.equations.states import States, declare_states
@@ -108,6 +109,7 @@ class Plant(Block):
     warnings: tuple[str, ...] = field(default=(), repr=False)
     audit: bool = False
     observe: bool = False
+    push: bool = False
     jumpy: tuple[str, ...] = field(default=(), repr=False)
     held: Mapping[int, float] = field(default_factory=dict, repr=False)
 
@@ -301,7 +303,7 @@ class Plant(Block):
         if self.observe:
             found = observed.observed(self.model, self.mechanism)
             shown += [*found.bodies, *found.joints, *found.forces, *found.springs, observed.RESIDUAL]
-        return [*self.inputs], shown
+        return [*self.inputs, *(push_ports(self.mechanism) if self.push else ())], shown
 
     def port_name(self, name: str) -> str:
         """A port by its name, or by its label as the file spells it: "P3" or "Control force"."""
@@ -361,6 +363,13 @@ class Plant(Block):
         They are logged but no part of linear models; `plant.pictures` plots, draws and animates them.
         """
         return replace(self, observe=True)
+
+    def pushed(self) -> Plant:
+        """The plant with an input of force for every body, ``push_<body>``: see `plant.equations.pushes`.
+
+        Work of these forces is in no account of `audited`.
+        """
+        return replace(self, push=True)
 
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:
@@ -484,7 +493,10 @@ class Plant(Block):
             closure = closure_of(free, constraints, self.assembly.closing)
         unknowns = StandIns()
         forced = Quantities(declared, kinematics, lambda own: Awaited(own, closure, unknowns), free)
-        solution = solve(b, kinematics.tree, closure, loads(forced), unknowns, self.stabilisation.gains)
+        applied = loads(forced)
+        if self.push:
+            applied = declare_pushes(b, kinematics.tree, applied)
+        solution = solve(b, kinematics.tree, closure, applied, unknowns, self.stabilisation.gains)
         moving = Quantities(
             declared, kinematics, lambda own: Solved(own, closure, solution), forced, solution.qdd
         )

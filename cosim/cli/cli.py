@@ -561,6 +561,14 @@ def view(
     linear: Annotated[
         bool, typer.Option("--linear", help="Responses and margins of the linear model about the start.")
     ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Steer the run in the page; --out is its result then.")
+    ] = False,
+    host: Annotated[
+        str | None, typer.Option(help="Where a live page is served.", show_default="127.0.0.1")
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Of a live page.", show_default="a free one")] = None,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
     trust: Trust = False,
 ) -> None:
     """Show a result, two beside each other, a scenario, model, FMU or study as one page in the browser."""
@@ -569,8 +577,15 @@ def view(
         from cosim.viewer.page import view as page_of
 
         wanted = ViewOptions(until, forces, linear, trust)
+        if live:
+            from cosim.cli.live import run_live
+
+            run_live(files, out, wanted, (host or "127.0.0.1", port or 0), browser)
+            return
+        if host is not None or port is not None:
+            raise PlantloopError("--host and --port belong to --live: a page that is a file has no server.")
         page = page_of(page_of_files(files, wanted), out, show=False)
-        typer.echo(str(out if out is not None else page.open()))
+        typer.echo(str(out if out is not None else page.open(browser)))
 
 
 @app.command()

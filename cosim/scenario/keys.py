@@ -316,11 +316,12 @@ def quantities(value: Any, place: FilePlace) -> dict[str, Any]:
         if isinstance(item, dict):
             found |= {f"{name}.{rest}": v for rest, v in quantities(item, here).items()}
         else:
-            found[name] = here.read(item, _numbers)
+            found[name] = here.read(item, numbers_in)
     return found
 
 
-def _numbers(value: Any, place: FilePlace) -> Any:
+def numbers_in(value: Any, place: FilePlace) -> Any:
+    """A number, or a list of numbers or of equally long lists of them."""
     if not _is_array(value):
         raise Expected("a number, or a list of numbers or of equally long lists of them", _unquoted(value))
     return value

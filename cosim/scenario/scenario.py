@@ -17,7 +17,9 @@ from cosim.result.record import SettingValue
 from cosim.result.result import Result
 from cosim.scenario.factory import make_diagram
 from cosim.scenario.fmu_tables import fmu_blocks
+from cosim.scenario.handles import with_handles
 from cosim.scenario.keys import FilePlace
+from cosim.scenario.replay import Recording, played, put
 from cosim.scenario.schema import ModelTable, Tables
 from cosim.scenario.source import ScenarioFile
 from cosim.settings import RunSettings
@@ -117,9 +119,13 @@ class Scenario:
         ScenarioError           wrong ports, sizes, parameters, states or signals, all together
         AlgebraicLoopError      as for any diagram
         """
-        diagram, place = self.diagram(), self._place()
+        diagram, place, settings = self.diagram(), self._place(), self.settings()
         try:
-            system = diagram.system(self.settings().solve_loops, driven=self.settings().driven)
+            if self.tables.replay is not None:
+                opened = with_handles(diagram.netlist())
+                system = opened.system(settings.solve_loops, settings.driven)
+            else:
+                system = diagram.system(settings.solve_loops, driven=settings.driven)
         except WiringError as error:
             for problem in error.problems:
                 text = re.sub(r"ground\('(\S+)'\)", r'ground = ["\1"]', problem)  # as a file writes it
@@ -127,6 +133,7 @@ class Scenario:
             raise place.error() from error
         self._check_numbers(system, place)
         self._check_signals(system, place)
+        self._check_replay(system, place)
         place.raise_problems()
         return system
 
@@ -156,18 +163,25 @@ class Scenario:
         settings = settings or self.settings()
         if engine is not None:
             settings = RunSettings.of(settings, engine=engine)
+        logged: Any = {
+            "parameters": self.tables.parameters,
+            "initial": self.tables.initial,
+            "signals": self.signals_to_log(ready),
+        }
         try:
-            result = simulate(
-                ready,
-                run.until,
-                settings=settings,
-                log_every=run.log_every,
-                log_at=run.log_at,
-                parameters=self.tables.parameters,
-                initial=self.tables.initial,
-                signals=self._signals_to_log(ready),
-                progress=progress,
-            )
+            if (recording := self.recording()) is not None:
+                sim = Simulation(ready, settings=settings, **logged)
+                result = played(sim, recording, run.until, (run.log_every, run.log_at), progress)
+            else:
+                result = simulate(
+                    ready,
+                    run.until,
+                    settings=settings,
+                    log_every=run.log_every,
+                    log_at=run.log_at,
+                    progress=progress,
+                    **logged,
+                )
         except SimulationError as error:
             if error.result is not None:
                 error.result = self._with_scenario_setting(error.result)
@@ -184,9 +198,13 @@ class Scenario:
         system, t = self.system(), self.tables
         return export_fmu(
             system, path, parameters=t.parameters, initial=t.initial, settings=self.settings(),
-            outputs=None if system.outports else self._signals_to_log(system), stop=t.run.until,
+            outputs=None if system.outports else self.signals_to_log(system), stop=t.run.until,
             interval=t.run.log_every if is_number(t.run.log_every) else None, **options,
         )  # fmt: skip
+
+    def recording(self) -> Recording | None:
+        """What ``[replay]`` says was done to the run; None without it."""
+        return None if self.tables.replay is None else self.tables.replay.recording()
 
     # --- inside ---------------------------------------------------------------------------------
     def _place(self, *keys: str) -> FilePlace:
@@ -229,6 +247,20 @@ class Scenario:
             inside, rest = inside[first], rest[len(first) + 1 :]
         return [*keys, rest]
 
+    def _check_replay(self, system: System, place: FilePlace) -> None:
+        """Names and sizes of what changes, and that it does so before the end."""
+        if self.tables.replay is None or not self.tables.replay.changes:
+            return
+        sim = Simulation(system)
+        for k, change in enumerate(self.tables.replay.changes):
+            here = place.at("replay", "changes", k)
+            if change.at > self.tables.run.until:
+                here.add_problem(f"at {change.at:g} s the run is over.")
+            try:
+                put(sim, change.name, change.value)
+            except PlantloopError as error:
+                here.add_problem(str(error))
+
     def _check_signals(self, system: System, place: FilePlace) -> None:
         for at, name in self._named_signals(place):
             try:
@@ -247,7 +279,7 @@ class Scenario:
             for name in getattr(checks, f.name):
                 yield place.at("checks", f.name, name), name
 
-    def _signals_to_log(self, system: System) -> list[str] | None:
+    def signals_to_log(self, system: System) -> list[str] | None:
         """What is logged: the listed signals and those that pictures and checks need; None for all."""
         if not self.tables.outputs.signals:
             return None

@@ -45,12 +45,14 @@ from cosim.scenario.keys import (
     matching,
     moments,
     number,
+    numbers_in,
     one_of,
     quantities,
     record,
     table_of,
     text,
 )
+from cosim.scenario.replay import Change, Recording
 from cosim.settings import SETTINGS
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -211,6 +213,29 @@ class Checks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReplayChange:
+    """``[[replay.changes]]``: at an instant [s] a parameter or an input got a value."""
+
+    at: float = key(number(least=0, unit="s"))
+    name: str = key(text)
+    value: Any = key(numbers_in)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayTable:
+    """``[replay]``: what was done to a run that was watched; see `cosim.scenario.replay`."""
+
+    every: Any = key(duration(above=0))  # s
+    stops: tuple[float, ...] = key(list_of(number(least=0)), default=())  # s
+    changes: tuple[ReplayChange, ...] = key(list_of(record(ReplayChange)), default=())
+
+    def recording(self) -> Recording:
+        """What it says, in the order of time."""
+        changes = sorted((Change(c.at, c.name, c.value) for c in self.changes), key=lambda c: c.at)
+        return Recording(self.every, sorted(self.stops), changes)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tables:
     """A whole scenario file."""
 
@@ -223,5 +248,6 @@ class Tables:
     parameters: Mapping[str, Any] = key(quantities, default_factory=dict)
     initial: Mapping[str, Any] = key(quantities, default_factory=dict)
     run: Run = key(record(Run))
+    replay: ReplayTable | None = key(record(ReplayTable), default=None)
     outputs: Outputs = key(record(Outputs), default=Outputs())
     checks: Checks = key(record(Checks), default=Checks())

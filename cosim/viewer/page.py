@@ -12,7 +12,9 @@ import os
 import tempfile
 import webbrowser
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from blocks.errors import PlantloopError
@@ -52,11 +54,12 @@ class Page:
             ) from error
         return file
 
-    def open(self) -> Path:
-        """Show it in the browser, from a temporary file, whose path is returned."""
+    def open(self, browser: bool = True) -> Path:
+        """Show it in the browser, from a temporary file, whose path is returned; or only write that file."""
         folder = Path(tempfile.mkdtemp(prefix="cosim-view-"))
         file = self.save(folder / "page.html")
-        webbrowser.open(file.as_uri())
+        if browser:
+            webbrowser.open(file.as_uri())
         return file
 
     def _repr_html_(self) -> str:
@@ -83,23 +86,27 @@ def view(data: PageData, out: str | os.PathLike[str] | None = None, show: bool =
     return page
 
 
-def assembled(data: PageData) -> str:
-    """The HTML of a page."""
+def assembled(data: PageData, more: Sequence[str] = (), nonce: str = "") -> str:
+    """The HTML of a page.
+
+    more : names of further scripts in `STATIC`, each with a style sheet of the same name where there is one
+    nonce : what scripts carry that a content security policy lets run
+    """
     wanted = [name for name in VENDOR if _needs(data, name)]
     inside = {"content": data.text().encode(), "numbers": data.numbers.all()}
     style = (STATIC / "style.css").read_text("utf-8")
     if "uplot" in wanted:
         style = (STATIC / "vendor" / "uplot.css").read_text("utf-8") + style
+    sheets = [sheet for name in more if (sheet := (STATIC / name).with_suffix(".css")).is_file()]
+    style += "".join(sheet.read_text("utf-8") for sheet in sheets)
     parts = {
         "@title@": html.escape(data.title),
         "@style@": style,
         "@data@": "\n".join(_packed(name, content) for name, content in inside.items()),
-        "@vendor@": "\n".join(
-            _packed(f"vendor-{n}", (STATIC / "vendor" / VENDOR[n]).read_bytes()) for n in wanted
-        ),
-        "@scripts@": "\n".join((STATIC / name).read_text("utf-8") for name in SCRIPTS),
+        "@vendor@": "\n".join(_vendor(n) for n in wanted),
+        "@scripts@": "\n".join((STATIC / name).read_text("utf-8") for name in (*SCRIPTS, *more)),
     }
-    page = (STATIC / "page.html").read_text("utf-8")
+    page = (STATIC / "page.html").read_text("utf-8").replace("<script>", f'<script nonce="{nonce}">')
     pieces = []
     for mark, content in parts.items():
         before, _, page = page.partition(mark)
@@ -113,6 +120,11 @@ def _needs(data: PageData, library: str) -> bool:
     if library == "three":
         return any(p["bodies"] for p in data.content.get("plants", ()))
     return "result" in data.content
+
+
+@lru_cache
+def _vendor(name: str) -> str:
+    return _packed(f"vendor-{name}", (STATIC / "vendor" / VENDOR[name]).read_bytes())
 
 
 def _packed(name: str, content: bytes) -> str:

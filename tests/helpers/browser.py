@@ -1,6 +1,7 @@
 """A real headless browser for tests of pages; tests that ask for it are skipped where there is none."""
 
 import shutil
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -18,7 +19,7 @@ def executable():
 
 
 @contextmanager
-def shown(file, size=(1280, 720)):
+def shown(file, size=(1280, 720), offline=True):
     """A page from a file, with the network off; what it says on its console is no error and no warning."""
     from playwright.sync_api import sync_playwright
 
@@ -26,7 +27,7 @@ def shown(file, size=(1280, 720)):
     complaints = []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=executable(), args=options)
-        context = browser.new_context(offline=True, viewport={"width": size[0], "height": size[1]})
+        context = browser.new_context(offline=offline, viewport={"width": size[0], "height": size[1]})
         page = context.new_page()
         page.on("pageerror", lambda e: complaints.append(str(e)))
         page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
@@ -36,3 +37,11 @@ def shown(file, size=(1280, 720)):
         yield page
         browser.close()
     assert not complaints
+
+
+def wait_until(page, expression, arg=None, seconds=20.0):
+    """Wait for an expression in the page to be true (`wait_for_function` needs eval, which CSP forbids)."""
+    deadline = time.monotonic() + seconds
+    while not page.evaluate(expression, arg):
+        assert time.monotonic() < deadline, expression
+        page.wait_for_timeout(20)

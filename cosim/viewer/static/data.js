@@ -1,5 +1,5 @@
 // What the page shows: a JSON text and one row of doubles it refers to, both compressed in the page itself.
-const viewer = { listeners: {} };
+const viewer = { listeners: {}, nonce: document.currentScript?.nonce ?? "" };
 
 viewer.on = (what, f) => (viewer.listeners[what] ??= []).push(f);
 viewer.tell = (what, value) => (viewer.listeners[what] ?? []).forEach((f) => f(value));
@@ -16,6 +16,7 @@ viewer.vendor = async (name) => { // a library that is kept compressed in the pa
   const code = new TextDecoder().decode(await viewer.unpacked("vendor-" + name));
   const script = document.createElement("script");
   script.id = "ran-" + name;
+  script.nonce = viewer.nonce;
   script.textContent = code;
   document.head.append(script);
 };

@@ -47,6 +47,7 @@
   search();
   await Promise.all(jobs);
   viewer.setTime(viewer.begin);
+  for (const begin of viewer.beginners ?? []) await begin();
   viewer.ready = true;
   document.documentElement.dataset.ready = "yes";
 

@@ -16,7 +16,8 @@ viewer.motion = async (plants, result) => {
   const sun = new THREE.DirectionalLight(0xffffff, 2.0);
   sun.position.set(2, 5, 4);
   scene.add(sun);
-  const time = result ? viewer.numbers(result.time) : new Float64Array(1);
+  let time = result ? viewer.numbers(result.time) : new Float64Array(1);
+  viewer.on("grown", (times) => { time = times; }); // a run under way
   const V = (p) => new THREE.Vector3(...p);
 
   // --- poses: origin and axes of a link, column by column
@@ -222,6 +223,7 @@ viewer.motion = async (plants, result) => {
     return [((s.x + 1) / 2) * canvas.clientWidth, ((1 - s.y) / 2) * canvas.clientHeight];
   };
   viewer.camera = () => ({ matrix: camera.projectionMatrix.clone().multiply(camera.matrixWorldInverse).toArray(), width: canvas.clientWidth, height: canvas.clientHeight });
+  viewer.space = { scene, canvas, moved, plants, size, camera: () => camera, controls: () => controls, render };
   look(normal !== null);
   resize();
   at(viewer.time);

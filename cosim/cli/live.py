@@ -1,0 +1,60 @@
+"""``cosim view --live`` and ``--edit``: a page that steers a run, until Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from blocks.errors import PlantloopError
+from cosim.cli.signals import uninterrupted
+from cosim.cli.view_command import ViewOptions
+
+if TYPE_CHECKING:
+    from cosim.viewer.server.live_view import LiveView
+
+
+def run_live(
+    files: Sequence[Path], out: Path | None, wanted: ViewOptions, address: tuple[str, int], show: bool
+) -> None:
+    """Serve a scenario or a model until Ctrl-C; then write the result to `out`, if that is given.
+
+    Raises
+    ------
+    PlantloopError      it cannot run, or the page cannot be served
+    """
+    if len(files) != 1 or wanted.forces or wanted.linear:
+        raise PlantloopError("--live takes one file, and neither --forces nor --linear.", value=list(files))
+    path = files[0]
+    if out is not None and out.suffix.lower() not in (".nc", ".npz", ".csv"):
+        raise PlantloopError(
+            f"--out is '{out}', expected a .nc, .npz or .csv file for the result of the live run.",
+            path=str(out),
+        )
+    live = _live(path, wanted, address, show)
+    typer.echo(live.address)
+    live.wait()
+    if out is not None:
+        with uninterrupted():
+            live.result().save(out)
+        typer.echo(f"written: {out}")
+
+
+def _live(path: Path, wanted: ViewOptions, address: tuple[str, int], show: bool) -> LiveView:
+    from cosim.viewer.server.live_view import view_diagram, view_scenario
+
+    host, port = address
+    if path.suffix.lower() == ".toml":
+        if wanted.until is not None:
+            raise PlantloopError("--until belongs to models; a scenario says until in its table [run].")
+        from cosim.scenario import load_scenario
+
+        return view_scenario(load_scenario(path, wanted.trust), host, port, show)
+    if path.suffix.lower() == ".xml":
+        from plant import Plant
+
+        plant = Plant.read(path, trust=wanted.trust)
+        return view_diagram(plant, until=wanted.until, host=host, port=port, show=show, folder=path.parent)
+    raise PlantloopError(f"'{path}' cannot be run: --live takes a .toml or .xml file.", path=str(path))

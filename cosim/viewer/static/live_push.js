@@ -1,0 +1,69 @@
+// Pushing a body with the mouse: with shift held, a spring between the point that was caught and the pointer.
+viewer.beginners = [...(viewer.beginners ?? []), async () => {
+  const space = viewer.space;
+  if (!space) return;
+  const { scene, canvas, moved, plants, size } = space, { element } = viewer;
+  const mass = plants.reduce((m, p) => m + p.bodies.reduce((n, b) => n + b.mass, 0), 0) || 1;
+  const strength = element("input", { type: "number", step: "any", min: 0, value: viewer.shown(Number(((mass * 2) / size).toPrecision(2))), title: "strength of the push: force for each unit of length", "data-do": "strength", style: "width:5rem" });
+  document.querySelector("#motion .tools").prepend(element("label", { title: "hold shift and drag a body" }, "push ", strength));
+  const ray = new THREE.Raycaster(), arrow = new THREE.ArrowHelper(new THREE.Vector3(1, 0, 0), new THREE.Vector3(), 1, 0xd55e00);
+  arrow.visible = false;
+  scene.add(arrow);
+  let held = null, last = 0, waits = false;
+
+  const pointer = (e) => {
+    const box = canvas.getBoundingClientRect();
+    return new THREE.Vector2(((e.clientX - box.left) / box.width) * 2 - 1, 1 - ((e.clientY - box.top) / box.height) * 2);
+  };
+  const bodies = () => moved.filter((m) => m.object.userData.body !== undefined);
+  function caught(at) { // the body under the pointer: its plant, link and the point along the link's axes
+    bodies().forEach((m) => { m.object.matrixWorld.copy(m.object.matrix); m.object.updateMatrixWorld(true); });
+    ray.params.Line.threshold = size / 50;
+    ray.setFromCamera(at, space.camera());
+    const hit = ray.intersectObjects(bodies().map((m) => m.object), true)[0];
+    if (!hit) return null;
+    const m = bodies().find((b) => { let o = hit.object; while (o && o !== b.object) o = o.parent; return o; });
+    return { m, local: hit.point.clone().applyMatrix4(m.object.matrix.clone().invert()) };
+  }
+  function aim() { // the force now: from where the caught point is to where the pointer is, across the view
+    if (!held) return;
+    const camera = space.camera(), point = held.local.clone().applyMatrix4(held.m.object.matrix), normal = new THREE.Vector3();
+    camera.getWorldDirection(normal);
+    ray.setFromCamera(held.at, camera);
+    const { origin, direction } = ray.ray, along = direction.dot(normal);
+    if (Math.abs(along) < 1e-9) return;
+    const target = origin.clone().addScaledVector(direction, point.clone().sub(origin).dot(normal) / along);
+    const pull = target.clone().sub(point), length = pull.length(), force = pull.clone().multiplyScalar(Number(strength.value) || 0);
+    arrow.visible = length > 1e-9;
+    if (arrow.visible) {
+      arrow.position.copy(point);
+      arrow.setDirection(pull.clone().normalize());
+      arrow.setLength(length, 0.2 * length, 0.1 * length);
+    }
+    if (waits || performance.now() - last < 15) return; // one question at a time
+    waits = true;
+    last = performance.now();
+    const asked = { plant: held.m.plant.path, link: held.m.link, force: force.toArray(), point: held.local.toArray() };
+    viewer.live.pushed = asked;
+    viewer.live.do("push", asked).then(() => { waits = false; });
+  }
+  canvas.addEventListener("pointerdown", (e) => {
+    if (!e.shiftKey || e.button !== 0) return;
+    const found = caught(pointer(e));
+    if (!found || !viewer.live.hello?.pushes.some(([p, l]) => p === found.m.plant.path && l === found.m.link)) return;
+    e.preventDefault();
+    e.stopPropagation();
+    held = { ...found, at: pointer(e) };
+    space.controls().enabled = false;
+  }, true);
+  addEventListener("pointermove", (e) => { if (held) { held.at = pointer(e); aim(); space.render(); } });
+  addEventListener("pointerup", () => {
+    if (!held) return;
+    held = null;
+    arrow.visible = false;
+    space.controls().enabled = true;
+    viewer.live.do("release");
+    space.render();
+  });
+  viewer.on("live-drawn", aim);
+}];

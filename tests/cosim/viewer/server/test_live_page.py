@@ -1,0 +1,182 @@
+"""The live page in a real browser: every button is clicked, and what is seen is what the engine computed."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from blocks import Gain, Integrator
+from cosim import Diagram, Result
+from cosim.scenario import load_scenario
+from cosim.viewer.server.live_view import view_diagram, view_scenario
+from tests.helpers.browser import shown, wait_until
+from tests.helpers.names import HOSTILE
+
+
+def decay(name="decay"):
+    d = Diagram(name)
+    d.add("i", Integrator(1.0))
+    d.add("g", Gain(-2.0))
+    d.connect("i.y -> g.u", "g.y -> i.u")
+    d.connect(d.inport("u"), d.add("spare", Gain(1.0))["u"])
+    return d
+
+
+def rows_are(page, count):
+    wait_until(page, "n => viewer.live.rows === n", count)
+
+
+def test_play_pause_step_back_reset_pace_window_and_save(tmp_path):
+    for file in ("scenario.toml", "inverted_pendulum.xml"):
+        shutil.copy(f"examples/inverted_pendulum/{file}", tmp_path)
+    with view_scenario(load_scenario(tmp_path / "scenario.toml"), show=False) as live:
+        with shown(live.address, offline=False) as page:
+            assert page.locator("#title").inner_text() == "inverted_pendulum"
+            assert page.locator("#diagram svg").count() == 1
+            page.locator("[data-live=step]").click()
+            rows_are(page, 2)
+            page.keyboard.press("n")
+            page.keyboard.press("n")
+            rows_are(page, 4)
+            page.locator("[data-live=back]").click()
+            rows_are(page, 3)
+            page.locator("[data-live=pace]").select_option("10")
+            page.keyboard.press(" ")
+            wait_until(page, "viewer.live.rows > 100")
+            assert page.evaluate("viewer.live.state.pace") == 10
+            page.locator("[data-live=play]").click()
+            wait_until(page, "!viewer.live.state.playing")
+            page.locator("[data-live=window]").select_option("1")
+            # what is seen is what was computed
+            with_rows = live.player.rows
+            rows_are(page, with_rows)
+            r = live.result()
+            wait_until(page, "t => viewer.end === t", live._run.time)
+            seen = page.evaluate("Array.from(viewer.signals.get('controller.u').values)")
+            assert np.array_equal(
+                seen, np.interp(live.player.table[:with_rows, 0], r.time, r["controller.u"][:, 0])
+            )
+            pose = page.evaluate("viewer.pointAt(0, viewer.live.rows - 1, 0, [0, 0, 0])")
+            x = r["plant.slider"][-1, 0]
+            assert pose[0] == pytest.approx(x, abs=1e-12)
+            # looking back, and going on from there
+            page.evaluate("viewer.setTime(0.3)")
+            page.locator("[data-live=here]").click()
+            wait_until(page, "viewer.live.rows < 40")
+            assert live._run.time == pytest.approx(0.3, abs=0.011)
+            page.locator("[data-live=save]").click()
+            wait_until(page, "viewer.live.said.endsWith('scenario_1.toml')")
+            page.locator("[data-live=reset]").click()
+            rows_are(page, 1)
+            wait_until(page, "viewer.end === 0")
+        assert load_scenario(tmp_path / "scenario_1.toml").run().time[-1] == pytest.approx(0.3, abs=0.011)
+
+
+def test_sliders_numbers_and_search_change_the_run_and_other_pages_follow():
+    with view_diagram(decay(), until=50.0, show=False) as live:
+        with shown(live.address, offline=False) as page:
+            page.keyboard.press("p")
+            assert page.locator("#sliders").is_visible()
+            other = page.context.new_page()
+            other.goto(live.address)
+            other.wait_for_selector("html[data-ready=yes]")
+            number = page.locator('#sliders input[type=number][data-name="g.k"]')
+            number.fill("-0.5")
+            number.press("Enter")
+            wait_until(
+                other,
+                """document.querySelector('#sliders [type=number][data-name="g.k"]').value === "-0.5" """,
+            )
+            live.do("play")
+            wait_until(page, "viewer.end > 0.5")
+            slider = page.locator('#sliders input[type=range][data-name="u"]')
+            slider.evaluate("s => { s.value = 0.75; s.dispatchEvent(new Event('input')); }")
+            wait_until(page, "viewer.signals.get('spare.y').values.at(-1) === 0.75")
+            live.do("pause")
+            page.locator("#sliders input[type=search]").fill("spare")
+            assert page.locator("#sliders .row").count() == 1
+            other.close()
+        changes = [(c.name, c.value) for c in live._run.recording.changes]
+        assert changes[0] == ("g.k", -0.5)
+        assert changes[-1] == ("u", [0.75])
+        r = live.result()
+        assert r["i.y"][-1, 0] == pytest.approx(np.exp(-0.5 * r.time[-1]), rel=1e-6)
+
+
+def test_a_body_is_pushed_with_the_mouse_and_closing_the_tab_does_not_harm_the_run(tmp_path):
+    for file in ("scenario.toml", "inverted_pendulum.xml"):
+        shutil.copy(f"examples/inverted_pendulum/{file}", tmp_path)
+    with view_scenario(load_scenario(tmp_path / "scenario.toml"), show=False) as live:
+        with shown(live.address, offline=False) as page:
+            page.locator("[data-do=strength]").fill("2")
+            box = page.locator("#motion canvas").bounding_box()
+            centre = page.evaluate("viewer.content.plants[0].bodies[1].centre")
+            at = page.evaluate("c => viewer.projected(0, 0, 1, c)", centre)
+            x, y = box["x"] + at[0], box["y"] + at[1]
+            page.keyboard.down("Shift")
+            page.mouse.move(x, y)
+            page.mouse.down()
+            page.mouse.move(x + 40, y, steps=4)
+            wait_until(page, "viewer.live.pushed")
+            wait_until(page, "viewer.live.state.changes > 0")
+            asked = page.evaluate("viewer.live.pushed")
+            live.do("step")
+            page.keyboard.up("Shift")
+            page.mouse.up()
+            page.wait_for_timeout(100)
+            live.do("play")
+            page.close()
+            live.do("set", name="controller.K", value=live._run.values()["controller.K"])
+        while live._run.time < 0.3:
+            time.sleep(0.02)
+        live.do("pause")
+        assert asked["plant"] == "plant"
+        assert abs(asked["force"][0]) > 10 * abs(asked["force"][2])  # across the view, along the slide
+        names = [c.name for c in live._run.recording.changes]
+        assert "plant_push_pendulum.value" in names
+        assert not live._run.values()["plant_push_pendulum.value"].any()  # let go
+        same = load_scenario(live.save()).run()
+        r = live.result()
+        assert same["plant.pendulum"].tobytes() == r["plant.pendulum"].tobytes()
+
+
+def test_hostile_names_are_texts(tmp_path):
+    d = decay(HOSTILE)
+    with view_diagram(d, until=1.0, show=False) as live, shown(live.address, offline=False) as page:
+        page.evaluate("n => viewer.live.do('set', {name: n, value: 1})", HOSTILE)
+        wait_until(page, "viewer.live.said.includes('onerror')")
+        assert page.evaluate("window.broken") is None
+        assert page.locator("#title").inner_text() == HOSTILE
+        assert page.locator("img").count() == 0
+
+
+def test_ctrl_c_ends_the_command_with_its_result(tmp_path):
+    out = tmp_path / "live.nc"
+    command = [sys.executable, "-m", "cosim", "view", "examples/inverted_pendulum/scenario.toml"]
+    options = ["--live", "--no-browser", "--out", str(out)]
+    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True, env={**os.environ})
+    try:
+        address = process.stdout.readline().strip()
+        with shown(address, offline=False) as page:
+            page.locator("[data-live=step]").click()
+            rows_are(page, 2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+    assert Result.load(out).time[-1] == pytest.approx(0.01)
+
+
+def test_live_views_are_for_what_runs(tmp_path):
+    command = [sys.executable, "-m", "cosim", "view", str(tmp_path / "r.nc"), "--live"]
+    (tmp_path / "r.nc").write_bytes(b"")
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "--live takes a .toml or .xml file" in done.stderr
+    assert json.dumps(done.stdout) == '""'
