@@ -141,6 +141,7 @@ that wrote them.
 The error is the largest of all values compared (all times, components, engines, coordinates and solvers of
 the test), rounded up to one digit: absolute in SI units and rad, or, where the tolerance says "of the value",
 relative to it. Speed is compared in `benchmarks/README.md`; how energy is kept is in `docs/energy.md`.
+Whether the tests would notice a mistake is tried in `docs/mutations.md`.
 """
 NAMES = ("subject", "quantity", "oracle", "tolerance", "largest error", "test")
 COLUMNS = f"| {' | '.join(NAMES)} |\n|{' --- |' * len(NAMES)}"

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+PLAIN = 16  # characters that need no line around them to be understood
+
 
 @dataclass(frozen=True)
 class Change:
@@ -22,11 +24,14 @@ class Change:
     text: str
     lines: tuple[int, ...]  # the lines a test has to run to see it
     module_level: bool = False  # runs when the file is imported
+    shown: str = ""  # its line
 
     @property
     def described(self) -> str:
         """As a report shows it; no line number, which moves."""
-        return f"`{' '.join(self.before.split())}` -> `{' '.join(self.text.split())}`"
+        before, text = " ".join(self.before.split()), " ".join(self.text.split())
+        place = f" in `{self.shown}`" if len(before) < PLAIN else ""
+        return f"`{before}` -> `{text}`{place}"
 
     def applied(self, source: bytes) -> bytes:
         """The file with the change in it."""
@@ -43,6 +48,9 @@ COMPARISONS: dict[type, type] = {
 }  # fmt: skip
 SIGNS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 TURNED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+
+
+GENERIC = ("tuple", "dict", "Mapping", "Callable", "Sequence", "Annotated")
 
 
 def variants(node: ast.AST) -> Iterator[ast.AST]:
@@ -83,6 +91,8 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
         call.args = [node.args[1], node.args[0], *node.args[2:]]
         yield call
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2:
+        if isinstance(node.value, ast.Name) and node.value.id in GENERIC:
+            return  # an alias of a type
         subscript = new(node)
         subscript.slice = ast.Tuple([node.slice.elts[1], node.slice.elts[0]], node.slice.ctx)
         yield subscript
@@ -125,7 +135,7 @@ def left_alone(node: ast.AST) -> list[ast.AST]:
 
 def in_python(file: str, source: bytes) -> list[Change]:
     """Every change of a Python file, in the order of the file."""
-    offsets = [0]
+    offsets, rows = [0], source.decode().splitlines()
     for row in source.splitlines(keepends=True):
         offsets.append(offsets[-1] + len(row))
     found: list[Change] = []
@@ -148,10 +158,13 @@ def in_python(file: str, source: bytes) -> list[Change]:
             lines = tuple(range(min(statement.lineno, node.lineno), last + 1))
             for other in variants(node):
                 text = ast.unparse(ast.fix_missing_locations(other))
+                if text == ast.unparse(node):
+                    continue
                 if isinstance(node, ast.expr) and not isinstance(other, ast.Constant | ast.Name | ast.Call):
                     text = f"({text})"
                 before = source[start:stop].decode()
-                found.append(Change(file, node.lineno, start, stop, before, text, lines, not inside))
+                shown = rows[node.lineno - 1].strip()
+                found.append(Change(file, node.lineno, start, stop, before, text, lines, not inside, shown))
         skipped = left_alone(node)
         function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for child in ast.iter_child_nodes(node):
@@ -170,7 +183,7 @@ C_WORDS = re.compile(
     r"(?P<op>(?<= )(?:\+=|-=|<=|>=|==|!=|&&|\|\||[-+*/<>])(?= ))"
     r"|(?P<not>!(?=[A-Za-z_(]))"
     r"|(?P<minus>(?<=[(=,] )-(?=[\w(])|(?<=\()-(?=[\w(]))"
-    r"|(?P<number>(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]))"
+    r"|(?P<number>(?<![\w.])(?<!p-)\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]))"
     r"|(?P<step>\+\+|--)"
     r"|(?P<pair>(?<=\()(?P<first>[A-Za-z_]\w*), (?P<second>[A-Za-z_]\w*)(?=[,)]))"
 )
@@ -207,20 +220,8 @@ def in_c(file: str, source: bytes) -> list[Change]:
         line = code.count("\n", 0, word.start()) + 1
         shown = text.splitlines()[line - 1].strip()
         for other in new:
-            found.append(CChange(file, line, word.start(), word.end(), old, other, (line,), shown=shown))
+            found.append(Change(file, line, word.start(), word.end(), old, other, (line,), shown=shown))
     return list(found)
-
-
-@dataclass(frozen=True)
-class CChange(Change):
-    """A change of a token, which only its line explains."""
-
-    shown: str = ""
-
-    @property
-    def described(self) -> str:
-        """The token, what it becomes, and its line."""
-        return f"`{self.before}` -> `{self.text}` in `{self.shown}`"
 
 
 def changes_of(root: Path, file: str) -> list[Change]:

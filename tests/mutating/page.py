@@ -24,6 +24,7 @@ survivor may be caught by a whole run.
 NAMES = ("file", "changes possible", "drawn", "caught", "same", "share", "seed")
 FILES = f"| {' | '.join(NAMES)} |\n|{' --- |' * len(NAMES)}"
 SURVIVORS = "| file | change | what it is |\n| --- | --- | --- |"
+NOT_RUN = "no test that was chosen runs it"
 SAME = "same:"  # a reason that begins so says that the change changes nothing a user sees
 
 
@@ -83,10 +84,12 @@ def written(
     """The page with a file's rows made anew; with `again`, with those survivors gone that were caught."""
     files, survivors = read(text)
     lived = [v.change.described for v in verdicts if v.outcome != "caught"]
-    reasons = {s.change: s.reason for s in survivors if s.file == file}
+    reasons = {v.change.described: NOT_RUN for v in verdicts if v.outcome == "not run"}
+    reasons |= {s.change: s.reason for s in survivors if s.file == file and s.reason not in ("", NOT_RUN)}
     if again:
         tried = {v.change.described for v in verdicts}
         mine = [s for s in survivors if s.file == file and (s.change not in tried or s.change in lived)]
+        mine = [replace(s, reason=reasons.get(s.change, "")) if s.change in tried else s for s in mine]
     else:
         mine = [Survivor(file, change, reasons.get(change, "")) for change in lived]
         files[file] = Counted(file, possible, len(verdicts), seed)

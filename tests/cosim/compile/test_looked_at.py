@@ -58,6 +58,19 @@ def test_what_is_looked_at_between_ticks_keeps_its_events(behind):
         assert r.time[-1] == pytest.approx(np.arccos(0.4995), abs=1e-6)
 
 
+def test_corners_that_only_the_log_looks_at_keep_their_events_beside_others():
+    """Two quantizers that nothing reads, beside one that a sampled block reads, which alone has none."""
+    d = encoder(Hold(0, sample=0.1))
+    for name, interval in (("fine", 0.01), ("coarse", 0.3)):
+        d.connect(d["x"]["y"], d.add(name, Quantizer(interval))["u"])
+    r = simulate(d, 1.5, log_every=0.1)
+    names = [event.name for event in r.events]
+    final = 1 - np.cos(1.5)
+    assert sum(name.startswith("fine") for name in names) == int(final / 0.01 + 0.5)
+    assert sum(name.startswith("coarse") for name in names) == int(final / 0.3 + 0.5)
+    assert not any(name.startswith("count") for name in names)
+
+
 def test_both_a_sampled_and_a_continuous_reader_keep_them():
     d = encoder(Hold(0, sample=0.1))
     it = d.add("it", Integrator())

@@ -84,6 +84,23 @@ def test_what_is_continuous_is_found_however_the_chain_was_drawn(order):
     assert r["p.y"].item() == pytest.approx(0.1 + np.sin(0.04), rel=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("order", "text"),
+    [(0, "zero-order hold"), (1, "first-order extrapolation"), (2, "second-order extrapolation")],
+)
+def test_what_a_port_does_is_said_in_words(order, text):
+    d = build("s.y>p.u", s=Sine(sample=0.02, offset=0.01), p=Taker(order))
+    assert rate(d) == f"50 Hz, offset 0.01 s, {text} (file)"
+
+
+def test_only_what_is_sampled_and_nothing_else_has_ticks_in_the_result():
+    blocks = {"s": Sine(sample=0.1), "c": Clock(), "k": Constant(2.0), "mixed": Sum("++"), "held": Sum("++")}
+    d = build("s.y>mixed.in1 c.y>mixed.in2 s.y>held.in1 k.y>held.in2", **blocks)
+    r = simulate(d, 0.3)
+    assert {"s.y", "held.y"} <= set(r.ticks_of) and not {"mixed.y", "c.y", "k.y"} & set(r.ticks_of)
+    np.testing.assert_array_equal(r.ticks("held.y").values[:, 0], 2.0 + np.sin(np.arange(4) / 10))
+
+
 def test_two_rates_and_something_continuous_are_continuous_and_no_error():
     blocks = {"s": Sine(sample=0.02), "f": Sine(sample=0.03), "c": Clock(), "a": Sum("+++"), "p": Taker(1)}
     d = build("s.y>a.in1 f.y>a.in2 c.y>a.in3 a.y>p.u", **blocks)
@@ -127,8 +144,11 @@ def test_a_port_with_a_period_of_its_own_gives_that_rate_on():
     ],
 )
 def test_a_branch_moves_with_what_decides_it(by, expected):
+    """Alone, and added to a signal of 10 Hz, whose rate the sum has only if the branch has no other."""
     d = build("b.y>p.u", b=Switched(by), p=Taker())
     assert rate(d) == expected
+    blocks = {"b": Switched(by), "s": Sine(sample=0.1), "a": Sum("++"), "p": Taker()}
+    assert rate(build("b.y>a.in1 s.y>a.in2 a.y>p.u", **blocks)) == expected
     at = [0.2, 0.26, 0.31]
     found = simulate(d, 0.31, log_at=at)["p.y"][:, 0]
     # the switch at 0.25 s is seen at once, one on the tenths at the tick of 0.3 s or at the third tick

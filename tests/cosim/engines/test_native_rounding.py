@@ -1,11 +1,11 @@
-"""What engines get wrong easily: how many steps there are late in a run, and jumps of many levels."""
+"""What engines get wrong easily: steps late in a run, jumps of many levels, looks without states."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from blocks import Clock, Constant, Hold, Integrator, Quantizer
+from blocks import Clock, Constant, Hold, Integrator, Quantizer, Relay, Sine
 from cosim import Diagram, simulate
 from tests.helpers.made import Made
 from tests.helpers.runs import build
@@ -50,3 +50,14 @@ def test_a_quantizer_counts_every_level_of_a_ramp(engine):
     at = np.arange(1, 40) / 100 + 0.0025
     r = simulate(d, 0.4, log_at=at, engine=engine)
     np.testing.assert_allclose(r["q.y"][:, 0], np.arange(1, 40) / 100, rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("step", [0.37, 0.01])
+def test_events_without_states_are_found_after_the_first_one_too(engine, step):
+    """A wave of time alone through a relay, looked at in pieces of a stretch that begins at an event."""
+    d = build("s.y>r.u", s=Sine(1.0, 3.0), r=Relay(0.5, -0.5))
+    r = simulate(d, 6.0, engine=engine, max_step=step, log_at=[6.0])
+    turns = np.arange(3) * 2 * np.pi
+    expected = np.sort(np.concatenate([(turns + np.pi / 6) / 3, (turns + 7 * np.pi / 6) / 3]))
+    assert [event.time for event in r.events] == pytest.approx(expected[expected <= 6.0], abs=1e-9)

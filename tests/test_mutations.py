@@ -1,0 +1,121 @@
+"""The tool that makes mistakes on purpose: what it changes, what it leaves alone, and its page."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.mutating.changes import Change, in_c, in_python
+from tests.mutating.judging import Verdict
+from tests.mutating.page import NOT_RUN, PAGE, page, read, with_reason, written
+from tests.mutations import draw, files_of
+
+SOURCE = b'''"""A sum of 1 and 2."""
+LIMIT: int | None = 3
+
+
+def f(x: int | None, y: float = 0.5) -> float | None:
+    if not x or y < 2:
+        raise ValueError(f"{x + 1} is bad")
+    return -g(x, y) + x * y - a[x, y]
+'''
+C = b"""/* a + b */
+static int f(const double *a, int n)
+{
+    if (n <= 2 && !a) return -1; /* "n - 1" */
+    return g(n, k) + n * 2;
+}
+"""
+
+
+def texts(changes, source):
+    return {change.applied(source) for change in changes}
+
+
+def test_python_is_changed_where_it_runs():
+    found = texts(in_python("f.py", SOURCE), SOURCE)
+    for old, new in (
+        (b"LIMIT: int | None = 3", b"LIMIT: int | None = 4"),
+        (b"if not x or", b"if x or"),
+        (b"not x or y < 2", b"(not x and y < 2)"),
+        (b"y < 2", b"(y <= 2)"),
+        (b"y < 2", b"(y > 2)"),
+        (b"y: float = 0.5", b"y: float = 1.5"),
+        (b"-g(x, y) +", b"g(x, y) +"),
+        (b"g(x, y)", b"g(y, x)"),
+        (b"x * y", b"(x / y)"),
+        (b"a[x, y]", b"(a[y, x])"),
+        (b"-g(x, y) + x * y - a[x, y]", b"(-g(x, y) + x * y)"),
+    ):
+        assert SOURCE.replace(old, new) in found, (old, new)
+
+
+def test_annotations_messages_and_texts_are_left_alone():
+    for change in in_python("f.py", SOURCE):
+        after = change.applied(SOURCE)
+        ast.parse(after)
+        for kept in (
+            b"1 and 2",
+            b"int | None = ",
+            b"x: int | None",
+            b"-> float | None",
+            b'f"{x + 1} is bad"',
+        ):
+            assert kept in after, change.described
+    assert len({(c.start, c.stop, c.text) for c in in_python("f.py", SOURCE)}) == len(
+        in_python("f.py", SOURCE)
+    )
+
+
+def test_lines_that_run_a_change():
+    lines = {c.before: (c.lines, c.module_level) for c in in_python("f.py", SOURCE)}
+    assert lines["3"] == ((2,), True)
+    assert lines["x * y"] == ((8,), False)
+    assert lines["y < 2"][0] == (6,)  # not the body of the condition
+
+
+def test_c_is_changed_by_its_tokens():
+    found = texts(in_c("f.c", C), C)
+    for old, new in ((b"n <= 2", b"n < 2"), (b"<= 2", b"<= 3"), (b"&&", b"||"), (b"!a", b"a"),
+                     (b"g(n, k)", b"g(k, n)"), (b"n * 2", b"n / 2"), (b") + n", b") - n")):  # fmt: skip
+        assert C.replace(old, new, 1) in found, (old, new)
+    for after in found:
+        assert b"/* a + b */" in after and b'/* "n - 1" */' in after and b"const double *a, int n" in after
+
+
+def test_draws_depend_on_seed_and_file_alone():
+    file = "plant/mechanics/saddle.py"
+    (first, possible), (again, _), (other, _) = draw(file, 5, 1), draw(file, 5, 1), draw(file, 5, 2)
+    assert first == again != other and len(first) == 5 < possible
+    assert "cosim/engines/native/runtime/lu.c" in files_of(["cosim/engines/native"])
+    with pytest.raises(SystemExit, match="no such file"):
+        files_of(["plant/nobody.py"])
+
+
+def verdict(text, outcome):
+    return Verdict(Change("a.py", 1, 0, 1, "1", text, (1,), shown="x = 1 | 2"), outcome, "", 0.1)
+
+
+def test_the_page_counts_and_keeps_reasons():
+    drawn = [
+        verdict("2", "caught"),
+        verdict("0", "survived"),
+        verdict("3", "not run"),
+        verdict("4", "survived"),
+    ]
+    text = written("", "a.py", drawn, 9, 1)
+    files, survivors = read(text)
+    assert (files["a.py"].possible, files["a.py"].drawn, files["a.py"].seed) == (9, 4, 1)
+    assert "| `a.py` | 9 | 4 | 1 | 0 | 25 % | 1 |" in text
+    assert [s.reason for s in survivors if s.change == drawn[2].change.described] == [NOT_RUN]
+    text = with_reason(text, "a.py", drawn[1].change.described, "same: nobody looks at it")
+    assert "| `a.py` | 9 | 4 | 1 | 1 | 33 % | 1 |" in text
+    text = written(text, "a.py", [verdict("3", "caught"), verdict("4", "survived")], 9, 1, again=True)
+    assert "| `a.py` | 9 | 4 | 2 | 1 | 67 % | 1 |" in text
+    assert "same: nobody looks at it" in written(text, "a.py", drawn, 9, 1)
+
+
+def test_the_page_is_what_its_rows_print():
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(*read(text)) == text
