@@ -2,6 +2,9 @@
 
     python -m benchmarks.fmi [--smoke]
 
+Coupled in a diagram: a loop of two units that cost next to nothing, on the native engine, beside the same
+calls made by C alone; times of the processor.
+
 The units are small C sources of the tests, the same files for both. The loop has two first-order lags, each
 driven by the other; its time is that of one communication step (two steps, sets and gets) from Python,
 what the units themselves need included; its error that against the exact map. The ball and the Van der
@@ -19,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from benchmarks.support.cheap_fmu import cheap_fmu, cost_from_c
 from benchmarks.support.table import Row, heading, show, smoke
 from cosim import FMU, Diagram, Simulation
 from tests.helpers.fmus import build_fmu
@@ -50,6 +54,23 @@ def loop_of_ours(path: Path, n: int) -> tuple[float, float]:
             ya, yb = a.get("y"), b.get("y")
         spent = (time.perf_counter() - began) / n
     return spent, float(np.abs([ya, yb] - exact_loop(n)).max())
+
+
+def coupled(n: int, **keywords: str) -> tuple[float, float]:
+    """Time per step [s] of a coupled loop of cheap units, and its error where it is Jacobi's."""
+    d, path = Diagram("loop"), cheap_fmu()
+    d.add("a", FMU(path, sample="1/100", start={"x": 1.0}))
+    d.add("b", FMU(path, sample="1/100"))
+    d.connect("a.x", "b.u")
+    d.connect("b.x", "a.u")
+    with Simulation(d, engine="native", **keywords) as sim:  # type: ignore[arg-type]
+        sim.log([])
+        sim.advance(H)
+        began = time.thread_time()
+        sim.advance(H * n)
+        spent = (time.thread_time() - began) / (n - 1)
+        found = np.array([sim.value("a.x")[0], sim.value("b.x")[0]])
+    return spent, float(np.abs(found - exact_loop(n)).max())
 
 
 def loop_of_fmpy(path: Path, n: int) -> tuple[float, float]:
@@ -155,6 +176,14 @@ def main() -> None:
         for name, runs in found.items()
     ]
     show(("two units for co-simulation", "us/step", "error"), rows, 1e-9)
+    steps, ways = 100 * n // 10, {"nothing given": {}, "jacobi": {"coupling": "jacobi"}}
+    calls = cost_from_c()
+    rows = [Row("calls from C", (f"{1e6 * calls:.3f}", "0"), None)]
+    for way, keywords in ways.items():
+        runs = [coupled(steps, **keywords) for _ in range(rounds)]
+        best = min(spent for spent, _ in runs)
+        rows.append(Row(way, (f"{1e6 * best:.3f}", f"{1e6 * (best - calls):.3f}"), runs[0][1]))
+    show(("two cheap units in a diagram", "us/step", "above", "error"), rows, 1e-9)
     for unit, name, until, exact, rtols in (
         ("ball", "h", 2.0, ball_at(2.0), (1e-3, 1e-8)),
         ("vanderpol", "x0", 20.0, van_der_pol_at(20.0), (1e-7, 1e-9)),

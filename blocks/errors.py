@@ -6,8 +6,9 @@ of the exception so that a program can use them.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 
@@ -117,3 +118,14 @@ def near_miss(name: object, choices: Iterable[str]) -> str:
         return "there are none."
     shown = ", ".join(f"'{k}'" for k in known[:12])
     return f"there is {shown}{', ...' if len(known) > 12 else ''}."
+
+
+@contextlib.contextmanager
+def naming_block(path: str) -> Iterator[None]:
+    """Errors of a block carry its path."""
+    try:
+        yield
+    except BlockError as error:
+        text = f"block '{path}': {error}"
+        port, time, value = error.port, error.time, error.value
+        raise type(error)(text, path=path, port=port, time=time, value=value) from error

@@ -30,7 +30,7 @@ from blocks.contract.trace import trace
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
 from cosim.compile.flatten import flatten
 from cosim.compile.masks import checked
-from cosim.compile.netlist import Inport, Netlist
+from cosim.compile.netlist import Driven, Inport, Netlist
 from cosim.diagram_facts import facts_of, parameters_of, states_of
 from cosim.linear_blocks import block_of
 from cosim.names import mapped, no_block
@@ -465,19 +465,23 @@ class Diagram:
         self,
         solve_loops: bool = False,
         perturb: tuple[str, ...] = (),
-        driven: bool = False,
+        driven: Driven = False,
         opened: tuple[str, ...] = (),
     ) -> System:
         """The flat system of this diagram; kept until the diagram changes.
 
         Each signal in `perturb` gets an input of the system of its own name, added to its value,
         or, if it is in `opened` too, in its place. With `driven`, blocks that step themselves are left to a
-        co-simulation master.
+        co-simulation master, or, "held", those that a run leaves to it by default.
         """
         key = (solve_loops, perturb, driven, opened, self._versions())
         if key not in self._flat:
             self._flat = {k: s for k, s in self._flat.items() if k[-1] == key[-1]}
-            flat = flatten(self.netlist(), solve_loops, perturb, driven=driven, opened=opened)
+            drawn = self.netlist()
+            if driven == "held" and drawn.uncoupled() is drawn:
+                self._flat[key] = self.system(solve_loops, perturb, opened=opened)
+                return self._flat[key]
+            flat = flatten(drawn, solve_loops, perturb, driven=driven, opened=opened)
             self._flat[key] = replace(flat, prefix=self._prefix)
         return self._flat[key]
 
@@ -674,10 +678,10 @@ def system_alone(block: Block, solve_loops: bool = False, name: str = "block") -
     return around(block, name).system(solve_loops)
 
 
-def system_of(diagram: Diagram | Block | System, solve_loops: bool = False, driven: bool = False) -> System:
+def system_of(diagram: Diagram | Block | System, solve_loops: bool = False, driven: Driven = False) -> System:
     """The flat system of a diagram, or of one block with its inputs as inputs of the system.
 
-    With `driven`, blocks that step themselves are left to a co-simulation master.
+    With `driven`, blocks that step themselves are left to a co-simulation master; see `Diagram.system`.
 
     Raises
     ------
@@ -685,7 +689,8 @@ def system_of(diagram: Diagram | Block | System, solve_loops: bool = False, driv
     PlantloopError                      something else was given
     """
     flag(solve_loops, "solve_loops")
-    flag(driven, "driven")
+    if driven != "held":
+        flag(driven, "driven")
     if isinstance(diagram, Block):
         diagram = around(diagram)
     if isinstance(diagram, Diagram):

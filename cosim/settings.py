@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class RunSettings:
     coupling: Coupling | None = _setting(  # noqa: RUF009  # frozen, and None
         None, _COUPLING,
         'how units that step themselves (co-simulated FMUs) are put together: "jacobi", "gauss-seidel" or a '
-        "Coupling; default: each holds its inputs over its step",
+        "Coupling; default: FMUs as \"jacobi\", with sampled outputs",
     )  # fmt: skip
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
@@ -217,9 +217,9 @@ class RunSettings:
         return ADAPTIVE[self.solver]
 
     @property
-    def driven(self) -> bool:
-        """Are blocks that step themselves run by a co-simulation master?"""
-        return self.coupling is not None
+    def driven(self) -> bool | Literal["held"]:
+        """Are blocks that step themselves run by a co-simulation master? "held": FMUs are, by default."""
+        return True if self.coupling is not None else "held"
 
     @property
     def used(self) -> tuple[str, ...]:

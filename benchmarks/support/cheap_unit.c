@@ -50,7 +50,7 @@ EXPORT int fmi2DoStep(void *c, double t, double h, int back)
 {
     lag *l = c;
     (void)t, (void)back;
-    if (h != l->h) l->h = h, l->q = exp(-h);
+    if (fabs(h - l->h) > 1e-9 * h) l->h = h, l->q = exp(-h);
     l->x = l->q * l->x + (1 - l->q) * l->u;
     return 0;
 }

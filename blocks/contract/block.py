@@ -45,6 +45,7 @@ from blocks.contract.memories import (
     ContinuousState,
     CountedInstants,
     DelayedSignal,
+    DeliveredOutput,
     DiscreteState,
     External,
     ExternalOutput,
@@ -92,6 +93,10 @@ class Block(metaclass=BlockType):
 
     def driven(self) -> Block:
         """What stands for it where a co-simulation master runs it; itself, if it does not step itself."""
+        return self
+
+    def uncoupled(self) -> Block:
+        """What stands for it in a run that says nothing of coupling; itself, if it needs no master."""
         return self
 
     def port_name(self, name: str) -> str:
@@ -299,6 +304,10 @@ class Equations(Declarations):
             ticks=self._ticks(sample, offset),
             block=External(make, column(argument)),
         )
+
+    def delivered(self, name: str, initial: Any, size: int, sample: Rate | Ticks) -> Array:
+        """What a co-simulation master writes at the ticks of a rate, before all else there."""
+        return self._memory(DeliveredOutput, name, initial, size, ticks=self._ticks(sample, 0))
 
     def opaque(
         self,

@@ -115,6 +115,7 @@ class DrivenBlock(Block):
     """A unit whose outputs a master writes: y(t) = y_k + s (t - t_k) + c (t - t_k)^2 / 2.
 
     Between communication points t_k the master gives y_k, s and c; what is not continuous is held.
+    With `sampled`, y(t) = y_k is a sampled signal: ports hold it as they do others, rates follow from it.
     Direct feedthrough: none.
 
     inputs, outputs, parameters : its ports and what of it a run may change
@@ -133,6 +134,7 @@ class DrivenBlock(Block):
     ticks: Ticks
     name: str = ""
     calls: Callable[[Any, Any], list[Any] | None] = lambda unit, table: None
+    sampled: bool = False
 
     @property
     def n_inputs(self) -> int:
@@ -151,6 +153,9 @@ class DrivenBlock(Block):
         for q in self.parameters:
             b.parameter(q.name, q.value, unit=q.unit, full=True)
         n = self.n_outputs
+        if self.sampled:
+            self._define_sampled(b, n)
+            return
         y, slope, curvature = (b.mode(name, np.zeros(n), size=n) for name in ("y", "slope", "curvature"))
         since = b.time - b.mode("since", 0.0, size=1)[0]
         place = 0
@@ -158,4 +163,10 @@ class DrivenBlock(Block):
             part = slice(place, place + port.size)
             moves = slope[part] * since + curvature[part] * since * since / 2
             b.output(port.name, y[part] + moves if port.continuous else y[part])
+            place += port.size
+
+    def _define_sampled(self, b: Equations, n: int) -> None:
+        y, place = b.delivered("y", np.zeros(n), n, self.ticks), 0
+        for port in self.outputs:
+            b.output(port.name, y[place : place + port.size])
             place += port.size

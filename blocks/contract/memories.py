@@ -20,6 +20,7 @@ kind                vector its value changes
 `Afterwards`        h      behind all else at an instant
 `StartValue`        h      once, at the start of a run
 `RandomDraw`        h      at its ticks, before the output phase
+`DeliveredOutput`   h      at its ticks, before them: a co-simulation master writes it
 `CountedInstants`   h      at the instants it counts
 `AlgebraicUnknown`  w      at every evaluation: it makes a residual zero
 `DelayedSignal`     w      at every evaluation: it is the past of a signal
@@ -413,6 +414,13 @@ class RandomDraw(Ticked):
     stream: str = ""
 
     word: ClassVar[str] = "a random draw"
+
+
+@dataclass(frozen=True)
+class DeliveredOutput(Ticked):
+    """What a block that steps itself delivers at its ticks; a co-simulation master writes it."""
+
+    word: ClassVar[str] = "an output of a co-simulated block"
 
 
 @dataclass(frozen=True)

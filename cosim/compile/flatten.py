@@ -29,7 +29,7 @@ from cosim.compile.conditions import at_rest, obey, settle_rates
 from cosim.compile.expressions import Expressions
 from cosim.compile.jumps import warn_of_jumps
 from cosim.compile.looked_at import FollowingBranch, without_idle_events
-from cosim.compile.netlist import Netlist
+from cosim.compile.netlist import Driven, Netlist
 from cosim.compile.order import Dependencies, SignalNode
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import SignalRates, insert_holds
@@ -60,13 +60,13 @@ def flatten(
     perturb: tuple[str, ...] = (),
     look: Look = warn_of_jumps,
     added: Additions = NOTHING_ADDED,
-    driven: bool = False,
+    driven: Driven = False,
     opened: tuple[str, ...] = (),
 ) -> System:
     """Flat system of what was drawn.
 
     look : what looks at the blocks and their values between ticks, where there are continuous states
-    driven : blocks that step themselves are left to a co-simulation master
+    driven : blocks that step themselves are left to a co-simulation master; "held": as in a run by default
 
     added : blocks besides what was drawn, and where they act
     Each output or input named in `perturb` gets an input of the system of its name, added to its value; of
@@ -78,7 +78,9 @@ def flatten(
     AlgebraicLoopError     signals that depend on themselves at one instant, hop by hop
     """
     cache = TraceCache(library=LIBRARY)
-    wiring = expand(diagram.driven() if driven else diagram, cache)
+    if driven:
+        diagram = diagram.uncoupled() if driven == "held" else diagram.driven()
+    wiring = expand(diagram, cache)
     put_in(wiring, added, cache)
     traced = resolve_sizes(wiring, cache)
     placed: dict[str, PlacedBlock] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from blocks.contract.block import Block
 
@@ -27,6 +27,9 @@ class PartCondition:
     once: bool = False
     restarts: bool = False
 
+
+Driven = bool | Literal["held"]
+"""Are blocks that step themselves left to a co-simulation master? "held": as a run does by default."""
 
 Port = tuple[str, str]  # (name or path of a node, name of one of its ports)
 
@@ -68,12 +71,23 @@ class Netlist:
 
     def driven(self) -> Netlist:
         """The same with blocks that step themselves left to a co-simulation master."""
-        return replace(
-            self,
-            nodes={
-                name: node if isinstance(node, Inport) else node.driven() for name, node in self.nodes.items()
-            },
-        )
+        nodes = {n: x if isinstance(x, Inport) else x.driven() for n, x in self.nodes.items()}
+        variants = {name: variant.driven() for name, variant in self.variants.items()}
+        return replace(self, nodes=nodes, variants=variants)
+
+    def uncoupled(self) -> Netlist:
+        """The same as a run has it that says nothing of coupling; itself, if nothing in it steps itself.
+
+        What is in a conditional part is called by it.
+        """
+        if self.condition is not None:
+            return self
+        nodes = {n: x if isinstance(x, Inport) else x.uncoupled() for n, x in self.nodes.items()}
+        variants = {name: variant.uncoupled() for name, variant in self.variants.items()}
+        changed = any(nodes[n] is not x for n, x in self.nodes.items())
+        if not changed and all(variants[n] is x for n, x in self.variants.items()):
+            return self
+        return replace(self, nodes=nodes, variants=variants)
 
     @property
     def inports(self) -> dict[str, Inport]:

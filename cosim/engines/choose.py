@@ -23,8 +23,8 @@ def choose(system: System, settings: RunSettings, context: Context) -> Engine:
     PlantloopError      "native" was asked for, and something has no C code
     CompilerError, CacheError   "native" was asked for, and there is no compiler, or it failed
     """
-    if settings.coupling is not None:
-        return _coupled(system, settings, settings.coupling, context)
+    if settings.coupling is not None or system.units:
+        return _coupled(system, settings, settings.coupling or Coupling(), context)
     return _alone(system, settings, context)
 
 

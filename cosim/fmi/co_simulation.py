@@ -352,16 +352,19 @@ def _held(b: Equations, setup: Setup, inputs: list[Any], sample: Rate, offset: R
 
 
 def driven_co_simulation(
-    setup: Setup, sample: Rate, offset: Rate, curved: Callable[[IntermediateInputs], Setup]
+    setup: Setup,
+    sample: Rate,
+    offset: Rate,
+    curved: Callable[[IntermediateInputs], Setup] | None = None,
 ) -> DrivenBlock:
     """What stands for it where a co-simulation master runs it.
 
-    curved : the setup whose instances ask for inputs during a step
+    curved : the setup whose instances ask for inputs during a step, where these may follow curves
     """
     asks = setup.compiles and setup.interface.intermediate_update and setup.description.major > 2
 
     def make() -> CoSimulationUnit:
-        if not asks:
+        if not asks or curved is None:
             return CoSimulationUnit(setup)
         curves = IntermediateInputs()
         return CoSimulationUnit(curved(curves), curves)

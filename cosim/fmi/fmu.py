@@ -303,6 +303,14 @@ class FMU(Block):
 
         return driven_co_simulation(setup, self.sample, self.offset, curved)
 
+    def uncoupled(self) -> Block:
+        """The same with sampled outputs and held inputs; with event mode it feeds through where it ticks."""
+        setup = self._setup
+        if self.interface.kind != "cs" or setup.ticks:
+            return self
+        assert self.sample is not None  # of co-simulation there is one
+        return replace(driven_co_simulation(setup, self.sample, self.offset), sampled=True)
+
     def define(self, b: Equations) -> None:
         """Declare ports, parameters, states and the calls."""
         setup = self._setup

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.callback import LiveCall, PythonCall, answered_by
-from blocks.errors import BlockError, PlantloopError
+from blocks.errors import BlockError, PlantloopError, naming_block
 from cosim.fmi.coupling.unit_run import UnitRun
 from cosim.segments import Segment
 from cosim.system import System
@@ -49,7 +49,10 @@ class Instances:
                 self._makes[name], self._paths[name] = call.make, path
                 self._of_call.setdefault(name, []).append(live)
         for unit in system.units:
-            self._makes[unit.path], self._paths[unit.path] = partial(UnitRun, unit.block), unit.path
+            self._makes[unit.path], self._paths[unit.path] = (
+                partial(UnitRun, unit.block, unit.path),
+                unit.path,
+            )
         self._made: dict[str, Any] = {}
         self._closed = False
         self.load(states or {})
@@ -124,16 +127,9 @@ class Instances:
         if close is not None:
             close()
 
-    @contextlib.contextmanager
-    def _with_path(self, name: str) -> Iterator[None]:
+    def _with_path(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Errors carry the path of the block."""
-        try:
-            yield
-        except BlockError as error:
-            path = self._paths[name]
-            text = f"block '{path}': {error}"
-            port, time, value = error.port, error.time, error.value
-            raise type(error)(text, path=path, port=port, time=time, value=value) from error
+        return naming_block(self._paths[name])
 
     # --- calls ------------------------------------------------------------------------------------
     def call(self, segment: Segment, t: float, u: np.ndarray) -> Any:

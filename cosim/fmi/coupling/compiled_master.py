@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from blocks.contract.driven import CalledUnit
+from blocks.errors import naming_block
 from cosim.engines.native import bindings as b
 from cosim.engines.native.native import NativeEngine
 from cosim.fmi.coupling.coupled_system import OURS, UnitPlaces
@@ -33,17 +34,20 @@ REASONS = (
 class UnitTable:
     """One unit of a run as the structure `pl_fmu_unit` `table`."""
 
-    def __init__(self, places: UnitPlaces, table: Any, first: int, period: int) -> None:
+    def __init__(self, places: UnitPlaces, table: Any, order: int, first: int, period: int) -> None:
         self.places, self.table = places, table
         block, t = places.block, table
         n, m = block.n_inputs, block.n_outputs
         t.first, t.period, t.start, t.since = first, period, places.inputs.start, places.since
         t.u.n, t.out.n = n, m
+        t.u.most = t.out.most = order + 1
         integers = {
-            "y": places.y, "slope": places.slope, "curvature": places.curvature,
+            "y": places.y,
             "smooth_inputs": places.smooth_inputs, "smooth_outputs": places.smooth_outputs,
             "late": places.late_inputs,
         }  # fmt: skip
+        if places.since >= 0:
+            integers |= {"slope": places.slope, "curvature": places.curvature}
         self._u, self._y = np.zeros((KEPT, n)), np.zeros((KEPT, m))
         numbers = {"assumed": n, "value": n, "bend": n, "curve": n, "fresh": m}
         self.arrays: dict[str, np.ndarray] = {
@@ -62,8 +66,8 @@ class UnitTable:
         s, t = run.standing, self.table
         t.points, t.time, t.next, t.ended = s.points, s.time, math.nan, 0
         for samples, found, values in ((s.u, t.u, self._u), (s.y, t.out, self._y)):
-            found.count = len(samples)
-            for k, (time, numbers) in enumerate(samples):
+            found.count = min(len(samples), found.most)
+            for k, (time, numbers) in enumerate(samples[: found.most]):
                 found.time[k] = time
                 values[k] = numbers
 
@@ -80,7 +84,10 @@ class UnitTable:
 
     def calls(self, run: UnitRun) -> bool:
         """Call this instance from now on; False where compiled code cannot."""
-        found = self.places.block.calls(run.unit, self.table)
+        found, t = self.places.block.calls(run.unit, self.table), self.table
+        if found is not None:
+            for batches, count, row in ((t.set, t.n_set, t.value), (t.get, t.n_get, t.fresh)):
+                _put_in_place(batches, count, row)
         self._kept = found or []
         return found is not None
 
@@ -110,7 +117,7 @@ class CompiledMaster:
         self._table = m = b.new("pl_coupling")
         self._units = b.new("pl_fmu_unit", len(coupled.units))
         self.units = [
-            UnitTable(u, self._units + k, *(int(t * grid) for t in _times(u)))
+            UnitTable(u, self._units + k, macro.order, *(int(t * grid) for t in _times(u)))
             for k, u in enumerate(coupled.units)
         ]
         jacobi = [*range(len(coupled.units)), OURS]
@@ -127,6 +134,7 @@ class CompiledMaster:
         for name, array in self._arrays.items():
             setattr(m, name, b.pointer(array))
         m.run, m.units, m.n_units, m.grid = engine.run, self._units, len(self.units), grid
+        m.n_inputs = coupled.n_inputs
         m.order, m.newest, m.n_sequence = macro.order, newest, len(self._arrays["sequence"])
         m.idle = _is_idle(system)
         self._instances: list[Any] = []
@@ -196,10 +204,12 @@ class CompiledMaster:
         elif name == "PL_UNITS_ENDED":
             return self._ended_by_unit()
         elif name == "PL_UNIT_GET":
-            unit.arrays["fresh"][: unit.places.block.n_outputs] = run.unit.outputs()
+            with naming_block(run.path):
+                unit.arrays["fresh"][: unit.places.block.n_outputs] = run.unit.outputs()
             unit.table.has_fresh = 1
         else:
-            self._step(unit, run, name == "PL_UNIT_STEPPED")
+            with naming_block(run.path):
+                self._step(unit, run, name == "PL_UNIT_STEPPED")
         return False
 
     def _step(self, unit: UnitTable, run: UnitRun, stepped: bool) -> None:
@@ -232,6 +242,14 @@ class CompiledMaster:
     def _ends(self, message: str) -> bool:
         self._message = message
         return bool(message)
+
+
+def _put_in_place(batches: Any, count: int, row: Any) -> None:
+    """Doubles that are a row as it is are not copied into values of their own."""
+    if count == 1 and batches[0].kind == b.constant("PL_FMU_DOUBLE"):
+        batch = batches[0]
+        if all(batch.places[k] == k for k in range(batch.total)):
+            batch.kind, batch.values = b.constant("PL_FMU_IN_PLACE"), row
 
 
 def _is_idle(system: System) -> bool:

@@ -51,13 +51,13 @@ class ConsistentStart:
         for k in (n for n in self.coupled.order if n != OURS):
             part = self.coupled.units[k].inputs
             u[part] = self.exchange.inputs(self.exchange.context.t)[part]
-            self._write(k, self.runs[k].unit.exchange(u[part]))
+            self._write(k, self.runs[k].exchange(u[part]))
         return self.exchange.inputs(self.exchange.context.t)
 
     def _deliver(self, u: np.ndarray) -> np.ndarray:
         """What the units make of inputs, and what inputs they then get."""
         for k, unit in enumerate(self.coupled.units):
-            self._write(k, self.runs[k].unit.exchange(u[unit.inputs]))
+            self._write(k, self.runs[k].exchange(u[unit.inputs]))
         return self.exchange.inputs(self.exchange.context.t)
 
     def _write(self, k: int, y: np.ndarray) -> None:

@@ -24,7 +24,8 @@ OURS = -1
 class UnitPlaces:
     """One unit.
 
-    inputs : its part of the vector of all inputs; y, slope, curvature, since : places in h; parameters : in p
+    inputs : its part of the vector of all inputs; y, slope, curvature, since : places in h, of sampled
+        outputs y alone; parameters : in p
     smooth_inputs, smooth_outputs : (n,) bool    may be extrapolated
     late_inputs : (n,) bool    follow states of our own
     """
@@ -74,15 +75,19 @@ class CoupledSystem:
 
     def _places(self, unit: CoupledUnit, inputs: slice) -> UnitPlaces:
         held, path = self.system.held, unit.path
-        y, slope, curvature, since = (held[f"{path}.{n}"].index for n in ("y", "slope", "curvature", "since"))
+        none = np.zeros(0, int)
+        y, slope, curvature, since = (
+            held[f"{path}.{n}"].index if f"{path}.{n}" in held else none
+            for n in ("y", "slope", "curvature", "since")
+        )
         parameters = [self.system.parameters[f"{path}.{q.name}"].index for q in unit.block.parameters]
         takes = [np.full(p.size, p.continuous) for p in unit.block.inputs]
         gives = [np.full(p.size, p.continuous) for p in unit.block.outputs]
-        none = np.zeros(0, bool)
+        no = np.zeros(0, bool)
         return UnitPlaces(
-            path, unit.block, inputs, y, slope, curvature, int(since[0]),
+            path, unit.block, inputs, y, slope, curvature, int(since[0]) if len(since) else -1,
             np.concatenate([np.zeros(0, int), *parameters]),
-            np.concatenate([none, *takes]) & self._smooth[inputs], np.concatenate([none, *gives]),
+            np.concatenate([no, *takes]) & self._smooth[inputs], np.concatenate([no, *gives]),
             self.reads[inputs, OURS],
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.driven import DrivenBlock, Reached
+from blocks.errors import naming_block
 from cosim.fmi.coupling.curves import Curve, Sample
 
 KEPT = 3  # samples that a quadratic needs
@@ -47,27 +48,35 @@ class UnitStanding:
 class UnitRun:
     """An instance as a run makes, saves, loads and closes it."""
 
-    def __init__(self, block: DrivenBlock) -> None:
-        self.block, self.unit = block, block.make()
+    def __init__(self, block: DrivenBlock, path: str = "") -> None:
+        self.block, self.path, self.unit = block, path, block.make()
         self.standing = UnitStanding()
         self.parameters = np.zeros(0)  # as they were given last
 
     def begin(self, t: float, u: np.ndarray, p: np.ndarray) -> None:
         """Enter initialisation at t [s]."""
-        self.unit.begin(t, u, p)
+        with naming_block(self.path):
+            self.unit.begin(t, u, p)
         self.parameters = p.copy()
         self.standing = replace(UnitStanding(), time=t)
 
+    def exchange(self, u: np.ndarray) -> np.ndarray:
+        """During initialisation: outputs (m,) for these inputs."""
+        with naming_block(self.path):
+            return self.unit.exchange(u)
+
     def start(self) -> np.ndarray:
         """Leave initialisation; outputs (m,)."""
-        y = self.unit.start().copy()
+        with naming_block(self.path):
+            y = self.unit.start().copy()
         self.standing = replace(self.standing, points=1, y=((self.standing.time, y),))
         return y
 
     def tune(self, p: np.ndarray) -> None:
         """Parameters of the run, (np,), where they changed."""
         if (p != self.parameters).any():
-            self.unit.tune(p)
+            with naming_block(self.path):
+                self.unit.tune(p)
             self.parameters = p.copy()
 
     def step(self, t: float, inputs: Curve, held_at_end: bool) -> np.ndarray:
@@ -83,8 +92,9 @@ class UnitRun:
             slope = curvature = np.zeros(n)
         elif self.unit.slopes < 2 and curvature.any():
             slope, curvature = (inputs.at(t) - value) / (t - now), np.zeros(n)
-        reached = self.unit.step(now, t - now, value, slope, curvature)
-        y = self.unit.outputs().copy()
+        with naming_block(self.path):
+            reached = self.unit.step(now, t - now, value, slope, curvature)
+            y = self.unit.outputs().copy()
         self.standing = self.standing.arrived(reached, y)
         return y
 

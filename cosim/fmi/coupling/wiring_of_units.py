@@ -44,8 +44,9 @@ class Exchange:
     def write(self, k: int, outputs: Curve) -> None:
         """Let the outputs of a unit be a curve."""
         unit, h = self.coupled.units[k], self.context.h
-        h[unit.y], h[unit.slope], h[unit.curvature] = outputs.value, outputs.slope, outputs.curvature
-        h[unit.since] = outputs.t0
+        h[unit.y] = outputs.value
+        if unit.since >= 0:
+            h[unit.slope], h[unit.curvature], h[unit.since] = outputs.slope, outputs.curvature, outputs.t0
 
     def parameters(self, k: int) -> np.ndarray:
         """Of a unit, as they are now, (np,)."""

@@ -5,7 +5,6 @@
 
 #include "curves.h"
 #include "evaluate.h"
-#include "norms.h"
 #include "plantloop.h"
 #include "units.h"
 
@@ -27,15 +26,19 @@ typedef struct {
 
 enum { PIECES = 6 };
 
-/* What changes in a context, but for counts. */
-static void pieces(const pl_run *r, piece *found)
+/* What changes in a context over a step, but for counts. */
+static void pieces(const pl_coupling *m, piece *found)
 {
+    const pl_run *r = m->run;
     const pl_context *c = r->context;
-    const pl_model *m = r->model;
-    const piece all[PIECES] = {{c->x, m->nx}, {c->h, m->nh}, {c->w, m->nw}, {c->next, m->nh},
-                               {c->signs, r->system->n_events}, {c->solution, r->system->n_unknowns}};
+    const int all = !m->quiet;
 
-    memcpy(found, all, sizeof all);
+    found[0] = (piece){c->h, r->model->nh};
+    found[1] = (piece){c->x, all * r->model->nx};
+    found[2] = (piece){c->w, all * r->model->nw};
+    found[3] = (piece){c->next, all * r->model->nh};
+    found[4] = (piece){c->signs, all * r->system->n_events};
+    found[5] = (piece){c->solution, all * r->system->n_unknowns};
 }
 
 static void copy_counts(int64_t *to, const int64_t *from, int n)
@@ -52,7 +55,7 @@ static void keep_ours(pl_coupling *m)
     piece p[PIECES];
 
     m->kept_context = *c;
-    pieces(r, p);
+    pieces(m, p);
     for (int k = 0; k < PIECES; at += p[k++].n)
         if (p[k].n) memcpy(at, p[k].values, sizeof(double) * (size_t)p[k].n);
     int64_t *counts = (int64_t *)at;
@@ -73,7 +76,7 @@ void pl_couple_back(pl_coupling *m)
     piece p[PIECES];
 
     *c = m->kept_context;
-    pieces(r, p);
+    pieces(m, p);
     for (int k = 0; k < PIECES; at += p[k++].n)
         if (p[k].n) memcpy(p[k].values, at, sizeof(double) * (size_t)p[k].n);
     const int64_t *counts = (const int64_t *)at;
@@ -89,10 +92,8 @@ static int read_inputs(pl_coupling *m, double t)
     pl_set_arguments(r, t, r->context->x);
     if (r->unsolved) return PL_NO_SOLUTION;
     r->model->unit_inputs(&r->a, m->inputs);
-    for (int k = 0; k < m->n_units; k++) {
-        const pl_fmu_unit *u = &m->units[k];
-        if (!pl_all_finite(m->inputs + u->start, u->u.n)) return PL_UNITS_NOT_FINITE;
-    }
+    for (int i = 0; i < m->n_inputs; i++)
+        if (!isfinite(m->inputs[i])) return PL_UNITS_NOT_FINITE;
     return PL_DONE;
 }
 
@@ -135,9 +136,15 @@ static int begin(pl_coupling *m, double until)
     pl_run *r = m->run;
 
     m->t1 = until;
+    int64_t last = -1; /* units often have the same points */
+    double next = 0.0;
     for (int k = 0; k < m->n_units; k++) {
         pl_fmu_unit *u = &m->units[k];
-        if (isnan(u->next)) u->next = pl_seconds(u->first + (u->points - !u->u.count) * u->period, m->grid);
+        if (isnan(u->next)) {
+            const int64_t place = u->first + (u->points - !u->u.count) * u->period;
+            if (place != last) next = pl_seconds(last = place, m->grid);
+            u->next = next;
+        }
         if (u->next < m->t1) m->t1 = u->next;
     }
     for (int k = 0; k < m->n_units; k++) {
@@ -179,6 +186,48 @@ static int step_unit(pl_coupling *m, pl_fmu_unit *u)
     return pl_step_unit(u, m->t1, 1);
 }
 
+/* The inputs that are held over the step, where nothing is extrapolated. */
+static int hold_inputs(pl_coupling *m, pl_fmu_unit *u)
+{
+    const int n = u->u.n;
+
+    if (m->newest) {
+        const int reason = read_inputs(m, m->t1);
+        if (reason) return reason;
+    }
+    const double *now = m->inputs + u->start;
+    for (int i = 0; i < n; i++)
+        u->value[i] = u->assumed[i] = !m->newest || (u->late[i] && !m->ours_done) ? u->u.values[i] : now[i];
+    return PL_DONE;
+}
+
+static int deliver(pl_coupling *m);
+static int sample(pl_coupling *m);
+
+/* The whole step, in one, where nothing is extrapolated and our own blocks have nothing to do; where a unit needs the
+   host the phases take over. */
+static int quick_step(pl_coupling *m)
+{
+    while (m->place < m->n_sequence) {
+        m->unit = m->sequence[m->place++];
+        if (m->unit == OURS) {
+            m->run->context->t = m->t1;
+            m->ours_done = 1;
+            continue;
+        }
+        pl_fmu_unit *u = &m->units[m->unit];
+        if (!u->arriving) continue;
+        m->phase = ARRIVED;
+        int reason = hold_inputs(m, u);
+        if (!reason) reason = pl_step_unit_held(u, m->t1);
+        if (reason) return reason;
+        if (m->newest) write_held(m, u, u->out.time[0]);
+    }
+    m->phase = DELIVER;
+    const int reason = deliver(m);
+    return reason ? reason : sample(m);
+}
+
 static int next_in_order(pl_coupling *m)
 {
     if (m->place >= m->n_sequence) {
@@ -217,6 +266,10 @@ static int arrived(pl_coupling *m)
     m->phase = NEXT_IN_ORDER;
     if (!m->newest) return PL_DONE;
     if (u->ended) return PL_UNITS_ENDED;
+    if (!m->order) {
+        write_held(m, u, u->out.time[0]);
+        return PL_DONE;
+    }
     pl_samples older = u->out; /* without the newest */
     older.count--;
     older.values += older.n;
@@ -236,24 +289,25 @@ static int deliver(pl_coupling *m)
 {
     const int jumped = m->run->counters.events > m->events;
 
+    const int as_they_are = m->quiet && !m->order; /* what is held is the same for all times */
+
     for (int k = 0; k < m->n_units; k++)
-        if (m->units[k].arriving) write_held(m, &m->units[k], m->t1);
+        if (m->units[k].arriving) write_held(m, &m->units[k], as_they_are ? m->units[k].out.time[0] : m->t1);
     const int reason = read_inputs(m, m->t1);
     if (reason) return reason;
     for (int k = 0; k < m->n_units; k++) {
         pl_fmu_unit *u = &m->units[k];
         if (!u->arriving) continue;
-        const size_t n = (size_t)u->u.n;
-        double *row = u->rows + u->count++ * (int64_t)(1 + 2 * n);
+        const int n = u->u.n;
+        double *row = u->rows + u->count++ * (1 + 2 * n);
         row[0] = m->t1;
-        memcpy(row + 1, u->assumed, n * sizeof(double));
-        memcpy(row + 1 + n, m->inputs + u->start, n * sizeof(double));
+        for (int i = 0; i < n; i++) row[1 + i] = u->assumed[i], row[1 + n + i] = m->inputs[u->start + i];
         if (jumped) forget(&u->u), forget(&u->out);
         if (m->order) {
             pl_curve c = output_curve(m, u);
             pl_through(&c, &u->out, m->order, u->smooth_outputs);
             write_curve(m, u, &c);
-        } else {
+        } else if (!as_they_are) {
             write_held(m, u, u->out.time[0]);
         }
     }
@@ -293,7 +347,7 @@ int pl_couple(pl_coupling *m, double until)
     const pl_context *c = r->context;
     int reason = PL_DONE;
 
-    if (m->phase == BEGIN) pl_update_constants(r);
+    pl_update_constants(r);
     for (; !reason;) {
         switch (m->phase) {
         case BEGIN:
@@ -302,7 +356,9 @@ int pl_couple(pl_coupling *m, double until)
             if (r->budget-- <= 0) return PL_PAUSE;
             reason = begin(m, until);
             break;
-        case NEXT_IN_ORDER: reason = next_in_order(m); break;
+        case NEXT_IN_ORDER:
+            reason = m->quiet && !m->order && !m->place ? quick_step(m) : next_in_order(m);
+            break;
         case ARRIVED: reason = arrived(m); break;
         case APPROACH:
             reason = advance_ours(m, m->t1);

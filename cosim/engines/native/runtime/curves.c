@@ -60,19 +60,19 @@ void pl_between(pl_curve *c, double end, const double *values, const pl_samples 
     }
 }
 
-void pl_add_sample(pl_samples *s, double t, const double *values)
+void pl_add_older_samples(pl_samples *s, double t, const double *values)
 {
     const size_t n = (size_t)s->n;
     int same = 0; /* samples that are not older than this one */
 
     while (same < s->count && !(s->time[same] < t)) same++;
     int kept = s->count - same;
-    if (kept > PL_SAMPLES - 1) kept = PL_SAMPLES - 1;
+    if (kept > s->most - 1) kept = s->most - 1;
     if (same != 1 && kept) {
         memmove(s->values + n, s->values + (size_t)same * n, (size_t)kept * n * sizeof(double));
         memmove(s->time + 1, s->time + same, (size_t)kept * sizeof(double));
     }
-    memcpy(s->values, values, n * sizeof(double));
+    pl_copy(s->values, values, s->n);
     s->time[0] = t;
     s->count = kept + 1;
 }

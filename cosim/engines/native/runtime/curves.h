@@ -18,7 +18,26 @@ void pl_between(pl_curve *c, double end, const double *values, const pl_samples 
 double pl_curve_at(const pl_curve *c, int i, double t);
 /* Its mean from t0 to `end`. */
 double pl_curve_mean(const pl_curve *c, int i, double end);
+/* Mostly there is one number: a call costs more than that. */
+PL_INLINE void pl_copy(double *to, const double *from, int n)
+{
+    to[0] = from[0]; /* all arrays have room for one */
+    for (int i = 1; i < n; i++) to[i] = from[i];
+}
+
+/* One more sample, before those that are older. */
+void pl_add_older_samples(pl_samples *s, double t, const double *values);
+
 /* One more sample; of the same time there is but one. */
-void pl_add_sample(pl_samples *s, double t, const double *values);
+PL_INLINE void pl_add_sample(pl_samples *s, double t, const double *values)
+{
+    if (s->most > 1) {
+        pl_add_older_samples(s, t, values);
+        return;
+    }
+    if (s->n) pl_copy(s->values, values, s->n);
+    s->time[0] = t;
+    s->count = 1;
+}
 
 #endif

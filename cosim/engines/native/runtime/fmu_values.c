@@ -2,15 +2,6 @@
 
 #include <math.h>
 
-typedef int (*values_2)(void *c, const uint32_t *vr, size_t n, void *values);
-typedef int (*values_3)(void *c, const uint32_t *vr, size_t n, void *values, size_t total);
-
-static int exchange(void *component, int version, const pl_fmu_batch *b)
-{
-    if (version == 2) return ((values_2)b->function)(component, b->references, (size_t)b->n, b->values) > 1;
-    return ((values_3)b->function)(component, b->references, (size_t)b->n, b->values, (size_t)b->total) > 1;
-}
-
 #define EACH(type, statement)                                                                                        \
     {                                                                                                                \
         type *v = b->values;                                                                                         \
@@ -25,8 +16,7 @@ static int exchange(void *component, int version, const pl_fmu_batch *b)
 
 static const double EXACT = 0x1p53; /* integers up to this are doubles */
 
-/* Numbers of a row to values, where they are values of the type; 1 if one is not. */
-static int put(const pl_fmu_batch *b, const double *row)
+int pl_put_values(const pl_fmu_batch *b, const double *row)
 {
     switch (b->kind) {
     case PL_FMU_DOUBLE: EACH(double, v[k] = row[b->places[k]])
@@ -46,7 +36,7 @@ static int put(const pl_fmu_batch *b, const double *row)
     return 0;
 }
 
-static int take(const pl_fmu_batch *b, double *row)
+int pl_take_values(const pl_fmu_batch *b, double *row)
 {
     switch (b->kind) {
     case PL_FMU_DOUBLE: EACH(double, row[b->places[k]] = v[k])
@@ -66,19 +56,5 @@ static int take(const pl_fmu_batch *b, double *row)
         EACH(uint64_t, if (v[k] > (uint64_t)1 << 53) return 1; row[b->places[k]] = (double)v[k])
     default: return 1;
     }
-    return 0;
-}
-
-int pl_write_values(void *component, int version, const pl_fmu_batch *batches, int n, const double *row)
-{
-    for (int k = 0; k < n; k++)
-        if (put(&batches[k], row) || exchange(component, version, &batches[k])) return 1;
-    return 0;
-}
-
-int pl_read_values(void *component, int version, const pl_fmu_batch *batches, int n, double *row)
-{
-    for (int k = 0; k < n; k++)
-        if (exchange(component, version, &batches[k]) || take(&batches[k], row)) return 1;
     return 0;
 }

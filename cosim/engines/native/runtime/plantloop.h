@@ -259,7 +259,8 @@ typedef struct {
 
 /* Types of values of an FMU in C. */
 enum { PL_FMU_DOUBLE = 0, PL_FMU_FLOAT, PL_FMU_INT, PL_FMU_INT_BOOL, PL_FMU_BOOL, PL_FMU_INT8, PL_FMU_UINT8,
-       PL_FMU_INT16, PL_FMU_UINT16, PL_FMU_UINT32, PL_FMU_INT64, PL_FMU_UINT64 };
+       PL_FMU_INT16, PL_FMU_UINT16, PL_FMU_UINT32, PL_FMU_INT64, PL_FMU_UINT64,
+       PL_FMU_IN_PLACE /* doubles, in the row itself */ };
 
 /* Values of an FMU that one call of a getter or setter exchanges. */
 typedef struct {
@@ -359,7 +360,7 @@ enum { PL_SAMPLES = 3 }; /* that a quadratic needs */
 
 /* Signals at communication points, the newest first: (count, n) values. */
 typedef struct {
-    int32_t n, count;
+    int32_t n, count, most; /* kept are the newest `most` */
     double time[PL_SAMPLES];
     double *values; /* (PL_SAMPLES, n) */
 } pl_samples;
@@ -409,7 +410,7 @@ enum {
 typedef struct {
     pl_run *run;
     pl_fmu_unit *units;
-    int32_t n_units, order, newest, n_sequence; /* extrapolation; do who comes later get the newest values? */
+    int32_t n_units, n_inputs, order, newest, n_sequence; /* extrapolation; do who comes later get the newest values? */
     const int32_t *sequence; /* (n_sequence,) numbers of units, -1: our own blocks */
     int64_t grid;
     double *inputs;          /* (n,) of all units */

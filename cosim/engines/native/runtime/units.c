@@ -68,34 +68,59 @@ static int step(pl_fmu_unit *u, double h)
     return *(_Bool *)u->event || *(_Bool *)u->terminate || *(_Bool *)u->early;
 }
 
+static void begin_step(pl_fmu_unit *u, double t1)
+{
+    u->end = u->reached = u->time + (t1 - u->time);
+    u->has_fresh = 0;
+}
+
+static int step_held(pl_fmu_unit *u, double t1)
+{
+    begin_step(u, t1);
+    if (pl_write_values(u->component, u->version, u->set, u->n_set, u->value)) return PL_UNIT_STEP;
+    u->status = step(u, u->end - u->time);
+    return u->status ? PL_UNIT_STEPPED : PL_DONE;
+}
+
 int pl_step_unit(pl_fmu_unit *u, double t1, int held_at_end)
 {
     const int n = u->u.n;
 
     simplify(u, t1, held_at_end);
     const int curved = any(u->curve, n), bent = curved || any(u->bend, n);
-    u->end = u->reached = u->time + (t1 - u->time);
-    u->has_fresh = 0;
+    if (!bent) return step_held(u, t1);
+    begin_step(u, t1);
     if (pl_write_values(u->component, u->version, u->set, u->n_set, u->value)) return PL_UNIT_STEP;
-    if (bent && bend(u, curved)) return PL_UNIT_STEP;
+    if (bend(u, curved)) return PL_UNIT_STEP;
     u->status = step(u, u->end - u->time);
     if (u->asked) u->asked[0] = 0.0;
     if (u->status || (u->asked && u->asked[1] != 0.0)) return PL_UNIT_STEPPED;
     return PL_DONE;
 }
 
-int pl_unit_arrived(pl_fmu_unit *u)
+static int get_outputs(pl_fmu_unit *u)
 {
     if (!u->has_fresh && pl_read_values(u->component, u->version, u->get, u->n_get, u->fresh)) return PL_UNIT_GET;
     /* unlike inputs, every output is kept */
-    const size_t m = (size_t)u->out.n, kept = (size_t)(u->out.count < PL_SAMPLES ? u->out.count : PL_SAMPLES - 1);
-    memmove(u->out.values + m, u->out.values, kept * m * sizeof(double));
-    memmove(u->out.time + 1, u->out.time, kept * sizeof(double));
-    memcpy(u->out.values, u->fresh, m * sizeof(double));
+    const int32_t older = u->out.count < u->out.most ? u->out.count : u->out.most - 1;
+    const size_t m = (size_t)u->out.n, kept = (size_t)older;
+    if (kept) {
+        memmove(u->out.values + m, u->out.values, kept * m * sizeof(double));
+        memmove(u->out.time + 1, u->out.time, kept * sizeof(double));
+    }
+    pl_copy(u->out.values, u->fresh, u->out.n);
     u->out.time[0] = u->reached;
     u->out.count = (int32_t)kept + 1;
     u->time = u->reached;
     u->points++;
     u->next = NAN;
     return PL_DONE;
+}
+
+int pl_unit_arrived(pl_fmu_unit *u) { return get_outputs(u); }
+
+int pl_step_unit_held(pl_fmu_unit *u, double t1)
+{
+    const int reason = step_held(u, t1);
+    return reason ? reason : get_outputs(u);
 }

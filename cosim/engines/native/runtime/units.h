@@ -8,6 +8,8 @@
 /* Make the step to t1 [s] with the inputs that are in value, bend and curve: PL_DONE, or what the host is to do. An FMU that takes no slopes gets what the
    curve is at the end, or its mean. */
 int pl_step_unit(pl_fmu_unit *u, double t1, int held_at_end);
+/* The same with inputs that are held, and then what pl_unit_arrived does. */
+int pl_step_unit_held(pl_fmu_unit *u, double t1);
 /* Get its outputs, and note where it stands. */
 int pl_unit_arrived(pl_fmu_unit *u);
 

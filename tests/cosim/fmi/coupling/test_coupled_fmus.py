@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks import Block, Constant, Equations, Function, Integrator, PlantloopError, UnitDelay
+from blocks import Block, Constant, Equations, Function, Hold, Integrator, PlantloopError, UnitDelay
 from cosim import Coupling, Diagram, Simulation, simulate
 from cosim.fmi import FMU
 from tests.helpers.fmus import build_fmu, needs_compiler
@@ -258,6 +258,51 @@ def test_a_loop_of_feedthrough_starts_consistent(fmu):
     r = simulate(d, 0.01, coupling="jacobi", log_at=[0.0])
     assert r["two.f"][0, 0] == pytest.approx(P["kc"] * (-0.05 - 0.3) + P["cc"] * 1.0, rel=1e-12)
     assert r["one.a"][0, 0] == pytest.approx(-100 * 0.3 + r["two.f"][0, 0], rel=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_coupling_it_is_jacobi_with_held_inputs(fmu, version, engine):
+    """The published map, the quality, and a start that agrees over all units."""
+    r = simulate(two_masses(fmu, 0.01, version=version), 1.0, log_at=[0.0, 1.0], engine=engine)
+    published = REFERENCE["cosim"]["jacobi_zoh_H0.01"][0][1:]
+    np.testing.assert_allclose(at_end(r), published, rtol=0, atol=1e-12)
+    again = simulate(two_masses(fmu, 0.01, version=version), 1.0, log_at=[1.0], coupling="jacobi")
+    assert r.coupling["one.f"].residual.tobytes() == again.coupling["one.f"].residual.tobytes()
+    assert r.ticks_of["one.x"].time.tolist() == [k / 100 for k in range(101)]
+    d = Diagram("direct")
+    d.add("one", FMU(fmu("mass"), sample=0.01, start={"x": 0.3}))
+    d.add("two", FMU(fmu("coupled"), sample=0.01))
+    for wire in ("two.f one.f", "one.x two.x1", "one.v two.v1"):
+        d.connect(*wire.split())
+    r = simulate(d, 0.01, log_at=[0.0], engine=engine)
+    assert r["two.f"][0, 0] == pytest.approx(P["kc"] * (-0.05 - 0.3) + P["cc"] * 1.0, rel=1e-12)
+    assert r["one.a"][0, 0] == pytest.approx(-100 * 0.3 + r["two.f"][0, 0], rel=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_without_coupling_ports_hold_what_units_deliver(fmu, engine):
+    """A port that extrapolates, inside a subsystem, in two parts and once more: exact lines through y_k."""
+    inner = Diagram("inside")
+    inner.add("m", FMU(fmu("mass"), sample="1/10", start={"k": 0.0, "c": 0.0, "v": 1.0, "x": 0.0}))
+    inner.add("line", Hold(order=1, sample="1/10"))
+    inner.connect(inner.add("none", Constant(0.0))["y"], "m.f")
+    inner.connect("m.x", "line.u")
+    inner.outport("y", "line.y")
+    d = Diagram("outside")
+    d.add("part", inner)
+    found = []
+    for _ in range(2):
+        with Simulation(d, engine=engine) as sim:
+            sim.log([0.05, 0.15, 0.25, 0.37])
+            sim.advance(0.31)
+            before = sim.snapshot()
+            sim.advance(0.4)
+            sim.restore(before)
+            sim.advance(0.4)
+            found.append(sim.result()["part.y"].ravel())
+    np.testing.assert_allclose(found[0], [0.0, 0.15, 0.25, 0.37], atol=1e-12)  # x = t, but for its first step
+    assert found[0].tobytes() == found[1].tobytes()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
