@@ -17,7 +17,7 @@ from blocks.contract.trace import trace
 from blocks.errors import PlantloopError
 from blocks.library.sources import Constant
 from cosim.compile.flatten import flatten
-from cosim.compile.netlist import Netlist, Port
+from cosim.compile.netlist import Driven, Netlist, Port
 from cosim.system import System
 from plant import Plant
 from plant.equations.pushes import PUSH, push_ports
@@ -48,7 +48,7 @@ class Opened:
     opened: dict[str, str]
     pushes: tuple[PushHandle, ...]
 
-    def system(self, solve_loops: bool = False, driven: bool = False, prefix: str = "") -> System:
+    def system(self, solve_loops: bool = False, driven: Driven = False, prefix: str = "") -> System:
         """The flat system; see `Diagram.system`."""
         return replace(flatten(self.netlist, solve_loops, driven=driven), prefix=prefix)
 
