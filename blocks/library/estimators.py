@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import casadi as ca
 import numpy as np
@@ -25,6 +25,7 @@ from blocks.library.models import (
     sampled_noise,
     weight,
 )
+from blocks.library.plant_laws import PlantLaws
 
 __all__ = ["EKF", "UKF", "KalmanFilter", "Luenberger"]
 
@@ -280,8 +281,37 @@ def _ports(b: Equations, block: Any) -> tuple[Array, Array]:
     return u, b.input("y", size=len(block.R))
 
 
+class MadeOfPlants(HoldsFunctions):
+    """Base of estimators with functions f and h, which may be the equations of a plant."""
+
+    @classmethod
+    def of(
+        cls,
+        plant: Block,
+        Q: ArrayLike,
+        R: ArrayLike,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        **more: Any,
+    ) -> Self:
+        """Of a plant or another block with continuous states: f and h are its own equations.
+
+        inputs : names of its inputs that "u" is made of, side by side; others are zero; default all
+        outputs : names of its outputs that "y" is made of; default all
+        more : other fields; `initial` is that of the plant by default
+
+        Raises
+        ------
+        BlockError    more than continuous states in its equations, or states tied by constraints
+        """
+        laws = PlantLaws.of(plant, inputs, outputs)
+        fields: dict[str, Any] = {"initial": laws.initial, "inputs": laws.inputs}
+        return cls(laws.f, laws.h, Q, R, **(fields | more))  # type: ignore[call-arg]  # those of the estimators
+
+
 @dataclass(frozen=True)
-class EKF(HoldsFunctions, Block):
+class EKF(MadeOfPlants, Block):
     """Extended Kalman filter, with exact Jacobians of the functions it is given.
 
     At tick k: Output: x = xf = x_k + M (y_k - h(t, x_k, u_k)), M = P H' (H P H' + R)^-1, H = dh/dx.
@@ -337,7 +367,7 @@ class EKF(HoldsFunctions, Block):
 
 
 @dataclass(frozen=True)
-class UKF(HoldsFunctions, Block):
+class UKF(MadeOfPlants, Block):
     """Unscented Kalman filter: mean and covariance are carried by 2n + 1 sigma points.
 
     The points are x and x +- columns of the Cholesky factor of (n + kappa) P, weighted kappa/(n + kappa) and
