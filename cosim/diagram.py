@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
@@ -37,6 +37,9 @@ from cosim.names import mapped, no_block
 from cosim.node_ports import NodePorts, ports_of
 from cosim.subsystems.parts import Subsystem
 from cosim.system import System
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ALONE = "plant"  # what a block is called when it is looked at alone
 FORBIDDEN = set("./[] \t\n")  # they separate the parts of a path: sub/block.port[component]
@@ -519,6 +522,29 @@ class Diagram:
         from cosim.viewer.page_data import of_diagram
 
         return view(of_diagram(self), out, show)
+
+    def draw(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """The diagram as a picture: laid out from left to right, subsystems as frames, a colour per rate.
+
+        path : path      where it is written, by its suffix: .svg, .png or .pdf
+        Wires of several components are thick and say how many; those that close a loop are dashed. A diagram
+        that cannot run is drawn too, and says why.
+
+        Raises
+        ------
+        PlantloopError      the picture cannot be written
+
+        >>> d.draw("loop.svg")
+        """
+        from cosim.drawing.sheet import draw
+        from cosim.viewer.diagram_data import diagram_data
+
+        system, problems = None, ""
+        try:
+            system = self.system()
+        except PlantloopError as error:
+            problems = str(error)
+        return draw(diagram_data(self.netlist(), system, problems), path)
 
     # --- what is in it --------------------------------------------------------------------------------
     @property

@@ -258,10 +258,15 @@ def _show_differences(found: Differences) -> None:
 def info(
     file: Annotated[Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml | X.fmu", show_default=False)],
     trust: Trust = False,
+    draw: Annotated[
+        Path | None, typer.Option(help="Draw the diagram of a scenario to this .svg, .png or .pdf.")
+    ] = None,
 ) -> None:
     """Say what is in a model, a scenario or an FMU: elements, ports, sizes, rates, order, warnings."""
     with _errors_as_messages():
         path = _checked_path(file, "info", (".toml", ".xml", ".fmu"))
+        if draw is not None:
+            _draw(path, draw, trust)
         if path.suffix.lower() == ".fmu":
             from cosim.cli import fmu_commands
 
@@ -270,6 +275,17 @@ def info(
             _model_info(path, trust)
         else:
             _scenario_info(path, trust)
+
+
+def _draw(path: Path, target: Path, trust: bool) -> None:
+    from cosim.scenario import load_scenario
+
+    if path.suffix.lower() != ".toml":
+        raise PlantloopError(
+            f"'{path}' is no scenario: there is no diagram to draw.",
+            hint="For a model or an FMU there is `cosim view`.",
+        )
+    load_scenario(path, trust).diagram().draw(target)
 
 
 def _model_info(path: Path, trust: bool) -> None:

@@ -180,6 +180,13 @@ def test_info_of_a_scenario(cosim):
     assert "order of execution at a tick output 4 Hz: sampler" in text
 
 
+def test_info_draws_the_diagram_of_a_scenario(cosim, tmp_path):
+    done = cosim("info", "ramp.toml", "--draw", "loop.svg")
+    assert done.exit_code == 0, done.stderr
+    assert "<svg" in (tmp_path / "loop.svg").read_text()
+    assert "unknown" in cosim("info", "ramp.toml", "--draw", "loop.xyz").stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
