@@ -13,7 +13,7 @@
 `gain_schedule`     a feedback designed at every operating point of a table, as one block
 `margins`           gain, phase, delay and disk margins of a loop
 `delay_audit`       every delay in a loop: who brings it in, and what it costs
-`trim`              operating point at rest, an `OperatingPoint`
+`trim`              operating point at rest, an `OperatingPoint`; `trim_table` at every point of a grid
 `export_fmu`        a diagram, a plant or a block as an FMU that runs without Python
 `import_ssp`        a system structure (SSP) of FMUs as a diagram; `export_ssp` writes one
 `check`             equations that jump at a switch which is no event
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from cosim.analysis.modes import modes_of
     from cosim.analysis.operating import OperatingPoint
     from cosim.analysis.trim import trim
+    from cosim.analysis.trim_table import trim_table
     from cosim.batch.many import simulate_many
     from cosim.deck.run import run_deck
     from cosim.diagram import Diagram, system_of
@@ -104,6 +105,7 @@ _HOMES = {
     "simulate_many": "cosim.batch.many",
     "system_of": "cosim.diagram",
     "trim": "cosim.analysis.trim",
+    "trim_table": "cosim.analysis.trim_table",
 }
 
 __all__ = [
@@ -142,6 +144,7 @@ __all__ = [
     "simulate_many",
     "system_of",
     "trim",
+    "trim_table",
 ]
 
 

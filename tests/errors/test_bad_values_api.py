@@ -34,6 +34,7 @@ from cosim import (
     simulate_many,
     system_of,
     trim,
+    trim_table,
 )
 from plant import Baumgarte, GammaQ, Plant, read_model
 from plant.energy import BodyStates
@@ -322,6 +323,21 @@ CASES = [
         "trim",
         trim,
         {"system": Made(quiet)},
+        {
+            "x": NO_VALUES,
+            "u": NO_VALUES,
+            "y": NO_VALUES,
+            "free": EMPTY,
+            "fixed": EMPTY,
+            "bounds": NO_VALUES,
+            "parameters": NO_VALUES,
+            "tolerance": POSITIVE,
+        },
+    ),
+    Case(
+        "trim_table",
+        trim_table,
+        {"system": Made(quiet), "over": {"push": [0.0]}},
         {
             "x": NO_VALUES,
             "u": NO_VALUES,
