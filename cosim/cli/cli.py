@@ -580,6 +580,9 @@ def view(
     live: Annotated[
         bool, typer.Option("--live", help="Steer the run in the page; --out is its result then.")
     ] = False,
+    edit: Annotated[
+        bool, typer.Option("--edit", help="Edit a scenario in the page: blocks, wires, fields.")
+    ] = False,
     host: Annotated[
         str | None, typer.Option(help="Where a live page is served.", show_default="127.0.0.1")
     ] = None,
@@ -593,13 +596,22 @@ def view(
         from cosim.viewer.page import view as page_of
 
         wanted = ViewOptions(until, forces, linear, trust)
+        if live and edit:
+            raise PlantloopError("--live and --edit exclude each other; leave one of them out.")
         if live:
             from cosim.cli.live import run_live
 
             run_live(files, out, wanted, (host or "127.0.0.1", port or 0), browser)
             return
+        if edit:
+            from cosim.cli.live import run_edit
+
+            run_edit(files, out, wanted, (host or "127.0.0.1", port or 0), browser)
+            return
         if host is not None or port is not None:
-            raise PlantloopError("--host and --port belong to --live: a page that is a file has no server.")
+            raise PlantloopError(
+                "--host and --port belong to --live and --edit: a page that is a file has no server."
+            )
         page = page_of(page_of_files(files, wanted), out, show=False)
         typer.echo(str(out if out is not None else page.open(browser)))
 

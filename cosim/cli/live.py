@@ -13,6 +13,7 @@ from cosim.cli.signals import uninterrupted
 from cosim.cli.view_command import ViewOptions
 
 if TYPE_CHECKING:
+    from cosim.viewer.server.edit_view import EditView
     from cosim.viewer.server.live_view import LiveView
 
 
@@ -34,12 +35,40 @@ def run_live(
             path=str(out),
         )
     live = _live(path, wanted, address, show)
-    typer.echo(live.address)
-    live.wait()
+    _until_ctrl_c(live)
     if out is not None:
         with uninterrupted():
             live.result().save(out)
         typer.echo(f"written: {out}")
+
+
+def _until_ctrl_c(view: LiveView | EditView) -> None:
+    """Say where the page is, and wait; whoever reads the address may interrupt at once."""
+    try:
+        typer.echo(view.address)
+        view.wait()
+    except KeyboardInterrupt:
+        view.close()
+
+
+def run_edit(
+    files: Sequence[Path], out: Path | None, wanted: ViewOptions, address: tuple[str, int], show: bool
+) -> None:
+    """Serve a page that edits a scenario until Ctrl-C.
+
+    Raises
+    ------
+    PlantloopError      it is no scenario, or the page cannot be served
+    """
+    from cosim.viewer.server.edit_view import edit_scenario
+
+    path = files[0]
+    if len(files) != 1 or path.suffix.lower() != ".toml":
+        raise PlantloopError(f"'{path}' cannot be edited: --edit takes one .toml scenario.", path=str(path))
+    if out is not None or wanted.until is not None or wanted.forces or wanted.linear:
+        raise PlantloopError("--edit saves the scenario itself, and takes no other option but --trust.")
+    view = edit_scenario(path, wanted.trust, *address, show)
+    _until_ctrl_c(view)
 
 
 def _live(path: Path, wanted: ViewOptions, address: tuple[str, int], show: bool) -> LiveView:

@@ -85,6 +85,16 @@ def read_source(path: Path) -> ScenarioFile:
             path=f"{path}:{line}",
             hint="Save the file as UTF-8.",
         ) from None
+    return source_of(path, text)
+
+
+def source_of(path: Path, text: str) -> ScenarioFile:
+    """A text as that of a scenario file.
+
+    Raises
+    ------
+    ScenarioError     it is not TOML: with line and column
+    """
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -12,6 +12,7 @@ import numpy as np
 
 from blocks.contract.block import Block
 from cosim.compile.netlist import Inport, Netlist
+from cosim.node_ports import NodePorts, ports_of
 from cosim.system import System
 
 LONGEST = 200  # letters of the value of a field that are shown
@@ -20,16 +21,20 @@ LONGEST = 200  # letters of the value of a field that are shown
 def diagram_data(netlist: Netlist, system: System | None, problems: str = "") -> dict[str, Any]:
     """A diagram and the diagrams in it, as JSON can say it.
 
-    Its keys are ``name``, ``problems`` (why it cannot run, if it cannot), ``rates`` (as texts) and ``root``:
-    a level with ``nodes`` and ``edges``. A node has a path, a kind ("block", "subsystem", "plant" or
-    "inport"), its ports with sizes and rates, the equations of its class (the docstring), fields, states, and
-    as ``inside`` the level below. An edge has the two ends as (path, port) and the name of its signal.
+    Its keys are ``name``, ``problems`` (why it cannot run, if it cannot), ``rates`` (as texts), ``grounded``
+    and ``root``: a level with ``nodes`` and ``edges``. A node has a path, a kind ("block", "subsystem",
+    "plant" or "inport"), its ports with sizes and rates, the equations of its class (the docstring), fields,
+    states, and as ``inside`` the level below. An edge has the two ends as (path, port) and the name of its
+    signal.
 
     netlist : what is drawn; system : the same, flat; None where it cannot run
     """
     rates = [str(rate) for rate in system.rates] if system is not None else []
     root = _level(netlist, "", system)
-    return {"name": netlist.name, "problems": problems, "rates": rates, "root": root}
+    grounded = sorted(f"{node}.{port}" for node, port in netlist.grounded)
+    return {
+        "name": netlist.name, "problems": problems, "rates": rates, "grounded": grounded, "root": root,
+    }  # fmt: skip
 
 
 def _level(drawn: Netlist, prefix: str, system: System | None) -> dict[str, Any]:
@@ -70,8 +75,9 @@ def _node(
         found |= {"kind": "inport", "type": "input"}
         inputs, outputs = [], ["out"]
     else:
-        outputs = list(dict.fromkeys([*(n for n in own if n not in fed), *used]))
-        inputs = list(fed)
+        ports = ports_of(block) if system is None else NodePorts()
+        outputs = list(dict.fromkeys([*(n for n in own if n not in fed), *ports.outputs, *used]))
+        inputs = list(dict.fromkeys([*ports.inputs, *fed]))
         if type(block).__module__.partition(".")[0] == "plant":
             found["kind"] = "plant"
         found |= {"doc": inspect.getdoc(type(block)) or "", "fields": _fields(block)}

@@ -14,7 +14,7 @@ viewer.diagram = async (data, signals) => {
   const byPath = new Map();
   const visit = (level) => level.nodes.forEach((n) => { byPath.set(n.path, n); if (n.inside) visit(n.inside); });
   visit(data.root);
-  const inLoop = loopEdges(data.root);
+  let inLoop = loopEdges(data.root);
 
   const PORT = 14;
   const box = (n) => {
@@ -78,7 +78,7 @@ viewer.diagram = async (data, signals) => {
       for (const port of child.ports ?? []) {
         const [side, , name] = port.id.split("|"), facts = n.outputs.find((p) => p.name === name);
         const colour = viewer.rateColour(facts?.rate);
-        g.append(make("circle", { cx: port.x, cy: port.y, r: 2.5, style: `fill:${side === "o" ? colour : "var(--faint)"}` }));
+        g.append(make("circle", { cx: port.x, cy: port.y, r: 2.5, "data-port": port.id, style: `fill:${side === "o" ? colour : "var(--faint)"}` }));
         if (opened || child.height < 24) continue;
         const text = make("text", { class: "port", x: port.x + (side === "i" ? 5 : -5), y: port.y + 3.5, "text-anchor": side === "i" ? "start" : "end" });
         text.textContent = name;
@@ -143,6 +143,7 @@ viewer.diagram = async (data, signals) => {
   }
   function select(n) {
     chosen = n;
+    viewer.tell("selected", n);
     canvas.querySelectorAll(".node").forEach((g) => g.classList.toggle("chosen", g.dataset.path === n.path));
     const table = (rows) => viewer.element("table", {}, ...rows.map((r) => viewer.element("tr", {}, ...r.map((c) => viewer.element("td", {}, c)))));
     const parts = [viewer.element("button", { class: "drop", onclick: () => { info.hidden = true; } }, "×"), viewer.element("h3", {}, n.path), viewer.element("div", {}, n.kind === "subsystem" ? "subsystem, double click opens it" : n.type)];
@@ -185,7 +186,18 @@ viewer.diagram = async (data, signals) => {
     canvas.querySelectorAll(".node").forEach((g) => g.classList.toggle("match", g.dataset.path === path));
     select(byPath.get(path));
   };
-  if (data.problems) canvas.before(viewer.element("pre", { class: "problems" }, data.problems));
+  const problems = viewer.element("pre", { class: "problems", hidden: !data.problems }, data.problems);
+  canvas.before(problems);
+  viewer.changeDiagram = async (next) => { // another diagram in the place of this one
+    data = next;
+    byPath.clear();
+    visit(data.root);
+    inLoop = loopEdges(data.root);
+    viewer.blockNames = [...byPath.keys()];
+    problems.textContent = data.problems;
+    problems.hidden = !data.problems;
+    await draw();
+  };
   await draw();
   new ResizeObserver(() => viewer.fitDiagram()).observe(canvas);
 

@@ -1,0 +1,307 @@
+"""Changes of a scenario's text that keep its comments and order: blocks, fields, wires, names.
+
+Each takes a text and returns another. What the new text says is compared with what the change means, so that
+a file that is written in an unusual way is refused rather than damaged.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Array
+
+from blocks.errors import PlantloopError, near_miss
+from cosim.diagram import FORBIDDEN
+
+BARE = re.compile(r"[A-Za-z0-9_-]+")
+Plain = dict[str, Any]
+
+
+def add_block(text: str, name: str, kind: str, fields: dict[str, str]) -> str:
+    """A block of a type of the library; each field as TOML writes its value.
+
+    Raises
+    ------
+    PlantloopError      the name is taken or malformed, or a value is no TOML
+    """
+    tables = _tables(text)
+    _check_new(name, tables)
+    values = {"type": kind, **{field: value_of(field, given) for field, given in fields.items()}}
+
+    def wanted(plain: Plain) -> None:
+        plain.setdefault("blocks", {})[name] = values
+
+    def write(document: Any) -> None:
+        table = tomlkit.table()
+        for field, value in values.items():
+            table[field] = value
+        table.add(tomlkit.nl())
+        if "blocks" not in document:
+            document["blocks"] = tomlkit.table(is_super_table=True)
+        document["blocks"][name] = table
+
+    return _edited(text, wanted, write)
+
+
+def set_field(text: str, block: str, field: str, given: str) -> str:
+    """A field of a block, as TOML writes its value; an empty text takes it out: its default holds."""
+    _check_block(block, _tables(text))
+    value = value_of(field, given) if given.strip() else None
+
+    def wanted(plain: Plain) -> None:
+        if value is None:
+            plain["blocks"][block].pop(field, None)
+        else:
+            plain["blocks"][block][field] = value
+
+    def write(document: Any) -> None:
+        table = document["blocks"][block]
+        if value is None:
+            table.pop(field, None)
+        else:
+            _assign(table, field, value)
+
+    return _edited(text, wanted, write)
+
+
+def delete_block(text: str, block: str) -> str:
+    """A block goes, with its wires."""
+    _check_block(block, _tables(text))
+    mine = lambda entry: any(end.strip().startswith(f"{block}.") for end in entry.split("->"))
+
+    def wanted(plain: Plain) -> None:
+        del plain["blocks"][block]
+        if not plain["blocks"]:
+            del plain["blocks"]
+        wiring = plain.get("wiring", {})
+        for key in ("connect", "ground"):
+            if key in wiring:
+                wiring[key] = [entry for entry in wiring[key] if not mine(entry)]
+        for table in ("parameters", "initial"):
+            if table in plain:
+                _without(plain[table], block)
+
+    def write(document: Any) -> None:
+        del document["blocks"][block]
+        if not document["blocks"]:
+            del document["blocks"]
+        wiring = document.get("wiring", {})
+        for key in ("connect", "ground"):
+            for k in reversed(range(len(wiring.get(key, ())))):
+                if mine(str(wiring[key][k])):
+                    del wiring[key][k]
+        for table in ("parameters", "initial"):
+            if table in document:
+                _without(document[table], block)
+
+    return _edited(text, wanted, write)
+
+
+def wire(text: str, source: str, target: str) -> str:
+    """A connection of an output, "block.port", to an input; one that was grounded no longer is."""
+    tables = _tables(text)
+    for end in (source, target):
+        _check_port(end, tables)
+    taken = [c for c in tables.get("wiring", {}).get("connect", ()) if c.split("->")[-1].strip() == target]
+    if taken:
+        raise PlantloopError(f'"{target}" has a wire already: "{taken[0]}".', hint="Take that away first.")
+    text = _list(text, "ground", lambda items: [i for i in items if i.strip() != target])
+    return _list(text, "connect", lambda items: [*items, f"{source} -> {target}"])
+
+
+def unwire(text: str, target: str) -> str:
+    """What is connected to an input, "block.port", goes; or its ground."""
+    wiring = _tables(text).get("wiring", {})
+    entries = [c for c in wiring.get("connect", ()) if c.split("->")[-1].strip() == target]
+    grounded = [g for g in wiring.get("ground", ()) if g.strip() == target]
+    if not entries and not grounded:
+        raise PlantloopError(f'nothing is connected to "{target}".')
+    text = _list(text, "connect", lambda items: [i for i in items if i not in entries])
+    return _list(text, "ground", lambda items: [i for i in items if i not in grounded])
+
+
+def ground(text: str, target: str) -> str:
+    """An input, "block.port", is left open on purpose."""
+    _check_port(target, _tables(text))
+    return _list(text, "ground", lambda items: [*items, target])
+
+
+def rename_block(text: str, old: str, new: str) -> str:
+    """Another name for a block, wherever the file names it."""
+    tables = _tables(text)
+    _check_block(old, tables)
+    _check_new(new, tables)
+    name = re.escape(old)
+    key = new if BARE.fullmatch(new) else f'"{new}"'
+    header = re.compile(rf"^(\s*\[\s*blocks\s*\.\s*)(?:{name}|\"{name}\"|'{name}')(?=\s*[\].])", re.MULTILINE)
+    found = header.sub(lambda m: m[1] + key, text)
+    # ports and parameters of it stand in texts and quoted keys, and as dotted keys at the begin of a line
+    found = re.sub(rf"(?<=[\"'])(\s*){name}\.(?=[^\"'\n]*[\"'])", lambda m: f"{m[1]}{new}.", found)
+    found = re.sub(rf"(->\s*){name}\.(?=[^\"'\n]*[\"'])", lambda m: f"{m[1]}{new}.", found)
+    found = re.sub(rf"^(\s*){name}(\s*\.)", lambda m: f"{m[1]}{key}{m[2]}", found, flags=re.MULTILINE)
+    wanted = _renamed(tables, old, new)
+    wanted["blocks"] = {new if n == old else n: table for n, table in wanted["blocks"].items()}
+    return _checked(found, wanted, "rename it in the file itself")
+
+
+def value_of(field: str, given: str) -> Any:
+    """The value a text is in TOML.
+
+    Raises
+    ------
+    PlantloopError      it is none
+    """
+    try:
+        found = tomllib.loads(f"value = {given}")
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise PlantloopError(
+            f"{field} = {given}: {str(error).partition(' (at')[0]}.", value=given,
+            hint='Numbers and [lists] as they are, text in quotes: "text".',
+        ) from None  # fmt: skip
+    if found.keys() != {"value"}:
+        raise PlantloopError(f"{field} = {given}: expected one value.", value=given)
+    return found["value"]
+
+
+# --- inside ---------------------------------------------------------------------------------------------
+def _tables(text: str) -> Plain:
+    return tomllib.loads(text)
+
+
+def _edited(text: str, wanted: Callable[[Plain], None], write: Callable[[Any], None]) -> str:
+    """The text after a change of its document, which must mean the same as the change of its tables."""
+    plain = copy.deepcopy(_tables(text))
+    wanted(plain)
+    try:
+        document = tomlkit.parse(text)
+        write(document)
+        found = tomlkit.dumps(document)
+    except (TOMLKitError, KeyError, ValueError, TypeError) as error:
+        raise PlantloopError(
+            f"the file cannot be changed so: {error}.", hint="Change it in an editor."
+        ) from None
+    return _checked(found, plain, "change it in an editor")
+
+
+def _checked(text: str, wanted: Plain, cure: str) -> str:
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        found = {}
+    if not _same(found, wanted):
+        raise PlantloopError(f"the file is written in a way that this change does not fit; {cure}.")
+    return text
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equal, an empty table or list as good as none."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        keys = a.keys() | b.keys()
+        return all(_same(a.get(k, {}), b.get(k, {})) for k in keys)
+    return bool(a == b) or (a in ({}, []) and b in ({}, []))
+
+
+def _list(text: str, key: str, change: Callable[[list[str]], list[str]]) -> str:
+    """A list of the table [wiring] with other entries; its layout and comments stay."""
+    before = list(_tables(text).get("wiring", {}).get(key, ()))
+    after = change(before)
+    if before == after:
+        return text
+
+    def wanted(plain: Plain) -> None:
+        plain.setdefault("wiring", {})[key] = after
+
+    def write(document: Any) -> None:
+        wiring = document.setdefault("wiring", tomlkit.table())
+        if key not in wiring:
+            wiring[key] = tomlkit.array()
+        array: Array = wiring[key]
+        for k in reversed(range(len(array))):
+            if str(array[k]) not in after:
+                del array[k]
+        for entry in after:
+            if entry not in before:
+                if "\n" in array.as_string():
+                    array.add_line(entry)
+                    if not array.as_string().rstrip("]").endswith("\n"):
+                        array.add_line(indent="")
+                else:
+                    array.append(entry)
+
+    return _edited(text, wanted, write)
+
+
+def _assign(table: Any, field: str, value: Any) -> None:
+    """Put a value in the place of another, whose comment stays behind it."""
+    old = table.get(field)
+    item = tomlkit.item(value)
+    if old is not None and hasattr(old, "trivia"):
+        item.trivia.comment_ws, item.trivia.comment = old.trivia.comment_ws, old.trivia.comment
+    table[field] = item
+
+
+def _without(table: Any, block: str) -> None:
+    """Take what belongs to a block out of a table of names."""
+    for key in [k for k in table if k == block or str(k).startswith(f"{block}.")]:
+        del table[key]
+
+
+def _renamed(value: Any, old: str, new: str) -> Any:
+    """Tables with another name of a block in every text and key that names one of its ports."""
+    swap = lambda text: re.sub(rf"(^\s*|->\s*){re.escape(old)}\.", lambda m: f"{m[1]}{new}.", text)
+    if isinstance(value, dict):
+        return {
+            key if key == "blocks" else swap(key): item
+            if key == "blocks"
+            else _renamed_table(key, item, old, new)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_renamed(item, old, new) for item in value]
+    return swap(value) if isinstance(value, str) else value
+
+
+def _renamed_table(key: str, item: Any, old: str, new: str) -> Any:
+    found = _renamed(item, old, new)
+    if key in ("parameters", "initial", "final", "largest", "settling") and isinstance(found, dict):
+        return {new if k == old else k: v for k, v in found.items()}
+    return found
+
+
+def _check_new(name: str, tables: Plain) -> None:
+    if (
+        not isinstance(name, str)
+        or not name
+        or FORBIDDEN & set(name)
+        or not name.isprintable()
+        or set("\"'") & set(name)
+    ):
+        raise PlantloopError(f"a block's name is {name!r}, expected one without . / [ ] blanks and quotes.")
+    if name in _block_names(tables):
+        raise PlantloopError(f"there is a block '{name}' already.")
+
+
+def _check_block(name: str, tables: Plain) -> None:
+    if name not in tables.get("blocks", {}):
+        near = near_miss(str(name), tables.get("blocks", {}))
+        raise PlantloopError(f"the table [blocks] has no '{name}'; {near}", value=name)
+
+
+def _check_port(port: str, tables: Plain) -> None:
+    block, dot, name = port.partition(".") if isinstance(port, str) else ("", "", "")
+    if not dot or not name or set(" \t\n\"'\\") & set(port) or block not in _block_names(tables):
+        raise PlantloopError(
+            f"no port {port!r} of a block; {near_miss(block, _block_names(tables))}", value=port
+        )
+
+
+def _block_names(tables: Plain) -> list[str]:
+    model = tables.get("model")
+    own = [model.get("block", "plant")] if isinstance(model, dict) else []
+    return [*own, *tables.get("blocks", {}), *tables.get("fmus", {})]

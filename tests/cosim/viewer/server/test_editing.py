@@ -1,0 +1,255 @@
+"""Editing a scenario: comments and order stay, the page is clicked, what the loader refuses is refused."""
+
+import difflib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from blocks.errors import PlantloopError
+from cosim.scenario import load_scenario
+from cosim.scenario.blocks import TYPES
+from cosim.viewer.server.edit_view import edit_scenario
+from cosim.viewer.server.editor import Editor, library
+from tests.helpers.browser import shown, wait_until
+
+PENDULUM = "examples/inverted_pendulum"
+
+LOOP = """# a loop
+[blocks.a]          # the source
+type = "Constant"
+value = 2.0         # V
+
+[blocks]
+b = { type = "Gain", k = 3.0 }      # in one line
+
+[wiring]
+connect = ["a.y -> b.u"]    # all of it
+
+[parameters]
+"a.value" = 2.5             # V
+b.k = 4.0
+
+[initial]
+
+[run]
+until = 1.0                 # s
+
+[checks.final]
+"b.y" = { value = 10.0, tolerance = 1e-9 }
+"""
+
+
+@pytest.fixture
+def loop(tmp_path):
+    file = tmp_path / "loop.toml"
+    file.write_text(LOOP)
+    return file
+
+
+@pytest.fixture
+def pendulum(tmp_path):
+    for file in ("scenario.toml", "inverted_pendulum.xml"):
+        shutil.copy(f"{PENDULUM}/{file}", tmp_path)
+    return tmp_path / "scenario.toml"
+
+
+def lines(before, after):
+    """What was taken away and what was added."""
+    rows = list(difflib.ndiff(before.splitlines(), after.splitlines()))
+    return [r[2:] for r in rows if r[0] == "-"], [r[2:] for r in rows if r[0] == "+"]
+
+
+def test_a_field_changes_its_line_and_nothing_else(pendulum):
+    e = Editor(pendulum)
+    before = e.text
+    e.do({"do": "set", "block": "controller", "field": "sample", "value": "0.02"})
+    old, new = lines(before, e.text)
+    assert old == ["sample = 0.01                       # s"]
+    assert new == ["sample = 0.02                       # s"]
+    assert pendulum.read_text() == before  # nothing is written before it is saved
+    assert e.do({"do": "save"}) == "saved scenario.toml"
+    assert load_scenario(pendulum).tables.blocks["controller"].sample == 0.02
+
+
+def test_blocks_wires_grounds_and_deleting(pendulum):
+    e = Editor(pendulum)
+    before = e.text
+    e.do({"do": "add", "name": "half", "type": "Gain", "fields": {"k": "0.5"}})
+    gone, new = lines(before, e.text)
+    assert (gone, sorted(new)) == ([], ["", "[blocks.half]", "k = 0.5", 'type = "Gain"'])
+    assert "'half.u' is not connected" in e.picture().problems
+    e.do({"do": "wire", "from": "controller.u", "to": "half.u"})
+    e.do({"do": "wire", "from": "half.y", "to": "plant.disturbance_force"})
+    assert not e.picture().problems
+    tables = tomllib.loads(e.text)
+    assert tables["wiring"]["ground"] == []
+    assert '    "controller.u -> half.u",\n' in e.text
+    with pytest.raises(PlantloopError, match="has a wire already"):
+        e.do({"do": "wire", "from": "half.y", "to": "plant.control_force"})
+    e.do({"do": "unwire", "to": "plant.disturbance_force"})
+    e.do({"do": "ground", "to": "plant.disturbance_force"})
+    e.do({"do": "delete", "block": "half"})
+    assert tomllib.loads(e.text) == tomllib.loads(before)
+    kept = [line for line in before.splitlines() if "#" in line]
+    assert [line for line in e.text.splitlines() if "#" in line] == kept
+    for _ in range(6):
+        e.do({"do": "undo"})
+    assert e.text == before
+    with pytest.raises(PlantloopError, match="nothing to undo"):
+        e.do({"do": "undo"})
+    e.do({"do": "redo"})
+    assert "[blocks.half]" in e.text
+
+
+def test_a_name_changes_wherever_it_stands(loop):
+    e = Editor(loop)
+    e.do({"do": "rename", "block": "a", "to": "supply"})
+    text = LOOP.replace("[blocks.a]", "[blocks.supply]").replace('"a.y ->', '"supply.y ->')
+    assert e.text == text.replace('"a.value"', '"supply.value"')
+    r = load_scenario_of(e, loop).run()
+    assert r["b.y"][-1, 0] == 10.0
+    with pytest.raises(PlantloopError, match="rename it in the file itself"):
+        e.do({"do": "rename", "block": "b", "to": "c"})  # it stands in a table in braces
+
+
+def load_scenario_of(editor, path):
+    editor.do({"do": "save"})
+    return load_scenario(path)
+
+
+def test_what_the_loader_refuses_changes_nothing(loop):
+    e = Editor(loop)
+    for message, text in (
+        ({"do": "set", "block": "b", "field": "kk", "value": "1"}, "no such key; did you mean 'k'"),
+        ({"do": "set", "block": "b", "field": "k", "value": '"x"'}, "loop.toml:7"),
+        ({"do": "set", "block": "b", "field": "k", "value": "1\nx = 2"}, "expected one value"),
+        ({"do": "set", "block": "b", "field": "k", "value": "[" * 5000}, "k = "),
+        ({"do": "set", "block": "b", "field": "k", "value": "1" * 6000}, "too long"),
+        ({"do": "set", "block": "run", "field": "until", "value": "2"}, r"\[blocks\] has no 'run'"),
+        ({"do": "set", "block": "b", "field": "type", "value": '"PythonFunction"'}, "holds Python code"),
+        ({"do": "add", "name": "p", "type": "PythonFunction", "fields": {}}, "holds Python code|needs"),
+        ({"do": "add", "name": "p", "type": "os", "fields": {}}, "no block type 'os'"),
+        ({"do": "add", "name": "a/b", "type": "Clock", "fields": {}}, "a block's name"),
+        ({"do": "add", "name": "a", "type": "Clock", "fields": {}}, "already"),
+        ({"do": "add", "name": 'x"]\n[model', "type": "Clock", "fields": {}}, "a block's name"),
+        ({"do": "add", "name": "x", "type": "Clock", "fields": {"file": '"/etc/passwd"'}}, "no such key"),
+        ({"do": "add", "name": "x", "type": "Clock", "fields": ["a"]}, "fields are texts"),
+        ({"do": "wire", "from": "a.y", "to": "nothing.u"}, "no port 'nothing.u'"),
+        ({"do": "wire", "from": 'a.y"', "to": "b.u"}, "no port"),
+        ({"do": "unwire", "to": "b.v"}, "nothing is connected"),
+        ({"do": "delete", "block": 3}, "block is no text"),
+        ({"do": "rename", "block": "a", "to": "b"}, "already"),
+        ({"do": "open", "path": "/etc/passwd"}, "no command 'open'"),
+        ({"do": None}, "no command None"),
+    ):
+        with pytest.raises(PlantloopError, match=text):
+            e.do(message)
+        assert e.text == LOOP
+
+
+def test_a_file_changed_on_disk_is_noticed(loop):
+    e = Editor(loop)
+    e.do({"do": "set", "block": "a", "field": "value", "value": "7.0"})
+    assert not e.changed_on_disk()
+    loop.write_text(LOOP.replace("until = 1.0", "until = 2.0"))
+    assert e.changed_on_disk()
+    with pytest.raises(PlantloopError, match="was changed on disk"):
+        e.do({"do": "save"})
+    e.do({"do": "reload"})
+    assert "until = 2.0" in e.text
+    e.do({"do": "undo"})
+    assert "value = 7.0" in e.text
+    e.do({"do": "save"})
+    assert "value = 7.0" in loop.read_text()
+    loop.write_bytes(LOOP.replace("\n", "\r\n").encode())
+    e.do({"do": "reload"})
+    e.do({"do": "set", "block": "a", "field": "value", "value": "8.0"})
+    e.do({"do": "save"})
+    assert loop.read_bytes().count(b"\r\n") == LOOP.count("\n")
+
+
+def test_the_library_lists_every_block_a_scenario_may_have():
+    found = {b["type"]: b for b in library()}
+    python = {"EKF", "UKF", "Function", "PythonFunction", "Source"}
+    assert found.keys() == TYPES.keys() - python
+    assert all(b["line"].endswith((".", ":")) or b["line"] for b in found.values())
+    gain = {f["name"]: f["default"] for f in found["Gain"]["fields"]}
+    assert gain == {"k": None}
+    # defaults that are shown are TOML of the same value
+    for block in found.values():
+        for field in block["fields"]:
+            if field["default"]:
+                tomllib.loads(f"x = {field['default']}")
+
+
+def test_everything_is_clicked(pendulum):
+    with edit_scenario(pendulum, show=False) as view, shown(view.address, offline=False) as page:
+        page.locator("#library input[type=search]").fill("gain")
+        page.locator('#library .entry[data-type="Gain"]').click()
+        page.locator('[data-field="name of the block"]').fill("half")
+        page.locator('[data-edit="add"]').click()  # k is needed
+        wait_until(page, "viewer.edit.said.includes('Gain needs k')")
+        page.locator('[data-field="k"]').fill("0.5")
+        page.locator('[data-edit="add"]').click()
+        wait_until(page, "document.querySelector('.node[data-path=half]') !== null")
+        assert "half.u" in page.locator(".problems").inner_text()
+        # a wire by clicking two ports, another from the list of a port
+        click = lambda port: page.mouse.click(*centre(page, f'circle[data-port="{port}"]'))
+        click("o|controller|u")
+        click("i|half|u")
+        wait_until(page, "viewer.edit.state.text.includes('controller.u -> half.u')")
+        wait_until(page, "document.querySelectorAll('.wire').length === 5")
+        page.locator('.node[data-path="plant"]').click()
+        page.locator('select[data-port="plant.disturbance_force"]').select_option("half.y")
+        wait_until(page, "viewer.edit.state.text.includes('half.y -> plant.disturbance_force')")
+        wait_until(page, "document.querySelector('.problems').hidden")
+        # fields and names
+        page.locator('.node[data-path="half"]').click()
+        page.locator('[data-field="k"]').fill("0.25")
+        page.locator('[data-field="k"]').press("Enter")
+        wait_until(page, "viewer.edit.state.blocks.half.k === '0.25'")
+        page.locator('[data-field="name"]').fill("quarter")
+        page.locator('[data-field="name"]').press("Enter")
+        wait_until(page, "document.querySelector('.node[data-path=quarter]') !== null")
+        # undo, redo, save, the text
+        page.locator('[data-edit="undo"]').click()
+        wait_until(page, "document.querySelector('.node[data-path=half]') !== null")
+        page.locator('[data-edit="redo"]').click()
+        wait_until(page, "document.querySelector('.node[data-path=quarter]') !== null")
+        page.locator('[data-edit="text"]').click()
+        assert "# an inverted pendulum" in page.locator("#edit-text").inner_text().lower()
+        page.locator('[data-edit="text"]').click()
+        assert page.locator('[data-edit="unsaved"]').inner_text() == "not saved"
+        page.locator('[data-edit="save"]').click()
+        wait_until(page, "viewer.edit.said === 'saved scenario.toml'")
+        assert load_scenario(pendulum).tables.blocks["quarter"].k == 0.25
+        # somebody else writes the file
+        pendulum.write_text(pendulum.read_text().replace("k = 0.25", "k = 0.125"))
+        wait_until(page, "!document.querySelector('[data-edit=disk]').hidden")
+        page.locator('[data-edit="reload"]').click()
+        wait_until(page, "viewer.edit.state.blocks.quarter.k === '0.125'")
+        page.locator('.node[data-path="quarter"]').click()
+        page.locator('[data-edit="delete"]').click()
+        wait_until(page, "document.querySelector('.node[data-path=quarter]') === null")
+
+
+def centre(page, selector):
+    box = page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_the_command_edits_until_ctrl_c(loop):
+    command = [sys.executable, "-m", "cosim", "view", str(loop), "--edit", "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ})
+    try:
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+    assert loop.read_text() == LOOP
