@@ -19,6 +19,7 @@ PLAIN: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "uniform": (("low", "high"), lambda s, low, high: s.uniform(low, high - low)),
     "loguniform": (("low", "high"), lambda s, low, high: s.loguniform(low, high)),
 }
+LOGARITHMIC = ("loguniform", "reciprocal")  # names of the one whose logarithm is uniform
 BOUNDED = ("triangular", "uniform", "loguniform")  # low and high are their own
 
 

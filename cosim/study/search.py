@@ -51,18 +51,24 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """What may vary: name -> least and largest value; and what stays: name -> numbers of all cases."""
+    """What may vary: name -> least and largest value; and what stays: name -> numbers of all cases.
+
+    logarithmic : names of which equal steps are equal ratios
+    """
 
     bounds: Mapping[str, tuple[float, float]]
     fixed: Mapping[str, np.ndarray]
+    logarithmic: frozenset[str] = frozenset()
 
     def cases(self, shares: np.ndarray, variants: int, seed: int) -> Cases:
         """All variants of every point, whose values are shares of the way between the bounds, (points, n)."""
         count = len(shares)
-        columns = {
-            name: np.repeat(low + shares[:, k : k + 1] * (high - low), variants, axis=0)
-            for k, (name, (low, high)) in enumerate(self.bounds.items())
-        }
+        columns = {}
+        for k, (name, (low, high)) in enumerate(self.bounds.items()):
+            share = shares[:, k : k + 1]
+            ratio = name in self.logarithmic
+            value = low * (high / low) ** share if ratio else low + share * (high - low)
+            columns[name] = np.repeat(value, variants, axis=0)
         columns |= {name: np.tile(value, (count * variants, 1)) for name, value in self.fixed.items()}
         seeds = np.repeat(seeds_of(seed, count), variants)
         return Cases(columns, np.tile(np.arange(variants), count), seeds)

@@ -20,6 +20,7 @@ from cosim.scenario.scenario import Scenario
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.study.bases import Base
 from cosim.study.cases import Cases, make_cases, parsed_cases
+from cosim.study.distributions import LOGARITHMIC
 from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
 from cosim.study.executors import EXECUTORS, executor_for, processors
 from cosim.study.folder import Folder, url_of
@@ -416,7 +417,8 @@ class Study:
                 )
             else:
                 bounds[name] = float(values.min()), float(values.max())
-        return SearchSpace(bounds, fixed)
+        logarithmic = frozenset(n for n, d in sampled.items() if d.spec.get("distribution") in LOGARITHMIC)
+        return SearchSpace(bounds, fixed, logarithmic)
 
     def _runs(
         self,

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,11 @@ def named(path: Path) -> str:
 def module(path: Path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
+    sys.path.insert(0, str(path.parent))  # as for a script that is run
+    try:
+        spec.loader.exec_module(loaded)
+    finally:
+        sys.path.remove(str(path.parent))
     return loaded
 
 

@@ -28,6 +28,25 @@ def test_robustness_of_the_pendulum(tmp_path):
     assert np.array_equal(s.signals["plant.pendulum"][k, :, 0], angle.astype("float32"))
 
 
+def test_the_scheduled_car_is_worst_where_the_linear_model_says():
+    from tests.examples.test_examples import module
+
+    worst = module(EXAMPLES.parent / "steering_falsified.py").main()
+    assert worst.margin == pytest.approx(worst.grid_margin, abs=1e-4)
+    assert worst.margin < 0
+    assert worst.speed == pytest.approx(worst.grid_speed, abs=0.3)
+    assert worst.heading == pytest.approx(worst.grid_heading, abs=2e-4)
+
+
+def test_the_stiffness_of_the_four_bar(tmp_path):
+    pytest.importorskip("pymoo")
+    study = Study(EXAMPLES.parent / "four_bar" / "stiffness.toml")
+    found = study.optimise(tmp_path / "out")
+    stiffness = found.best["plant.Force_SpringDamper/1.stiffness"]
+    assert stiffness == pytest.approx(1e6, rel=0.05)  # ANGLES of four_bar.py
+    assert found.best["at rest"]
+
+
 def test_holds_and_rates_of_the_pendulum(tmp_path):
     study = Study(EXAMPLES / "hold_study.toml")
     s = study.run(tmp_path / "out")
