@@ -24,15 +24,24 @@ from cosim.study.action_blocks import (
     InputPulse,
     InputSwitch,
     ParameterMove,
+    RequirementStop,
     SensorFault,
 )
 from cosim.study.formulas import Formula, Temporal, below, names
-from cosim.study.study_schema import ActionTable
+from cosim.study.study_schema import ActionTable, RequirementTable
 from cosim.system import System
 
 
-def acted(diagram: Diagram, system: System, solve_loops: bool, actions: Sequence[ActionTable]) -> System:
+def acted(
+    diagram: Diagram,
+    system: System,
+    solve_loops: bool,
+    actions: Sequence[ActionTable],
+    stops: Sequence[RequirementTable] = (),
+) -> System:
     """The flat system of a diagram with actions in it; `system` is the one without.
+
+    stops : requirements that end the run where they are broken
 
     Raises
     ------
@@ -41,6 +50,8 @@ def acted(diagram: Diagram, system: System, solve_loops: bool, actions: Sequence
     made = _Making(system, diagram)
     for k, action in sorted(enumerate(actions), key=lambda item: _moment(item[1])):
         made.add(action, action.name or f"action{k + 1}")
+    for k, one in enumerate(stops):
+        made.stop(one, f"stop{k + 1}")
     found = flatten(diagram.netlist(), solve_loops, added=made.additions())
     return replace(found, prefix=diagram.prefix)
 
@@ -91,6 +102,13 @@ class _Making:
         if action.fault is not None:
             self._fault(name, action, beginning)
             self._condition(name, action.when)
+
+    def stop(self, one: RequirementTable, name: str) -> None:
+        """A requirement that ends the run where it is broken."""
+        end = one.after + one.within if one.within is not None else one.before
+        message = f"requirement '{one.name}' is not met"
+        self.blocks[name] = RequirementStop(message, one.after, None if math.isinf(end) else end)
+        self._condition(name, one.always)
 
     def _move(self, name: str, parameter: str, value: Any, beginning: Beginning, over: float | None) -> None:
         found = self.system.names("parameter").find(parameter)

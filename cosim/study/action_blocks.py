@@ -89,6 +89,26 @@ def _robust(formula: Formula, known: dict[str, Any]) -> Any:
 
 
 @dataclass(frozen=True)
+class RequirementStop(Block):
+    """Ends the run when its input "when", how much margin there is, falls below 0; from `after` to `end` [s].
+
+    Direct feedthrough: none.
+    """
+
+    message: str
+    after: Rate
+    end: Rate | None = None
+
+    def define(self, b: Equations) -> None:
+        """Declare the input and the stop."""
+        margin = b.input("when", size=1)[0]
+        looks = b.instants([max(float(self.after), EPS)], name="begun")[0] > 0.5
+        if self.end is not None:
+            looks = looks & (b.instants([self.end], name="over")[0] < 0.5)
+        b.stop(np.where(looks, -margin, -1.0), self.message, "rising")
+
+
+@dataclass(frozen=True)
 class ParameterMove(Block):
     """How far a parameter has gone to a `target`: outputs "share" (0 to 1) and "target".
 

@@ -18,7 +18,7 @@ from cosim.scenario.keys import FilePlace, record
 from cosim.scenario.loader import scenario_from
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.source import ScenarioFile, no_such_file, read_source
-from cosim.study.formulas import Reduced, below
+from cosim.study.formulas import Reduced, Temporal, below
 from cosim.study.sample_draws import DESIGNS, MOST_CORNERS, SHARES, correlation_matrix
 from cosim.study.study_schema import (
     STUDY_TABLES,
@@ -209,6 +209,11 @@ def _check_requirement(r: RequirementTable, given: Mapping[str, Any], place: Fil
             )
     elif any(isinstance(part, Reduced) for formula in written for part in below(formula)):
         place.add_problem('numbers of the whole run, such as max(...), belong into check = "...".')
+    if r.stop and (forms != {"always"} or any(isinstance(p, Temporal) for p in below(written[0]))):
+        place.at("stop").add_problem(
+            "goes with always and a condition of an instant alone: of others it is not certain that they are "
+            "broken before the end of the run."
+        )
     if forms & {"formula", "check"}:
         for name in ("after", "before", "within"):
             if name in given:

@@ -165,6 +165,7 @@ class Study:
             measures,
             self.tables.actions,
             self.tables.store,
+            tuple(r for r in self.tables.requirements if r.stop),
         )
         for k in range(len(made.bases)):
             self._located(partial(made.prepared, k))

@@ -21,7 +21,7 @@ from cosim.study.cases import Cases
 from cosim.study.measures import Measures
 from cosim.study.places import Target, checked, target
 from cosim.study.probes import INSIDE, probed
-from cosim.study.study_schema import ActionTable, StoreTable
+from cosim.study.study_schema import ActionTable, RequirementTable, StoreTable
 from cosim.system import System
 from cosim.version import __version__
 
@@ -40,6 +40,7 @@ class StudyPlan:
     measures: Measures
     actions: tuple[ActionTable, ...]
     store: StoreTable
+    stops: tuple[RequirementTable, ...] = ()  # requirements that end a run where they are broken
 
     @cached_property
     def times(self) -> np.ndarray:
@@ -100,6 +101,8 @@ class StudyPlan:
             "settings": _hash([repr(b.settings) for b in self.bases]),
             "plantloop": __version__,
         }
+        if self.stops:
+            found["requirements that stop a run"] = _hash([r.name for r in self.stops])
         for k, name in enumerate(self.variants):
             ready = self.prepared(k)
             label = f"model of variant '{name}'" if len(self.variants) > 1 else "model"
@@ -143,8 +146,8 @@ class Prepared:
         base = plan.bases[variant]
         system = base.system()
         shown = tuple(system.chosen(None))
-        if plan.actions:
-            system = acted(base.diagram(), system, base.settings.solve_loops, plan.actions)
+        if plan.actions or plan.stops:
+            system = acted(base.diagram(), system, base.settings.solve_loops, plan.actions, plan.stops)
         stored = _stored(system, shown, plan.store, base)
         probes = plan.measures.probes()
         system = probed(system, probes) if probes.formulas or probes.integrands else system

@@ -353,6 +353,7 @@ class RequirementTable:
     after: float = key(number(least=0, unit="s"), default=0.0)
     before: float = key(number(least=0, unit="s"), default=math.inf)
     within: float | None = key(number(least=0, unit="s"), default=None)
+    stop: bool = key(boolean, default=False)  # end the run where it is broken
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -146,6 +146,44 @@ def test_numbers_of_an_action_are_swept(quiet, tmp_path):
     assert s.table.loc[1, "top"] > s.table.loc[0, "top"] + 0.1
 
 
+def test_a_requirement_that_is_broken_ends_the_run(quiet, tmp_path):
+    """y = 5/6 (1 - exp(-20 t)) after the step at 0.2 s: above 0.5 at 0.2 + ln(2.5)/20 s."""
+    low = {"name": "low", "always": "lag.y < 0.5", "stop": True}
+    high = {"name": "high", "always": "lag.y < 0.9", "stop": True}
+    study = Study(
+        quiet, until=2.0, requirements=[low, high], sweep={"step.after": [0.5, 1.0]},
+        metrics={"top": "max(lag.y)"}, log_every=0.01,
+    )  # fmt: skip
+    table = study.run(tmp_path / "out").table
+    assert list(table["status"]) == ["done", "stopped"]
+    assert table["message"][1] == "requirement 'low' is not met"
+    assert list(table["low"]) == [True, False]
+    assert list(table["high"]) == [True, True]
+    assert table["end_time"][1] == pytest.approx(0.2 + np.log(2.5) / 20, abs=1e-7)
+    assert table["top"][1] == pytest.approx(0.5, abs=1e-6)
+    free = Study(quiet, until=2.0, sweep={"step.after": [0.5, 1.0]}, log_every=0.01).case(1).result
+    native, reference = study.case(1).run("native"), study.case(1).run("reference")
+    count = int((native.time < 0.245).sum())
+    assert np.array_equal(native["lag.y"], reference["lag.y"])
+    assert np.array_equal(native["lag.y"][:count], free["lag.y"][:count])  # looking changes no bit
+
+
+@pytest.mark.parametrize(
+    ("more", "end"),
+    [
+        ({"after": 0.3}, 0.3),
+        ({"after": 0.3, "within": 0.1}, 0.3),
+        ({"before": 0.2}, 2.0),
+        ({"always": "t < -1"}, 0.0),
+    ],
+)
+def test_when_a_requirement_ends_a_run(quiet, more, end):
+    given = {"name": "low", "always": "lag.y < 0.5", "stop": True} | more
+    found = Study(quiet, until=2.0, requirements=[given], log_every=0.01).case(0).measures
+    assert found["end_time"] == pytest.approx(end, abs=1e-8)
+    assert found["low"] == (end == 2.0)
+
+
 @pytest.mark.parametrize(
     ("action", "says"),
     [

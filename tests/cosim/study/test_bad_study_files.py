@@ -120,6 +120,12 @@ BAD = {
         ["[search]", "no requirement 'lo'", "low"],
     ),
     "search for an unknown metric": ('[metrics]\npeak = "max(lag.y)"\n[search]\nmetrics = ["peek"]', ["[search]", "no metric 'peek'", "peak"]),
+    "stop at what is not certain": (
+        '[[requirements]]\nname = "low"\neventually = "lag.y < 1"\nstop = true', ["stop", "not certain"]
+    ),
+    "stop at what looks ahead": (
+        '[[requirements]]\nname = "low"\nalways = "eventually[0, 1](lag.y < 1)"\nstop = true', ["stop", "instant alone"]
+    ),
     "search of no runs": ("[search]\nruns = 0", ["[search]", "runs", "at least 1"]),
     "unknown table": ("[sweeep]\na = 1", ["sweeep", "did you mean 'sweep'"]),
     "no TOML": ("[sweep\na = 1", ["not valid TOML", "^"]),
