@@ -102,17 +102,20 @@ class CompiledUnit:
         told = np.zeros(width + 1)
         made.inputs_told = bindings.pointer(told)
         first = 1 + ports.nx
-        groups = {
-            "inputs": self._batches("Set", [v for v in inputs if continuous(v)], inputs, first),
-            "all": self._batches("Set", inputs if what == "EVENT" else (), inputs, first),
-            "outputs": self._batches("Get", outputs, outputs),
-        }
-        for name, batches in groups.items():
+        groups = (
+            ("inputs", "Set", [v for v in inputs if continuous(v)], inputs, first),
+            ("all", "Set", inputs if what == "EVENT" else (), inputs, first),
+            ("outputs", "Get", outputs, outputs, 0),
+        )
+        for name, verb, some, every, start in groups:
+            if not some:
+                continue
+            batches = self._batches(verb, some, every, start)
             if batches is None:
                 return None
             setattr(made, name, batches)
             setattr(made, f"n_{name}", len(batches))
-        self._kept += [made, told, asked, *groups.values()]
+        self._kept += [made, told, asked]
         return made
 
     def _batches(self, verb: str, some: Sequence[Variable], every: Sequence[Variable], first: int = 0) -> Any:
@@ -132,10 +135,6 @@ def batches(
     every : variables whose scalars are one after the other in a row from `first` on, the some among them
     kept : takes what must live as long as the array
     """
-    if not some:
-        found = bindings.new("pl_fmu_batch", 0)
-        kept.append(found)
-        return found
     starts = dict(zip([v.name for v in every], np.cumsum([0, *(v.size for v in every)]), strict=False))
     groups = [members for members, _ in grouped([v for v in some if v.size])]
     found = bindings.new("pl_fmu_batch", len(groups))

@@ -189,6 +189,13 @@ class FMPyComponent:
         self.call.time = outcome.time
         return outcome
 
+    def stepping(self) -> None:
+        """See `Component.stepping`: there is none."""
+
+    def stepped(self, t: float, h: float, status: int) -> StepOutcome:
+        """See `Component.stepped`."""
+        return StepOutcome(t + h)
+
     def enter_step_mode(self) -> None:
         """See `Component.enter_step_mode`."""
         self._do("enterStepMode")
@@ -204,6 +211,10 @@ class FMPyComponent:
             if not found.again or found.terminate:
                 break
         return found
+
+    @property
+    def clocks(self) -> None:
+        """Nobody asks: such an FMU is refused."""
 
     def update_once(self) -> DiscreteStates:
         """See `Component.update_once`."""

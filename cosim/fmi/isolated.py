@@ -16,7 +16,7 @@ import sys
 import tempfile
 import weakref
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ from cosim.fmi.isolated_host import (
 )
 from cosim.fmi.package import Unpacked
 
+QUIET = (0, 0, 0, 0)  # flags of a step after which there is nothing to do
 START_UP = 60.0  # s to begin in; importing takes one or two
 
 
@@ -91,7 +92,7 @@ class IsolatedComponent:
             raise description.fault("isolate=True needs a POSIX system (Linux, macOS)")
         self.description, self.interface, self.name = description, interface, name
         self._unpacked, self._timeout, self.call = unpacked, timeout, Standing()
-        self.clocks = RemoteClocks(self)
+        self._stepped: Any = None  # what came of the newest step
         self._begin(name)
         self._doing = "instantiating"
         binary = unpacked.library(interface.identifier)
@@ -130,6 +131,11 @@ class IsolatedComponent:
         """Is the process ended?"""
         return not self._end.alive
 
+    @property
+    def clocks(self) -> RemoteClocks:
+        """See `Component.clocks`."""
+        return RemoteClocks(self)
+
     # --- messages ---------------------------------------------------------------------------------
     def _ask(self, method: str, *given: Any) -> Any:
         self._doing = method
@@ -146,7 +152,10 @@ class IsolatedComponent:
             raise self.description.fault("its process has ended", "Open it again, or begin a new run.")
         try:
             self._connection.sendall(message)
-            header = REPLY.unpack(self._received(REPLY.size))
+            found = self._connection.recv(REPLY.size)
+            if len(found) < REPLY.size:
+                found += self._received(REPLY.size - len(found))
+            header = REPLY.unpack(found)
             payload = self._received(header[1]) if header[1] else b""
         except TimeoutError:
             raise self._dead(f"did not answer within {self._timeout} s (timeout) and was ended") from None
@@ -243,10 +252,25 @@ class IsolatedComponent:
 
     def step(self, t: float, h: float, no_way_back: bool = True) -> StepOutcome:
         """See `Component.step`."""
-        _, _, time, *flags = self._fast("DoStep", STEP, int(no_way_back), t, h)
-        terminate, event, early, discarded = (bool(flag) for flag in flags)
+        self._stepped = self._fast("DoStep", STEP, int(no_way_back), t, h)
+        return self.stepped(t, h, 0)
+
+    def stepping(self) -> Callable[[float, float], int] | None:
+        """See `Component.stepping`."""
+        pack, exchanged = REQUEST.pack, self._exchanged
+
+        def step(t: float, h: float) -> int:
+            self._doing = "DoStep"
+            self._stepped = exchanged(pack(STEP, 0, t, h))[0]
+            return int(self._stepped[3:] != QUIET)
+
+        return step
+
+    def stepped(self, t: float, h: float, status: int) -> StepOutcome:
+        """See `Component.stepped`."""
+        _, _, time, *flags = self._stepped
         self.call.time = time
-        return StepOutcome(time, terminate, event, early, discarded)
+        return StepOutcome(time, *(bool(flag) for flag in flags))
 
     def enter_step_mode(self) -> None:
         """See `Component.enter_step_mode`."""

@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ class Host:
         self._ports: list[Any] = []  # getters and setters by number
         self._states: dict[int, SavedState] = {}
         self.component: Component | None = None
+        self._stepping: Callable[[float, float], int] | None = None
 
     def serve(self) -> None:
         """Answer until the other end is closed."""
@@ -83,16 +85,14 @@ class Host:
     def _fast(self, operation: int, number: int, a: float, b: float) -> tuple[float, tuple[int, ...]]:
         c = self.component
         assert c is not None  # it is opened by the first call
+        if operation == STEP:  # what is asked for most
+            return self._step(c, a, b, bool(number))
         if operation == READ:
             found = self._ports[number].read()
             self._numbers[: len(found)] = found
         elif operation == WRITE:
             setter = self._ports[number]
             setter.write(self._numbers[: setter.size].copy())
-        elif operation == STEP:
-            outcome = c.step(a, b, bool(number))
-            flags = (outcome.terminate, outcome.event, outcome.early, outcome.discarded)
-            return outcome.time, tuple(int(flag) for flag in flags)
         elif operation == SET_TIME:
             c.set_time(a)
         elif operation == SET_STATES:
@@ -101,6 +101,21 @@ class Host:
             size = int(a)
             self._numbers[:size] = getattr(c, VECTORS[number])(self._numbers[:size].copy())
         return 0.0, (0, 0, 0, 0)
+
+    def _step(self, c: Component, t: float, h: float, no_way_back: bool) -> tuple[float, tuple[int, ...]]:
+        """Time reached, and flags."""
+        if no_way_back:
+            outcome = c.step(t, h, True)
+        else:
+            if self._stepping is None:
+                self._stepping = c.stepping()
+            status = self._stepping(t, h)
+            if status == 0:
+                c.call.time = t + h
+                return t + h, (0, 0, 0, 0)
+            outcome = c.stepped(t, h, status)
+        flags = (outcome.terminate, outcome.event, outcome.early, outcome.discarded)
+        return outcome.time, tuple(int(flag) for flag in flags)
 
     def _call(self, method: str, given: tuple[Any, ...]) -> Any:
         if method == "open":

@@ -117,6 +117,8 @@ class ModelExchangeUnit:
         self._slopes = FMUSlopes(component)
         self._x_given = np.zeros(0)  # states that initialisation is to leave as they were given
         self._x = np.zeros(ports.nx)
+        self._looked_at: tuple[float, bytes] | None = None
+        self._z = np.zeros(ports.n_indicators)
         self._asked: tuple[float, bytes] | None = None  # the newest event, and its outcome
         self._outcome = np.zeros(0)
         continuous_inputs = [v for v in ports.inputs if continuous(v)]
@@ -159,8 +161,12 @@ class ModelExchangeUnit:
 
     def indicators(self, t: float, a: np.ndarray) -> np.ndarray:
         """Event indicators, (nz,)."""
-        self._stand(t, a)
-        return self.component.indicators(np.zeros(self.ports.n_indicators))
+        asked = None if self.begun else (t, a.tobytes())  # at a start they are asked for again and again
+        if asked is None or asked != self._looked_at:
+            self._stand(t, a)
+            self._z = self.component.indicators(np.zeros(self.ports.n_indicators))
+            self._looked_at = asked
+        return self._z
 
     def outputs(self, group: int, t: float, a: np.ndarray) -> np.ndarray:
         """Of one group; its argument has only the inputs the group depends on."""
@@ -220,10 +226,9 @@ class ModelExchangeUnit:
         for v, value in self._texts.items():
             if not _structural(v):
                 c.set(v, value)
-        changed = [v for v, now, before in self._each(p, self._defaults) if (now != before).any()]
-        values = [now for _, now, before in self._each(p, self._defaults) if (now != before).any()]
+        changed = [(v, now) for v, now, before in self._each(p, self._defaults) if (now != before).any()]
         if changed:
-            c.setter(changed).write(np.concatenate(values))
+            c.setter([v for v, _ in changed]).write(np.concatenate([now for _, now in changed]))
         if self._start is not None:
             self._set_states_given(x)
         self._set_start.write(u)

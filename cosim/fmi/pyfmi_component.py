@@ -181,6 +181,13 @@ class PyFMIComponent:
         self.call.time = float(reached)
         return StepOutcome(float(reached), bool(ended), early=True, discarded=True)
 
+    def stepping(self) -> None:
+        """See `Component.stepping`: there is none."""
+
+    def stepped(self, t: float, h: float, status: int) -> StepOutcome:
+        """See `Component.stepped`."""
+        return StepOutcome(t + h)
+
     def enter_step_mode(self) -> None:
         """See `Component.enter_step_mode`: of FMI 3.0."""
 
@@ -200,6 +207,10 @@ class PyFMIComponent:
             bool(info.valuesOfContinuousStatesChanged),
             time,
         )
+
+    @property
+    def clocks(self) -> None:
+        """Nobody asks: such an FMU is refused."""
 
     def update_once(self) -> DiscreteStates:
         """See `Component.update_once`: PyFMI makes all rounds at once."""

@@ -111,8 +111,7 @@ class Session:
         self.time = start
         self._getters.clear()
         self._setters.clear()  # other variables may be set from now on
-        if isinstance(self.component, Component):
-            self._quick = self._steps.quick()
+        self._quick = self._steps.quick()
         self.terminated = self._steps.begin(start)
 
     def step(self, size: float) -> float:
@@ -131,7 +130,6 @@ class Session:
             if status == 0:
                 self.time = self.component.call.time = time + size
                 return self.time
-            assert isinstance(self.component, Component)
             outcome = self.component.stepped(time, size, status)
         else:
             outcome = self._steps.step(time, time + size)
@@ -225,6 +223,9 @@ class Session:
                 steps.values[v.name].reshape(v.shape) if v.shape else steps.values[v.name][0].item()
             )
         if v.shape or not v.numeric or not isinstance(component, Component):
+            if v.type == "Float64" and not v.shape:
+                one = component.getter([v])
+                return self._getters.setdefault(name, lambda: float(one.read()[0]))
             made: Callable[[], Any] = lambda: component.get(v)
         else:
             group = ValueBatch(component.call, component.dialect, [v], "Get")
@@ -257,6 +258,9 @@ class Session:
         at_events = self.initialized and not continuous(v) and self._quick is None
         if at_events:
             made: Callable[[Any], None] = lambda value: self._set_at_event(v, checked_value(d, v, value))
+        elif v.type == "Float64" and not v.shape and not isinstance(component, Component):
+            many = component.setter([v])
+            made = lambda value: many.write(np.array([checked_value(d, v, value)]))
         elif v.type != "Float64" or v.shape or not isinstance(component, Component):
             made = lambda value: component.set(v, checked_value(d, v, value))
         else:

@@ -9,7 +9,6 @@ import numpy as np
 
 from cosim.fmi.description import Variable
 from cosim.fmi.interface.any_component import AnyComponent
-from cosim.fmi.interface.component import Component
 
 if TYPE_CHECKING:
     from cosim.fmi.interface.outcomes import StepOutcome
@@ -76,8 +75,7 @@ class CoSimulationSteps:
 
     def quick(self) -> Callable[[float, float], int] | None:
         """See `Steps.quick`."""
-        c = self._component
-        return c.stepping() if isinstance(c, Component) else None
+        return self._component.stepping()
 
     def step(self, t: float, end: float) -> StepOutcome:
         """See `Steps.step`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,8 +18,11 @@ class AnyComponent(Protocol):
     interface: Interface
     name: str
     log: Any  # has ``shown() -> str``, its last log lines for a message
-    clocks: Any  # has the methods of `ClockCalls`
     call: Any  # has ``time``, where it stands [s], None before it is initialised
+
+    @property
+    def clocks(self) -> Any:
+        """Has the methods of `ClockCalls`, where the FMU has clocks."""
 
     @property
     def closed(self) -> bool:
@@ -38,6 +41,8 @@ class AnyComponent(Protocol):
     def terminate(self) -> None: ...
     def reset(self) -> None: ...
     def step(self, t: float, h: float, no_way_back: bool = True) -> StepOutcome: ...
+    def stepping(self) -> Callable[[float, float], int] | None: ...
+    def stepped(self, t: float, h: float, status: int) -> StepOutcome: ...
     def enter_step_mode(self) -> None: ...
     def enter_event_mode(self) -> None: ...
     def update_discrete_states(self) -> DiscreteStates: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,9 +84,15 @@ class PartitionCalls:
         self._ticked: list[str] = []
         self._intervals: list[tuple[str, ClockInterval]] = []
         self._problem: Exception | None = None
-        f = ffi()
+        f, itself = ffi(), weakref.ref(self)  # no circle: it ends with its instance, not with the collector
+
+        def update(environment: Any) -> None:
+            found = itself()
+            if found is not None:
+                found._update()
+
         self.callbacks = PartitionCallbacks(
-            f.callback("void(void *)", self._update),
+            f.callback("void(void *)", update),
             f.callback("void(void)", lambda: None),  # one thread runs all partitions: nothing is preempted
             f.callback("void(void)", lambda: None),
         )
@@ -94,7 +101,7 @@ class PartitionCalls:
         """Whose partitions they are."""
         self._calls = ClockCalls(call)
 
-    def _update(self, environment: Any) -> None:
+    def _update(self) -> None:
         if self._calls is None:
             return
         try:

@@ -14,7 +14,7 @@ from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from tests.helpers.fmus import build_fmu
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="isolation needs a POSIX system")
-CRASH, HANG, LEAK, RETURN_ERROR, ABORT = 1, 2, 3, 4, 9
+CRASH, HANG, LEAK, RETURN_ERROR, DISCARD, ABORT = 1, 2, 3, 4, 6, 9
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,20 @@ def test_values_of_all_types() -> None:
             m.set(f"{kind}_input", value)
         m.step(0.1)
         assert {kind: m.get(f"{kind}_output") for kind in values} == values
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_steps_that_end_otherwise_come_back_as_they_are(version: str) -> None:
+    """An early end, and a step that is discarded."""
+    with FMU(build_fmu("stair", version=version), isolate=True).open() as m:
+        m.initialize()
+        assert (m.step(3.5), m.terminated, m.get("counter")) == (3.5, False, 4)
+        assert (m.step(20.0), m.terminated, m.get("counter")) == (9.0, True, 10)
+    start = {"fault": DISCARD, "when": 0.5}
+    with FMU(build_fmu("faulty", version=version), isolate=True, start=start).open() as m:
+        m.initialize()
+        m.set("u", 2.0)
+        m.step(0.1)
+        assert (m.time, m.get("u")) == (pytest.approx(0.1), 2.0)
+        with pytest.raises(FMUError, match="was discarded"):
+            m.step(1.0)
