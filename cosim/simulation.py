@@ -79,7 +79,8 @@ class Simulation:
     ) -> None:
         self.settings = RunSettings.of(settings, **keywords)
         self.system = system_of(diagram, self.settings.solve_loops, self.settings.driven)
-        self._origin = None if isinstance(diagram, System) else (diagram, self.system)
+        drawn = diagram.drawn if isinstance(diagram, System) else diagram
+        self._origin = None if drawn is None else (drawn, self.system)
         context = Context.initial(self.system)
         self._changed = {
             "parameters": mapped(parameters, "parameters"),

@@ -109,6 +109,7 @@ class System:
     w0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     p0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     remake: Callable[[], System] | None = field(default=None, repr=False)  # from what was drawn
+    drawn: Any = field(default=None, repr=False, compare=False)  # the netlist it was made from, to be shown
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:

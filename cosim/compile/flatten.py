@@ -104,6 +104,7 @@ def flatten(
     found = _Writer(diagram.name, vectors, port_rates, wiring.outports, solve_loops).system(look)
     return replace(
         found,
+        drawn=diagram,
         remake=partial(flatten, diagram, solve_loops, perturb, added=added, driven=driven, opened=opened),
     )
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss
-from cosim.viewer.page_data import ALONE, blocks_of
+from cosim.viewer.page_data import blocks_of, netlist_of
 
 
 def animate(result: Any, file: Any, fps: float, slower: float, plant: str | None) -> int:
@@ -19,8 +18,7 @@ def animate(result: Any, file: Any, fps: float, slower: float, plant: str | None
             f"result '{result.name}' does not know what was run: it comes from a file or another process.",
             hint="Use plant.pictures.animate(result, plant, file), or run it here.",
         )
-    drawn = result.origin[0]
-    blocks = [(ALONE, drawn)] if isinstance(drawn, Block) else blocks_of(drawn.netlist())
+    blocks = blocks_of(netlist_of(result.origin[0]))
     plants = {path: block for path, block in blocks if isinstance(block, Plant)}
     if not plants:
         raise PlantloopError(f"'{result.name}' has no plant to animate.", value=plant)

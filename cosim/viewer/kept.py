@@ -12,7 +12,6 @@ from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
 from cosim.diagram import system_of
 from cosim.result.drawing import MOST_NUMBERS, KeptDrawing
-from cosim.viewer.linear_data import add_linear
 from cosim.viewer.page_data import PageData, of_diagram
 
 KEYS = ("diagram", "plants", "tables")
@@ -55,6 +54,8 @@ def of_result(result: Any, forces: bool = False, linear: bool = False) -> PageDa
         drawn, system = result.origin
         page = of_diagram(drawn, system, result, forces=system_of if forces else None)
         if linear:
+            from cosim.viewer.linear_data import add_linear  # slow to import
+
             add_linear(page, drawn, system)
         return page
     for asked, what in ((forces, "forces"), (linear, "a linear model")):

@@ -10,6 +10,7 @@ import numpy as np
 from blocks.errors import PlantloopError
 from cosim.analysis.linear import linearize
 from cosim.analysis.margins import margins
+from cosim.compile.netlist import Netlist
 from cosim.system import System
 from cosim.viewer.page_data import PageData
 
@@ -24,6 +25,9 @@ def add_linear(page: PageData, drawn: Any, system: System) -> None:
     continuous), ``poles`` as pairs, ``margins`` by name, and ``notes``; or ``problem`` alone where there is
     no such model. More than 60 signals or 150 states are a problem.
     """
+    if isinstance(drawn, Netlist):
+        page.content["linear"] = {"problem": "a flat system was run; run the diagram it was made from."}
+        return
     names = list(dict.fromkeys(_wires(page.content["diagram"]["root"])))
     problem = ""
     if len(names) > MOST_SIGNALS or len(system.x0) > MOST_STATES:

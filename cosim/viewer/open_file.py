@@ -1,4 +1,7 @@
-"""From a file to what a page shows of it: a result, a scenario that is run, a model, an FMU, a study."""
+"""From a file to what a page shows of it: a result, a scenario that is run, a model, an FMU, a study.
+
+What only some files need is imported there: most of the time until the first picture is imports.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,8 @@ from blocks.errors import PlantloopError, SimulationError
 from cosim.diagram import system_of
 from cosim.result.result import Result
 from cosim.simulation import simulate
-from cosim.viewer.compare_data import of_two
-from cosim.viewer.fmu_data import of_fmu
 from cosim.viewer.kept import of_result
-from cosim.viewer.linear_data import add_linear
 from cosim.viewer.page_data import PageData, of_diagram
-from cosim.viewer.study_data import of_study
 
 SUFFIXES = (".nc", ".npz", ".toml", ".xml", ".fmu")
 
@@ -38,10 +37,13 @@ def contents_of(
     """
     if path.is_dir():
         from cosim.study.opening import open_study
+        from cosim.viewer.study_data import of_study
 
         return of_study(open_study(path))
     suffix = path.suffix.lower()
     if suffix == ".fmu":
+        from cosim.viewer.fmu_data import of_fmu
+
         return of_fmu(path)
     if suffix in (".nc", ".npz"):
         return of_result(Result.load(path), forces, linear)
@@ -59,6 +61,8 @@ def of_two_files(first: Path, second: Path) -> PageData:
     ------
     PlantloopError      one of them is no result
     """
+    from cosim.viewer.compare_data import of_two
+
     labels = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
     return of_two(Result.load(first), Result.load(second), labels)
 
@@ -67,16 +71,18 @@ def _scenario(path: Path, trust: bool, forces: bool, linear: bool) -> PageData:
     from cosim.scenario import load_scenario
 
     scenario = load_scenario(path, trust)
-    diagram, system = scenario.diagram(), scenario.system()
+    system = scenario.system()
     try:
         result = scenario.run(system=system)
     except SimulationError as error:
         if error.result is None:
             raise
         result = error.result
-    page = of_diagram(diagram, system, result, forces=system_of if forces else None)
+    page = of_diagram(system.drawn, system, result, forces=system_of if forces else None)
     if linear:
-        add_linear(page, diagram, system)
+        from cosim.viewer.linear_data import add_linear
+
+        add_linear(page, scenario.diagram(), system)
     page.title = scenario.name
     return page
 
@@ -94,6 +100,8 @@ def _model(path: Path, trust: bool, until: float | None, forces: bool, linear: b
     result = simulate(plant, until) if until > 0 else None
     page = of_diagram(plant, None if result is None else result.origin[1], result)
     if linear:
+        from cosim.viewer.linear_data import add_linear
+
         add_linear(page, plant, system_of(plant))
     page.title = plant.model.name
     return page

@@ -141,6 +141,16 @@ class PageData:
         self.content["plants"] = found
 
 
+def netlist_of(drawn: Any) -> Netlist:
+    """What a diagram, a netlist or a block alone looks like."""
+    if isinstance(drawn, Netlist):
+        return drawn
+    if isinstance(drawn, Block):
+        return Netlist(ALONE, {ALONE: drawn}, (), {}, frozenset())
+    found: Netlist = drawn.netlist()
+    return found
+
+
 def blocks_of(netlist: Netlist, prefix: str = "") -> list[tuple[str, Block]]:
     """Every block of a diagram and of the diagrams in it, by its path."""
     found: list[tuple[str, Block]] = []
@@ -203,14 +213,11 @@ def of_diagram(
 ) -> PageData:
     """A diagram, or one block, with what a run of it left, if there was one.
 
-    drawn : Diagram or Block; system : the same, flat; None: made here, and the page says why if it cannot be
+    drawn : Diagram, Netlist or Block; system : the same, flat; None: made here, and the page says why not
     with_result : show the curves of the result too; most, forces : see `PageData.add_plants`
     """
-    problems = ""
-    if isinstance(drawn, Block):
-        netlist = Netlist(ALONE, {ALONE: drawn}, (), {}, frozenset())
-    else:
-        netlist = drawn.netlist()
+    problems, netlist = "", netlist_of(drawn)
+    if not isinstance(drawn, (Block, Netlist)):
         try:
             system = system or drawn.system()
         except PlantloopError as error:

@@ -46,10 +46,11 @@ viewer.diagram = async (data, signals) => {
     const graph = {
       id: "root", ...graphOf(data.root),
       layoutOptions: {
-        "elk.algorithm": "layered", "elk.direction": "RIGHT", "elk.edgeRouting": "ORTHOGONAL", "elk.hierarchyHandling": "INCLUDE_CHILDREN",
+        "elk.algorithm": "layered", "elk.direction": "RIGHT", "elk.edgeRouting": "ORTHOGONAL", "elk.hierarchyHandling": open.size ? "INCLUDE_CHILDREN" : "SEPARATE_CHILDREN",
         "elk.layered.spacing.nodeNodeBetweenLayers": "38", "elk.spacing.nodeNode": "24", "elk.layered.spacing.edgeNodeBetweenLayers": "16",
         "elk.layered.nodePlacement.strategy": data.root.nodes.length > 300 ? "SIMPLE" : "NETWORK_SIMPLEX",
         "elk.layered.crossingMinimization.greedySwitch.type": data.root.nodes.length > 300 ? "OFF" : "TWO_SIDED",
+        ...(data.root.nodes.length > 300 ? { "elk.layered.layering.strategy": "LONGEST_PATH" } : {}),
         "elk.layered.thoroughness": data.root.nodes.length > 300 ? "1" : "7",
       },
     };

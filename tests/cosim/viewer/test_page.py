@@ -197,7 +197,7 @@ def test_a_diagram_that_cannot_run_is_shown_with_what_is_wrong(tmp_path):
 def test_plants_and_results_without_a_diagram(tmp_path):
     Plant.read(f"{MODELS}/robot_2d.xml").view(out=tmp_path / "plant.html")
     r = simulate(loop(), 1.0)
-    r.save(tmp_path / "run.nc")
+    r.save(tmp_path / "run.nc", drawing=False)
     Result.load(tmp_path / "run.nc").view(out=tmp_path / "run.html")
     with shown(tmp_path / "plant.html") as page:
         assert page.locator("#motion").is_visible()

@@ -10,7 +10,8 @@ from blocks import Gain, Integrator, Sine
 from blocks.errors import PlantloopError
 from cosim import Diagram, Result, simulate
 from cosim.result.drawing import KeptDrawing
-from cosim.viewer.kept import of_drawing
+from cosim.scenario import load_scenario
+from cosim.viewer.kept import of_drawing, of_result
 from plant import Plant
 from tests.helpers.browser import shown
 from tests.helpers.fmus import build_fmu
@@ -50,6 +51,17 @@ def test_a_stored_result_shows_what_was_run(ran, tmp_path, suffix):
     assert found[0] == found[1]
     assert found[0]["moving"]
     assert np.abs(points[0] - points[1]).max() < 1e-5  # places are kept as single precision
+
+
+def test_a_run_of_a_scenario_knows_its_diagram_here_and_from_its_file(tmp_path):
+    r = load_scenario("examples/inverted_pendulum/scenario.toml").run()
+    r.save(tmp_path / "run.nc")
+    pages = [of_result(r), of_result(Result.load(tmp_path / "run.nc"))]
+    for page in pages:
+        names = [node["path"] for node in page.content["diagram"]["root"]["nodes"]]
+        assert set(names) >= {"plant", "controller"}
+        assert page.content["plants"][0]["moving"]
+    assert pages[0].content["diagram"] == pages[1].content["diagram"]
 
 
 def test_the_drawing_can_be_left_out_and_is_no_part_of_the_data(ran, tmp_path):
