@@ -86,7 +86,7 @@ def main(folder: Path | None = None) -> Worst:
     worst = Worst(margin, float(best["v.value"]), float(best["car.theta"]), *brute_force())
     for name, speed, heading, margin in (
         ("searched", worst.speed, worst.heading, worst.margin),
-        ("by brute force", worst.grid_speed, worst.grid_heading, worst.grid_margin),
+        ("known by brute force", worst.grid_speed, worst.grid_heading, worst.grid_margin),
     ):
         print(f"{name}: margin {1e3 * margin:.4f} mm at {speed:.3f} m/s, heading {1e3 * heading:.3f} mrad")
     return worst
