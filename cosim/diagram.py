@@ -715,7 +715,7 @@ def system_of(diagram: Diagram | Block | System, solve_loops: bool = False, driv
     PlantloopError                      something else was given
     """
     flag(solve_loops, "solve_loops")
-    if driven != "held":
+    if not isinstance(driven, str) or driven != "held":
         flag(driven, "driven")
     if isinstance(diagram, Block):
         diagram = around(diagram)

@@ -77,10 +77,10 @@ def brute_force(speeds: int = 201) -> tuple[float, float, float]:
     return min(found)
 
 
-def main(folder: Path | None = None) -> Worst:
+def main(folder: str | Path | None = None) -> Worst:
     """Search, and compare with the grid."""
     with tempfile.TemporaryDirectory() as place:
-        found = Study(lane(), **STUDY).falsify((folder or Path(place)) / "falsified", runs=160, seed=2)
+        found = Study(lane(), **STUDY).falsify(Path(folder or place) / "falsified", runs=160, seed=2)
     best = found.best
     margin = float(best["back in the lane.robustness"])
     worst = Worst(margin, float(best["v.value"]), float(best["car.theta"]), *brute_force())

@@ -140,7 +140,8 @@ def test_huge_and_broken_messages(live):
         with pytest.raises(ConnectionClosed) as closed:
             while True:
                 client.recv(timeout=20)
-        assert closed.value.rcvd.code == 1009
+        # the reason arrives unless the server, still being sent to, has to cut the connection
+        assert closed.value.rcvd is None or closed.value.rcvd.code == 1009
     with opened(live) as client:
         for text in ("", "{", "[]", "null", "1e999", '"x"', "[" * 30_000, '{"do": "pla'):
             client.send(text)

@@ -102,7 +102,7 @@ def test_search_theme_keys_and_scopes(ran):
         assert frequency[int(np.argmax(size))] == pytest.approx(2.0 / (2 * np.pi), abs=0.25)
         assert max(size) == pytest.approx(3.0, rel=0.2)
         with page.expect_download() as got:
-            page.locator("[data-do=csv]").click()
+            page.locator("#scopes [data-do=csv]").click()
         table = np.genfromtxt(got.value.path(), delimiter=",", names=True, deletechars="", replace_space=" ")
         assert np.array_equal(table["time [s]"], r.time)
         assert np.array_equal(table["s.y"], r["s.y"][:, 0])
