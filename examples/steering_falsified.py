@@ -5,10 +5,9 @@ says how far from the lane the car may be after 3 s; CMA-ES looks for the speed 
 nearest to breaking it. The linear model answers the same by brute force: x' = (A - B K) x on a fine grid, by
 the matrix exponential.
 
-    python examples/steering_falsified.py [FOLDER]
+    python examples/steering_falsified.py
 """
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -77,20 +76,20 @@ def brute_force(speeds: int = 201) -> tuple[float, float, float]:
     return min(found)
 
 
-def main(folder: str | Path | None = None) -> Worst:
+def main() -> Worst:
     """Search, and compare with the grid."""
     with tempfile.TemporaryDirectory() as place:
-        found = Study(lane(), **STUDY).falsify(Path(folder or place) / "falsified", runs=160, seed=2)
+        found = Study(lane(), **STUDY).falsify(Path(place) / "falsified", runs=160, seed=2)
     best = found.best
     margin = float(best["back in the lane.robustness"])
     worst = Worst(margin, float(best["v.value"]), float(best["car.theta"]), *brute_force())
     for name, speed, heading, margin in (
         ("searched", worst.speed, worst.heading, worst.margin),
-        ("known by brute force", worst.grid_speed, worst.grid_heading, worst.grid_margin),
+        ("known answer, by brute force", worst.grid_speed, worst.grid_heading, worst.grid_margin),
     ):
         print(f"{name}: margin {1e3 * margin:.4f} mm at {speed:.3f} m/s, heading {1e3 * heading:.3f} mrad")
     return worst
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main()

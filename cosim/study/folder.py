@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import uuid
 from dataclasses import dataclass
 from functools import cached_property
@@ -99,6 +100,23 @@ class Folder:
                 aside.unlink(missing_ok=True)
         except OSError as error:
             raise cannot_write(self.url, error) from error
+
+    def remove(self, name: str) -> None:
+        """Remove a file or a folder, if it is there."""
+        if self.remote:
+            system, root = self._system
+            if system.exists(f"{root}/{name}"):
+                system.rm(f"{root}/{name}", recursive=True)
+        elif self.path(name).is_dir():
+            shutil.rmtree(self.path(name), ignore_errors=True)
+        else:
+            self.path(name).unlink(missing_ok=True)
+
+    def remove_if_empty(self) -> None:
+        """Remove the folder itself where nothing is in it."""
+        if not self.remote:
+            with contextlib.suppress(OSError):
+                Path(self.url).rmdir()
 
     def remove_leftovers(self) -> None:
         """Remove what killed processes had begun to write."""

@@ -163,6 +163,14 @@ class StudyStore:
         folder.write(MANIFEST, made.manifest.text())
         return made
 
+    def discard(self) -> None:
+        """Remove what `create` has written, of a study of which no case was run."""
+        if len(self.done()):
+            return
+        for name in (MANIFEST, INPUTS, SIGNALS, TABLE):
+            self.folder.remove(name)
+        self.folder.remove_if_empty()
+
     # --- signals --------------------------------------------------------------------------------------------
     def _zarr(self, mode: Any) -> Any:
         import zarr

@@ -249,9 +249,9 @@ class Study:
         old = None if reuse is None else StudyStore.opened(url_of(reuse, "the earlier study"))
         if old is not None:
             comparable(old.manifest, self.manifest(), old.folder.url)
-        store = self.open_store(
-            url_of(out, "the folder of results"), flag(resume, "resume") or only is not None, count
-        )
+        url = url_of(out, "the folder of results")
+        fresh = not Folder(url).exists(MANIFEST)
+        store = self.open_store(url, flag(resume, "resume") or only is not None, count)
         cases = self._wanted(store, only, limit)
         if len(cases):
             with told(progress, len(cases)) as teller:
@@ -260,7 +260,12 @@ class Study:
                     teller.add(copied)
                     teller.say(f"{copied.done} cases are those of '{old.folder.url}'")
                 job = Job(self.plan, store, store.by_chunk(cases), count, scheduler, teller.say)
-                _do(name, job, teller)
+                try:
+                    _do(name, job, teller)
+                except PlantloopError:
+                    if fresh:
+                        store.discard()  # nobody could work at it: it is as if it had not been asked for
+                    raise
         return StudyResult(store, lambda: self.plan)
 
     def open_store(self, url: str, resume: bool, workers: int = 1) -> StudyStore:

@@ -2,11 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -195,42 +190,6 @@ def test_python_in_the_model_runs_in_processes(tmp_path):
     assert list(s.table["last"][:2]) == [2.0, 4.0]
     assert list(s.table["status"]) == ["done", "done", "failed"]
     assert "exit code 3" in s.table.loc[2, "message"]
-
-
-KILLED = """
-import sys
-from tests.cosim.study.conftest import noisy_loop
-from tests.cosim.study.test_study_runs import study_of
-study_of(noisy_loop(), sampling={**{}, "method": "sobol", "runs": 64, "seed": 1,
-    "parameters": {"lag.x": {"low": 0.0, "high": 1.0}}}).run(sys.argv[1], resume=True, workers=2,
-    executor=sys.argv[2])
-"""
-
-
-def test_killed_at_any_time_and_gone_on_with(loop, tmp_path):
-    sampling = {"method": "sobol", "runs": 64, "seed": 1, "parameters": {"lag.x": {"low": 0.0, "high": 1.0}}}
-    study = study_of(loop, sampling=sampling)
-    whole = study.run(tmp_path / "whole", workers=2)
-    chance = np.random.default_rng(time.time_ns())
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    for attempt, executor in enumerate(["threads", "processes", "threads"]):
-        out = tmp_path / "killed"
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(out), executor], env=environment, start_new_session=True
-        )
-        began = time.time()
-        while not (out / "table").exists() and process.poll() is None and time.time() - began < 60:
-            time.sleep(0.005)
-        time.sleep(chance.uniform(0.0, 0.3))
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        if (out / "study.json").exists():
-            done = open_study(out)
-            assert len(done.table) <= 5 * 64, attempt
-    parts = study.run(tmp_path / "killed", resume=True)
-    same(whole.table, parts.table)
-    assert np.array_equal(whole.signals["lag.y"], parts.signals["lag.y"])
-    assert not list((tmp_path / "killed").rglob(".writing-*"))
 
 
 def test_what_is_kept(loop, tmp_path):
