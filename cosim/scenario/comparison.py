@@ -158,6 +158,7 @@ def compared(
             raise PlantloopError(f"no way '{way}' to run a scenario; {near_miss(way, WAYS)}")
     if len(set(ways)) < 2 or len(set(ways)) < len(ways):
         raise PlantloopError(f"ways are {', '.join(ways) or 'none'}, expected two or three different ones.")
+    scenario.refuse_replay("comparing ways")
     system = scenario.system()
     if step is None:
         periods = [float(rate.period) for rate in system.rates]

@@ -195,6 +195,7 @@ class Scenario:
         """
         from cosim.fmi.export.fmu_file import export_fmu
 
+        self.refuse_replay("an FMU")
         system, t = self.system(), self.tables
         return export_fmu(
             system, path, parameters=t.parameters, initial=t.initial, settings=self.settings(),
@@ -205,6 +206,18 @@ class Scenario:
     def recording(self) -> Recording | None:
         """What ``[replay]`` says was done to the run; None without it."""
         return None if self.tables.replay is None else self.tables.replay.recording()
+
+    def refuse_replay(self, what: str) -> None:
+        """Raise if the file says what was done to one run, for `what` cannot do that.
+
+        Raises
+        ------
+        ScenarioError      there is a table [replay]
+        """
+        if self.tables.replay is not None:
+            place = self._place("replay")
+            place.add_problem(f"{what} cannot replay a session: run the file, or take this table out.")
+            raise place.error()
 
     # --- inside ---------------------------------------------------------------------------------
     def _place(self, *keys: str) -> FilePlace:

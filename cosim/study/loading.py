@@ -43,7 +43,9 @@ def load_study_file(path: Path, trust: bool = False) -> tuple[Scenario, StudyTab
     own = {name: table for name, table in source.tables.items() if name in STUDY_TABLES}
     place = FilePlace(source)
     tables = read_tables(own, place, trust)
-    return scenario_from(source, trust), tables, place
+    scenario = scenario_from(source, trust)
+    scenario.refuse_replay("a study")
+    return scenario, tables, place
 
 
 def tables_of_call(arguments: Mapping[str, Any]) -> tuple[StudyTables, FilePlace]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from cosim.viewer.diagram_data import diagram_data
 from cosim.viewer.page import assembled
 from cosim.viewer.page_data import PageData
 from cosim.viewer.server.editor import Editor, library
-from cosim.viewer.server.serving import Peer, Serving, both, listen
+from cosim.viewer.server.serving import Peer, Serving, both, listen, wait
 
 LOOK = 0.5  # s between two looks at the file
 
@@ -37,13 +36,7 @@ class EditView:
 
     def wait(self, until: Callable[[], bool] = lambda: False) -> None:
         """Wait until something holds, or Ctrl-C."""
-        try:
-            while not until():
-                time.sleep(0.05)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            self.close()
+        wait(self.close, until)
 
     def close(self) -> None:
         """End the page; what was not saved is lost."""

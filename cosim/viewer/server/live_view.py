@@ -7,7 +7,6 @@ live.wait()                                  # until Ctrl-C; then live.result() 
 from __future__ import annotations
 
 import asyncio
-import time
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -30,7 +29,7 @@ from cosim.viewer.page import assembled
 from cosim.viewer.page_data import PageData, of_diagram
 from cosim.viewer.server.player import Player
 from cosim.viewer.server.saving import save_session
-from cosim.viewer.server.serving import Peer, Serving, both, listen
+from cosim.viewer.server.serving import Peer, Serving, both, listen, wait
 from cosim.viewer.server.watched_run import WatchedRun
 
 UNTIL = 600.0  # s, where nothing says how long
@@ -80,13 +79,7 @@ class LiveView:
 
     def wait(self, until: Callable[[], bool] = lambda: False) -> None:
         """Wait until something holds, or Ctrl-C, which ends the run."""
-        try:
-            while not until():
-                time.sleep(0.05)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            self.close()
+        wait(self.close, until)
 
     def close(self) -> None:
         """End the run and its page; the result stays."""

@@ -7,6 +7,7 @@ import json
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -146,6 +147,17 @@ def _uvicorn(app: Any) -> Any:
         timeout_keep_alive=5, timeout_graceful_shutdown=1, ws_per_message_deflate=False,
     )  # fmt: skip
     return uvicorn.Server(config)
+
+
+def wait(close: Callable[[], None], until: Callable[[], bool]) -> None:
+    """Wait until something holds, or Ctrl-C; then close."""
+    try:
+        while not until():
+            time.sleep(0.05)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        close()
 
 
 def both(*tasks: Awaitable[None]) -> Awaitable[None]:

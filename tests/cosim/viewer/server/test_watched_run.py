@@ -10,8 +10,10 @@ from blocks import Constant, DiscreteStateSpace, Function, Gain, Integrator, Sum
 from blocks.errors import PlantloopError
 from cosim import Diagram, Simulation, simulate
 from cosim.scenario import load_scenario
+from cosim.scenario.comparison import compared
 from cosim.scenario.handles import with_handles
 from cosim.scenario.session_file import replay
+from cosim.study import Study
 from cosim.viewer.server.live_view import interval_of, view_diagram, view_scenario
 from cosim.viewer.server.watched_run import WatchedRun
 from plant import Plant
@@ -240,6 +242,14 @@ def test_a_replay_is_checked_as_the_rest_of_a_scenario(pendulum):
     pendulum.write_text(text + '[[replay.changes]]\nat = 99.0\nname = "controller.K"\nvalue = [[0,0,0,0]]\n')
     with pytest.raises(PlantloopError, match="at 99 s the run is over"):
         load_scenario(pendulum).run()
+    pendulum.write_text(text)
+    with pytest.raises(PlantloopError, match="an FMU cannot replay a session"):
+        load_scenario(pendulum).export(pendulum.with_suffix(".fmu"))
+    with pytest.raises(PlantloopError, match="comparing ways cannot replay a session"):
+        compared(load_scenario(pendulum))
+    pendulum.write_text(text + "[sweep]\n'controller.K' = [1.0]\n")
+    with pytest.raises(PlantloopError, match="a study cannot replay a session"):
+        Study(pendulum)
     pendulum.write_text(text.replace("every = 0.01", "every = -1"))
     with pytest.raises(PlantloopError, match="more than 0"):
         load_scenario(pendulum)
