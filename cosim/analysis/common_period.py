@@ -60,6 +60,11 @@ class CommonPeriod:
         times = sorted(at)
         return CommonPeriod(self.length, tuple(times), tuple(at[t] for t in times))
 
+    def turned(self, k: int) -> CommonPeriod:
+        """The same, beginning at its k-th instant."""
+        times = [(t - self.instants[k]) % self.length for t in self.instants]
+        return CommonPeriod(self.length, (*times[k:], *times[:k]), (*self.rates[k:], *self.rates[:k]))
+
     def duration(self, k: int) -> Fraction:
         """From the k-th instant to the next [s]."""
         following = self.instants[k + 1] if k + 1 < len(self.instants) else self.length

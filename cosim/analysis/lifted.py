@@ -83,7 +83,8 @@ class PeriodWalk:
     inputs : places in h; output : numbers looked at, kept under `key`; opened : places in h that stand for
     numbers, which are kept under a key
     when : the instants at which inputs take new values and
-    outputs are looked at, by numbers in the instants of `base`, None: the first only
+    outputs are looked at, by numbers in the instants of the common period, None: the first only. The period
+    walked through begins at the first of them: what was put in before does not last beyond it
     """
 
     system: System
@@ -100,6 +101,9 @@ class PeriodWalk:
     def __post_init__(self) -> None:
         refuse_opaque(self.system)
         self.base = CommonPeriod.of(self.system.rates, self.system.name)
+        if self.when:
+            first = self.when[0]
+            self.base, self.when = self.base.turned(first), [k - first for k in self.when]
         self.discrete = self.system.discrete_places
         self.delays = Delays(self.system, self.context, self.pade, sampled=True)
         self.times = tuple(self.base.instants[k] for k in ((0,) if self.when is None else self.when))

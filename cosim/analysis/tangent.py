@@ -68,6 +68,7 @@ class RationalDelay:
     """A delay whose components are replaced by rational systems; places: of their states in z."""
 
     delay: Delay
+    seconds: float
     pade: Pade
     start: int
 
@@ -102,7 +103,7 @@ class Delays:
             elif pade is None:
                 raise _no_states(d)
             else:
-                self.rational.append(RationalDelay(d, Pade.of(seconds, pade), self.order))
+                self.rational.append(RationalDelay(d, seconds, Pade.of(seconds, pade), self.order))
                 self.order += pade * len(d.places)
 
     def names(self) -> list[str]:

@@ -168,10 +168,11 @@ def test_margins_of_several_rates_are_where_the_simulated_loop_becomes_unstable(
     assert [grows(two_rates(late=found.delay * f)) for f in (0.985, 1.015)] == [False, True]
 
 
-def test_one_rate_written_as_two_has_the_margins_of_one():
+@pytest.mark.parametrize("offset", [0, "1/25"])
+def test_one_rate_written_as_two_has_the_margins_of_one(offset):
     """An idle sample at another rate changes nothing, whichever way the margins are found."""
     one, other = sampled(), sampled()
-    other.add("idle", UnitDelay(sample="1/15"))
+    other.add("idle", UnitDelay(sample="3/20", offset=offset))
     other.connect(other["g"]["y"], other["idle"]["u"])
     a, b = margins(one, at="c.u"), margins(other, at="c.u")
     assert b.gain == pytest.approx(a.gain, rel=1e-6)
