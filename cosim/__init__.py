@@ -12,6 +12,7 @@
 `linearize`         linear model with exact derivatives, as a python-control state space
 `gain_schedule`     a feedback designed at every operating point of a table, as one block
 `margins`           gain, phase, delay and disk margins of a loop
+`frequency_response` of the linear model (delays exact), or measured with sines in a simulation
 `delay_audit`       every delay in a loop: who brings it in, and what it costs
 `trim`              operating point at rest, an `OperatingPoint`; `trim_table` at every point of a grid
 `export_fmu`        a diagram, a plant or a block as an FMU that runs without Python
@@ -44,6 +45,7 @@ from cosim.version import __version__
 if TYPE_CHECKING:
     from cosim.analysis.check import check
     from cosim.analysis.delay_audit import delay_audit
+    from cosim.analysis.frequency_response import frequency_response
     from cosim.analysis.gain_schedule import gain_schedule
     from cosim.analysis.linear import linearize
     from cosim.analysis.margins import margins
@@ -94,6 +96,7 @@ _HOMES = {
     "Simulation": "cosim.simulation",
     "Study": "cosim.study.study",
     "delay_audit": "cosim.analysis.delay_audit",
+    "frequency_response": "cosim.analysis.frequency_response",
     "gain_schedule": "cosim.analysis.gain_schedule",
     "linearize": "cosim.analysis.linear",
     "margins": "cosim.analysis.margins",
@@ -132,6 +135,7 @@ __all__ = [
     "delay_audit",
     "export_fmu",
     "export_ssp",
+    "frequency_response",
     "gain_schedule",
     "import_ssp",
     "linearize",
