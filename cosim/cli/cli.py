@@ -63,7 +63,9 @@ def _options(
 # --- cosim run ------------------------------------------------------------------------------------------
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(metavar="SCENARIO.toml | DECK.xml | X.fmu", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="SCENARIO.toml | DECK.xml | X.fmu | .ssp", show_default=False)
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Folder to write to.", show_default="results/<name>")
     ] = None,
@@ -89,11 +91,11 @@ def run(
         bool, typer.Option("--check-step", help="Run again with every step halved, and compare.")
     ] = False,
 ) -> None:
-    """Run a scenario, a deck's commands, a case of a study, or an FMU; show a table, write the result."""
+    """Run a scenario, a deck's commands, a case of a study, an FMU or an SSP package; write the result."""
     with _errors_as_messages():
-        path = _checked_path(file, "run", (".toml", ".xml", ".fmu"))
-        if path.suffix.lower() == ".fmu":
-            _run_fmu(path, out, engine)
+        path = _checked_path(file, "run", (".toml", ".xml", ".fmu", ".ssp"))
+        if path.suffix.lower() in (".fmu", ".ssp"):
+            _run_package(path, out, engine, trust)
             return
         if path.suffix.lower() == ".xml":
             for value, name in ((case, "--case"), (replay or None, "--replay"), (pace, "--pace")):
@@ -145,28 +147,16 @@ def plain(name: str) -> str:
     return name.strip(". ") or "run"
 
 
-def _run_fmu(path: Path, out: Path | None, engine: str | None) -> None:
-    """Run an FMU by itself over its default experiment."""
-    from cosim.cli import fmu_commands
+def _run_package(path: Path, out: Path | None, engine: str | None, trust: bool) -> None:
+    """Run an FMU or an SSP package by itself over its default experiment."""
+    from cosim.cli import fmu_commands, ssp_commands
+    from cosim.cli.package_runs import run_package
 
     folder = out or Path("results") / plain(path.stem)
-    print_heading(path.stem, str(path))
-    try:
-        result = fmu_commands.run(path, engine)
-    except SimulationError as error:
-        if error.result is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            error.result.save(folder / "result.nc")
-            print_error(f"partial result written: {folder / 'result.nc'}")
-        raise
-    folder.mkdir(parents=True, exist_ok=True)
-    result.save(folder / "result.nc")
-    rows = [Row("run", f"{result.time[-1]:g} s, {result.settings['engine'].value} engine")]
-    if result.message:
-        rows.append(Row("end", result.message))
-    for k, name in enumerate(list(result)[:12]):
-        rows.append(Row("final" if k == 0 else "", f"{name} = {_numbers(result[name][-1])}"))
-    print_rows([*rows, Row("written", str(folder / "result.nc"))])
+    if path.suffix.lower() == ".ssp":
+        run_package(path, folder, lambda: ssp_commands.run(path, engine, trust), _numbers)
+    else:
+        run_package(path, folder, lambda: fmu_commands.run(path, engine), _numbers)
 
 
 def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool, coordinates: str) -> None:
@@ -256,21 +246,27 @@ def _show_differences(found: Differences) -> None:
 # --- cosim info -----------------------------------------------------------------------------------------
 @app.command()
 def info(
-    file: Annotated[Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml | X.fmu", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml | X.fmu | .ssp", show_default=False)
+    ],
     trust: Trust = False,
     draw: Annotated[
         Path | None, typer.Option(help="Draw the diagram of a scenario to this .svg, .png or .pdf.")
     ] = None,
 ) -> None:
-    """Say what is in a model, a scenario or an FMU: elements, ports, sizes, rates, order, warnings."""
+    """Say what is in a model, a scenario, an FMU or an SSP package: elements, ports, order, warnings."""
     with _errors_as_messages():
-        path = _checked_path(file, "info", (".toml", ".xml", ".fmu"))
+        path = _checked_path(file, "info", (".toml", ".xml", ".fmu", ".ssp"))
         if draw is not None:
             _draw(path, draw, trust)
         if path.suffix.lower() == ".fmu":
             from cosim.cli import fmu_commands
 
             print_sections(fmu_commands.sections(path))
+        elif path.suffix.lower() == ".ssp":
+            from cosim.cli import ssp_commands
+
+            print_sections(ssp_commands.sections(path))
         elif path.suffix.lower() == ".xml":
             _model_info(path, trust)
         else:

@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lxml import etree
+from typer.testing import CliRunner
 
 from blocks import Gain, PlantloopError
 from cosim import Diagram, export_ssp, import_ssp, simulate
+from cosim.cli.cli import app
 from cosim.fmi import FMU
 from cosim.fmi.ssp.ssd_reader import read_ssp
+from cosim.result.result import Result
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
@@ -290,3 +293,17 @@ def test_blocks_that_are_no_fmus_are_named(files, tmp_path):
     with pytest.raises(PlantloopError, match=r"no parameter 'three\.k'"):
         export_ssp(two(files), tmp_path / "x.ssp", parameters={"three.k": 1.0})
     assert not (tmp_path / "x.ssp").exists()
+
+
+def test_on_the_command_line(files, tmp_path):
+    """Without trust nothing of it runs; with it, it is the diagram that was written."""
+    path = export_ssp(two(files), tmp_path / "two.ssp", stop=0.5)
+    ask = lambda *words: CliRunner().invoke(app, list(words))
+    said = ask("info", str(path)).output
+    for part in ("two, SSP 1.0", "one: resources/", "two.f -> one.f", "one.x = 0.3", "stop 0.5"):
+        assert part in said
+    refused = ask("run", str(path), "--out", str(tmp_path))
+    assert refused.exit_code == 1 and "native code" in refused.output and "--trust" in refused.output
+    assert ask("run", str(path), "--out", str(tmp_path), "--trust").exit_code == 0
+    found, expected = Result.load(tmp_path / "result.nc"), simulate(two(files), 0.5)
+    assert found["one.x"].tobytes() == expected["one.x"].tobytes()

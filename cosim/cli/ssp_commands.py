@@ -1,0 +1,95 @@
+"""What the command line does with an .ssp file: say what is in it, run it over its default experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blocks.errors import PlantloopError
+from cosim.fmi.ssp.ssd_reader import read_ssp
+from cosim.fmi.ssp.structure import Connector, ConnectorLink, StructuredSystem
+
+if TYPE_CHECKING:
+    from cosim.result.result import Result
+
+DEFAULT_END = 1.0  # s, where it has no default experiment
+
+
+def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Headings and lines about an SSP package; no FMU of it is loaded.
+
+    Raises
+    ------
+    SSPError      no package, an unsafe one, XML that is wrong (with its line)
+    """
+    found = read_ssp(path)
+    yield "system", [f"{found.name}, SSP {found.version}"]
+    yield "connectors", list(map(_connector, found.system.connectors))
+    levels = list(_levels(found.system))
+    yield (
+        "components",
+        [
+            f"{prefix}{c.name}: {c.source}"
+            + (f", {c.kind}" if c.kind else "")
+            + (f", step {c.sample} s" if c.sample else "")
+            + f"; {', '.join(map(_connector, c.connectors))}"
+            for prefix, system in levels
+            for c in system.components
+        ],
+    )
+    yield "connections", [_link(prefix, link) for prefix, s in levels for link in s.connections]
+    values = [(f"{prefix}{c.name}.", c.values) for prefix, s in levels for c in s.components]
+    values += [(prefix, s.values) for prefix, s in levels]
+    yield (
+        "values",
+        [
+            f"{prefix}{v.name} = {v.value}{f' {v.unit}' if v.unit else ''}"
+            for prefix, vs in values
+            for v in vs
+        ],
+    )
+    e = found.experiment
+    given = {"start": e.start, "stop": e.stop}
+    yield "default experiment", [", ".join(f"{n} {x:g}" for n, x in given.items() if x is not None) or "none"]
+
+
+def _levels(system: StructuredSystem, prefix: str = "") -> Iterator[tuple[str, StructuredSystem]]:
+    """A system and those inside, with what stands before the names in each."""
+    yield prefix, system
+    for inner in system.systems:
+        yield from _levels(inner, f"{prefix}{inner.name}/")
+
+
+def _connector(c: Connector) -> str:
+    return f"{c.name} ({c.kind}{f', {c.unit}' if c.unit else ''})"
+
+
+def _link(prefix: str, link: ConnectorLink) -> str:
+    start, end = (prefix + ".".join(part for part in port if part) for port in (link.start, link.end))
+    t = link.transformation
+    scaled = f", times {t.factor:g} plus {t.offset:g}" if t is not None and not t.table else ""
+    return f"{start} -> {end}{scaled}{', by a table' if t is not None and t.table else ''}"
+
+
+def run(path: Path, engine: str | None, trust: bool) -> Result:
+    """Run a package over its default experiment, its own inputs at their start values.
+
+    Raises
+    ------
+    PlantloopError       nobody said that its native code may run
+    SSPError, FMUError   as for `import_ssp`
+    SimulationError      it fails on the way
+    """
+    from cosim.fmi.ssp.importing import import_ssp
+    from cosim.simulation import simulate
+
+    e = read_ssp(path).experiment
+    if not trust:
+        raise PlantloopError(
+            f"running '{path}' would run the native code of the FMUs in it.",
+            path=str(path),
+            hint="If you trust it, allow that with --trust.",
+        )
+    until = DEFAULT_END if e.stop is None else e.stop - (e.start or 0.0)
+    return simulate(import_ssp(path), until, engine=engine or "auto")
