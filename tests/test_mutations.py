@@ -107,12 +107,12 @@ def test_the_page_counts_and_keeps_reasons():
     text = written("", "a.py", drawn, 9, 1)
     files, survivors = read(text)
     assert (files["a.py"].possible, files["a.py"].drawn, files["a.py"].seed) == (9, 4, 1)
-    assert "| `a.py` | 9 | 4 | 1 | 0 | 25 % | 1 |" in text
+    assert "| `a.py` | 9 | 4 | 1 | 0 | 1 | 33 % | 1 |" in text
     assert [s.reason for s in survivors if s.change == drawn[2].change.described] == [NOT_RUN]
     text = with_reason(text, "a.py", drawn[1].change.described, "same: nobody looks at it")
-    assert "| `a.py` | 9 | 4 | 1 | 1 | 33 % | 1 |" in text
+    assert "| `a.py` | 9 | 4 | 1 | 1 | 1 | 50 % | 1 |" in text
     text = written(text, "a.py", [verdict("3", "caught"), verdict("4", "survived")], 9, 1, again=True)
-    assert "| `a.py` | 9 | 4 | 2 | 1 | 67 % | 1 |" in text
+    assert "| `a.py` | 9 | 4 | 2 | 1 | 0 | 67 % | 1 |" in text
     assert "same: nobody looks at it" in written(text, "a.py", drawn, 9, 1)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from tests.mutating.changes import Change
 from tests.mutating.judging import Verdict
 
@@ -14,14 +16,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "mutations.md"
 HEAD = """# Would the tests notice a mistake?
 
 Single changes (an operator, a sign, a comparison, a constant, a dropped term, two arguments or indices in
-the wrong order) were drawn at random from each file, made one at a time on a copy, and tests that run the
-changed line were run until one failed. `python -m tests.mutations FILES --count N --seed S --write` writes
+the wrong order) are drawn at random from each file, made one at a time on a copy, and tests that run the
+changed line are run until one fails. `python -m tests.mutations FILES --count N --seed S --write` writes
 this page; what it cannot know, the reason of a survivor, is written here by hand and stays. A share of a
-few changes says little about a file: look at how many were drawn. *Same* changes leave what a user sees as
-it was; they are not counted in a share. Tests beyond a budget of time per change were not tried, so that a
-survivor may be caught by a whole run.
+few changes says little about a file: look at how many were drawn. *Same* changes leave what a user sees
+as it was. *Not tried* are changes of lines that none of the test files chosen for that run runs. Neither
+counts in a share. Tests beyond a budget of time per change were left out, so that a whole run may catch
+what survived here; files without a row were not tried at all.
 """
-NAMES = ("file", "changes possible", "drawn", "caught", "same", "share", "seed")
+NAMES = ("file", "changes possible", "drawn", "caught", "same", "not tried", "share", "seed")
 FILES = f"| {' | '.join(NAMES)} |\n|{' --- |' * len(NAMES)}"
 SURVIVORS = "| file | change | what it is |\n| --- | --- | --- |"
 NOT_RUN = "no test that was chosen runs it"
@@ -63,9 +66,9 @@ def read(text: str) -> tuple[dict[str, Counted], list[Survivor]]:
     survivors: list[Survivor] = []
     for line in text.splitlines():
         row = cells(line) if line.startswith("| `") else []
-        if len(row) == 7:
+        if len(row) == 8:
             name = row[0].strip("`")
-            files[name] = Counted(name, int(row[1]), int(row[2]), int(row[6]))
+            files[name] = Counted(name, int(row[1]), int(row[2]), int(row[7]))
         elif len(row) == 3:
             survivors.append(Survivor(row[0].strip("`"), row[1], row[2]))
     return files, survivors
@@ -98,21 +101,25 @@ def written(
 
 def page(files: dict[str, Counted], survivors: Sequence[Survivor]) -> str:
     """The text."""
-    rows, drawn_all, caught_all, same_all = [], 0, 0, 0
+    rows: list[str] = []
+    total = np.zeros(4, dtype=int)  # drawn, caught, same, not tried
     for name in sorted(files):
         row = files[name]
         mine = [s for s in survivors if s.file == name]
         same = sum(s.reason.startswith(SAME) for s in mine)
-        caught = row.drawn - len(mine)
-        drawn_all, caught_all, same_all = drawn_all + row.drawn, caught_all + caught, same_all + same
-        part = share(caught, row.drawn - same)
-        rows.append(f"| `{name}` | {row.possible} | {row.drawn} | {caught} | {same} | {part} | {row.seed} |")
-    total = share(caught_all, drawn_all - same_all)
+        idle = sum(s.reason == NOT_RUN for s in mine)
+        numbers = [row.drawn, row.drawn - len(mine), same, idle]
+        total += numbers
+        shown = " | ".join(map(str, numbers))
+        rows.append(f"| `{name}` | {row.possible} | {shown} | {share(*numbers)} | {row.seed} |")
     lines = [
         f"| `{s.file}` | {escaped(s.change)} | {escaped(s.reason)} |" for s in sorted(survivors, key=key)
     ]
-    counts = f"{caught_all} caught, {same_all} the same program"
-    summary = f"{drawn_all} changes in {len(files)} files: {counts}; {total}."
+    drawn, caught, same, idle = map(int, total)
+    summary = (
+        f"{drawn} changes in {len(files)} files: {caught} caught, {same} the same program, {idle} not tried, "
+        f"{drawn - caught - same - idle} survived; {share(drawn, caught, same, idle)} of those that count."
+    )
     return "\n".join(
         [HEAD, summary, "", "## Files", "", FILES, *rows, "", "## What survived", "", SURVIVORS, *lines, ""]
     )
@@ -123,8 +130,9 @@ def key(survivor: Survivor) -> tuple[str, str]:
     return survivor.file, survivor.change
 
 
-def share(caught: int, of: int) -> str:
-    """In percent."""
+def share(drawn: int, caught: int, same: int, idle: int) -> str:
+    """Of the changes that count, in percent."""
+    of = drawn - same - idle
     return f"{100 * caught / of:.0f} %" if of else "-"
 
 
