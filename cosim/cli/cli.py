@@ -6,21 +6,19 @@ message and exit code 1; a traceback is a bug.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blocks.errors import PlantloopError, SimulationError
-from cosim.cli import failures, study_commands
+from cosim.cli import failures, model_info, study_commands
 from cosim.cli.shared import Trust
 from cosim.cli.shared import checked_path as _checked_path
 from cosim.cli.shared import errors_as_messages as _errors_as_messages
 from cosim.cli.signals import uninterrupted
-from cosim.cli.terminal import Row, print_error, print_heading, print_rows, print_sections
+from cosim.cli.terminal import Row, numbers, print_error, print_heading, print_rows, print_sections
 from cosim.progress import progress_bar
 from cosim.version import __version__
 
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from cosim.scenario import Scenario
     from cosim.scenario.comparison import Differences
     from cosim.system import System
-    from plant import Plant, Port
 
 INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
 
@@ -154,9 +151,9 @@ def _run_package(path: Path, out: Path | None, engine: str | None, trust: bool) 
 
     folder = out or Path("results") / plain(path.stem)
     if path.suffix.lower() == ".ssp":
-        run_package(path, folder, lambda: ssp_commands.run(path, engine, trust), _numbers)
+        run_package(path, folder, lambda: ssp_commands.run(path, engine, trust))
     else:
-        run_package(path, folder, lambda: fmu_commands.run(path, engine), _numbers)
+        run_package(path, folder, lambda: fmu_commands.run(path, engine))
 
 
 def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool, coordinates: str) -> None:
@@ -221,16 +218,16 @@ def _run_rows(scenario: Scenario, system: System, result: Result) -> Iterator[tu
     yield "rates", ", ".join(map(str, system.rates)) or "continuous"
     ran = statistics.get("engine", settings["engine"].value)  # with the share of Python, if there is any
     yield "engine", f"{ran} ({settings['engine'].origin})"
-    numbers = ("step", "rtol", "atol", "max_step")
+    given = ("step", "rtol", "atol", "max_step")
     used = [
-        f"{n} {settings[n].value:g}" for n in numbers if n in settings and settings[n].value != float("inf")
+        f"{n} {settings[n].value:g}" for n in given if n in settings and settings[n].value != float("inf")
     ]
     yield "solver", ", ".join([settings["solver"].value, *used])
     wall = f"{statistics['wall time [s]']:.3g} s of wall time"
     yield "run", f"{statistics['simulated time [s]']:g} s in {wall}, {statistics['steps']} steps"
     if not scenario.tables.checks.final and len(result.time):
         for k, name in enumerate(list(result)[:6]):
-            yield ("final" if k == 0 else ""), f"{name} = {_numbers(result[name][-1])}"
+            yield ("final" if k == 0 else ""), f"{name} = {numbers(result[name][-1])}"
 
 
 def _port_rows(system: System) -> Iterator[tuple[str, str]]:
@@ -258,7 +255,7 @@ def info(
     with _errors_as_messages():
         path = _checked_path(file, "info", (".toml", ".xml", ".fmu", ".ssp"))
         if draw is not None:
-            _draw(path, draw, trust)
+            model_info.draw(path, draw, trust)
         if path.suffix.lower() == ".fmu":
             from cosim.cli import fmu_commands
 
@@ -268,120 +265,9 @@ def info(
 
             print_sections(ssp_commands.sections(path))
         elif path.suffix.lower() == ".xml":
-            _model_info(path, trust)
+            model_info.model(path, trust)
         else:
-            _scenario_info(path, trust)
-
-
-def _draw(path: Path, target: Path, trust: bool) -> None:
-    from cosim.scenario import load_scenario
-
-    if path.suffix.lower() != ".toml":
-        raise PlantloopError(
-            f"'{path}' is no scenario: there is no diagram to draw.",
-            hint="For a model or an FMU there is `cosim view`.",
-        )
-    load_scenario(path, trust).diagram().draw(target)
-
-
-def _model_info(path: Path, trust: bool) -> None:
-    from cosim.diagram import system_alone
-    from plant import Plant
-
-    with _warnings_in_table():
-        plant = Plant.read(path, trust=trust)
-    tunable = [("parameters", [f"{len(system_alone(plant).p0)} tunable numbers"])]
-    print_sections([*_plant_sections(plant), *tunable, *_warnings(plant)])
-
-
-def _plant_sections(plant: Plant) -> Iterator[tuple[str, list[str]]]:
-    """Headings and lines about a model."""
-    facts = plant.info()
-    counts = {tag: len(same) for tag, same in plant.model.elements.items()}
-    listed = ", ".join(f"{count} {tag}" for tag, count in counts.items())
-    yield "model", [f"{facts['model']} ({facts['formulation']})"]
-    yield "elements", [f"{sum(counts.values())}: {listed}"]
-    yield "bodies", [_line_first(where, facts["file"]) for where in facts["bodies"]]
-    joints = [(j["name"], j["type"].lower(), ", ".join(j["coordinates"]) or "fixed") for j in facts["joints"]]
-    yield "joints", [f"{name}: {kind}, {coordinates}" for name, kind, coordinates in joints]
-    yield "degrees of freedom", [str(facts["dof"])]
-    yield "inputs", [_port_line(port, "at the rate of what drives it") for port in facts["inputs"]]
-    yield "outputs", [_port_line(port, "continuous") for port in facts["outputs"]]
-    yield "states", [f"{name} = {_numbers(value)}" for name, value in facts["states"].items()]
-    yield from _assembly_sections(facts)
-
-
-def _assembly_sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """What assembling the start did and chose where the model says nothing; no headings where it did not."""
-    if moved := [f"{name} by {change:.6g}" for name, change in facts["assembly"].items() if change]:
-        yield "assembly moved", moved
-    if chosen := facts["rates of least kinetic energy"]:
-        head = "the model leaves these rates open; those of least kinetic energy were taken:"
-        yield "assembly chose", [head, *(f"{name} = {value:.6g}" for name, value in chosen.items())]
-    if facts["singular start"]:
-        yield "singular start", [facts["singular start"]]
-
-
-@contextmanager
-def _warnings_in_table() -> Iterator[None]:
-    """What a model warns of is shown at the end of the table, and nowhere else."""
-    from plant.reporting import PlantWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PlantWarning)
-        yield
-
-
-def _warnings(plant: Plant) -> list[tuple[str, list[str]]]:
-    return [("warnings", list(plant.warnings))]
-
-
-def _line_first(where: str, file: str | None) -> str:
-    """``line 25: Body_Rigid ...`` of a place in the file that is being described."""
-    name = Path(file).name if file else ""
-    return f"line {where.removeprefix(f'{name}:')}" if name and where.startswith(f"{name}:") else where
-
-
-def _port_line(port: Port, unsampled: str) -> str:
-    """One port of a plant: name, size, what its components are, and what it does between samples."""
-    element = f"id {port.id}"
-    if port.variables:
-        element += f", variable{'s' * (port.size > 1)} {', '.join(map(str, port.variables))}"
-    rate = f"every {port.sampling_period} s" if port.sampling_period else unsampled
-    if port.offset_time:
-        rate += f" from {port.offset_time} s"
-    hold = f", hold order {port.hold_order} ({port.origin})"
-    if not port.sampling_period and unsampled == "continuous":
-        hold = ""
-    behind = f", second-order filter of {port.filter:g} s" if port.filter else ""
-    return f"{port.name} [{port.size}]: {', '.join(port.labels)}; {element}; {rate}{hold}{behind}"
-
-
-def _scenario_info(path: Path, trust: bool) -> None:
-    from cosim.scenario import load_scenario
-
-    scenario = load_scenario(path, trust)
-    about = scenario.tables.scenario
-    print_heading(scenario.name, about.description)
-    with _warnings_in_table():
-        plant = scenario.plant()
-        system = scenario.system()
-    sections = [*_system_sections(scenario, system.info())]
-    if plant is not None:
-        sections = [*_plant_sections(plant), *sections, *_warnings(plant)]
-    print_sections(sections)
-
-
-def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Headings and lines about a flat system, from `System.info`."""
-    blocks = scenario.tables.blocks.items()
-    if blocks:
-        yield "blocks", [f"{name}: {type(block).__name__}" for name, block in blocks]
-    yield "signals", [f"{name} [{size}]" for name, size in facts["signals"].items()]
-    yield "sizes", [f"{facts[n]} {n}" for n in ("continuous states", "held values", "parameters")]
-    yield "rates", list(facts["rates"]) or ["continuous"]
-    yield "port rates", [f"{port}: {text}" for port, text in facts["ports"].items()]
-    yield "order of execution at a tick", list(facts["schedule"])
+            model_info.scenario(path, trust)
 
 
 # --- cosim validate -------------------------------------------------------------------------------------
@@ -625,6 +511,3 @@ def bench(
 
 
 # --- shared ---------------------------------------------------------------------------------------------
-def _numbers(values: Any) -> str:
-    listed = [f"{float(v) + 0.0:.6g}" for v in values]  # + 0.0 makes -0 plain 0
-    return listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"

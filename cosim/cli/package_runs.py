@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blocks.errors import SimulationError
-from cosim.cli.terminal import Row, print_error, print_heading, print_rows
+from cosim.cli.terminal import Row, numbers, print_error, print_heading, print_rows
 
 if TYPE_CHECKING:
     from cosim.result.result import Result
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SHOWN = 12  # final values
 
 
-def run_package(path: Path, folder: Path, made: Callable[[], Result], numbers: Callable[[Any], str]) -> None:
+def run_package(path: Path, folder: Path, made: Callable[[], Result]) -> None:
     """Show and write what a run `made`; what there is of one that failed is written as well."""
     print_heading(path.stem, str(path))
     try:

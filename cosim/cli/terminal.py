@@ -67,3 +67,9 @@ def print_sections(sections: Iterable[tuple[str, list[str]]]) -> None:
         for name, found in sections
         for k, line in enumerate(found or ["none"])
     )
+
+
+def numbers(values: Iterable[float]) -> str:
+    """Numbers of a signal as text."""
+    listed = [f"{float(v) + 0.0:.6g}" for v in values]  # + 0.0 makes -0 plain 0
+    return listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"
