@@ -392,7 +392,6 @@ CASES = [
     Case(
         "delay_audit",
         delay_audit,
-        frequency_response,
         {"diagram": Made(loop), "at": "x.y"},
         {"point": NO_VALUES, "parameters": NO_VALUES, "pade": NOTHING | {"1"}},
     ),
