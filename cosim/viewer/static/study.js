@@ -65,7 +65,7 @@ viewer.study = (data) => {
     const what = e.target.dataset.do;
     if (what === "bad") { e.target.classList.toggle("on"); study.filter("status", e.target.classList.contains("on") ? (i) => bad[i] > 0 : null); }
     if (what === "all") { room.querySelector("[data-do=bad]").classList.remove("on"); for (const who of Object.keys(study.filters)) study.filters[who] = null; study.clear?.forEach((f) => f()); table.keep(null); table.filter(""); }
-    if (what === "csv") viewer.save("cases.csv", new Blob([[names, ...table.rows()].map((r) => r.slice(0, names.length).map((v) => (typeof v === "string" ? '"' + v.replaceAll('"', '""') + '"' : v ?? "")).join(",")).join("\n") + "\n"], { type: "text/csv" }));
+    if (what === "rows") viewer.save("cases.csv", new Blob([[names, ...table.rows()].map((r) => r.slice(0, names.length).map((v) => (typeof v === "string" ? '"' + v.replaceAll('"', '""') + '"' : v ?? "")).join(",")).join("\n") + "\n"], { type: "text/csv" }));
   });
   study.clear = [];
   if (numeric.length > 1) { viewer.parallel(study); viewer.scatter(study); }

@@ -86,7 +86,7 @@ def test_selections_are_linked_and_numbers_are_those_of_the_table(study):
         assert page.evaluate(selected)[5] == 1
         assert 1 <= sum(page.evaluate(selected)) < len(table)
         with page.expect_download() as got:
-            page.locator("#cases [data-do=csv]").click()
+            page.locator("#cases [data-do=rows]").click()
         lines = got.value.path().read_text().splitlines()
         assert len(lines) == 1 + sum(page.evaluate(selected))
 
