@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import block_diag
 
 from blocks.arguments import choice, flag
 from blocks.contract.block import Block
@@ -101,6 +100,8 @@ def linearize(
             (a, b, c, d), held = model.with_delays(approximants) if s.delays else (model.continuous(), [])
             basis = basis_of(model, states)
             if len(basis.independent) < len(s.x0):
+                from scipy.linalg import block_diag  # slow to import, and names alone need none
+
                 z, t = (block_diag(m, np.eye(len(held))) for m in (basis.z, basis.t))
                 a, b, c = t @ a @ z, t @ b, c @ z
     key = (basis.independent, tuple(held), times)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-import scipy.sparse as sp
 
 from blocks.contract.rate import simple
 from blocks.errors import PlantloopError
@@ -25,6 +24,9 @@ from cosim.run.context import Context
 from cosim.slots import Sought
 from cosim.system import System
 from cosim.system_parts import Delay
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,8 @@ def _at(c: Context, later: float = 0.0) -> list[ca.DM]:
 
 def _sparse(pattern: ca.Sparsity, data: np.ndarray) -> sp.csc_matrix:
     """A matrix whose numbers are those of an array, also when they change."""
+    import scipy.sparse as sp  # slow to import, and names alone need none
+
     found = sp.csc_matrix(pattern.shape)
     found.data = data
     found.indices, found.indptr = (np.array(a, dtype=np.int32) for a in (pattern.row(), pattern.colind()))

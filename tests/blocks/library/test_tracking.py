@@ -134,7 +134,7 @@ def test_the_slope_of_a_signal_is_its_derivative_along_the_solution(engine):
 
 
 def test_a_slope_is_refused_where_it_cannot_be_known_in_time():
-    with pytest.raises(WiringError, match=r"output 'y' depends on b\.slope.*events and derivatives alone"):
+    with pytest.raises(WiringError, match=r"output 'y' depends on b\.slope.*derivatives and residuals alone"):
         simulate(behind(Made(lambda b: b.output("y", b.slope(b.input("u", 1)))), Sine()), 1.0)
 
 

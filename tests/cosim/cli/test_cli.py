@@ -191,8 +191,8 @@ def test_info_draws_the_diagram_of_a_scenario(cosim, tmp_path):
     ("arguments", "message"),
     [
         (["run", "rmp.toml"], "no file 'rmp.toml' in folder '.'; did you mean 'ramp.toml'?"),
-        (["run", "m.txt"], "cosim run takes a .toml or .xml or .fmu file, got 'm.txt'."),
-        (["info", "ramp.txt"], "cosim info takes a .toml or .xml or .fmu file, got 'ramp.txt'."),
+        (["run", "m.txt"], "cosim run takes a .toml or .xml or .fmu or .ssp file, got 'm.txt'."),
+        (["info", "ramp.txt"], "cosim info takes a .toml or .xml or .fmu or .ssp file, got 'ramp.txt'."),
         (["info", "there/m.xml"], "no file 'there/m.xml': there is no folder 'there'."),
         (
             ["run", "ramp.toml", "--engine", "fast"],
