@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import os
 import signal
 import tempfile
 
@@ -9,10 +10,16 @@ from tests.helpers.checks_page import checked, pytest_addoption, pytest_configur
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_folders(tmp_path_factory):
-    """Compiled code and temporary files of compilers stay out of the user's folders."""
+def own_folders(tmp_path_factory, worker_id):
+    """Compiled code and temporary files of compilers stay out of the user's folders.
+
+    The workers of one run share what was compiled; several runs do with a folder in PLANTLOOP_TEST_CACHE.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = (own if worker_id == "master" else own.parent) / "compiled"
+    shared.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PLANTLOOP_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("PLANTLOOP_CACHE", os.environ.get("PLANTLOOP_TEST_CACHE", str(shared)))
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
         patch.setattr(tempfile, "tempdir", None)  # found again from TMPDIR
         yield
