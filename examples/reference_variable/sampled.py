@@ -18,8 +18,8 @@ MODEL = Path(__file__).with_name("sampled.xml")
 MASS, START = 2.0, 0.5  # kg, m
 PERIOD, STIFFNESS, DAMPING = 0.1, 20.0, 12.0  # s, N/m, N s/m
 UNTIL = 4.0  # s
-PER_SAMPLE = 5  # steps per period, so that steps end at the samples
-STEP = PERIOD / PER_SAMPLE  # s
+PER_SAMPLE = 5  # logged rows per period
+ROW = PERIOD / PER_SAMPLE  # s
 
 
 def known() -> np.ndarray:
@@ -39,7 +39,7 @@ def main(picture: str | None = None) -> Result:
     with warnings.catch_warnings():  # the subroutine branches and remembers: it is called at run time
         warnings.simplefilter("ignore", PlantWarning)
         d.add("plant", Plant.read(MODEL, trust=True))  # the deck runs sampled_control.py
-        r = simulate(d, until=UNTIL, log_every=STEP, solver="rk4", step=STEP)
+        r = simulate(d, until=UNTIL, log_every=ROW)
 
     expected = known()
     x = r.at(2.0, "plant.mass")[0]

@@ -7,7 +7,7 @@ value that the integrator can do without; the error of the run names the element
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -15,9 +15,11 @@ import numpy as np
 
 from blocks.contract.block import Equations
 from blocks.contract.plain_state import encode, plain_part, restore
+from plant.routines.own_clock import NEVER, OwnClock
 
 STEP = 6e-6  # of 1 + |x|: the cube root of the rounding error, best for central differences
 WIDE_STEP = 1e-4  # the fourth root, best for second ones
+CLOCK = "@clock"  # no name of a variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,7 @@ class OpaqueRoutine:
     n: int
     m: int
     routine: Any
+    clock: OwnClock = field(default_factory=OwnClock)  # by which a routine that keeps something may sample
 
     @property
     def keeps(self) -> bool:
@@ -50,18 +53,42 @@ class OpaqueRoutine:
         finally:
             self.routine.restore(before)
 
+    def inside(self, x: np.ndarray) -> np.ndarray:
+        """Value at a trial point x of a step, where the routine does not sample."""
+        return self.trial(np.array([self.clock.within(float(x[0])), *x[1:]]))
+
     def remembered(self, x: np.ndarray) -> np.ndarray:
-        """Value at x, whose first entry is the time; the routine remembers this call."""
-        return self.function(x, False)
+        """Value at x, whose first entry is the time, and when the routine samples next [s], (m + 1,).
+
+        The routine remembers this call.
+        """
+        before, t = self.routine.state(), float(x[0])
+        value = self.function(np.array([self.clock.at_accepted(t), *x[1:]]), False)
+        self.clock.accepted(t, before, self.routine.state(), lambda t: self._kept_after(t, x))
+        return np.append(value, self.clock.due)
+
+    def _kept_after(self, t: float, x: np.ndarray) -> dict[str, Any]:
+        """What the routine would keep after a call at another time; it forgets this call."""
+        before = self.routine.state()
+        try:
+            self.function(np.array([t, *x[1:]]), False)
+            return dict(self.routine.state())
+        finally:
+            self.routine.restore(before)
 
     def save(self) -> bytes:
-        """The plain data among what the routine keeps."""
-        return encode(plain_part(self.routine.state())) if self.keeps else b""
+        """The plain data among what the routine keeps, and what is known of its clock."""
+        if not self.keeps:
+            return b""
+        return encode(plain_part(self.routine.state()) | {CLOCK: self.clock.data()})
 
     def load(self, state: bytes) -> None:
         """Put back what `save` gave."""
         if self.keeps and state:
-            self.routine.restore(restore(state, self.routine.state()))
+            found = restore(state, self.routine.state())
+            if CLOCK in found:
+                self.clock.put_back(found.pop(CLOCK))
+            self.routine.restore(found)
 
     def close(self) -> None:
         """End what the routine runs in, if anything is to be ended."""
@@ -132,7 +159,7 @@ def opaque_function(
         return np.concatenate([[t], u])[:n]
 
     def value(own: OpaqueRoutine, t: float, u: np.ndarray) -> np.ndarray:
-        return own.trial(joined(t, u))
+        return own.inside(joined(t, u)) if keeps else own.trial(joined(t, u))
 
     def slope(own: OpaqueRoutine, t: float, u: np.ndarray) -> np.ndarray:
         J = own.slope(joined(t, u))[:, 1:]
@@ -144,7 +171,11 @@ def opaque_function(
         def remembered(own: OpaqueRoutine, t: float, u: np.ndarray) -> np.ndarray:
             return own.remembered(joined(t, u))
 
-        done = b.opaque(f"{name}_accepted", remembered, ca.densify(given), m, make=make, about=about)
-        b.mode(f"{name}_start", 0.0, m, at_ticks=done)
-        b.accepted(f"{name}_accepted", done, np.zeros(m))
+        done = b.opaque(f"{name}_accepted", remembered, ca.densify(given), m + 1, make=make, about=about)
+        nothing = np.append(np.zeros(m), NEVER)
+        start = b.mode(f"{name}_start", nothing, m + 1, at_ticks=done)
+        found = b.accepted(f"{name}_accepted", done, nothing)
+        sets = np.where(found[m] < NEVER, np.abs(found[m] - start[m]), 0.0) > 0.0  # its clock, by itself
+        due = np.where(sets, 1.0, b.time - start[m])
+        b.when(due, {start: found}, "rising", f"{name} samples", by_value=True)
     return ca.SX(y)

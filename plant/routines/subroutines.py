@@ -11,6 +11,7 @@ is stopped with an error.
 
 Routines that keep variables of their own (VARSUBs with discrete states) see, at every trial evaluation, what
 they kept at the last accepted step; what they keep at an accepted step stays (see `plant.routines.scripts`).
+Where such a routine samples by a clock of its own a step ends on each of its instants (`own_clock.py`).
 
 Nothing runs unless the plant was read with ``trust=True``.
 
