@@ -27,6 +27,7 @@ from blocks.contract.block import Block
 from blocks.contract.masks import ParameterExpression
 from blocks.contract.masks import parameter as expression_of
 from blocks.contract.trace import trace
+from blocks.contract.units import Units, units_of
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
 from cosim.compile.flatten import flatten
 from cosim.compile.masks import checked
@@ -207,6 +208,7 @@ class Diagram:
         block: Block | Diagram | Subsystem | Any,
         parameters: Mapping[str, Any] | None = None,
         replace: bool = False,
+        units: Mapping[str, Units] | None = None,
     ) -> Node:
         """Put a block, or a diagram as a subsystem, into this one; returns its handle.
 
@@ -214,6 +216,8 @@ class Diagram:
         replace : if the name is taken, put it in that place and keep the connections, as in a notebook
         parameters : of a subsystem that has parameters, what they are here: numbers, or expressions of the
             parameters of this diagram
+        units : of its ports and parameters, as {"u": "V", "k": "N/V"}; one for all components, or a list.
+            Wires between ports whose units are known are checked
 
         Raises
         ------
@@ -221,8 +225,11 @@ class Diagram:
         """
         flag(replace, "replace")
         if replace and isinstance(name, str) and name in self._graph:
-            return self.replace(name, block, parameters)
-        return self._node(name, self._content(name, block, parameters), mapped(parameters, "parameters"))
+            return self.replace(name, block, parameters, units)
+        content = self._content(name, block, parameters)
+        node = self._node(name, content, mapped(parameters, "parameters"))
+        self._graph.nodes[name]["units"] = dict(mapped(units, "units"))
+        return node
 
     def _content(
         self, name: str, block: Any, parameters: Mapping[str, Any] | None
@@ -250,18 +257,20 @@ class Diagram:
                 masked._same_kind(key, value)
         return block
 
-    def inport(self, name: str, size: int = 1) -> PortRef:
+    def inport(self, name: str, size: int = 1, unit: Units = "") -> PortRef:
         """A signal that enters the diagram, to be connected inside like an output.
 
         In a subsystem its size is that of what is connected outside; at the top level `size` holds and
-        the value is set with ``Simulation.set_input``.
+        the value is set with ``Simulation.set_input``. What is connected is checked to be in `unit`.
         """
         if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
             raise WiringError(
                 [f"the size of inport {shown(name)} is {shown(size)}, expected a whole number, 1 or more."],
                 value=size,
             )
-        return self._node(name, Inport(int(size)))["out"]
+        if unit:
+            units_of(unit, f"inport '{name}'")
+        return self._node(name, Inport(int(size), unit))["out"]
 
     def parameter(self, name: str, value: Any) -> Any:
         """A number that fields of the blocks in here are made of: ``J = d.parameter("J", 0.1)``.
@@ -318,7 +327,9 @@ class Diagram:
         self._outports[name] = self._own(source)
         self._changed()
 
-    def connect(self, source: PortRef | Node | str, *targets: PortRef | Node | str) -> None:
+    def connect(
+        self, source: PortRef | Node | str, *targets: PortRef | Node | str, convert: bool = False
+    ) -> None:
         """Connect an output to inputs.
 
         ::
@@ -326,22 +337,25 @@ class Diagram:
             d.connect(a["y"], b["u"])              # or "a.y", "b.u"; several inputs fan out
             d.connect("a.y -> b.u, c.u", "b.y -> plant.force")      # several connections
             a >> b >> c                            # through the only ports they have
+            d.connect("a.y -> b.u", convert=True)  # a.y in mm, b.u in m: the numbers are converted
 
         Raises
         ------
         WiringError    no such block or port, with the near miss
         """
+        flag(convert, "convert")
         if (isinstance(source, str) and "->" in source) or not targets:
             for text in (source, *targets):
                 out, into = written_connection(text)
                 for port in into:
-                    self._wire(self._own(out, checked_now=True), self._own(port, checked_now=True))
+                    self._wire(self._own(out, checked_now=True), self._own(port, checked_now=True), convert)
             return
         for target in targets:
-            self._wire(self._own(source), self._own(target))
+            self._wire(self._own(source), self._own(target), convert)
 
-    def _wire(self, out: PortRef, into: PortRef) -> None:
-        self._graph.add_edge(out.node, into.node, source=out.port, target=into.port)
+    def _wire(self, out: PortRef, into: PortRef, convert: bool) -> None:
+        more = {"convert": True} if convert else {}
+        self._graph.add_edge(out.node, into.node, source=out.port, target=into.port, **more)
         self._changed()
 
     def disconnect(self, target: PortRef | str) -> None:
@@ -377,7 +391,13 @@ class Diagram:
         self._grounded = {(node, port) for node, port in self._grounded if node != name}
         self._changed()
 
-    def replace(self, name: str, block: Any, parameters: Mapping[str, Any] | None = None) -> Node:
+    def replace(
+        self,
+        name: str,
+        block: Any,
+        parameters: Mapping[str, Any] | None = None,
+        units: Mapping[str, Units] | None = None,
+    ) -> Node:
         """Put another block in the place of one; connections stay where it has ports of the same names.
 
         Raises
@@ -395,7 +415,9 @@ class Diagram:
             found.check(name, type(content).__name__, port)
         before.pop("ports", None)
         self._graph.nodes[name].pop("ports", None)
-        self._graph.nodes[name].update(block=content, given=dict(mapped(parameters, "parameters")))
+        given = {"given": parameters, "units": units}
+        more = {what: dict(mapped(values, "parameters")) for what, values in given.items()}
+        self._graph.nodes[name].update(block=content, **more)
         self._grounded = {
             (n, p) for n, p in self._grounded if n != name or not found.known or p in found.inputs
         }
@@ -462,6 +484,8 @@ class Diagram:
             self._owner,
             dict(self._parameters),
             {name: given for name, given in self._graph.nodes(data="given") if given},
+            {name: units for name, units in self._graph.nodes(data="units") if units},
+            frozenset((into, ports["target"]) for _, into, ports in edges if ports.get("convert")),
         )
 
     def system(

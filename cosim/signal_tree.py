@@ -56,7 +56,7 @@ class Leaf:
 
     def unit(self, k: int) -> str:
         """Unit of a component, as given or as its label says; empty where nothing is known."""
-        if self.units:
+        if self.units and self.units[k]:
             return self.units[k]
         found = IN_LABEL.search(self.labels[k]) if self.labels else None
         return found[1] if found else ""

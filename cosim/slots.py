@@ -101,10 +101,11 @@ class MemorySlot(Slot, Generic[M]):
 
 @dataclass(frozen=True)
 class ParameterSlot(Slot):
-    """The run-time numbers of a parameter: where `mask` is True in an array of its `shape`."""
+    """The run-time numbers of a parameter: where `mask` is True in an array of its `shape`; their unit."""
 
     shape: tuple[int, ...]
     mask: np.ndarray
+    unit: str = ""
 
     @property
     def components(self) -> list[str]:

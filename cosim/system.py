@@ -138,7 +138,9 @@ class System:
         if component is None:
             return whole
         labels = whole.labels[component : component + 1]
-        return Signal(f"{full}[{component}]", whole.expression[component], labels, whole.ticks, whole.path)
+        units = whole.units[component : component + 1]
+        part = whole.expression[component]
+        return Signal(f"{full}[{component}]", part, labels, whole.ticks, whole.path, units)
 
     @property
     def inner(self) -> Mapping[str, Signal]:
@@ -155,7 +157,8 @@ class System:
                     found[name] = Signal(name, vector[slot.index], slot.labels, ticks, slot.path)
         for name, slot in self.parameters.items():
             if name not in self.signals:
-                found[name] = Signal(name, self.p[slot.index], slot.labels, None)
+                units = (slot.unit,) * slot.size if slot.unit else ()
+                found[name] = Signal(name, self.p[slot.index], slot.labels, None, "", units)
         return found
 
     @property
@@ -288,7 +291,8 @@ class System:
 
     def _tree(self, names: tuple[str, ...]) -> SignalTree:
         signals = (self.observable[name] for name in names)
-        return SignalTree.of((Leaf(s.name, 0, s.size, s.labels, (), s.ticks) for s in signals), self.shown)
+        leaves = (Leaf(s.name, 0, s.size, s.labels, s.units, s.ticks) for s in signals)
+        return SignalTree.of(leaves, self.shown)
 
     def chosen(self, names: Sequence[str] | str | None) -> list[str]:
         """The signals some names mean, whole and each once; for None those of `logged`.

@@ -21,6 +21,7 @@ class Signal:
     labels: tuple[str, ...]
     ticks: Ticks | None  # its one rate, if it has one
     path: str = ""  # the block it belongs to
+    units: tuple[str, ...] = ()  # of its components, "" where nothing is known
 
     @property
     def size(self) -> int:

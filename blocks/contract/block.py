@@ -57,6 +57,7 @@ from blocks.contract.memories import (
 )
 from blocks.contract.rate import Rate, Ticks, instants
 from blocks.contract.symbols import Array, as_array, as_matrix, as_scalar, column, hash_of
+from blocks.contract.units import Units, UnitText
 from blocks.errors import BlockError, near_miss, shown
 
 STATIC = ("solve", "hold", "zero")
@@ -119,9 +120,17 @@ class Equations(Declarations):
 
     # --- ports ------------------------------------------------------------------------------------
     def input(
-        self, name: str, size: int | None = None, hold: PortHold | None = None, labels: Sequence[str] = ()
+        self,
+        name: str,
+        size: int | None = None,
+        hold: PortHold | None = None,
+        labels: Sequence[str] = (),
+        unit: Units = "",
     ) -> Array:
-        """Input port; `size=None` takes the size of what is connected. Returns (size,)."""
+        """Input port; `size=None` takes the size of what is connected. Returns (size,).
+
+        unit : what is connected is checked to be in it, as "N*m"; one per component, or for all
+        """
         self._unique(name, self._inputs, "input")
         known = self._sizes.get(name)
         if size is None:
@@ -133,7 +142,8 @@ class Equations(Declarations):
         else:
             actual = int(size)
         symbol = self._symbol(name, actual)
-        self._inputs[name] = Input(name, actual, size is None, hold, symbol, tuple(labels))
+        units = self._units(unit, f"input '{name}'", actual)
+        self._inputs[name] = Input(name, actual, size is None, hold, symbol, tuple(labels), units)
         return as_array(symbol)
 
     def output(
@@ -145,9 +155,11 @@ class Equations(Declarations):
         initial: Any = 0.0,
         labels: Sequence[str] = (),
         auxiliary: bool = False,
+        unit: Units = "",
     ) -> None:
         """Output port. With `sample` it is refreshed at its ticks and held in between, else continuous.
 
+        unit : of its values, as "rad/s"; one per component, or for all
         An `auxiliary` output is only there to be looked at, and no part of the block's linear model.
         """
         self._unique(name, self._outputs, "output")
@@ -155,7 +167,8 @@ class Equations(Declarations):
         if sample is not None:
             ticks = self._ticks(sample, offset)
             value = column(self._sampled(f"{name}@sampled", value, ticks, initial, output=name))
-        self._outputs[name] = Output(name, value, tuple(labels), auxiliary)
+        units = self._units(unit, f"output '{name}'", int(value.numel()))
+        self._outputs[name] = Output(name, value, tuple(labels), auxiliary, units)
 
     # --- numbers ----------------------------------------------------------------------------------
     def parameters(self, **values: Any) -> list[Array]:
@@ -163,9 +176,12 @@ class Equations(Declarations):
         return [self.parameter(name, value) for name, value in values.items()]
 
     def parameter(
-        self, name: str, value: Any, unit: str = "", aliases: Sequence[str] = (), full: bool = False
+        self, name: str, value: Any, unit: UnitText = "", aliases: Sequence[str] = (), full: bool = False
     ) -> Array:
-        """One tunable number or array, known by its `aliases` too. Zeros of a matrix stay 0 unless `full`."""
+        """One tunable number or array, known by its `aliases` too. Zeros of a matrix stay 0 unless `full`.
+
+        unit : of all its numbers, as "kg*m^2"
+        """
         self._unique(name, self._parameters, "parameter")
         try:
             array = np.array(value, dtype=float)
@@ -178,7 +194,7 @@ class Equations(Declarations):
         mask = array != 0 if array.ndim >= 2 and not full else np.ones(array.shape, dtype=bool)
         symbol = self._symbol(name, int(mask.sum()))
         self._parameters[name] = Parameter(
-            name, array, mask, self._field_of(value), symbol, unit, tuple(aliases)
+            name, array, mask, self._field_of(value), symbol, self._unit(unit, name), tuple(aliases)
         )
         if array.ndim == 0:
             return as_scalar(symbol)

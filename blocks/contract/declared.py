@@ -17,6 +17,7 @@ import numpy as np
 from blocks.contract.callback import PythonCall
 from blocks.contract.memories import Memory
 from blocks.contract.rate import Ticks
+from blocks.contract.units import Found, PhysicalUnit
 
 M = TypeVar("M", bound=Memory)
 
@@ -47,6 +48,7 @@ class Input:
     hold: PortHold | None
     symbol: ca.SX
     labels: tuple[str, ...] = ()
+    units: Found = ()
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,14 @@ class Output:
     """Output port: its value as an expression, and a label for each component (may be empty).
 
     An `auxiliary` output is there to be looked at: it is logged, but no part of the block's linear model.
+    units : of its components, or one for all
     """
 
     name: str
     expression: ca.SX
     labels: tuple[str, ...]
     auxiliary: bool = False
+    units: Found = ()
 
     @cached_property
     def size(self) -> int:
@@ -76,7 +80,7 @@ class Parameter:
     mask: np.ndarray
     field: str | None  # dataclass field it is the value of, when it is exactly that
     symbol: ca.SX  # one symbol per True of mask, row-major
-    unit: str = ""
+    unit: PhysicalUnit | None = None
     aliases: tuple[str, ...] = ()  # other names it may be set by
 
     @cached_property

@@ -16,6 +16,7 @@ from blocks.contract.declared import BlockEvent, Declared, Input, Output, Parame
 from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Evolving, Memory, Slope
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, column
+from blocks.contract.units import Found, PhysicalUnit, Units, UnitText, units_of
 from blocks.errors import BlockError, near_miss, shown
 
 M = TypeVar("M", bound=Memory)
@@ -64,6 +65,17 @@ class Declarations:
                 hint="Split it into several signals, or keep the numbers in a table.",
             )
         return ca.SX.sym(name, size)
+
+    def _units(self, given: Units, what: str, size: int) -> Found:
+        """Units of a signal, one for all or as many as it has components."""
+        found = units_of(given, what) if given else ()
+        if len(found) not in (0, 1, size) and not self.provisional:
+            raise BlockError(f"{what} has {len(found)} units for {size} components.", value=given)
+        return found
+
+    def _unit(self, given: UnitText, name: str) -> PhysicalUnit | None:
+        """The unit of a parameter."""
+        return units_of(given, f"parameter '{name}'")[0] if given else None
 
     @property
     def provisional(self) -> bool:

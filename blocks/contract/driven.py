@@ -15,6 +15,7 @@ import numpy as np
 
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Ticks
+from blocks.contract.units import UnitText
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class UnitPort:
     name: str
     size: int = 1
     continuous: bool = True
+    unit: UnitText = ""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class UnitParameter:
 
     name: str
     value: Any
-    unit: str = ""
+    unit: UnitText = ""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class DrivenBlock(Block):
     def define(self, b: Equations) -> None:
         """Declare ports, parameters and the curve of the outputs."""
         for port in self.inputs:
-            b.input(port.name, size=port.size)
+            b.input(port.name, size=port.size, unit=port.unit)
         for q in self.parameters:
             b.parameter(q.name, q.value, unit=q.unit, full=True)
         n = self.n_outputs
@@ -162,11 +164,11 @@ class DrivenBlock(Block):
         for port in self.outputs:
             part = slice(place, place + port.size)
             moves = slope[part] * since + curvature[part] * since * since / 2
-            b.output(port.name, y[part] + moves if port.continuous else y[part])
+            b.output(port.name, y[part] + moves if port.continuous else y[part], unit=port.unit)
             place += port.size
 
     def _define_sampled(self, b: Equations, n: int) -> None:
         y, place = b.delivered("y", np.zeros(n), n, self.ticks), 0
         for port in self.outputs:
-            b.output(port.name, y[place : place + port.size])
+            b.output(port.name, y[place : place + port.size], unit=port.unit)
             place += port.size

@@ -40,6 +40,7 @@ from blocks.library import (
     switching,
     tables,
     tracking,
+    unit_conversion,
     waveforms,
 )
 
@@ -83,6 +84,7 @@ from blocks.library.state_feedback import *  # noqa: F403
 from blocks.library.switching import *  # noqa: F403
 from blocks.library.tables import *  # noqa: F403
 from blocks.library.tracking import *  # noqa: F403
+from blocks.library.unit_conversion import *  # noqa: F403
 from blocks.library.waveforms import *  # noqa: F403
 
 __all__: list[str] = []
@@ -125,4 +127,5 @@ __all__ += state_feedback.__all__
 __all__ += switching.__all__
 __all__ += tables.__all__
 __all__ += tracking.__all__
+__all__ += unit_conversion.__all__
 __all__ += waveforms.__all__

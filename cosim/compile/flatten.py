@@ -23,6 +23,7 @@ from blocks.contract.memories import (
     Started,
 )
 from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
+from blocks.contract.units import names_of
 from blocks.errors import PlantloopError, WiringError
 from cosim.compile.additions import NOTHING_ADDED, Additions, put_in
 from cosim.compile.conditions import at_rest, obey, settle_rates
@@ -36,6 +37,7 @@ from cosim.compile.rates import SignalRates, insert_holds
 from cosim.compile.schedule import build_schedule
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes
+from cosim.compile.units import convert, follow_units
 from cosim.compile.vectors import Vectors
 from cosim.compile.wiring import ExternalInput, expand
 from cosim.slots import LoopSlot, Slot, Sought
@@ -83,6 +85,7 @@ def flatten(
     wiring = expand(diagram, cache)
     put_in(wiring, added, cache)
     traced = resolve_sizes(wiring, cache)
+    units = follow_units(wiring, traced)
     placed: dict[str, PlacedBlock] = {}
     problems = []
     _trace_apart(wiring.blocks, traced)
@@ -96,10 +99,11 @@ def flatten(
     if problems:
         raise WiringError(problems, path=diagram.name)
     wiring.masks.settle()
+    convert(placed, units, cache)
     settle_rates(placed, wiring.parts, cache)
     port_rates = insert_holds(placed, cache)
     obey(placed, wiring.parts)
-    vectors = Vectors(placed, wiring.borders, wiring.masks, perturb, opened)
+    vectors = Vectors(placed, wiring.borders, wiring.masks, perturb, opened, units)
     vectors.move_parameters(added)
     found = _Writer(diagram.name, vectors, port_rates, wiring.outports, solve_loops).system(look)
     return replace(
@@ -285,13 +289,15 @@ class _Writer:
                     value = between.input(inst, k)
                     ticks = None if source is None else rates.rate_of(source)
                     name = f"{inst.path}.{i.name}"
-                    found[name] = Signal(name, value, i.labels, ticks, inst.path)
+                    units = names_of(self.v.units.inputs.get((inst.path, i.name), ()))
+                    found[name] = Signal(name, value, i.labels, ticks, inst.path, units)
             for o in d.outputs:
                 port = (inst.path, o.name)
                 name = self._signal_name(port)
                 ticks = rates.rate_of(port)
                 value = between.cut_off.get(port, between.outputs[port])
-                found[name] = Signal(name, value, o.labels, ticks, inst.path)
+                units = names_of(self.v.units.outputs.get(port, ()))
+                found[name] = Signal(name, value, o.labels, ticks, inst.path, units)
         return found
 
     def _signal_name(self, port: tuple[str, str]) -> str:

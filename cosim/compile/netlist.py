@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from blocks.contract.block import Block
+from blocks.contract.units import Units
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,11 @@ class Inport:
     """Where a signal enters a diagram: an input of the subsystem, or of the whole system.
 
     `size` is only needed at the top level, where nothing is connected to it.
+    unit : what is connected is checked to be in it
     """
 
     size: int = 1
+    unit: Units = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class Netlist:
     owner       : what its parameters call the diagram they belong to
     parameters  : its parameters and their values
     given       : of nodes that are diagrams, what their parameters are here
+    units       : of nodes, units of their ports and parameters that are said here
+    converted   : inputs whose signal is converted to the unit they expect
     variants    : instead of all of this, the diagrams of which the parameter `chosen` names one
     """
 
@@ -65,6 +70,8 @@ class Netlist:
     owner: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    units: Mapping[str, Mapping[str, Units]] = field(default_factory=dict)
+    converted: frozenset[Port] = frozenset()
     condition: PartCondition | None = None
     variants: Mapping[Any, Netlist] = field(default_factory=dict)
     chosen: Any = None

@@ -15,6 +15,7 @@ from blocks.errors import WiringError, near_miss
 from cosim.compile.additions import Additions, moved_parameters
 from cosim.compile.masks import Masks, Root, named, symbolic
 from cosim.compile.placed_block import PlacedBlock
+from cosim.compile.units import WireUnits
 from cosim.slots import AddedSlot, MemorySlot, ParameterSlot, Slot, Sought, TickSlot
 from cosim.system import stack
 from cosim.system_parts import FollowingStart
@@ -48,6 +49,7 @@ class Vectors:
     """Gives every memory and parameter of the placed blocks its place in x, h, w or p, and its symbols.
 
     perturb : names of signals that get an added input each; opened : those of them that it takes the place of
+    units : what is known of the units of ports and parameters
     """
 
     def __init__(
@@ -57,8 +59,9 @@ class Vectors:
         masks: Masks,
         perturb: tuple[str, ...],
         opened: tuple[str, ...],
+        units: WireUnits,
     ) -> None:
-        self.placed, self.borders = placed, borders
+        self.placed, self.borders, self.units = placed, borders, units
         self.t = ca.SX.sym("t")
         self.x, self.p = Vector[MemorySlot[ContinuousState]](), Vector[ParameterSlot]()
         self.h, self.w = Vector[Slot](), Vector[Slot]()
@@ -151,7 +154,9 @@ class Vectors:
                 else:
                     symbols.append(symbol)
                 if symbol.numel():
-                    self.p.add(ParameterSlot, name, symbol, value[mask], value.shape, mask)
+                    unit = self.units.parameters.get((inst.path, q.name))
+                    shown = "" if unit is None else unit.name
+                    self.p.add(ParameterSlot, name, symbol, value[mask], value.shape, mask, shown)
                 else:
                     continue
                 for alias in q.aliases:

@@ -5,13 +5,14 @@ All mistakes are collected and reported together, with near misses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from blocks.contract.block import Block, Equations
 from blocks.contract.masks import recipe_of
 from blocks.contract.trace import TraceCache, Traced
+from blocks.contract.units import Found, Units, units_of
 from blocks.errors import PlantloopError, WiringError, near_miss
 from cosim.compile.masks import Masks, MaskScope
 from cosim.compile.netlist import Inport, Netlist, PartCondition, Port
@@ -23,9 +24,10 @@ class ExternalInput(Block):
     """Input of the whole system: a value that only ``Simulation.set_input`` changes."""
 
     size: int = 1
+    unit: Units = ""
 
     def define(self, b: Equations) -> None:
-        b.output("out", b.mode("value", 0.0, size=self.size))
+        b.output("out", b.mode("value", 0.0, size=self.size), unit=self.unit)
 
 
 @dataclass
@@ -34,6 +36,9 @@ class Wiring:
 
     borders : of each port of a subsystem, what is behind it inside: for an output the output of a block, for
               an input the inputs of blocks that it drives
+    route : of the input of a block, the ports its signal comes through, from its source on, the input last;
+            is the wire that ends there to be converted?
+    units : said of ports and parameters of blocks and subsystems; border_units : of inputs of subsystems
     """
 
     name: str
@@ -44,6 +49,11 @@ class Wiring:
     probes: dict[str, Traced]  # every block traced as far as that goes without sizes
     parts: dict[str, PartCondition] = field(default_factory=dict)  # conditional parts by their paths
     masks: Masks = field(default_factory=Masks)  # parameters of diagrams, and which blocks are made of them
+    units: dict[str, Mapping[str, Units]] = field(default_factory=dict)
+    converted: set[Port] = field(default_factory=set)
+    border_units: dict[Port, Found] = field(default_factory=dict)
+    route: Callable[[Port], list[tuple[Port, bool]]] = lambda into: []
+    border_ports: Callable[[str], list[str]] = lambda path: []
 
 
 class _Expander:
@@ -56,6 +66,9 @@ class _Expander:
         self.grounded: set[Port] = set()
         self.problems: list[str] = []
         self.masks = Masks()
+        self.units: dict[str, Mapping[str, Units]] = {}
+        self.border_units: dict[Port, Found] = {}
+        self.converted: set[Port] = set()
         self._walk(diagram, "", {}, None)
         connect_tags(self.nodes, self.edges, self.problems)
 
@@ -81,6 +94,13 @@ class _Expander:
                 )
             self.edges[into] = out
         self.grounded.update((prefix + node, port) for node, port in diagram.grounded)
+        self.converted.update((prefix + node, port) for node, port in diagram.converted)
+        self.units |= {prefix + node: units for node, units in diagram.units.items()}
+        if prefix:
+            for name, node in diagram.inports.items():
+                if node.unit:
+                    path = prefix.removesuffix("/")
+                    self.border_units[path, name] = units_of(node.unit, f"inport '{prefix}{name}'")
 
     def _variant(
         self, node: Block | Netlist | Inport, path: str, scope: MaskScope
@@ -140,6 +160,28 @@ class _Expander:
             yield outer, own
             port = self.edges.get((outer, own))
 
+    def route(self, into: Port) -> list[tuple[Port, bool]]:
+        """See `Wiring.route`."""
+        found: list[tuple[Port, bool]] = []
+        hop, out = into, self.edges.get(into)
+        while out is not None:
+            found.append((hop, hop in self.converted))
+            while isinstance(node := self.nodes[out[0]], Netlist):
+                found.append((out, False))
+                inner, name = node.outports[out[1]]
+                out = (f"{out[0]}/{inner}", name)
+            outer, _, own = out[0].rpartition("/")
+            if isinstance(node, Block) or not outer:
+                break
+            hop = (outer, own)
+            out = self.edges.get(hop)
+        return found[::-1]
+
+    def border_ports(self, path: str) -> list[str]:
+        """Names of the ports of a subsystem."""
+        node = self.nodes.get(path)
+        return [*node.inports, *node.outports] if isinstance(node, Netlist) else []
+
 
 def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
     """Flat wiring of a diagram; checks names, directions, double drivers and open inputs.
@@ -155,7 +197,7 @@ def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
         if isinstance(node, Block):
             blocks[path] = node
         elif isinstance(node, Inport) and "/" not in path:
-            blocks[path] = ExternalInput(node.size)
+            blocks[path] = ExternalInput(node.size, node.unit)
     ports = {path: _ports(path, block, cache, problems) for path, block in blocks.items()}
     for path, node in expander.nodes.items():
         if isinstance(node, Netlist):
@@ -198,7 +240,10 @@ def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
     probes = {path: known.probe for path, known in ports.items() if known.probe}
     parts = {p: n.condition for p, n in expander.nodes.items() if isinstance(n, Netlist) and n.condition}
     borders = _borders(expander, drivers)
-    return Wiring(diagram.name, blocks, drivers, outports, borders, probes, parts, expander.masks)
+    return Wiring(
+        diagram.name, blocks, drivers, outports, borders, probes, parts, expander.masks, expander.units,
+        expander.converted, expander.border_units, expander.route, expander.border_ports,
+    )  # fmt: skip
 
 
 def _borders(expander: _Expander, drivers: dict[Port, Port | None]) -> dict[Port, tuple[Port, ...]]:

@@ -329,7 +329,7 @@ def define_co_simulation(b: Equations, setup: Setup, sample: Rate, offset: Rate)
     y = b.external("y", make, argument, sum(v.size for v in setup.outputs) + 1, sample, offset)
     at = 0
     for v in setup.outputs:
-        b.output(v.name, y[at : at + v.size])
+        b.output(v.name, y[at : at + v.size], unit=setup.unit_of(v))
         at += v.size
     b.stop(y[at] - 0.5, setup.end_message, "rising")
 
@@ -370,9 +370,9 @@ def driven_co_simulation(
         return CoSimulationUnit(curved(curves), curves)
 
     return DrivenBlock(
-        tuple(map(_unit_port, setup.ports)),
-        tuple(map(_unit_port, setup.outputs)),
-        tuple(UnitParameter(v.name, setup.shaped_start(v), v.unit) for v in setup.parameters),
+        tuple(_unit_port(setup, v) for v in setup.ports),
+        tuple(_unit_port(setup, v) for v in setup.outputs),
+        tuple(UnitParameter(v.name, setup.shaped_start(v), setup.unit_of(v)) for v in setup.parameters),
         setup.input_start,
         make,
         Ticks.of(sample, offset),
@@ -381,5 +381,6 @@ def driven_co_simulation(
     )
 
 
-def _unit_port(v: Variable) -> UnitPort:
-    return UnitPort(v.name, v.size, v.type in FLOATS and v.variability == "continuous")
+def _unit_port(setup: Setup, v: Variable) -> UnitPort:
+    moves = v.type in FLOATS and v.variability == "continuous"
+    return UnitPort(v.name, v.size, moves, setup.unit_of(v))

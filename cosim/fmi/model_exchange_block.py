@@ -209,7 +209,7 @@ def _outputs(
         shown[v.type, v.reference] = kept[at : at + v.size]
         at += v.size
     for v in setup.outputs:
-        b.output(v.name, shown[v.type, v.reference])
+        b.output(v.name, shown[v.type, v.reference], unit=setup.unit_of(v))
 
 
 # Functions that a run calls with its unit, see `Equations.opaque`.

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.block import Equations
-from cosim.fmi.description import FMUDescription, Interface, Variable
+from blocks.contract.units import PhysicalUnit, UnitText
+from cosim.fmi.description import FMUDescription, Interface, Unit, Variable
 from cosim.fmi.event_mode import EventModeSteps
 from cosim.fmi.event_rounds import EventRounds, clocked
 from cosim.fmi.interface.any_component import AnyComponent
@@ -114,13 +115,21 @@ class Setup:
 
     def declare_inputs(self, b: Equations) -> list[Any]:
         """All inputs as ports, clocks behind them."""
-        return [b.input(v.name, size=v.size) for v in self.ports]
+        return [b.input(v.name, size=v.size, unit=self.unit_of(v)) for v in self.ports]
+
+    def unit_of(self, v: Variable) -> UnitText:
+        """The unit of a variable as the description defines it, "" if it has none."""
+        if not v.unit:
+            return ""
+        defined = self.description.units.get(v.unit, Unit(v.unit))
+        offset = 0.0 if v.relative_quantity else defined.offset
+        return PhysicalUnit.of_file(v.unit, defined.exponents, defined.factor, offset)
 
     def declare_parameters(self, b: Equations) -> list[Any]:
         """All parameters of a run, each raveled."""
         found = []
         for v in self.parameters:
-            found.append(np.ravel(b.parameter(v.name, self.shaped_start(v), unit=v.unit, full=True)))
+            found.append(np.ravel(b.parameter(v.name, self.shaped_start(v), unit=self.unit_of(v), full=True)))
         return found
 
     def shaped_start(self, v: Variable) -> np.ndarray:

@@ -177,7 +177,7 @@ def variables_of(
              name="time" if "time" not in outer else "'time'", units=("s",), text="time")  # fmt: skip
     for name, slot in system.inputs.items():
         make.add(_port(name), "UNIT_INPUT", slot.index, "input", "continuous", "exact",
-                 start=context.h[slot.index])  # fmt: skip
+                 start=context.h[slot.index], units=_input_units(system, name))  # fmt: skip
     begins, total = {}, 0
     for name, signal in system.signals.items():
         begins[name] = total
@@ -189,7 +189,7 @@ def variables_of(
         places = range(len(shown), len(shown) + len(chosen))
         shown.extend(begins[full] + k for k in chosen)
         make.add(path, "UNIT_SIGNAL", places, causality, _variability(system, signal), "calculated",
-                 units=tuple(_units(signal)[k] for k in chosen), text=_labels(signal))  # fmt: skip
+                 units=tuple(_units(system, full)[k] for k in chosen), text=_labels(signal))  # fmt: skip
 
     for name in outputs:
         signal_variable(name, *system.locate(name), "output")
@@ -199,7 +199,8 @@ def variables_of(
         start = np.zeros(len(places))
         start[places >= 0] = context.p[parameter.index]
         make.add(name, "UNIT_PARAMETER", places, "parameter", "tunable", "exact",
-                 shape=tuple(parameter.shape), start=start)  # fmt: skip
+                 shape=tuple(parameter.shape), start=start,
+                 units=(parameter.unit,) * len(places) if parameter.unit else ())  # fmt: skip
     own = {name: system.x[slot.index.tolist()] for name, slot in system.states.items()}
     own |= {name: system.h[slot.index.tolist()] for name, slot in system.inputs.items()}
     for name in local:
@@ -251,10 +252,13 @@ def _labels(signal: Signal) -> str:
     return ", ".join(signal.labels) if any(signal.labels) else ""
 
 
-UNIT = re.compile(r"\[([^\]]*)\]$")
+def _input_units(system: System, name: str) -> tuple[str, ...]:
+    """Units of an input: as it was declared."""
+    signal = system.signals.get(name)
+    return signal.units if signal is not None else ()
 
 
-def _units(signal: Signal) -> list[str]:
-    """Units as the labels say them: "theta [rad]"."""
-    labels = signal.labels or ("",) * signal.size
-    return [found[1].strip() if (found := UNIT.search(label)) else "" for label in labels]
+def _units(system: System, name: str) -> list[str]:
+    """Units of the components of a signal, as declared or as their labels say."""
+    leaf = system.tree([name])[name]
+    return [leaf.unit(k).strip() for k in range(leaf.size)]

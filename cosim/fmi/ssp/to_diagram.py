@@ -154,6 +154,8 @@ class Drawing:
         change = c.transformation
         if change is None:
             change = conversion(c, first, second, self.structure.units, self.structure.file)
+        if change is None and not c.convert_units and first and second and first != second:
+            change = Transformation()  # numbers as they are, whatever their units
         if change is not None:
             name = f"connection_{number}"
             d.add(name, self._changing(change, c, system, inner))

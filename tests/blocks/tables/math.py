@@ -17,6 +17,7 @@ from blocks import (
     Rounding,
     Sqrt,
     TrigonometricFunction,
+    UnitConversion,
     Wrap,
 )
 
@@ -47,6 +48,10 @@ EXAMPLES = {
         (TrigonometricFunction("tanh"), {"u": 2}),
         (TrigonometricFunction("atan2"), {"in1": 2, "in2": 1}),
         (TrigonometricFunction("sincos"), {"u": 1}),
+    ],
+    UnitConversion: [
+        (UnitConversion("rad", "deg"), {"u": 2}),
+        (UnitConversion(["m", "degC"], ["mm", "K"]), {"u": 2}),
     ],
     Wrap: [(Wrap(), {"u": 2}), (Wrap(0.0, 0.5), {"u": 1})],
 }
