@@ -70,15 +70,25 @@ def draw(file: str, count: int, seed: int) -> tuple[list[Change], int]:
     return sorted(chosen, key=lambda change: change.start), len(every)
 
 
+def mirrored(file: str, known: Covering) -> str:
+    """The folder of tests that mirrors the folder of a file, or the nearest one around it that has tests."""
+    folder = file.rpartition("/")[0].replace("/native/runtime", "")
+    while folder and not any(test.startswith(f"tests/{folder}/") for test in known.seconds):
+        folder = folder.rpartition("/")[0]
+    return f"tests/{folder}/" if folder else "tests/"
+
+
 def tests_for(change: Change, known: Covering, budget: float) -> list[str]:
     """Tests that run a change, likely and short ones first, as many as the budget (s) allows."""
-    near = f"tests/{change.file.rpartition('/')[0].replace('/native/runtime', '')}/"
+    near = mirrored(change.file, known)
     if change.file.endswith(".c"):
         found = known.by_file.get(NATIVE, set())
-    elif change.module_level:  # runs when the file is imported: for tests of the file, else of its folder
-        found = known.by_file.get(change.file) or {test for test in known.seconds if test.startswith(near)}
     else:
-        found = known.of(change.file, change.lines)
+        found = set() if change.module_level else known.of(change.file, change.lines)
+        if not found:  # it may run when the file is imported: for tests of the file and of its folder
+            found = known.by_file.get(change.file, set()).union(
+                t for t in known.seconds if t.startswith(near)
+            )
     name = Path(change.file).stem
 
     def order(test: str) -> tuple[int, float, str]:

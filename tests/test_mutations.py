@@ -6,10 +6,12 @@ import ast
 
 import pytest
 
+from tests import mutations
 from tests.mutating.changes import Change, in_c, in_python
-from tests.mutating.judging import Verdict
+from tests.mutating.covering import Covering
+from tests.mutating.judging import Bench, Verdict, named_in
 from tests.mutating.page import NOT_RUN, PAGE, page, read, with_reason, written
-from tests.mutations import draw, files_of
+from tests.mutations import draw, files_of, mirrored
 
 SOURCE = b'''"""A sum of 1 and 2."""
 LIMIT: int | None = 3
@@ -119,3 +121,52 @@ def test_the_page_counts_and_keeps_reasons():
 def test_the_page_is_what_its_rows_print():
     text = PAGE.read_text(encoding="utf-8")
     assert page(*read(text)) == text
+
+
+class Told(Bench):
+    """A bench whose runs are told by a table: which tests fail with the change, which without."""
+
+    failing: tuple[set[str], set[str]] = (set(), set())
+
+    def run(self, tests, limit, *options):
+        failing = self.failing[(self.copy / "a.py").read_bytes() == b"1"]
+        culprit = next((test for test in tests if test in failing), None)
+        return (1, f"FAILED {culprit} - because") if culprit else (0, "2 passed")
+
+
+def test_a_test_that_fails_without_the_change_notices_nothing(tmp_path):
+    (tmp_path / "a.py").write_bytes(b"1")
+    bench = Told(tmp_path, tmp_path)
+    change = verdict("2", "").change
+    for with_it, without, outcome in (
+        ({"t::b"}, set(), "caught"),
+        (set(), set(), "survived"),
+        ({"t::a"}, {"t::a"}, "survived"),
+        ({"t::a", "t::b"}, {"t::a"}, "caught"),
+        ({"t::a", "t::b"}, {"t::a", "t::b"}, "not run"),
+    ):
+        bench.failing, bench.sound = (with_it, without), {}
+        assert bench.judge(change, ["t::a", "t::b"], 1.0).outcome == outcome
+        assert (tmp_path / "a.py").read_bytes() == b"1"
+    assert (
+        named_in("FAILED t.py::f[1-a b] - AssertionError", ["t.py::f", "t.py::f[1-a b]"]) == "t.py::f[1-a b]"
+    )
+    assert named_in("5 passed in 1 s", ["t.py::f"]) == ""
+
+
+def test_lines_that_run_at_import_are_tried_with_the_tests_of_their_folder():
+    seconds = {
+        "tests/plant/test_a.py::a": 1.0,
+        "tests/plant/b/test_b.py::b": 1.0,
+        "tests/c/test_c.py::c": 1.0,
+    }
+    known = Covering({("plant/b/x.py", 7): {"tests/c/test_c.py::c"}}, {}, {}, seconds)
+    assert mirrored("plant/b/deeper/x.py", known) == "tests/plant/b/"
+    assert mirrored("plant/other/x.py", known) == "tests/plant/"
+
+    def chosen(line, module_level):
+        change = Change("plant/b/x.py", line, 0, 1, "1", "2", (line,), module_level)
+        return mutations.tests_for(change, known, 9.0)
+
+    assert chosen(7, False) == ["tests/c/test_c.py::c"]
+    assert chosen(7, True) == chosen(8, False) == ["tests/plant/b/test_b.py::b"]

@@ -25,8 +25,8 @@ class PartCondition:
 
     control: str
     own: frozenset[str]
-    once: bool = False
-    restarts: bool = False
+    once: bool
+    restarts: bool
 
 
 Driven = bool | Literal["held"]

@@ -48,7 +48,7 @@ class Dependencies:
         self,
         placed: dict[str, PlacedBlock],
         at_tick: bool,
-        solve: bool = False,
+        solve: bool,
         cut: frozenset[SignalNode] = frozenset(),
     ) -> None:
         self.placed, self.at_tick, self.solve = placed, at_tick, solve

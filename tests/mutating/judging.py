@@ -50,7 +50,7 @@ class Bench:
 
     root: Path
     copy: Path
-    original: dict[str, bytes] = field(default_factory=dict)
+    sound: dict[str, bool] = field(default_factory=dict)  # tests that failed: do they without a change?
 
     def make(self) -> None:
         """Copy what is tested and the tests, with compiled modules that are checked by their content."""
@@ -67,19 +67,35 @@ class Bench:
         )  # fmt: skip
 
     def judge(self, change: Change, tests: list[str], limit: float) -> Verdict:
-        """Run tests with a change made, until one fails; to take `limit` s of wall time is to fail."""
+        """Run tests with a change made, until one fails; to take `limit` s of wall time is to fail.
+
+        What failed has to pass without the change; else the others are asked.
+        """
         file = self.copy / change.file
         source = file.read_bytes()
         began = time.monotonic()
-        file.write_bytes(change.applied(source))
-        try:
-            code, by = self.run(tests, limit)
-        finally:
-            file.write_bytes(source)
+        while tests:
+            file.write_bytes(change.applied(source))
+            try:
+                code, by = self.run(tests, limit)
+            finally:
+                file.write_bytes(source)
+            culprit = named_in(by, tests)
+            if code <= 0 or not culprit or self.passes(culprit, limit):
+                break
+            tests = [test for test in tests if test != culprit]
+        else:
+            code, by = NOTHING_RAN, "no test passes as it is"
         took = time.monotonic() - began
         if code in (NOTHING_RAN, OTHER_TREE):
             return Verdict(change, "not run", by, took)
         return Verdict(change, "survived" if code == 0 else "caught", by, took)
+
+    def passes(self, test: str, limit: float) -> bool:
+        """Does a test pass on the copy as it is? Found once."""
+        if test not in self.sound:
+            self.sound[test] = self.run([test], limit)[0] == 0
+        return self.sound[test]
 
     def run(self, tests: list[str], limit: float, *options: str) -> tuple[int, str]:
         """Exit code of pytest (-9 where it took too long), and what it said last."""
@@ -118,7 +134,7 @@ class Bench:
         import pytest
 
         temporary = f"--basetemp={self.copy / 'temporary'}"
-        off = ["-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"]
+        off = ["-p", "no:cacheprovider", "-p", "no:randomly", "-n", "0"]
         code = int(pytest.main(["-q", "-x", "--tb=line", "--no-header", temporary, *off, *options, *tests]))
         where = getattr(sys.modules.get("blocks"), "__file__", None)
         return OTHER_TREE if where and not where.startswith(str(self.copy)) else code
@@ -129,3 +145,9 @@ def last_words(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     named = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
     return (named or lines[-1:] or [""])[0][:SHOWN]
+
+
+def named_in(words: str, tests: list[str]) -> str:
+    """The test that last words name; "" for none."""
+    named = words.partition(" ")[2]
+    return max((test for test in tests if named.startswith(test)), key=len, default="")

@@ -90,3 +90,15 @@ def test_a_switch_by_a_sampled_signal_is_no_matter():
     d.connect(switch["y"], it["u"])
     r = simulate(d, 1.5, log_at=[1.5])
     assert len(r.events) > 300
+
+
+def test_a_corner_that_nothing_reads_keeps_its_events_behind_one_that_is_sampled():
+    """The quantizer behind the sampled block is refreshed at ticks: that looks at its own old value alone."""
+    d = encoder(Hold(0, sample=0.1))
+    total = d.add("total", Integrator())
+    d.connect(d["b0"]["y"], total["u"])
+    d.connect(total["y"], d.add("late", Quantizer(0.05))["u"])
+    r = simulate(d, 1.5, log_every=0.1)
+    final = 0.1 * counts(1 - np.cos(0.1 * np.arange(15))).sum()
+    assert all(event.name.startswith("late") for event in r.events)
+    assert len(r.events) == round(final / 0.05)

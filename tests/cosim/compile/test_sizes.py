@@ -9,6 +9,7 @@ from blocks import (
     Block,
     Constant,
     Demux,
+    Function,
     Gain,
     Integrator,
     Mux,
@@ -190,3 +191,15 @@ def test_a_block_that_cannot_work_at_its_size_says_so_with_that_size():
     (text,) = problems(d)
     assert text.startswith("block 'p': the equations of Pairs cannot be traced")
     assert text.endswith("(its input 'u' has 3)")
+
+
+def test_blocks_that_know_one_of_their_inputs_are_taken_first():
+    """Each loop has a block that cannot work at size 1; taken first, it would take 1 and be refused."""
+    turned = Function(lambda u: u[::-1] + 0.0 * u[2])
+    wires = "".join(f" c.y>s{k}.in1 t{k}.y>s{k}.in2 s{k}.y>i{k}.u i{k}.y>t{k}.u" for k in range(3))
+    blocks = {f"t{k}": turned for k in range(3)}
+    blocks |= {f"i{k}": Saturation(-1, 1) for k in range(3)}
+    blocks |= {f"s{k}": Sum("++") for k in range(3)}
+    d = build(wires, **blocks, c=Constant(THREE))
+    s = d.system(solve_loops=True)
+    assert {s.signals[f"{name}{k}.y"].size for name in "tis" for k in range(3)} == {3}

@@ -1,0 +1,56 @@
+"""What outputs of a part show while it stands still: at which rate they are held, and parts inside parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from blocks import Clock, Constant, DiscreteIntegrator, Function, Gain, TimeTable
+from cosim import Diagram, Enabled, Triggered, simulate
+
+ENGINES = ("reference", "native")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_output_of_one_rate_keeps_its_last_active_tick_until_the_next_one(engine):
+    """The part is active on [0, 0.12] and from 0.25 on; what it shows changes at ticks, not at 0.25."""
+    d = Diagram("d")
+    d.add("clock", Clock())
+    d.add("sampled", Function(lambda u: u, sample=0.1))
+    d.add("on", TimeTable([0.0, 0.12, 0.25], [1.0, -1.0, 1.0], "previous"))
+    d.add("steps", Enabled(Gain(1.0)))
+    d.add("smooth", Enabled(Gain(1.0)))
+    d.connect("clock.y", "sampled.u")
+    d.connect("sampled.y", "steps.u")
+    d.connect("clock.y", "smooth.u")
+    for part in ("steps", "smooth"):
+        d.connect("on.y", f"{part}.enable")
+    times = [0.05, 0.11, 0.21, 0.27, 0.31]
+    r = simulate(d, 0.4, engine=engine, log_at=times)
+    assert r["steps.y"][:, 0] == pytest.approx([0.0, 0.1, 0.1, 0.1, 0.3], abs=1e-12)
+    assert r["smooth.y"][:, 0] == pytest.approx([0.05, 0.11, 0.12, 0.27, 0.31], abs=1e-9)
+
+
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_signal_that_is_above_zero_from_the_start_has_no_edge_in_a_part_within_a_part(engine, reset):
+    """Alone, and in a part around it: the counter inside is called at the edge at 0.5 and no earlier."""
+
+    def counter():
+        return Triggered(DiscreteIntegrator(sample=0.1, initial=3.0))
+
+    outer = Diagram("outer")
+    outer.add("inner", counter())
+    outer.connect(outer.inport("u"), "inner.u")
+    outer.connect(outer.inport("trigger"), "inner.trigger")
+    outer.outport("y", "inner.y")
+    d = Diagram("d")
+    d.add("one", Constant(1.0))
+    d.add("edge", TimeTable([0.0, 0.2, 0.5], [1.0, -1.0, 1.0], "previous"))
+    d.add("alone", counter())
+    d.add("nested", Enabled(outer, reset=reset))
+    for part in ("alone", "nested"):
+        d.connect("one.y", f"{part}.u")
+        d.connect("edge.y", f"{part}.trigger")
+    d.connect("one.y", "nested.enable")
+    r = simulate(d, 0.8, engine=engine, log_at=[0.1, 0.3, 0.6, 0.8])
+    assert (r["nested.y"] == r["alone.y"]).all()
