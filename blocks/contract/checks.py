@@ -38,7 +38,7 @@ def fault(block: Any, field: str, what: str, expected: str, hint: str = "") -> B
 
 def _array(block: Any, field: str, dims: tuple[int, ...], infinite: bool) -> np.ndarray:
     given = getattr(block, field)
-    expected = " or ".join(KINDS_OF_ARRAY[d] for d in dims)
+    expected = " or ".join(KINDS_OF_ARRAY.get(d, f"{d} axes") for d in dims)
     try:
         array = np.asarray(given)
         if array.dtype.kind in "USc":

@@ -18,6 +18,7 @@ from blocks.library import (
     filters,
     flip_flops,
     friction,
+    governor,
     hold,
     linear_algebra,
     logic,
@@ -62,6 +63,7 @@ from blocks.library.extremes import *  # noqa: F403
 from blocks.library.filters import *  # noqa: F403
 from blocks.library.flip_flops import *  # noqa: F403
 from blocks.library.friction import *  # noqa: F403
+from blocks.library.governor import *  # noqa: F403
 from blocks.library.hold import *  # noqa: F403
 from blocks.library.linear_algebra import *  # noqa: F403
 from blocks.library.logic import *  # noqa: F403
@@ -105,6 +107,7 @@ __all__ += extremes.__all__
 __all__ += filters.__all__
 __all__ += flip_flops.__all__
 __all__ += friction.__all__
+__all__ += governor.__all__
 __all__ += hold.__all__
 __all__ += linear_algebra.__all__
 __all__ += logic.__all__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
+from blocks.contract.symbols import Array
 from blocks.functions import clip
 
-__all__ = ["TransportDelay", "VariableTransportDelay"]
+__all__ = ["PipeDelay", "TransportDelay", "VariableTransportDelay"]
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,7 @@ class VariableTransportDelay(Block):
     """Delay a signal by a time that is a signal itself.
 
     Output: y(t) = u(t - T), T the input "delay" [s] within shortest and longest; initial while t < T. (What
-    enters a pipe whose speed varies leaves it after a time that solves an integral: that is another block of
-    Simulink; this one is its variable time delay.)
+    enters a pipe whose speed varies leaves it after a time that solves an integral: `PipeDelay`.)
     Direct feedthrough: none from u, which shortest forbids.
 
     The past is kept as in `TransportDelay`. No step is longer than shortest.
@@ -76,13 +77,7 @@ class VariableTransportDelay(Block):
     initial: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("longest", "shortest"):
-            checks.assign(self, **{name: checks.numbers(self, name, dims=(0,))})
-            checks.positive(self, name, " s")
-        if self.shortest >= self.longest:
-            raise checks.fault(
-                self, "shortest", f"is {self.shortest} s", f"less than longest = {self.longest} s"
-            )
+        _check_ends(self)
         checks.assign(self, initial=checks.numbers(self, "initial"))
 
     def define(self, b: Equations) -> None:
@@ -92,3 +87,76 @@ class VariableTransportDelay(Block):
         delay = clip(b.input("delay", size=1), shortest, longest)
         past = b.delayed(u, delay, self.initial, name="past", shortest=shortest, longest=longest)
         b.output("y", past)
+
+
+@dataclass(frozen=True)
+class PipeDelay(Block):
+    """What flows through a pipe, or lies on a belt, whose speed is a signal.
+
+    Output: y(t) = u(t - T), T the time for which what leaves now was on its way: the integral of v from t - T
+    to t is length; initial until what entered at t = 0 has arrived. delay = T.
+    Derivative: T' = 1 - v(t) / v(t - T), less a multiple of what the integral of v misses, so that errors die
+    out; T(0) = the geometric mean of shortest and longest, as if the speed had been length / T(0) before.
+    Direct feedthrough: none.
+
+    The input "v" [unit of length / s] counts within length / longest and length / shortest: nothing flows
+    backwards, and a flow that stops goes on at the lower of the two. No step is longer than shortest. Corners
+    of u and v, where they arrive, are left to error control.
+    Simulink's Variable Transport Delay with its input Ti is ``PipeDelay(1.0)`` with v = 1 / Ti.
+
+    length : above 0; tunable with limits that hold for it
+    longest, shortest : s, limits of T; structural
+    initial : number or (n,), unit of u; run-time number
+
+    Use::
+
+        pipe = d.add("pipe", PipeDelay(2.0, longest=20.0, shortest=0.5))
+        d.connect(source["y"], pipe["u"])
+
+    Source: Zhang & Yeddanapudi, Modeling and simulation of time-varying delays, TMS/DEVS 2012.
+    """
+
+    length: float
+    longest: float = 10.0
+    shortest: float = 0.1
+    initial: ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        checks.assign(self, length=checks.numbers(self, "length", dims=(0,)))
+        checks.positive(self, "length")
+        _check_ends(self)
+        checks.assign(self, initial=checks.numbers(self, "initial"))
+
+    def define(self, b: Equations) -> None:
+        """Declare ports, the time on the way and what entered so long ago."""
+        (length,) = b.parameters(length=self.length)
+        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        shortest, longest = float(self.shortest), float(self.longest)
+        v = _within(b, b.input("v", size=1)[0] / length, 1.0 / longest, 1.0 / shortest)  # pipes per second
+        start = math.sqrt(shortest * longest)
+        T = b.continuous("T", start, size=1, static="hold")
+        T_within = clip(T, shortest, longest)
+        ends = {"shortest": shortest, "longest": longest}
+        way = b.continuous("way", 0.0, size=1, static="hold")  # pipes that passed more than at 1 / start
+        b.derivative(way, np.stack([v - 1.0 / start]))
+        both = b.delayed(np.stack([v, way[0]]), T_within, [1.0 / start, 0.0], name="past speed", **ends)
+        too_much = way - both[1] + T / start - 1.0  # between both ends: errors of the rate of T die out
+        b.derivative(T, 1.0 - (v + 10.0 / start * too_much) / both[0])
+        b.output("y", b.delayed(u, T_within, self.initial, name="past", **ends))
+        b.output("delay", T)
+
+
+def _within(b: Equations, u: Array, low: float, high: float) -> Array:
+    """A signal between two limits, whose corners are events."""
+    above = b.where_event(u - high, high, u, name="fast")
+    return np.where(np.isnan(u), u, b.where_event(u - low, above, low, name="slow"))
+
+
+def _check_ends(block: PipeDelay | VariableTransportDelay) -> None:
+    for name in ("longest", "shortest"):
+        checks.assign(block, **{name: checks.numbers(block, name, dims=(0,))})
+        checks.positive(block, name, " s")
+    if block.shortest >= block.longest:
+        raise checks.fault(
+            block, "shortest", f"is {block.shortest} s", f"less than longest = {block.longest} s"
+        )

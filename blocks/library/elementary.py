@@ -223,7 +223,12 @@ class Bias(Block):
 
 
 def stepwise(
-    b: Equations, u: Array, nearest: Array, up: Callable[[Array], Array], down: Callable[[Array], Array]
+    b: Equations,
+    u: Array,
+    nearest: Array,
+    up: Callable[[Array], Array],
+    down: Callable[[Array], Array],
+    name: str = "n",
 ) -> Array:
     """Whole numbers that follow a signal, (n,): `nearest` at ticks, between them changed by events.
 
@@ -231,12 +236,12 @@ def stepwise(
     """
     levels = []
     for k in range(u.size):
-        name = "n" if u.size == 1 else f"n{k}"
-        n = b.mode(name, 0.0, at_ticks=nearest[k])
+        label = name if u.size == 1 else f"{name}{k}"
+        n = b.mode(label, 0.0, at_ticks=nearest[k])
         above = np.where(nearest[k] > n[0], nearest[k], n[0] + 1.0)
         below = np.where(nearest[k] < n[0], nearest[k], n[0] - 1.0)
-        b.when(u[k] - up(n[0]), [(n, above)], "rising", f"{name} up")
-        b.when(u[k] - down(n[0]), [(n, below)], "falling", f"{name} down")
+        b.when(u[k] - up(n[0]), [(n, above)], "rising", f"{label} up")
+        b.when(u[k] - down(n[0]), [(n, below)], "falling", f"{label} down")
         levels.append(n[0])
     return np.stack(levels)
 

@@ -12,6 +12,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.library.expansion import each, together
+from blocks.library.tracking import running
 from blocks.library.truth import LEVEL
 
 __all__ = ["MinMax", "MinMaxRunning"]
@@ -60,13 +61,14 @@ class MinMax(Block):
 
 @dataclass(frozen=True)
 class MinMaxRunning(Block):
-    """The smallest or largest value a sampled signal has had, elementwise, since the start or a reset.
+    """The smallest or largest value a signal has had, elementwise, since the start or a reset.
 
-    Output: y_k = max(u_k, y_k-1), or min; with ``reset=True`` there is an input "reset", and where it is on
-    (above 0.5) y_k = initial. y = initial before the first tick.
-    Update: y.  Direct feedthrough: the inputs to y, at ticks.  In continuous time: `PeakHold`.
+    Output: with `sample`, y_k = max(u_k, y_k-1), or min, y = initial before the first tick; without, y(t) is
+    the extreme of u up to t, found by events as in `PeakHold`. With ``reset=True`` there is an input "reset",
+    and while it is on (above 0.5) y = initial.
+    Update: y.  Direct feedthrough: the inputs to y, with `sample` at ticks; without, u.
 
-    sample, offset : s; structural
+    sample, offset : s, None in continuous time; structural
     function : "min" or "max"; structural
     initial : number, unit of u, what has to be exceeded; tunable
     reset : is there a reset input? structural
@@ -77,14 +79,14 @@ class MinMaxRunning(Block):
         d.connect(source["y"], top["u"])
     """
 
-    sample: Rate
+    sample: Rate | None = None
     offset: Rate = 0
     function: str = "min"
     initial: float = 0.0
     reset: bool = False
 
     def __post_init__(self) -> None:
-        checks.rate(self)
+        checks.rate(self, optional=True)
         checks.choice(self, "function", ("min", "max"))
         checks.assign(
             self, initial=checks.numbers(self, "initial", dims=(0,)), reset=checks.flag(self, "reset")
@@ -94,12 +96,25 @@ class MinMaxRunning(Block):
         """Declare ports and the value so far."""
         (initial,) = b.parameters(initial=self.initial)
         u = b.input("u")
+        on = b.input("reset", size=1)[0] if self.reset else None
+        if self.sample is None:
+            b.output("y", initial + self._continuous(b, u - initial, on))
+            return
         old = b.discrete("above_initial", 0.0, self.sample, self.offset, size=u.size)
         past = initial + old
         extreme = np.maximum(u, past) if self.function == "max" else np.minimum(u, past)
-        if self.reset:
-            on = b.input("reset", size=1)[0]
+        if on is not None:
             extreme = np.where(np.isnan(on), on, np.where(on > LEVEL, initial, extreme))
         y = b.sampled(extreme - initial, self.sample, self.offset, name="now")
         b.update(old, y)
         b.output("y", initial + y)
+
+    def _continuous(self, b: Equations, above: Array, on: Array | None) -> Array:
+        """How far the extreme is from the initial value."""
+        sign, start = 1.0 if self.function == "max" else -1.0, np.zeros(above.size)
+        if on is None:
+            return running(b, above, sign, start)
+        off = b.where_event(LEVEL - on, 1.0, 0.0, name="reset") > 0.5
+        since = np.where(off, above, 0.0)
+        found = running(b, since, sign, start, (np.logical_not(off), 0.0))
+        return np.where(np.isnan(above), above, found)  # a nan passes, so that the run stops

@@ -27,13 +27,16 @@ class MPC(Block):
     (y - r)'Q(y - r) + du'R du, du = u_k - u_k-1, with y = C x from the model, within the limits; held between
     ticks, 0 before the first one.  Update: u_k-1 = u.  Direct feedthrough: x and r to u, at ticks.
     Found by OSQP to 1e-8, always from the same start, so that a run repeats itself. Where no u keeps all
-    limits the run stops there and says so.
+    limits the run stops there and says so; with `slack` it never does for the limits of y: each may be passed
+    by some e >= 0 at a cost of slack (e + e^2), which is added to the sum. A `slack` above the multipliers of
+    the limits passes them only where it must.
 
     system : python-control system, or matrices (A, B, C, D) with D = 0; structural
     N : ticks of the horizon; structural
     Q : weights of y - r, R : of du, definite: matrices, diagonals or numbers; structural
     u_min, u_max, du_min, du_max, y_min, y_max : number or vector, limits of u, of its change from tick to
         tick and of y at the ticks to come; None for none; structural
+    slack : above 0, cost of passing a limit of y; None: no limit is passed; structural
     sample, offset : s; structural
 
     Use::
@@ -56,6 +59,7 @@ class MPC(Block):
     du_max: ArrayLike | None = field(default=None, kw_only=True)
     y_min: ArrayLike | None = field(default=None, kw_only=True)
     y_max: ArrayLike | None = field(default=None, kw_only=True)
+    slack: float | None = field(default=None, kw_only=True)
     sample: Rate = field(kw_only=True)
     offset: Rate = field(default=0, kw_only=True)
 
@@ -85,6 +89,12 @@ class MPC(Block):
                     self, low, f"is {getattr(self, low)}", f"at most {high} = {getattr(self, high)}"
                 )
 
+        if self.slack is not None:
+            checks.assign(self, slack=checks.numbers(self, "slack", dims=(0,)))
+            checks.positive(self, "slack")
+            if self.y_min is None and self.y_max is None:
+                raise checks.fault(self, "slack", f"is {self.slack}", "a limit of y it is about")
+
     def define(self, b: Equations) -> None:
         """Declare ports and the call of the solver."""
         n, m, p = len(self.system[0]), np.shape(self.system[1])[1], len(self.system[2])
@@ -101,7 +111,8 @@ class MPC(Block):
 class _Program:
     """The quadratic program of one run; nothing in it depends on what was solved before.
 
-    The unknowns are the N changes of u, one after the other.
+    The unknowns are the N changes of u, one after the other; with slack, by how much each component of y
+    passes a limit at each tick comes behind them.
     """
 
     def __init__(self, block: MPC) -> None:
@@ -118,9 +129,17 @@ class _Program:
             for j in range(i + 1):
                 self.moves[i * self.p : (i + 1) * self.p, j * self.m : (j + 1) * self.m] = held[i - j]
         self.weights = np.kron(np.eye(N), np.array(block.Q))
-        H = 2.0 * (self.moves.T @ self.weights @ self.moves + np.kron(np.eye(N), np.array(block.R)))
+        moved = 2.0 * (self.moves.T @ self.weights @ self.moves + np.kron(np.eye(N), np.array(block.R)))
+        soft = 0 if block.slack is None else N * self.p
+        H = np.zeros((N * self.m + soft, N * self.m + soft))
+        H[: N * self.m, : N * self.m] = moved
+        self.prices = np.zeros(len(H))
+        if block.slack is not None:
+            H[N * self.m :, N * self.m :] = 2.0 * block.slack * np.eye(soft)
+            self.prices[N * self.m :] = block.slack
         sums = np.kron(np.tril(np.ones((N, N))), np.eye(self.m))
-        self.rows, self.limits = [], []
+        self.rows: list[np.ndarray] = []
+        self.limits: list[tuple[str, np.ndarray, np.ndarray]] = []
         for matrix, (low, high) in zip((sums, np.eye(N * self.m), self.moves), LIMITS, strict=True):
             if getattr(block, low) is None and getattr(block, high) is None:
                 continue
@@ -129,12 +148,21 @@ class _Program:
                 np.tile(np.broadcast_to(np.asarray(default if v is None else v, dtype=float), (size,)), N)
                 for v, default in ((getattr(block, low), -np.inf), (getattr(block, high), np.inf))
             ]
-            self.rows.append(matrix)
-            self.limits.append((low, ends[0], ends[1]))
+            if low == "y_min" and soft:
+                free = np.full(soft, np.inf)
+                self._limit(low, np.hstack([matrix, np.eye(soft)]), ends[0], free)
+                self._limit(low, np.hstack([matrix, -np.eye(soft)]), -free, ends[1])
+                self._limit("slack", np.hstack([0.0 * matrix, np.eye(soft)]), np.zeros(soft), free)
+            else:
+                self._limit(low, np.hstack([matrix, np.zeros((len(matrix), soft))]), *ends)
         self.N, self.H = N, H
         self._solver: Any = None
         if self.rows:
             self._solver = self._set_up()
+
+    def _limit(self, name: str, matrix: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+        self.rows.append(matrix)
+        self.limits.append((name, low, high))
 
     def _set_up(self) -> Any:
         import osqp  # slow to import
@@ -156,11 +184,12 @@ class _Program:
             return np.full(self.m, np.nan)
         x, r, last = np.split(argument, [self.n, self.n + self.p])
         ahead = self.free @ x + self.held @ last
-        q = 2.0 * self.moves.T @ self.weights @ (ahead - np.tile(r, self.N))
+        q = self.prices.copy()
+        q[: self.N * self.m] = 2.0 * self.moves.T @ self.weights @ (ahead - np.tile(r, self.N))
         if self._solver is None:
             change = np.linalg.solve(self.H, -q)
         else:
-            shifts = {"u_min": np.tile(last, self.N), "du_min": 0.0, "y_min": ahead}
+            shifts = {"u_min": np.tile(last, self.N), "du_min": 0.0, "y_min": ahead, "slack": 0.0}
             low = np.concatenate([lowest - shifts[name] for name, lowest, _ in self.limits])
             high = np.concatenate([highest - shifts[name] for name, _, highest in self.limits])
             self._solver.update(q=q, l=low, u=high)
@@ -169,7 +198,7 @@ class _Program:
                 raise SimulationError(
                     f"MPC: the quadratic program at t={t:.9g} s is {found.info.status}.",
                     time=t,
-                    hint="Widen the limits of y, lengthen the horizon, or start where they can be kept.",
+                    hint="Widen the limits of y, give a slack=, or start where they can be kept.",
                 )
             change = found.x
         return np.asarray(last + change[: self.m])

@@ -14,7 +14,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.errors import near_miss, shown
-from blocks.functions import pick
+from blocks.functions import clip, pick
 from blocks.library.elementary import stepwise
 from blocks.library.expansion import together
 from blocks.library.truth import LEVEL
@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 
-def _number(b: Equations, control: Array, first: int, n: int) -> Array:
+def whole_number(b: Equations, control: Array, first: int, n: int, name: str = "n") -> Array:
     """The whole number nearest to a signal, counted from 0, within 0 and n - 1; changes are events."""
-    nearest = stepwise(b, control, np.floor(control + 0.5), lambda k: k + 0.5, lambda k: k - 0.5)[0]
-    return np.minimum(np.maximum(nearest - float(first), 0.0), float(n - 1))
+    nearest = stepwise(b, control, np.floor(control + 0.5), lambda k: k + 0.5, lambda k: k - 0.5, name)[0]
+    return clip(nearest - float(first), 0.0, float(n - 1))
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class MultiportSwitch(Block):
         """Declare ports and the choice."""
         control = b.input("control", size=1)
         inputs = together(b, self, **{f"in{k}": b.input(f"in{k}") for k in range(1, self.n + 1)})
-        b.output("y", pick(inputs, _number(b, control, self.first, self.n)))
+        b.output("y", pick(inputs, whole_number(b, control, self.first, self.n)))
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ class IndexVector(Block):
     def define(self, b: Equations) -> None:
         """Declare ports and the choice."""
         control, u = b.input("control", size=1), b.input("u")
-        b.output("y", pick([u[k : k + 1] for k in range(u.size)], _number(b, control, self.first, u.size)))
+        b.output(
+            "y", pick([u[k : k + 1] for k in range(u.size)], whole_number(b, control, self.first, u.size))
+        )
 
 
 @dataclass(frozen=True)
@@ -127,13 +129,16 @@ class ManualSwitch(Block):
 
 @dataclass(frozen=True)
 class Merge(Block):
-    """Whichever of several sampled signals has changed last.
+    """Whichever of several signals is the newest: has changed last at a tick, or was last called active.
 
-    Output: y_k = the first of in1, in2, ... that is another than at the tick before, y_k-1 where none is;
-    y_-1 = initial.  Update: y and the inputs.  Direct feedthrough: the inputs to y, at ticks.
+    Output: with `sample`, y_k = the first of in1, in2, ... that is another than at the tick before, y_k-1
+    where none is; y_-1 = initial. Without, there is an input "on1", "on2", ... for each, y = the first of
+    in1, in2, ... that is on (above 0; its crossings are events), what it was last where none is, and initial
+    before one was.
+    Update: y and the inputs.  Direct feedthrough: the inputs to y, with `sample` at ticks; "on1", ... none.
 
     n : number of inputs; structural
-    sample, offset : s; structural
+    sample, offset : s, None in continuous time; structural
     initial : number, of y and of the inputs before the first tick; run-time number
 
     Use::
@@ -143,19 +148,31 @@ class Merge(Block):
     """
 
     n: int = 2
-    sample: Rate = field(kw_only=True)
+    sample: Rate | None = field(default=None, kw_only=True)
     offset: Rate = field(default=0, kw_only=True)
     initial: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        checks.rate(self)
+        checks.rate(self, optional=True)
         checks.assign(self, n=checks.count(self, "n", most=1000))
         checks.assign(self, initial=checks.numbers(self, "initial", dims=(0,)))
 
     def define(self, b: Equations) -> None:
-        """Declare ports and what was there at the tick before."""
+        """Declare ports and what was there before."""
         inputs = together(b, self, **{f"in{k}": b.input(f"in{k}") for k in range(1, self.n + 1)})
         size = inputs[0].size
+        if self.sample is None:
+            wanted = [b.input(f"on{k}", size=1)[0] for k in range(1, self.n + 1)]
+            on = [b.where_event(-g, 0.0, 1.0) for g in wanted]  # at 0 it is off
+
+            def newest(old: Array) -> Array:
+                y = old
+                for u, here in reversed(list(zip(inputs, on, strict=True))):
+                    y = np.where(here > 0.5, u, y)
+                return y
+
+            b.output("y", newest(b.accepted("last", newest, self.initial, size=size)))
+            return
         old = b.discrete("last", self.initial, self.sample, self.offset, size=size)
         y = old
         for k in range(self.n, 0, -1):

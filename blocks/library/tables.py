@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -18,6 +19,7 @@ from blocks.contract.symbols import Array
 from blocks.errors import shown
 from blocks.functions import SMALL_TABLE, pick
 from blocks.library.lookup import OUTSIDE, check_points, table_call, within
+from blocks.library.selection import whole_number
 
 __all__ = ["DirectLookup", "DynamicLookup", "InterpolationUsingPrelookup", "LookupTableND", "Prelookup"]
 
@@ -217,33 +219,44 @@ class InterpolationUsingPrelookup(Block):
 
 @dataclass(frozen=True)
 class DirectLookup(Block):
-    """A row of a table by its number.
+    """An element, a row or a whole slice of a table by its number, or by several numbers.
 
-    Output: y = table[k], k = u rounded, within 0 and the last row.
-    Direct feedthrough: u to y. The jumps of a continuous u are left to error control.
+    Output: y = table[k1, k2, ...], each k a rounded input, within 0 and the last of its axis; what is left of
+    the table's axes comes out as one vector, row by row.
+    Direct feedthrough: at ticks every input to y, between them none: a change is an event.
 
-    table : (n,) or (n, k); tunable up to 32 rows
+    table : numbers, up to six axes; one of one or two axes is tunable up to 32 rows
+    indices : how many axes are chosen from: the input "u", or inputs "u1", "u2", ...; structural
 
     Use::
 
         gear = d.add("gear", DirectLookup([3.6, 2.1, 1.4, 1.0]))
         d.connect(source["y"], gear["u"])
+
+    Source: ``numpy.ndarray`` indexed by integers.
     """
 
-    switches_by_design = True
-
     table: ArrayLike
+    indices: int = 1
 
     def __post_init__(self) -> None:
-        checks.assign(self, table=checks.numbers(self, "table", dims=(1, 2)))
+        checks.assign(self, table=checks.numbers(self, "table", dims=(1, 2, 3, 4, 5, 6)))
+        checks.assign(self, indices=checks.count(self, "indices", most=6))
+        axes = np.ndim(np.asarray(self.table))
+        if self.indices > axes:
+            raise checks.fault(self, "indices", f"is {self.indices}", f"at most the {axes} axes of table")
 
     def define(self, b: Equations) -> None:
         """Declare ports and the row."""
-        n = len(np.asarray(self.table))
-        table = b.parameters(table=self.table)[0] if n <= SMALL_TABLE else np.array(self.table)
-        u = b.input("u", size=1)[0]
-        k = np.minimum(np.maximum(np.floor(np.where(np.isnan(u), 0.0, u) + 0.5), 0.0), n - 1.0)
-        b.output("y", np.where(np.isnan(u), u, pick(table.reshape(n, -1), k)))
+        shape = np.shape(np.asarray(self.table))
+        chosen = shape[: self.indices]
+        tunable = len(shape) <= 2 and math.prod(chosen) <= SMALL_TABLE
+        table = b.parameters(table=self.table)[0] if tunable else np.array(self.table)
+        names = ["u"] if self.indices == 1 else [f"u{k + 1}" for k in range(self.indices)]
+        row: Array = np.zeros(())
+        for name, n in zip(names, chosen, strict=True):
+            row = n * row + whole_number(b, b.input(name, size=1), 0, n, f"n of {name}")
+        b.output("y", np.where(np.isnan(row), row, pick(table.reshape(math.prod(chosen), -1), row)))
 
 
 @dataclass(frozen=True)

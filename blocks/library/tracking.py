@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,18 +45,28 @@ class PeakHold(Block):
         floor = np.full(u.size, -LARGEST if self.kind == "max" else LARGEST)
         start = floor if self.initial is None else np.full(u.size, float(self.initial))
 
-        sign, slope = 1.0 if self.kind == "max" else -1.0, b.slope(u)
-        outputs: list[Array] = []
+        b.output("y", running(b, u, 1.0 if self.kind == "max" else -1.0, start))
 
-        def reached(old: Array) -> Array:
-            for k in range(u.size):
-                name = "follows" if u.size == 1 else f"follows[{k}]"
-                outputs.append(_extreme(b, name, sign, u[k], slope[k], old[k]))
-            y = np.stack(outputs)
-            return np.where(sign * y <= sign * old, old, y)
 
-        b.accepted("peak", reached, start)
-        b.output("y", np.stack(outputs))
+def running(
+    b: Equations, u: Array, sign: float, start: np.ndarray, resets: tuple[Array, Any] | None = None
+) -> Array:
+    """The largest value (sign 1) or the smallest (-1) a signal has had, (n,) as u, found by events.
+
+    resets : a condition under which it is what comes second
+    """
+    slope, outputs = b.slope(u), list[Array]()
+
+    def reached(old: Array) -> Array:
+        for k in range(u.size):
+            name = "follows" if u.size == 1 else f"follows[{k}]"
+            outputs.append(_extreme(b, name, sign, u[k], slope[k], old[k]))
+        y = np.stack(outputs)
+        newest = np.where(sign * y <= sign * old, old, y)
+        return newest if resets is None else np.where(resets[0], resets[1], newest)
+
+    b.accepted("peak", reached, start)
+    return np.stack(outputs) if resets is None else np.where(resets[0], resets[1], np.stack(outputs))
 
 
 def _extreme(b: Equations, name: str, sign: float, u: Array, slope: Array, old: Array) -> Array:
@@ -71,6 +81,7 @@ def _extreme(b: Equations, name: str, sign: float, u: Array, slope: Array, old: 
     b.when(np.where(follows, -1.0, gap - near), [(mode, 1.0)], "rising", f"{name} passed")
     turned = np.where(gap < -near, -1.0, sign * slope)
     b.when(np.where(follows, turned, 1.0), [(mode, 0.0)], "falling", f"{name} turned")
+    b._events[-1] = replace(b._events[-1], eager=True)  # at the start too
     return np.where(follows | np.isnan(u), u, old)  # a nan passes, so that the run stops
 
 

@@ -18,6 +18,7 @@ from blocks import (
     MatrixInverse,
     Memory,
     Norm,
+    PipeDelay,
     Prelookup,
     Product,
     PythonFunction,
@@ -54,6 +55,7 @@ CORNERS = {
     TrigonometricFunction: 1e-5,
     LookupTableND: 3e-6,
     ScheduledPID: 2e-5,
+    PipeDelay: 1e-5,  # of what entered, where it leaves
 }
 UNTIL, APART = 4.0, 1e-6
 

@@ -7,6 +7,7 @@ import scipy.linalg
 import scipy.signal
 from numpy.testing import assert_allclose as close
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 from blocks import (
     DAE,
@@ -24,10 +25,12 @@ from blocks import (
     Integrator,
     LeadLag,
     Notch,
+    PipeDelay,
     Ramp,
     SecondOrder,
     SecondOrderIntegrator,
     Sine,
+    Step,
     TimeTable,
     VariableTransportDelay,
     ZeroPoleGain,
@@ -287,3 +290,25 @@ def test_wrong_fields(make, text):
     with pytest.raises(BlockError) as caught:
         make()
     assert text.lower() in str(caught.value).lower()
+
+
+@ENGINES
+def test_what_flows_through_a_pipe_leaves_it_when_its_length_has_passed(engine):
+    """v = 1 + 0.5 sin t, so that t + 0.5 (1 - cos t) has passed at t; found with brentq."""
+    passed = lambda t: t + 0.5 * (1 - np.cos(t))
+    d = fed(PipeDelay(2.0, 6.0, 0.5, 7.0), {"u": Sine(1.0, 2.0, 0.0, 3.0), "v": Sine(0.5, 1.0, 0.0, 1.0)})
+    t = np.arange(0.1, 20.0, 0.3)
+    r = simulate(d, 20.0, log_at=t, engine=engine)
+    entered = [brentq(lambda q, end=end: passed(end) - passed(q) - 2.0, -9.0, end) for end in t]
+    wanted = np.where(np.array(entered) > 0, 3.0 + np.sin(2.0 * np.array(entered)), 7.0)
+    close(r["it.y"][:, 0], wanted, atol=1e-5)
+    close(r["it.delay"][20:, 0], (t - entered)[20:], atol=1e-6)
+
+
+@ENGINES
+def test_a_pipe_whose_speed_jumps(engine):
+    d = fed(PipeDelay(2.0, 6.0, 0.2, 7.0), {"u": Ramp(1.0), "v": Step(5.0, 1.0, 4.0)})
+    r = simulate(d, 8.0, log_at=[1.0, 4.0, 5.2, 5.4, 6.0], engine=engine)
+    close(r["it.y"][:, 0], [7.0, 2.0, 3.8, 4.6, 5.5], atol=1e-5)  # 1.8, 1.6 of length are there before 5
+    fast = simulate(d, 1.0, log_at=[1.0], engine=engine, parameters={"it.length": 0.5})
+    close(fast["it.y"][0], 0.5, atol=1e-6)

@@ -21,7 +21,9 @@ from blocks import (
     MinMax,
     MinMaxRunning,
     Norm,
+    PeakHold,
     Polynomial,
+    Pulse,
     Ramp,
     Reshape,
     Rounding,
@@ -200,3 +202,31 @@ def test_wrong_fields(make, text):
     with pytest.raises(BlockError) as caught:
         make()
     assert text.lower() in str(caught.value).lower()
+
+
+@ENGINES
+def test_running_extremes_without_ticks_start_anew_where_they_are_reset(engine):
+    """u = sin t; the reset is on for t in (3, 4): a maximum of what came since."""
+    d = fed(
+        MinMaxRunning(function="max", initial=-0.5, reset=True),
+        {"u": Sine(), "reset": Pulse(1.0, 20, "0.05", 3)},
+    )
+    t = np.array([1.0, 2.5, 3.5, 4.5, 6.5, 9.0])
+    r = simulate(d, 9.0, log_at=t, engine=engine)
+    close(r["it.y"][:, 0], [np.sin(1.0), 1.0, -0.5, -0.5, np.sin(6.5), 1.0], atol=1e-8)
+    low = simulate(fed(MinMaxRunning(initial=0.2), {"u": Sine()}), 6.0, log_at=[1.0, 4.0, 6.0], engine=engine)
+    close(low["it.y"][:, 0], [0.0, np.sin(4.0), -1.0], atol=1e-8)
+
+
+@ENGINES
+@pytest.mark.parametrize("kind", ["max", "min"])
+@pytest.mark.parametrize("initial", [None, 0.2])
+@pytest.mark.parametrize("phase", [0.0, 0.5 * np.pi, np.pi, 4.0])
+def test_peaks_are_those_of_a_fine_grid_also_where_a_signal_leaves_at_the_start(engine, kind, initial, phase):
+    r = simulate(
+        fed(PeakHold(kind, initial), {"u": Sine(1.0, 1.0, phase)}),
+        6.0, log_at=np.linspace(0.0, 6.0, 61), engine=engine,
+    )  # fmt: skip
+    extreme = np.maximum if kind == "max" else np.minimum
+    wanted = extreme.accumulate(np.sin(np.linspace(0.0, 6.0, 60_001) + phase))[::1000]
+    close(r["it.y"][:, 0], wanted if initial is None else extreme(wanted, initial), atol=1e-7)

@@ -8,8 +8,23 @@ from filterpy.kalman import ExtendedKalmanFilter, JulierSigmaPoints, UnscentedKa
 from filterpy.kalman import KalmanFilter as Published
 from numpy.testing import assert_allclose as close
 from scipy import sparse
+from scipy.optimize import minimize
 
-from blocks import EKF, LQG, LQI, LQR, MPC, UKF, BlockError, Constant, KalmanFilter, Luenberger, StateSpace
+from blocks import (
+    EKF,
+    LQG,
+    LQI,
+    LQR,
+    MPC,
+    UKF,
+    BlockError,
+    Constant,
+    DiscreteStateSpace,
+    KalmanFilter,
+    Luenberger,
+    ReferenceGovernor,
+    StateSpace,
+)
 from cosim import Diagram, linearize, simulate
 from tests.blocks.library.test_logic import sampled
 
@@ -230,6 +245,92 @@ def test_mpc_gives_what_the_problem_solved_separately_gives(engine):
         last = u
 
 
+def test_a_soft_limit_is_kept_where_it_can_be_and_passed_least_where_it_cannot():
+    """The same problem by SciPy's trust-constr would be slow; minimised by L-BFGS-B over u with e put in."""
+    ss = control.sample_system(control.ss(*FULL), 0.1)
+    of = {"Q": 1.0, "R": 0.1, "y_max": 0.5, "sample": 0.1}
+
+    def cost(u, x, slack):
+        total, last = 0.0, 0.0
+        for now in u:
+            x = ss.A @ x + ss.B[:, 0] * now
+            e = max((C @ x)[0] - 0.5, 0.0)
+            total += (C @ x)[0] ** 2 + 0.1 * (now - last) ** 2 + slack * (e + e * e)
+            last = now
+        return total
+
+    for x0 in ([0.9, 1.0], [0.3, 0.3]):
+        start, slack = np.array(x0), 50.0
+        rows = {"x": np.array([start, start]), "r": [0.0, 0.0]}
+        u = sampled(MPC(FULL, 6, slack=slack, **of), **rows)["u"][0, 0]
+        best = minimize(
+            cost,
+            np.zeros(6),
+            (start, slack),
+            "Powell",
+            options={"xtol": 1e-9, "ftol": 1e-14, "maxiter": 40_000},
+        )
+        for _ in range(3):
+            best = minimize(cost, best.x, (start, slack), "Powell", options={"xtol": 1e-9, "ftol": 1e-14})
+        assert u == pytest.approx(best.x[0], abs=2e-3 * abs(u))
+    hard = sampled(MPC(FULL, 6, **of), x=np.array([[0.3, 0.3]] * 2), r=[0.0, 0.0])["u"][0, 0]
+    soft = sampled(MPC(FULL, 6, slack=1e3, **of), x=np.array([[0.3, 0.3]] * 2), r=[0.0, 0.0])["u"][0, 0]
+    assert soft == pytest.approx(hard, abs=1e-5)
+
+
+def closed_loop():
+    ss = control.sample_system(control.ss([[0, 1], [-4, -0.8]], [[0], [4]], [[1, 0], [0, 1]], 0), 0.05)
+    return (ss.A, ss.B, ss.C, ss.D, 0.05)
+
+
+def governed(r, steps, **of):
+    """The loop with a governor, by hand: at every tick the largest kappa, by bisection on what comes."""
+    A, B, C, _, _ = closed_loop()
+    x, v, N = np.zeros(2), 0.0, 200
+
+    def keeps(x, v):
+        for _ in range(N):
+            y = C @ x
+            if np.any(y > of["y_max"]) or np.any(y < of["y_min"]):
+                return False
+            x = A @ x + B[:, 0] * v
+        return v <= of["y_max"][0] - 1e-6 and v >= of["y_min"][0] + 1e-6
+
+    found = []
+    for _ in range(steps):
+        low, high = 0.0, 1.0
+        if keeps(x, r):
+            low = 1.0
+        elif keeps(x, v):
+            for _ in range(45):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if keeps(x, v + middle * (r - v)) else (low, middle)
+        v += low * (r - v)
+        found.append([v, *x])
+        x = A @ x + B[:, 0] * v
+    return np.array(found)
+
+
+@ENGINES
+@pytest.mark.parametrize("r", [1.0, 3.0])
+def test_a_governor_lets_through_what_keeps_the_limits(engine, r):
+    limits = {"y_min": [-0.2, -1.1], "y_max": [1.05, 1.1]}  # position overshoots by half without it
+    A, B = closed_loop()[:2]
+    d = Diagram("governed")
+    loop_node = d.add("loop", DiscreteStateSpace(A, B, np.eye(2), np.zeros((2, 1)), sample=0.05))
+    g = d.add("g", ReferenceGovernor(closed_loop(), N=200, sample=0.05, **limits))
+    d.connect(d.add("r", Constant(r))["y"], g["r"])
+    d.connect(loop_node["y"], g["x"])
+    d.connect(g["v"], loop_node["u"])
+    run = simulate(d, 6.0, log_at=0.05 * np.arange(120), engine=engine)
+    wanted = governed(r, 60, **limits)
+    close(run["g.v"][:60, 0], wanted[:, 0], atol=1e-6)
+    close(run["loop.y"][:60], wanted[:, 1:], atol=1e-6)
+    assert run["loop.y"][:, 0].max() <= 1.05 + 1e-9 and np.abs(run["loop.y"][:, 1]).max() <= 1.1 + 1e-9
+    assert run["g.v"][-1, 0] == pytest.approx(min(r, 1.05 - 1e-6), abs=1e-4)
+    assert 100 < ReferenceGovernor(closed_loop(), sample=0.05, **limits).horizon() < 500
+
+
 def test_mpc_without_limits_is_linear_and_says_where_it_has_no_answer():
     r = sampled(MPC(FULL, 8, sample=0.1), x=np.array([[1.0, 0.0], [0.0, 0.0]]), r=[0.0, 0.0])["u"]
     assert r[0, 0] < 0
@@ -252,6 +353,20 @@ def test_mpc_without_limits_is_linear_and_says_where_it_has_no_answer():
         (lambda: KalmanFilter(FULL, kind="time-varying"), "without a sample time"),
         (lambda: EKF(3.0, seen, 1.0, 1.0, [0.0], sample=0.1), "f is 3.0"),
         (lambda: MPC(FULL, 0, sample=0.1), "N is 0"),
+        (lambda: MPC(FULL, 5, slack=1.0, sample=0.1), "a limit of y it is about"),
+        (lambda: MPC(FULL, 5, y_max=1.0, slack=0.0, sample=0.1), "slack is 0.0"),
+        (lambda: ReferenceGovernor(FULL, y_max=1.0, sample=0.1), "a stable loop"),
+        (lambda: ReferenceGovernor(closed_loop(), sample=0.05), "y_max is None, as y_min is"),
+        (lambda: ReferenceGovernor(closed_loop(), 1.0, 1.0, sample=0.05), "y_min is 1.0"),
+        (lambda: ReferenceGovernor(closed_loop(), y_max=[1.0] * 3, sample=0.05), "has 3 components"),
+        (
+            lambda: ReferenceGovernor(closed_loop(), y_max=1.0, initial=[0.0] * 2, sample=0.05),
+            "has 2 components",
+        ),
+        (
+            lambda: ReferenceGovernor(closed_loop(), y_max=1.0, N=3000, sample=0.05),
+            "which looks 3000 ticks ahead",
+        ),
         (lambda: MPC(FULL, 5, u_min=1.0, u_max=0.0, sample=0.1), "u_min is 1.0"),
     ],
 )

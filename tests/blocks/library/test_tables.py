@@ -162,13 +162,9 @@ def test_two_stages_are_one(n):
 
 
 def test_rows_by_number_and_points_that_are_signals():
-    solo = Solo(DirectLookup([[1.0, 2.0], [3.0, 4.0]]), {"u": 1})
-    assert [solo.outputs([np.array([u])])["y"].tolist() for u in (-3.0, 0.4, 0.6, 9.0)] == [
-        [1, 2],
-        [1, 2],
-        [3, 4],
-        [3, 4],
-    ]
+    for u, row in ((-3.0, [1, 2]), (0.4, [1, 2]), (0.6, [3, 4]), (9.0, [3, 4])):
+        d = fed(DirectLookup([[1.0, 2.0], [3.0, 4.0]]), {"u": Constant(u)})
+        assert simulate(d, 0.1, engine="reference")["it.y"].tolist()[-1] == row
     x, v = np.array([0.0, 1.0, 3.0]), np.array([2.0, 0.0, 5.0])
     solo = Solo(DynamicLookup(3), {"u": 1, "x": 3, "values": 3})
     for u in (-1.0, 0.0, 0.3, 1.0, 2.5, 3.0, 9.0):
@@ -216,3 +212,48 @@ def test_wrong_fields(make, text):
     with pytest.raises(BlockError) as caught:
         make()
     assert text in str(caught.value)
+
+
+@ENGINES
+def test_a_merge_without_ticks_shows_the_newest_that_is_on(engine):
+    sources = {"in1": Sine(), "in2": Constant(5.0), "on1": Sine(1.0, np.pi), "on2": Sine(1.0, 0.5 * np.pi)}
+    d = fed(Merge(2, initial=-1.0), sources)
+    t = np.array([0.5, 1.5, 2.5, 3.5, 4.5, 5.5])
+    r = simulate(d, 6.0, log_at=t, engine=engine)
+    # on1 in (0, 1), (2, 3), (4, 5); on2 in (0, 2), (4, 6): from 3 to 4 nothing is on
+    close(r["it.y"][:, 0], [np.sin(0.5), 5, np.sin(2.5), np.sin(3.0), np.sin(4.5), 5], atol=1e-9)
+    area = 1 - np.cos(1.0) + 5 + np.cos(2.0) - np.cos(3.0) + np.sin(3.0) + np.cos(4.0) - np.cos(5.0) + 2.5
+    assert r["area.y"][-1, 0] == pytest.approx(area, abs=1e-7)
+    before = simulate(
+        fed(Merge(1, initial=-1.0), {"in1": Sine(), "on1": Ramp(1.0, 2.0)}), 3.0, log_at=[1.0, 3.0]
+    )
+    close(before["it.y"][:, 0], [-1.0, np.sin(3.0)])
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (5, 4, 3, 2)])
+def test_direct_look_up_by_several_numbers_is_numpys_indexing(shape):
+    rng = np.random.default_rng(41)
+    table = rng.normal(size=shape)
+    times = np.arange(20.0)
+    for indices in range(1, len(shape) + 1):
+        names = ["u"] if indices == 1 else [f"u{k + 1}" for k in range(indices)]
+        u = rng.uniform(-2, 6, size=(20, indices))
+        sources = {n: TimeTable(times, u[:, k], "previous") for k, n in enumerate(names)}
+        r = simulate(fed(DirectLookup(table, indices), sources), 20.0, log_at=times + 0.5, engine="reference")
+        at = np.clip(np.floor(u + 0.5), 0, np.array(shape[:indices]) - 1).astype(int)
+        close(r["it.y"], table[tuple(at.T)].reshape(20, -1), rtol=0)
+
+
+def test_a_direct_look_up_of_more_axes_than_there_are_is_refused():
+    with pytest.raises(BlockError, match="indices is 2, expected at most the 1 axes of table"):
+        DirectLookup([1.0, 2.0], 2)
+
+
+@ENGINES
+def test_a_direct_look_up_of_continuous_signals_changes_by_events(engine):
+    d = fed(DirectLookup([[1.0, 2.0], [3.0, 5.0]], 2), {"u1": Ramp(1.0), "u2": Sine(1.0, np.pi)})
+    r = simulate(d, 3.0, log_at=[0.1, 0.3, 0.9, 2.5, 3.0], engine=engine)
+    # u1 is 0 until t = 0.5; u2 is 1 for t in (1/6, 5/6) and (13/6, 17/6)
+    close(r["it.y"][:, 0], [1.0, 2.0, 3.0, 5.0, 3.0])
+    area = 1 / 6 + 2 / 3 + 5 / 3 + 3 * (13 / 6 - 5 / 6) + 5 * 2 / 3 + 3 / 6
+    assert r["area.y"][-1, 0] == pytest.approx(area, abs=1e-8)

@@ -14,6 +14,7 @@ from blocks import (
     Integrator,
     LeadLag,
     Notch,
+    PipeDelay,
     SecondOrder,
     SecondOrderIntegrator,
     VariableTransportDelay,
@@ -77,6 +78,7 @@ EXAMPLES = {
         (PID(2.0, 1.0, 0.1, high=1.0, form="series", **FULL), PORTS),
         (PID(2.0, 1.0, 0.1, form="ideal"), {"e": 2}),
     ],
+    PipeDelay: [(PipeDelay(0.5, 2.0, 0.05, 0.25), {"u": 2, "v": 1})],
     SecondOrder: [(SecondOrder(2.0, 3.0, [0.5, 1.5], 0.25), {"u": 1})],
     SecondOrderIntegrator: [
         (SecondOrderIntegrator(0.1, [0.2, 0.3], low=-0.5, high=0.4), {"u": 1}),

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from blocks import EKF, LQG, LQI, LQR, MPC, UKF, KalmanFilter, Luenberger
+from blocks import EKF, LQG, LQI, LQR, MPC, UKF, KalmanFilter, Luenberger, ReferenceGovernor
 
 A, B, C, D = [[0.0, 1.0], [2.0, -0.5]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]]
 FULL = (A, B, C, D)
+CLOSED = ([[0.0, 1.0], [-4.0, -0.8]], [[0.0], [4.0]], [[1.0, 0.0]], [[0.0]])
+TWO = ([[-1.0, 0.2], [0.0, -2.0]], [[1.0, 0.0], [0.3, 2.0]], [[1.0, 0.0], [0.0, 1.0]], np.zeros((2, 2)))
 
 
 def pendulum(t, x, u):
@@ -34,5 +36,9 @@ EXAMPLES = {
         (Luenberger(FULL, [0.5 + 0.1j, 0.5 - 0.1j], sample=0.1), BOTH),
     ],
     MPC: [(MPC(FULL, 5, u_min=-100.0, u_max=100.0, sample=0.1), {"x": 2, "r": 1})],
+    ReferenceGovernor: [
+        (ReferenceGovernor(CLOSED, -0.5, 1.0, 12, sample=0.1), {"x": 2, "r": 1}),
+        (ReferenceGovernor(TWO, None, [1.0, 0.4], 8, 0.01, initial=0.1, sample=0.1), {"x": 2, "r": 2}),
+    ],
     UKF: [(UKF(pendulum, seen, 1e-3, 0.01, [0.5, 0.0], 0.1, 2, **NONLINEAR), BOTH)],
 }

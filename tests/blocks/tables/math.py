@@ -38,6 +38,8 @@ EXAMPLES = {
     MinMaxRunning: [
         (MinMaxRunning(0.1), {"u": 2}),
         (MinMaxRunning(0.1, 0.05, "max", -1.0, True), {"u": 1, "reset": 1}),
+        (MinMaxRunning(function="max"), {"u": 2}),
+        (MinMaxRunning(None, 0, "min", 0.5, True), {"u": 1, "reset": 1}),
     ],
     Norm: [(Norm(), {"u": 3}), (Norm("1"), {"u": 2}), (Norm("inf"), {"u": 2})],
     Polynomial: [(Polynomial([2.0, 0.0, -1.0, 0.5]), {"u": 2}), (Polynomial(3.0), {"u": 1})],

@@ -33,7 +33,10 @@ EXAMPLES = {
     BusCreator: [(BusCreator(MEMBERS), {"speed": 1, "pose.place": 2, "pose.angle": 1})],
     BusSelector: [(BusSelector(MEMBERS, ["pose", "speed"]), {"bus": 4})],
     DataStore: [(DataStore(0.1, initial=0.5), {"u": 2, "write": 1})],
-    DirectLookup: [(DirectLookup([[3.0, 1.0], [2.0, 0.5], [1.0, 4.0]]), {"u": 1})],
+    DirectLookup: [
+        (DirectLookup([[3.0, 1.0], [2.0, 0.5], [1.0, 4.0]]), {"u": 1}),
+        (DirectLookup([[3.0, 1.0], [2.0, 0.5], [1.0, 4.0]], 2), {"u1": 1, "u2": 1}),
+    ],
     DynamicLookup: [(DynamicLookup(3), {"u": 1, "x": 3, "values": 3})],
     From: [(From("tag"), {"u": 2})],
     Goto: [(Goto("tag"), {"u": 2})],
@@ -49,7 +52,10 @@ EXAMPLES = {
         (LookupTableND([[-1, 0, 1]], [1.0, 2.0, 0.5], outside="extrapolate"), {"u1": 1}),
     ],
     ManualSwitch: [(ManualSwitch(2), {"in1": 2, "in2": 1})],
-    Merge: [(Merge(2, sample=0.1), {"in1": 2, "in2": 1})],
+    Merge: [
+        (Merge(2, sample=0.1), {"in1": 2, "in2": 1}),
+        (Merge(2, initial=0.5), {"in1": 2, "in2": 1, "on1": 1, "on2": 1}),
+    ],
     MultiportSwitch: [(MultiportSwitch(3), {"control": 1, "in1": 2, "in2": 1, "in3": 2})],
     Prelookup: [(Prelookup(FOUR), {"u": 1}), (Prelookup(np.arange(40) / 8 - 2, "extrapolate"), {"u": 1})],
     ScheduledFeedback: [
