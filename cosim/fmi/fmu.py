@@ -49,8 +49,9 @@ class FMU(Block):
 
     path : the .fmu file. Naming it is consent: it is native code and runs with your rights
     kind : "cs" co-simulation, "me" model exchange, "se" scheduled execution, None: the first it has of these
-    sample : communication step [s]; None takes that of the FMU's default experiment, in scheduled execution
-        the longest that meets all ticks of its periodic clocks. Not in model exchange
+    sample : communication step [s]; None takes the fixed internal step of the FMU, else that of its default
+        experiment (where it has neither, only `open` does without one), in scheduled execution the longest
+        that meets all ticks of its periodic clocks. Not in model exchange
     offset : of the first communication point [s]
     start : start values by name, before initialisation: numbers, texts, bytes, structural parameters; of
         fixed and tunable clocks their intervals [s]
@@ -228,11 +229,16 @@ class FMU(Block):
             sample = interface.fixed_internal_step or d.experiment.step
             if interface.kind == "se":
                 sample = common_interval(d, self.start_values) or sample
-            if sample is None:
-                what = "no communication step: its default experiment has none"
-                raise d.fault(what, 'Give one: FMU(..., sample="1/1000").')
-        Ticks.of(sample, self.offset)
+        if sample is not None:
+            Ticks.of(sample, self.offset)
         return sample
+
+    @property
+    def _communication_step(self) -> Rate:
+        if self.sample is None:
+            what = "no communication step: its default experiment has none"
+            raise self.description.fault(what, 'Give one: FMU(..., sample="1/1000").')
+        return self.sample
 
     # --- running ----------------------------------------------------------------------------------
     def component(self, intermediate: IntermediateInputs | None = None) -> AnyComponent:
@@ -295,21 +301,19 @@ class FMU(Block):
         """A unit of a co-simulation master; an FMU of another kind is equations and samples like ours."""
         if self.interface.kind != "cs":
             return self
-        assert self.sample is not None  # of co-simulation there is one
-        setup = self._setup
+        setup, sample = self._setup, self._communication_step
 
         def curved(curves: IntermediateInputs) -> Setup:
             return replace(setup, component=lambda: self.component(curves))
 
-        return driven_co_simulation(setup, self.sample, self.offset, curved)
+        return driven_co_simulation(setup, sample, self.offset, curved)
 
     def uncoupled(self) -> Block:
         """The same with sampled outputs and held inputs; with event mode it feeds through where it ticks."""
         setup = self._setup
         if self.interface.kind != "cs" or setup.ticks:
             return self
-        assert self.sample is not None  # of co-simulation there is one
-        return replace(driven_co_simulation(setup, self.sample, self.offset), sampled=True)
+        return replace(driven_co_simulation(setup, self._communication_step, self.offset), sampled=True)
 
     def define(self, b: Equations) -> None:
         """Declare ports, parameters, states and the calls."""
@@ -318,5 +322,4 @@ class FMU(Block):
             start = self.derived.get("model start", lambda: model_start(setup))
             define_model_exchange(b, setup, start)
             return
-        assert self.sample is not None  # of co-simulation there is one
-        define_co_simulation(b, setup, self.sample, self.offset)
+        define_co_simulation(b, setup, self._communication_step, self.offset)

@@ -15,6 +15,7 @@ from blocks.errors import SimulationError
 from cosim.engines.engine import Counters
 from cosim.engines.methods.steppers import AcceptedStep, AdaptiveStepper, Control, Problem
 from cosim.engines.methods.tableau import tableau
+from cosim.fmi.clock_schedule import reached
 from cosim.fmi.description import Variable
 from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError
@@ -121,10 +122,11 @@ class ModelExchangeSteps:
         """See `Steps.step`."""
         at_once = 0
         while t < end:
-            stop = min(end, self._next)
-            reached, wanted, terminate = self._stretch(t, stop)
-            at_once = at_once + 1 if reached <= t else 0
-            t = reached
+            # an event that differs from the end by rounding is there, at the very time that was announced
+            stop = self._next if reached(self._next, end) else end
+            got, wanted, terminate = self._stretch(t, stop)
+            at_once = at_once + 1 if got <= t else 0
+            t = got
             if terminate or ((wanted or t >= self._next) and self._event(t)):
                 return StepOutcome(t, terminate=True)
             if at_once > MOST:
@@ -133,7 +135,7 @@ class ModelExchangeSteps:
                     f"t={t:.9g} s.",
                     time=t,
                 )
-        return StepOutcome(end)
+        return StepOutcome(t)
 
     def _event(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
         self._component.enter_event_mode()

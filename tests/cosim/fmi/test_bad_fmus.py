@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import stat
 import zipfile
 from collections.abc import Callable
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cosim import FMU, Diagram
+from blocks.errors import WiringError
+from cosim import FMU, Diagram, simulate
 from cosim.fmi import package
 from cosim.fmi.fmi_errors import FMUError
 from tests.helpers.fmus import build_fmu
@@ -221,9 +223,19 @@ def test_what_it_has_not(given: dict[str, object], said: str) -> None:
 
 
 def test_no_sample() -> None:
-    path = build_fmu("lag", change=put('stepSize="0.01"', ""))
-    with pytest.raises(FMUError, match="no communication step"):
-        FMU(path)
+    fmu = FMU(build_fmu("lag", change=put('stepSize="0.01"', "")))
+    d = Diagram("d")
+    d.add("lag", fmu)
+    d.ground("lag.u")
+    with pytest.raises(WiringError, match="block 'lag': FMU .*no communication step"):
+        d.system()
+    with pytest.raises(WiringError, match="block 'lag': FMU .*no communication step"):
+        simulate(d, until=1.0, coupling="gauss-seidel")
+    with fmu.open() as m:  # by hand every step says how long it is
+        m.initialize()
+        m.set("u", 1.0)
+        m.step(0.5)
+        assert m.get("y") == pytest.approx(1.0 - math.exp(-0.5), rel=1e-12)
 
 
 def test_scheduled_execution_only() -> None:

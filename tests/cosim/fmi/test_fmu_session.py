@@ -183,3 +183,16 @@ def test_model_exchange_by_hand(version: str) -> None:
         m.initialize()
         assert (m.step(3.5), m.get("counter")) == (3.5, 4)
         assert (m.step(20.0), m.terminated, m.get("counter")) == (9.0, True, 10)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_steps_that_come_to_an_event_but_for_rounding(version: str) -> None:
+    """Ten steps of 0.1 s end at 0.9999999999999999 s: the event of 1 s is there."""
+    with FMU(build_fmu("stair", version=version), kind="me").open() as m:
+        m.initialize()
+        found = []
+        for _ in range(3):
+            for _ in range(10):
+                m.step(0.1)
+            found.append(m.get("counter"))
+        assert found == [2, 3, 4]
