@@ -23,7 +23,7 @@ from cosim.fmi.coupling.unit_run import KEPT, UnitRun, UnitStanding
 from cosim.system import System
 
 ROWS = 1024  # of the quality of a unit's inputs, at first
-MOST = 2**18  # numbers of them, that are then stored
+MOST = 2**20  # numbers of them: large enough for NumPy to ask for large pages of memory
 REASONS = (
     "PL_UNITS_HOST", "PL_UNITS_FULL", "PL_UNIT_STEP", "PL_UNIT_STEPPED", "PL_UNIT_GET", "PL_UNITS_ENDED",
     "PL_UNITS_NOT_FINITE",
@@ -97,11 +97,14 @@ class UnitTable:
         self.table.count = 0
         return found
 
-    def grow(self) -> None:
-        """Have room for more rows, as long as they are not many."""
-        if 2 * self._rows.size <= MOST:
-            self._rows = np.zeros((2 * len(self._rows), self._rows.shape[1]))
-            self.table.rows, self.table.capacity = b.pointer(self._rows), len(self._rows)
+    def renew_rows(self) -> np.ndarray:
+        """All rows, which are full; more room for those to come, as long as they are not many."""
+        found = self._rows
+        assert self.table.count == len(found)
+        more = 4 if 4 * found.size <= MOST else 1
+        self._rows = np.empty((more * len(found), found.shape[1]))
+        self.table.rows, self.table.capacity, self.table.count = b.pointer(self._rows), len(self._rows), 0
+        return found
 
 
 class CompiledMaster:
@@ -197,8 +200,7 @@ class CompiledMaster:
             self._enter()
             return ended
         if name == "PL_UNITS_FULL":
-            self.macro.log.add_rows(k, unit.take_rows())
-            unit.grow()
+            self.macro.log.add_rows(k, unit.renew_rows())
         elif name == "PL_UNITS_NOT_FINITE":
             self.macro.exchange.inputs(m.t1)  # says so
         elif name == "PL_UNITS_ENDED":

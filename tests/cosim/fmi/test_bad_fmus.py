@@ -229,7 +229,7 @@ def test_no_sample() -> None:
     d.ground("lag.u")
     with pytest.raises(WiringError, match="block 'lag': FMU .*no communication step"):
         d.system()
-    with pytest.raises(WiringError, match="block 'lag': FMU .*no communication step"):
+    with pytest.raises(FMUError, match="no communication step"):
         simulate(d, until=1.0, coupling="gauss-seidel")
     with fmu.open() as m:  # by hand every step says how long it is
         m.initialize()
