@@ -471,13 +471,17 @@ class Plant(Block):
         self._write(b)
         b.log_states()
 
-    def view(self, *, out: Any = None, show: bool = True) -> Any:
+    def view(self, *, out: Any = None, show: bool = True, live: bool = False, **options: Any) -> Any:
         """One page in the browser: the mechanism where it starts; see `cosim.viewer.page`.
 
         out : path      where the page is written; default a temporary file that a browser shows
         show : bool     False: no browser is opened
+        live : bool     run it in the page; see `cosim.Diagram.view`, which takes the same options
         """
         # plants know nothing of what runs and shows them: it is looked for when it is asked for
+        if live or options:
+            alone = import_module("cosim.diagram").around(self)
+            return alone.view(out=out, show=show, live=live, **options)
         page, contents = (import_module(f"cosim.viewer.{name}") for name in ("page", "page_data"))
         return page.view(contents.of_diagram(self), out, show)
 

@@ -26,8 +26,8 @@ def run_live(
     ------
     PlantloopError      it cannot run, or the page cannot be served
     """
-    if len(files) != 1 or wanted.forces or wanted.linear:
-        raise PlantloopError("--live takes one file, and neither --forces nor --linear.", value=list(files))
+    if len(files) != 1 or wanted.linear:
+        raise PlantloopError("--live takes one file, and no --linear.", value=list(files))
     path = files[0]
     if out is not None and out.suffix.lower() not in (".nc", ".npz", ".csv"):
         raise PlantloopError(
@@ -80,10 +80,13 @@ def _live(path: Path, wanted: ViewOptions, address: tuple[str, int], show: bool)
             raise PlantloopError("--until belongs to models; a scenario says until in its table [run].")
         from cosim.scenario import load_scenario
 
-        return view_scenario(load_scenario(path, wanted.trust), host, port, show)
+        return view_scenario(load_scenario(path, wanted.trust), host, port, show, wanted.forces)
     if path.suffix.lower() == ".xml":
         from plant import Plant
 
         plant = Plant.read(path, trust=wanted.trust)
-        return view_diagram(plant, until=wanted.until, host=host, port=port, show=show, folder=path.parent)
+        return view_diagram(
+            plant, until=wanted.until, host=host, port=port, show=show, folder=path.parent,
+            forces=wanted.forces,
+        )  # fmt: skip
     raise PlantloopError(f"'{path}' cannot be run: --live takes a .toml or .xml file.", path=str(path))

@@ -35,6 +35,11 @@ class PushHandle:
     link: int
     parameter: str
 
+    @property
+    def signal(self) -> str:
+        """The signal that has its value."""
+        return f"{self.parameter.rpartition('.')[0]}.y"
+
 
 @dataclass(frozen=True)
 class Opened:

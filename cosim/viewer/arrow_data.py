@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from blocks.errors import PlantloopError
+from cosim.functions import PureFunction
 from cosim.system import System
 
 if TYPE_CHECKING:
@@ -64,14 +66,19 @@ def arrows(
     for a, shown in found:
         size[a.kind] = max(size[a.kind], float(np.abs(shown).max(initial=0.0)))
     return [
-        {
-            "name": a.name, "kind": a.kind, "turning": a.turning, "link": a.link, "point": a.point.tolist(),
-            "unit": units["velocity" if a.kind == "velocity" else "torque" if a.turning else "force"],
-            "values": put(shown),
-        }
+        described(a, units, put(shown))
         for a, shown in found
         if np.abs(shown).max(initial=0.0) > NOTHING * size[a.kind]  # else it is zero but for rounding
-    ]  # fmt: skip
+    ]
+
+
+def described(a: Arrow, units: dict[str, str], values: Any) -> dict[str, Any]:
+    """What a page says of an arrow; values refer to (m, 3) numbers."""
+    unit = units["velocity" if a.kind == "velocity" else "torque" if a.turning else "force"]
+    return {
+        "name": a.name, "kind": a.kind, "turning": a.turning, "link": a.link, "point": a.point.tolist(),
+        "unit": unit, "values": values,
+    }  # fmt: skip
 
 
 def _velocities(plant: Any, path: str, result: Any, rows: np.ndarray) -> Any:
@@ -99,46 +106,85 @@ def _velocities(plant: Any, path: str, result: Any, rows: np.ndarray) -> Any:
     return at
 
 
+@dataclass(frozen=True)
+class ForcesFound:
+    """Outputs of the observed plant, found from what a run of the plain one has at an instant.
+
+    names : outputs, sizes : components of each; states, inputs : what they depend on, as the run calls it
+    """
+
+    plant: str
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    system: System
+    function: PureFunction
+    states: dict[str, Any]
+    inputs: tuple[str, ...]
+
+    @staticmethod
+    def of(plant: Any, path: str, outputs: Sequence[str], flat: Flat) -> ForcesFound:
+        """Those of a plant at a path.
+
+        Raises
+        ------
+        PlantloopError      they depend on what is held between instants
+        """
+        system = flat(plant.observed())
+        names = tuple(name for name in outputs if ALONE + name in system.signals)
+        if kept := _memories(system, names):
+            raise _not_found(path, f"they depend on '{kept[0]}' between instants")
+        own = lambda name: f"{path}.{name.removeprefix(ALONE)}"
+        return ForcesFound(
+            path,
+            names,
+            tuple(system.signals[ALONE + name].size for name in names),
+            system,
+            system.outputs_of([ALONE + name for name in names]),
+            {own(name): slot.index for name, slot in system.states.items()},
+            tuple(own(name) for name in system.inputs),
+        )
+
+    def at(
+        self, t: float, value: Callable[[str], np.ndarray], parameter: Callable[[str], Any]
+    ) -> dict[str, np.ndarray]:
+        """Each output, (k,), at a time [s].
+
+        value : of a state or input of the run, (k,); parameter : of the run, None where it was not changed
+        """
+        x, p = np.zeros(len(self.system.x0)), self.system.p0.copy()
+        for name, index in self.states.items():
+            x[index] = value(name)
+        u = np.concatenate([np.zeros(0), *(np.ravel(value(name)) for name in self.inputs)])
+        for name, slot in self.system.parameters.items():
+            given = parameter(f"{self.plant}.{name.removeprefix(ALONE)}")
+            if given is not None:
+                p[slot.index] = np.asarray(given)[slot.mask] if np.ndim(given) else given
+        row = np.asarray(self.function(t, x, u, p))
+        parts = np.split(row, np.cumsum(self.sizes)[:-1]) if self.sizes else []
+        return dict(zip(self.names, parts, strict=True))
+
+
 def _computed(plant: Any, path: str, result: Any, outputs: list[str], flat: Flat) -> dict[str, np.ndarray]:
     """Outputs of the observed plant at the logged states and inputs, (n, k) each."""
-    system = flat(plant.observed())
-    function = system.outputs_of([ALONE + name for name in outputs if ALONE + name in system.signals])
-    places = {}
-    for name, slot in system.states.items():
-        places[f"{path}.{name.removeprefix(ALONE)}"] = slot.index
-    inputs = [f"{path}.{name}" for name in system.inputs]
-    needed = [*places, *inputs]
-    absent = [name for name in needed if name not in result.signals]
-    kept = _memories(system, outputs)
-    if absent or kept:
-        why = f"'{absent[0]}' was not logged" if absent else f"they depend on '{kept[0]}' between instants"
-        raise PlantloopError(
-            f"forces of '{path}' cannot be found from what was logged: {why}.",
-            path=path,
-            hint="Run the diagram with plant.observed() in the place of the plant.",
-        )
-    count = len(result.time)
-    x, u = np.zeros((count, len(system.x0))), np.zeros((count, len(function.u0)))
-    for name, index in places.items():
-        x[:, index] = result.signals[name]
-    if inputs:
-        u[:] = np.concatenate([result.signals[name] for name in inputs], axis=1)
-    p = system.p0.copy()
-    for name, parameter in system.parameters.items():
-        changed = result.settings.get(f"{path}.{name.removeprefix(ALONE)}")
-        if changed is not None:
-            p[parameter.index] = changed.value
-    rows = [function(float(t), x[k], u[k], p) for k, t in enumerate(result.time)]
-    values, found, start = np.array(rows), {}, 0
-    for name in outputs:
-        if ALONE + name in system.signals:
-            size = system.signals[ALONE + name].size
-            found[name] = values[:, start : start + size]
-            start += size
-    return found
+    found = ForcesFound.of(plant, path, outputs, flat)
+    if absent := [name for name in (*found.states, *found.inputs) if name not in result.signals]:
+        raise _not_found(path, f"'{absent[0]}' was not logged")
+    changed = {name: setting.value for name, setting in result.settings.items()}
+    rows = []
+    for k, t in enumerate(result.time):
+        rows.append(found.at(float(t), lambda name, k=k: result.signals[name][k], changed.get))  # type: ignore[misc]
+    return {name: np.array([row[name] for row in rows]) for name in found.names}
 
 
-def _memories(system: System, outputs: list[str]) -> list[str]:
+def _not_found(path: str, why: str) -> PlantloopError:
+    return PlantloopError(
+        f"forces of '{path}' cannot be found from what was logged: {why}.",
+        path=path,
+        hint="Run the diagram with plant.observed() in the place of the plant.",
+    )
+
+
+def _memories(system: System, outputs: Sequence[str]) -> list[str]:
     """What is held between instants, other than inputs, that outputs of a block alone depend on."""
     inputs = {int(k) for slot in system.inputs.values() for k in slot.index}
     looked = [system.signals[ALONE + n].expression for n in outputs if ALONE + n in system.signals]

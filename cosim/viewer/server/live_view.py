@@ -15,11 +15,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from blocks.arguments import is_number
+from blocks.arguments import flag, is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError
-from cosim.diagram import Diagram, around
+from cosim.diagram import Diagram, around, system_of
 from cosim.result.result import Result
 from cosim.scenario.handles import Opened, with_handles
 from cosim.scenario.scenario import Scenario
@@ -166,7 +166,7 @@ class LiveView:
         return {
             "width": run.table.shape[1],
             "signals": [leaf.name for leaf in run.tree.leaves],
-            "plants": [[path, 12 * len(s.mechanism.links)] for path, s in run.scenes.items()],
+            "plants": [[path, *run.widths(path)] for path in run.scenes],
             "sliders": [
                 {"name": s.name, "label": s.label, "kind": s.kind, "value": _json(s.value)}
                 for s in self.player.sliders
@@ -204,6 +204,7 @@ def view_diagram(
     port: int = 0,
     show: bool = True,
     folder: str | Path = ".",
+    forces: bool = False,
     **settings: Unpack[Keywords],
 ) -> LiveView:
     """Run a diagram in the browser; see `cosim.Diagram.view`.
@@ -217,6 +218,7 @@ def view_diagram(
     host, port                      where the page is served
     show : bool                     open a browser
     folder : path                   where sessions are saved
+    forces : bool                   arrows of forces and reactions of plants, also of those not observed
     **settings                      as for `cosim.simulate`
 
     Raises
@@ -224,6 +226,7 @@ def view_diagram(
     PlantloopError      the diagram cannot run, or the page cannot be served
     """
     d = around(drawn) if isinstance(drawn, Block) else drawn
+    flag(forces, "forces")
     if until is not None and not (is_number(until) and 0 < until < float("inf")):
         raise PlantloopError(f"until is {until!r}, expected a finite time above zero [s].", value=until)
     run_settings = RunSettings.of(None, **settings)
@@ -235,12 +238,14 @@ def view_diagram(
     end = UNTIL if until is None else float(until)
     stops = interval_of(end) if every is None else every
     sim = make(signals if signals is not None else shown_names(make(None), opened))
-    run = WatchedRun(sim, opened, str(stops), end, (str(stops), None))
+    run = WatchedRun(sim, opened, str(stops), end, (str(stops), None), system_of if forces else None)
     return _served(run, d, Path(folder), None, host, port, show)
 
 
-def view_scenario(scenario: Scenario, host: str = "127.0.0.1", port: int = 0, show: bool = True) -> LiveView:
-    """Run a scenario in the browser.
+def view_scenario(
+    scenario: Scenario, host: str = "127.0.0.1", port: int = 0, show: bool = True, forces: bool = False
+) -> LiveView:
+    """Run a scenario in the browser; see `view_diagram`.
 
     Raises
     ------
@@ -262,7 +267,7 @@ def view_scenario(scenario: Scenario, host: str = "127.0.0.1", port: int = 0, sh
     log_every = tables.run.log_every
     if log_every is None and tables.run.log_at is None:
         log_every = every
-    run = WatchedRun(sim, opened, every, end, (log_every, tables.run.log_at))
+    run = WatchedRun(sim, opened, every, end, (log_every, tables.run.log_at), system_of if forces else None)
     if recording is not None:
         run.play_again(recording)
     return _served(run, d, scenario.source.path.parent, scenario, host, port, show)
@@ -279,6 +284,9 @@ def _served(
     run: WatchedRun, d: Diagram, folder: Path, source: Scenario | None, host: str, port: int, show: bool
 ) -> LiveView:
     page = of_diagram(d, run.sim.system, run.result())
+    for entry in page.content["plants"]:
+        if entry["path"] in run.arrows:
+            entry["arrows"] = run.arrows[entry["path"]].described(page.numbers.put)
     if source is not None:
         page.title = source.name
     live = LiveView(run, page, folder, source)

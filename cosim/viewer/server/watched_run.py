@@ -15,8 +15,11 @@ from cosim.run.context import Context
 from cosim.scenario.handles import Opened
 from cosim.scenario.replay import Change, Recording, put
 from cosim.simulation import Simulation, check_log
+from cosim.viewer.arrow_data import Flat
 from cosim.viewer.page_data import blocks_of
+from cosim.viewer.server.arrows_now import ArrowsNow
 from plant import Plant
+from plant.equations.pushes import push_ports
 from plant.scene import Scene, scene_of
 
 MOST_KEPT = 2000  # stops one can go back to, thinned where there are more
@@ -57,19 +60,33 @@ class WatchedRun:
     every : s                   it stops at all multiples of this
     until : s                   where it ends
     log : log_every, log_at     as for `cosim.simulate`
+    forces : function           of an observed plant, its flat system: arrows of forces and reactions
+                                that the run does not have itself; None: they are left out
     """
 
     def __init__(
-        self, sim: Simulation, opened: Opened, every: Rate, until: float, log: tuple[Any, Any]
+        self,
+        sim: Simulation,
+        opened: Opened,
+        every: Rate,
+        until: float,
+        log: tuple[Any, Any],
+        forces: Flat | None = None,
     ) -> None:
         self.sim, self.opened, self.until, self.log = sim, opened, float(until), log
         self.recording = Recording(every)
         self.problem = ""  # why it cannot go on from here
         blocks = blocks_of(opened.netlist)
-        self.scenes: dict[str, Scene] = {path: scene_of(b) for path, b in blocks if isinstance(b, Plant)}
+        plants = {path: block for path, block in blocks if isinstance(block, Plant)}
+        self.scenes: dict[str, Scene] = {path: scene_of(block) for path, block in plants.items()}
+        pushed = {
+            f"{push.plant}.{push_ports(plants[push.plant].mechanism)[push.link]}": push.signal
+            for push in opened.pushes
+        }
+        self.arrows = {path: ArrowsNow(block, path, sim, pushed, forces) for path, block in plants.items()}
         self.tree = sim.system.tree(sim.names)
-        width = 1 + self.tree.width + sum(12 * len(s.mechanism.links) for s in self.scenes.values())
-        self.table = np.zeros((256, width))  # a row: time, signals, poses of all plants
+        width = 1 + self.tree.width + sum(sum(self.widths(path)) for path in self.scenes)
+        self.table = np.zeros((256, width))  # a row: time, signals, poses and arrows of all plants
         self.rows = 0
         self._next = 1
         self.kept: list[KeptStop] = []
@@ -84,6 +101,10 @@ class WatchedRun:
     def time(self) -> float:
         """Present time [s]."""
         return self.sim.time
+
+    def widths(self, path: str) -> tuple[int, int]:
+        """Numbers of a row for the poses and for the arrows of a plant."""
+        return 12 * len(self.scenes[path].mechanism.links), self.arrows[path].width
 
     @property
     def ended(self) -> str:
@@ -224,5 +245,6 @@ class WatchedRun:
         for path, scene in self.scenes.items():
             names = [f"{path}.{name}" for name in scene.states if name]
             q = np.concatenate([np.zeros(0), *(self.sim.value(name) for name in names)])
-            values.append(scene.poses(q[None]).ravel())
+            poses = scene.poses(q[None])
+            values += [poses.ravel(), self.arrows[path].values(q, poses[0])]
         return np.concatenate(values)

@@ -60,18 +60,20 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     if (rows <= table) return;
     while (table < rows) table *= 2;
     columns.forEach((c, k) => { const bigger = new Float64Array(table); bigger.set(c.subarray(0, Math.min(c.length, live.rows))); columns[k] = bigger; });
-    plants.forEach((p) => { const bigger = new Float64Array(table * p.width); bigger.set(p.all.subarray(0, live.rows * p.width)); p.all = bigger; });
+    const longer = (old, width) => { const bigger = new Float64Array(table * width); bigger.set(old.subarray(0, live.rows * width)); return bigger; };
+    for (const p of plants.filter((q) => q.all)) Object.assign(p, { all: longer(p.all, p.width), arrowRows: longer(p.arrowRows, p.arrowWidth) });
   }
   function hello(message) {
     live.hello = message;
     live.rows = 0;
+    viewer.tell("cut", 0);
     table = 1024;
     columns.length = 0;
-    const scalars = message.width - message.plants.reduce((n, [, w]) => n + w, 0);
+    const scalars = message.width - message.plants.reduce((n, [, poses, arrows]) => n + poses + arrows, 0);
     for (let k = 0; k < scalars; k++) columns.push(new Float64Array(table));
-    for (const [path, width] of message.plants) {
+    for (const [path, width, arrowWidth] of message.plants) {
       const p = plants.find((q) => q.path === path);
-      if (p) Object.assign(p, { width, all: new Float64Array(table * width) });
+      if (p) Object.assign(p, { width, all: new Float64Array(table * width), arrowWidth, arrowRows: new Float64Array(table * arrowWidth) });
     }
     viewer.tell("live-hello", message);
   }
@@ -82,10 +84,11 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
       const row = live.rows + i, from = i * width;
       for (let k = 0; k < columns.length; k++) columns[k][row] = values[from + k];
       let at = from + columns.length;
-      for (const [path, w] of live.hello.plants) {
+      for (const [path, w, a] of live.hello.plants) {
         const p = plants.find((q) => q.path === path);
         p?.all.set(values.subarray(at, at + w), row * w);
-        at += w;
+        p?.arrowRows.set(values.subarray(at + w, at + w + a), row * a);
+        at += w + a;
       }
     }
     live.rows += n;
@@ -132,7 +135,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
       const message = JSON.parse(event.data);
       if (message.kind === "hello") hello(message);
       else if (message.kind === "state") state(message);
-      else if (message.kind === "cut") { live.rows = message.rows; live.following = true; show(); }
+      else if (message.kind === "cut") { live.rows = message.rows; live.following = true; viewer.tell("cut", live.rows); show(); }
       else if (message.kind === "values") viewer.tell("live-values", message.values);
       else if (message.kind === "done" || message.kind === "refused") {
         waiting.get(message.number)?.(message);

@@ -2,7 +2,7 @@
 viewer.beginners = [...(viewer.beginners ?? []), async () => {
   const space = viewer.space;
   if (!space) return;
-  const { scene, canvas, moved, plants, size } = space, { element } = viewer;
+  const { scene, canvas, plants, size } = space, { element } = viewer;
   const mass = plants.reduce((m, p) => m + p.bodies.reduce((n, b) => n + b.mass, 0), 0) || 1;
   const strength = element("input", { type: "number", step: "any", min: 0, value: viewer.shown(Number(((mass * 2) / size).toPrecision(2))), title: "strength of the push: force for each unit of length", "data-do": "strength", style: "width:5rem" });
   document.querySelector("#motion .tools").prepend(element("label", { title: "hold shift and drag a body" }, "push ", strength));
@@ -15,19 +15,9 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     const box = canvas.getBoundingClientRect();
     return new THREE.Vector2(((e.clientX - box.left) / box.width) * 2 - 1, 1 - ((e.clientY - box.top) / box.height) * 2);
   };
-  const bodies = () => moved.filter((m) => m.object.userData.body !== undefined);
-  function caught(at) { // the body under the pointer: its plant, link and the point along the link's axes
-    bodies().forEach((m) => { m.object.matrixWorld.copy(m.object.matrix); m.object.updateMatrixWorld(true); });
-    ray.params.Line.threshold = size / 50;
-    ray.setFromCamera(at, space.camera());
-    const hit = ray.intersectObjects(bodies().map((m) => m.object), true)[0];
-    if (!hit) return null;
-    const m = bodies().find((b) => { let o = hit.object; while (o && o !== b.object) o = o.parent; return o; });
-    return { m, local: hit.point.clone().applyMatrix4(m.object.matrix.clone().invert()) };
-  }
   function aim() { // the force now: from where the caught point is to where the pointer is, across the view
     if (!held) return;
-    const camera = space.camera(), point = held.local.clone().applyMatrix4(held.m.object.matrix), normal = new THREE.Vector3();
+    const camera = space.camera(), point = space.at(held.plant, held.link, held.local.toArray()), normal = new THREE.Vector3();
     camera.getWorldDirection(normal);
     ray.setFromCamera(held.at, camera);
     const { origin, direction } = ray.ray, along = direction.dot(normal);
@@ -43,14 +33,14 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     if (waits || performance.now() - last < 15) return; // one question at a time
     waits = true;
     last = performance.now();
-    const asked = { plant: held.m.plant.path, link: held.m.link, force: force.toArray(), point: held.local.toArray() };
+    const asked = { plant: held.plant.path, link: held.link, force: force.toArray(), point: held.local.toArray() };
     viewer.live.pushed = asked;
     viewer.live.do("push", asked).then(() => { waits = false; });
   }
   canvas.addEventListener("pointerdown", (e) => {
     if (!e.shiftKey || e.button !== 0) return;
-    const found = caught(pointer(e));
-    if (!found || !viewer.live.hello?.pushes.some(([p, l]) => p === found.m.plant.path && l === found.m.link)) return;
+    const here = pointer(e), found = space.caught(here.x, here.y);
+    if (!found || !viewer.live.hello?.pushes.some(([p, l]) => p === found.plant.path && l === found.link)) return;
     e.preventDefault();
     e.stopPropagation();
     held = { ...found, at: pointer(e) };

@@ -17,7 +17,10 @@ viewer.motion = async (plants, result) => {
   sun.position.set(2, 5, 4);
   scene.add(sun);
   let time = result ? viewer.numbers(result.time) : new Float64Array(1);
-  viewer.on("grown", (times) => { time = times; }); // a run under way
+  viewer.on("grown", (times) => { // a run under way
+    time = times;
+    for (const p of plants) if (!p.instants) p.times = times;
+  });
   const V = (p) => new THREE.Vector3(...p);
 
   // --- poses: origin and axes of a link, column by column
@@ -64,20 +67,19 @@ viewer.motion = async (plants, result) => {
   const colours = viewer.colours.map((c) => new THREE.MeshLambertMaterial({ color: c }));
   const grey = new THREE.MeshLambertMaterial({ color: 0x8a929c }), dark = new THREE.MeshLambertMaterial({ color: 0x454c55 });
   const many = plants.reduce((n, p) => n + p.bodies.length, 0) > 60;
+  // many bodies are lines in one buffer
+  const crowd = many ? viewer.polylines(plants.flatMap((p, n) => p.bodies.map((b, k) => ({ count: b.points.length, colour: colours[(k + n) % colours.length].color })))) : null;
+  const crowded = many ? plants.flatMap((p) => p.bodies.map((b) => ({ plant: p, link: b.link, points: b.points.flat(), count: b.points.length }))) : [];
+  if (crowd) scene.add(crowd.object);
   plants.forEach((p, n) => {
-    p.bodies.forEach((b, k) => {
+    if (!many) p.bodies.forEach((b, k) => {
       const group = new THREE.Group(), paint = colours[(k + n) % colours.length];
-      if (!many) {
-        for (let i = 1; i < b.points.length; i++) group.add(bar(b.points[i - 1], b.points[i], thick, paint));
-        if (b.points.length < 2) group.add(new THREE.Mesh(new THREE.BoxGeometry(4 * thick, 4 * thick, 4 * thick), paint));
-        if (b.centre) {
-          const ball = new THREE.Mesh(new THREE.SphereGeometry(1.5 * thick, 12, 8), dark);
-          ball.position.copy(V(b.centre));
-          group.add(ball);
-        }
-      } else {
-        const lines = new THREE.BufferGeometry().setFromPoints(b.points.map(V));
-        group.add(new THREE.Line(lines, new THREE.LineBasicMaterial({ color: paint.color })));
+      for (let i = 1; i < b.points.length; i++) group.add(bar(b.points[i - 1], b.points[i], thick, paint));
+      if (b.points.length < 2) group.add(new THREE.Mesh(new THREE.BoxGeometry(4 * thick, 4 * thick, 4 * thick), paint));
+      if (b.centre) {
+        const ball = new THREE.Mesh(new THREE.SphereGeometry(1.5 * thick, 12, 8), dark);
+        ball.position.copy(V(b.centre));
+        group.add(ball);
       }
       group.matrixAutoUpdate = false;
       group.userData = { plant: n, body: k };
@@ -97,24 +99,10 @@ viewer.motion = async (plants, result) => {
       scene.add(group);
       moved.push({ plant: p, link: j.link, object: group });
     });
-    p.forceLines = p.forces.filter((f) => f.links[0] !== f.links[1]).map((f) => {
-      const count = f.spring ? 24 : 2, geometry = new THREE.BufferGeometry();
-      geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * count), 3));
-      const line = new THREE.Line(geometry, new THREE.LineBasicMaterial({ color: f.spring ? 0xe69f00 : 0xcc79a7 }));
-      line.frustumCulled = false;
-      scene.add(line);
-      return { ...f, line, count };
-    });
   });
-  // trails of the last point of every body
-  const trails = new THREE.Group();
-  trails.visible = false;
-  scene.add(trails);
-  plants.filter((p) => p.count > 1).forEach((p, n) => p.bodies.slice(0, 60).forEach((b, k) => {
-    const s = b.points[b.points.length - 1] ?? [0, 0, 0], every = Math.max(1, Math.floor(p.count / 2000)), points = [];
-    for (let row = 0; row < p.count; row += every) points.push(V(s).applyMatrix4(matrix(p, row, b.link, M)));
-    trails.add(new THREE.Line(new THREE.BufferGeometry().setFromPoints(points), new THREE.LineBasicMaterial({ color: colours[(k + n) % colours.length].color, transparent: true, opacity: 0.5 })));
-  }));
+  const acting = plants.flatMap((p) => p.forces.filter((f) => f.links[0] !== f.links[1]).map((f) => ({ ...f, plant: p, count: f.spring ? 24 : 2, colour: f.spring ? 0xe69f00 : 0xcc79a7 })));
+  const strings = acting.length ? viewer.polylines(acting) : null;
+  if (strings) scene.add(strings.object);
   // ground: a grid under everything, across gravity; in the plane of a planar mechanism none
   const g = plants[0]?.gravity ?? [0, -9.81, 0], pull = V(g).length() > 0 ? V(g).normalize() : new THREE.Vector3(0, -1, 0);
   const up = pull.clone().negate(), normal = plants[0]?.normal ? V(plants[0].normal).normalize() : null;
@@ -152,32 +140,44 @@ viewer.motion = async (plants, result) => {
     camera.updateProjectionMatrix();
     render();
   }
+  function paper() { scene.background = new THREE.Color(getComputedStyle(document.documentElement).getPropertyValue("--paper").trim() || "#fff"); }
+  paper();
   function render() {
-    scene.background = new THREE.Color(getComputedStyle(document.documentElement).getPropertyValue("--paper").trim() || "#fff");
     renderer.render(scene, camera);
     labels();
   }
-  const zigzag = (f, a, b) => {
-    const array = f.line.geometry.attributes.position.array, d = b.clone().sub(a), side = new THREE.Vector3();
-    if (f.count === 2) { a.toArray(array, 0); b.toArray(array, 3); return; }
+  const side = new THREE.Vector3(), first = new THREE.Vector3(), last = new THREE.Vector3(), along = new THREE.Vector3();
+  function zigzag(f, start) { // a spring, or a straight line, from one point to the other
+    const array = strings.array;
+    first.set(...f.points[0]).applyMatrix4(matrix(f.plant, f.plant.row, f.links[0], M));
+    last.set(...f.points[1]).applyMatrix4(matrix(f.plant, f.plant.row, f.links[1], M));
+    if (f.count === 2) { first.toArray(array, 3 * start); last.toArray(array, 3 * start + 3); return; }
     camera.getWorldDirection(side);
-    side.cross(d).normalize().multiplyScalar(1.8 * thick);
+    along.subVectors(last, first);
+    side.cross(along).normalize().multiplyScalar(1.8 * thick);
     for (let i = 0; i < f.count; i++) {
-      const p = a.clone().addScaledVector(d, i / (f.count - 1)), inside = i > 3 && i < f.count - 4;
-      if (inside) p.addScaledVector(side, i % 2 ? 1 : -1);
-      p.toArray(array, 3 * i);
+      const inside = i > 3 && i < f.count - 4 ? (i % 2 ? 1 : -1) : 0, part = i / (f.count - 1);
+      for (const [k, axis] of ["x", "y", "z"].entries()) array[3 * (start + i) + k] = first[axis] + part * along[axis] + inside * side[axis];
     }
-  };
+  }
+  function herd() { // the bodies of the crowd, where they are now
+    const out = crowd.array;
+    let o = 0;
+    for (const b of crowded) {
+      const a = b.plant.rows, k = 12 * (b.plant.row * b.plant.links + b.link), s = b.points;
+      for (let i = 0; i < s.length; i += 3, o += 3) for (let c = 0; c < 3; c++) out[o + c] = a[k + c] + a[k + 3 + c] * s[i] + a[k + 6 + c] * s[i + 1] + a[k + 9 + c] * s[i + 2];
+    }
+    crowd.changed();
+  }
   const at = (t) => {
     plants.forEach((p) => { p.row = p.rowAt(t); });
     for (const m of moved) {
       matrix(m.plant, m.plant.row, m.link, m.object.matrix);
       m.object.matrixWorldNeedsUpdate = true;
     }
-    for (const p of plants) for (const f of p.forceLines) {
-      zigzag(f, V(f.points[0]).applyMatrix4(matrix(p, p.row, f.links[0], M)), V(f.points[1]).applyMatrix4(matrix(p, p.row, f.links[1], M)));
-      f.line.geometry.attributes.position.needsUpdate = true;
-    }
+    if (crowd) herd();
+    if (strings) { acting.forEach((f, i) => zigzag(f, strings.starts[i])); strings.changed(); }
+    trails.update();
     arrows(t);
     if (followed) {
       const here = place(followed.plant, followed.link, followed.centre);
@@ -188,8 +188,9 @@ viewer.motion = async (plants, result) => {
     render();
   };
   let followed = null; // {plant, link, centre}: the camera goes with it
-  const place = (p, link, point) => V(point).applyMatrix4(matrix(p, p.row, link, M));
+  const place = (p, link, point, row = p.row) => V(point).applyMatrix4(matrix(p, row, link, M));
   plants.forEach((p) => { p.row = 0; });
+  const trails = viewer.trails(plants, { scene, colours, at: place });
   const arrows = viewer.arrows(plants, { room, canvas, scene, thick, size, at: place });
   // --- names, and the list of bodies; a click on one follows it
   const names = viewer.element("div", { hidden: true });
@@ -198,8 +199,7 @@ viewer.motion = async (plants, result) => {
     if (names.hidden) return;
     const w = canvas.clientWidth, h = canvas.clientHeight;
     names.replaceChildren(...plants.flatMap((p) => p.bodies.map((b) => {
-      const m = moved.find((x) => x.plant === p && x.link === b.link).object.matrix;
-      const s = V(b.centre ?? b.points[0] ?? [0, 0, 0]).applyMatrix4(m).project(camera);
+      const s = place(p, b.link, b.centre ?? b.points[0] ?? [0, 0, 0]).project(camera);
       return viewer.element("span", { style: `position:absolute;left:${((s.x + 1) / 2) * w}px;top:${((1 - s.y) / 2) * h}px;font-size:11px` }, b.name);
     })));
   }
@@ -212,7 +212,7 @@ viewer.motion = async (plants, result) => {
   }
   room.querySelector(".tools").addEventListener("input", (e) => {
     const what = e.target.dataset.do;
-    if (what === "trails") trails.visible = e.target.checked;
+    if (what === "trails") trails.show(e.target.checked);
     if (what === "names") names.hidden = !e.target.checked;
     if (what === "ortho") { look(e.target.checked); resize(); }
     at(viewer.time);
@@ -223,11 +223,23 @@ viewer.motion = async (plants, result) => {
     return [((s.x + 1) / 2) * canvas.clientWidth, ((1 - s.y) / 2) * canvas.clientHeight];
   };
   viewer.camera = () => ({ matrix: camera.projectionMatrix.clone().multiply(camera.matrixWorldInverse).toArray(), width: canvas.clientWidth, height: canvas.clientHeight });
-  viewer.space = { scene, canvas, moved, plants, size, camera: () => camera, controls: () => controls, render };
+  const ray = new THREE.Raycaster();
+  function caught(x, y) { // the body under a place of the picture (-1 to 1): its plant, link and the point along the link's axes
+    const shapes = moved.filter((m) => m.object.userData.body !== undefined);
+    shapes.forEach((m) => { m.object.matrixWorld.copy(m.object.matrix); m.object.updateMatrixWorld(true); });
+    ray.params.Line.threshold = size / 50;
+    ray.setFromCamera(new THREE.Vector2(x, y), camera);
+    const [hit] = ray.intersectObjects(crowd ? [crowd.object] : shapes.map((m) => m.object), true);
+    if (!hit) return null;
+    let own = crowd ? crowded[crowd.owner(hit.index)] : null;
+    if (!crowd) { let o = hit.object; while (!own) { own = shapes.find((m) => m.object === o); o = o.parent; } }
+    return { plant: own.plant, link: own.link, local: hit.point.clone().applyMatrix4(matrix(own.plant, own.plant.row, own.link, M).clone().invert()) };
+  }
+  viewer.space = { scene, canvas, moved, plants, size, renderer, caught, at: place, camera: () => camera, controls: () => controls, render };
   look(normal !== null);
   resize();
   at(viewer.time);
   new ResizeObserver(resize).observe(canvas);
   viewer.on("time", at);
-  viewer.on("theme", () => at(viewer.time));
+  viewer.on("theme", () => { paper(); at(viewer.time); });
 };

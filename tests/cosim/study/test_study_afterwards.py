@@ -1,7 +1,6 @@
 """What one looks at when a study is done: page, JUnit, comparisons, single cases, sensitivities."""
 
 import re
-import shutil
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -16,6 +15,7 @@ from cosim.study.compare import compare
 from cosim.study.junit import junit
 from cosim.study.pacing import paced
 from cosim.study.study_report import report
+from tests.helpers.browser import shown
 
 
 def of_loop(d, **more):
@@ -53,26 +53,14 @@ def test_a_page_needs_nothing_else(done):
 
 
 def test_a_page_in_a_browser(done, tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("there is no Chromium")
     done.report(tmp_path / "report.html")
-    problems = []
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_context(offline=True).new_page()
-        page.on("pageerror", lambda e: problems.append(str(e)))
-        page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-        page.goto((tmp_path / "report.html").as_uri())
+    with shown(tmp_path / "report.html", ready=False) as page:
         assert page.locator("#rows tr").count() == 32
         wide = page.evaluate("[...document.images].map(i => i.naturalWidth)")
         page.locator("#only").check()
         assert page.locator("#rows tr").count() == len(done.failed)
         page.locator("#rows tr").first.click()
         command = page.locator("#command").text_content()
-        browser.close()
-    assert not problems
     assert len(wide) >= 6
     assert min(wide) > 50
     assert command == f"cosim run study.toml --case {done.failed.index[0]}"

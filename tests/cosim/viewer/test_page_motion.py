@@ -1,7 +1,10 @@
 """Plants in the page: poses of ten plants to a pixel, arrows of what moves and acts, energy, the camera."""
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from blocks.errors import PlantloopError
 from cosim import Diagram, simulate
@@ -96,6 +99,30 @@ def test_points_of_bodies_are_drawn_where_the_plant_has_them(name, tmp_path):
     assert np.abs(found[:, 3:] - pixels).max() < 1.0
     inside = (pixels > -20).all(axis=1) & (pixels < [camera["width"] + 20, camera["height"] + 20]).all(axis=1)
     assert inside.all()
+
+
+def test_many_bodies_are_drawn_and_caught_where_they_are(tmp_path):
+    plant = Plant.from_model(n_four_bar(40))
+    plant.view(out=tmp_path / "many.html")
+    with shown(tmp_path / "many.html") as page:
+        bodies = page.evaluate("viewer.content.plants[0].bodies")
+        assert len(bodies) > 60
+        picture = Image.open(io.BytesIO(page.locator("#motion canvas").screenshot())).convert("RGB")
+        colours = page.evaluate("viewer.colours")
+        camera = page.evaluate("viewer.camera()")
+        for k in (3, 30, 70):
+            ends = np.array(bodies[k]["points"][:2])
+            middle = [*ends.mean(axis=0)]
+            x, y = page.evaluate("a => viewer.projected(0, 0, ...a)", [bodies[k]["link"], middle])
+            near = picture.crop((int(x) - 2, int(y) - 2, int(x) + 4, int(y) + 4)).getdata()
+            wanted = [int(colours[k % len(colours)][i : i + 2], 16) for i in (1, 3, 5)]
+            assert min(np.abs(np.array(c) - wanted).max() for c in near) < 60, (k, list(near))
+            at = [2 * x / camera["width"] - 1, 1 - 2 * y / camera["height"]]
+            found = page.evaluate(
+                "a => { const f = viewer.space.caught(...a); return f && [f.link, f.local.toArray()]; }", at
+            )
+            assert found is not None
+            assert page.evaluate("viewer.space.caught(-0.99, -0.99)") is None
 
 
 def tree_frames(plant, q):

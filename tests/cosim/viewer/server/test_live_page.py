@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from blocks import Gain, Integrator
-from cosim import Diagram, Result
+from cosim import Diagram, Result, simulate
 from cosim.scenario import load_scenario
 from cosim.viewer.server.live_view import view_diagram, view_scenario
+from plant import Plant
 from tests.helpers.browser import shown, wait_until
 from tests.helpers.names import HOSTILE
 
@@ -144,6 +145,46 @@ def test_a_body_is_pushed_with_the_mouse_and_closing_the_tab_does_not_harm_the_r
         same = load_scenario(live.save()).run()
         r = live.result()
         assert same["plant.pendulum"].tobytes() == r["plant.pendulum"].tobytes()
+
+
+@pytest.mark.parametrize("forces", [False, True])
+def test_bodies_trails_and_arrows_move_with_the_run(forces):
+    plant = Plant.read("tests/data/models/four_bar.xml")
+    inputs = {"crank_torque": 40.0}
+    with plant.view(live=True, until=2.0, show=False, forces=forces, engine="native") as live:
+        with shown(live.address, offline=False) as page:
+            page.locator("[data-do=trails]").check()
+            live.do("set", name="crank_torque", value=inputs["crank_torque"])
+            for _ in range(40):
+                live.do("step")
+            rows_are(page, 41)
+            wait_until(page, "t => viewer.time === t", live._run.time)
+            for kind in ("velocity", "force", "reaction") if forces else ("velocity",):
+                page.locator(f"[data-arrows={kind}]").check()
+            page.wait_for_timeout(50)
+            assert page.evaluate("viewer.space.plants[0].row") == 40
+            arrows = page.evaluate("viewer.arrowState()")
+            (trail, *_) = page.evaluate("viewer.trailState()")
+            point = page.evaluate("viewer.content.plants[0].bodies[0].points.at(-1)")
+            last = page.evaluate("s => viewer.pointAt(0, 40, 0, s)", point)
+            # back, and on another way: trails do not keep what is left
+            live.do("back", to=0.2)
+            rows = live.player.rows
+            rows_are(page, rows)
+            page.wait_for_timeout(50)
+            assert page.evaluate("viewer.trailState()[0].count") == rows
+        t = 0.4
+    assert trail["count"] == 41
+    assert trail["shown"]
+    assert np.allclose(trail["points"][-3:], last, atol=1e-5)
+    wanted = simulate(plant.observed(), t, log_every=0.01, inputs=inputs, engine="native")
+    outputs = {"velocity": ("body_", 3), "force": ("force_", 0), "reaction": ("joint_", 0)}
+    assert {a["kind"] for a in arrows} == (set(outputs) if forces else {"velocity"})
+    for a in arrows:
+        prefix, first = outputs[a["kind"]]
+        k = first + (3 if a["turning"] else 0)
+        values = wanted[f"plant.{prefix}{a['name']}"]
+        assert np.allclose(a["value"], values[-1, k : k + 3], atol=1e-5 * np.abs(values).max()), a["name"]
 
 
 def test_hostile_names_are_texts(tmp_path):
