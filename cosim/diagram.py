@@ -600,6 +600,23 @@ class Diagram:
         """
         return facts_of(self.netlist(), self.system())
 
+    def check(self, solve_loops: bool = False) -> tuple[Any, ...]:
+        """What is to be looked at: jumps, unit faults, outputs nobody reads, rates that go badly together.
+
+        Returns
+        -------
+        findings : tuple of `cosim.analysis.findings.DiagramFinding`, faults first; printed, each is one line
+
+        Raises
+        ------
+        WiringError, AlgebraicLoopError    the diagram cannot be flattened, for other reasons than its units
+        """
+        # the compiler looks, and knows nothing of diagrams: it is looked for when it is asked for
+        found: tuple[Any, ...] = import_module("cosim.analysis.findings").findings(
+            self.netlist(), solve_loops
+        )
+        return found
+
     def _repr_html_(self) -> str:
         """In a notebook: the page of `view`."""
         return self.view(show=False)._repr_html_()

@@ -6,7 +6,7 @@ message and exit code 1; a traceback is a bug.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -288,28 +288,35 @@ def validate(file: Annotated[Path, typer.Argument(metavar="X.fmu", show_default=
 @app.command()
 def check(
     file: Annotated[Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml", show_default=False)],
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 for notes, too.")] = False,
     trust: Trust = False,
 ) -> None:
-    """Search for equations that jump at a switch which is no event; exit code 1 if there are any."""
-    from cosim.analysis.check import check as jumps_of
-    from cosim.compile.jumps import cures_of
+    """List jumps, unit faults, outputs nobody reads, suspicious rates; exit code 1 for the first two."""
+    from cosim.analysis.findings import KINDS, findings
+    from cosim.diagram import around
 
     with _errors_as_messages():
         path = _checked_path(file, "check", (".toml", ".xml"))
         if path.suffix.lower() == ".xml":
             from plant import Plant
 
-            found = jumps_of(Plant.read(path, trust=trust))
+            found = findings(around(Plant.read(path, trust=trust)).netlist())
         else:
             from cosim.scenario import load_scenario
 
             scenario = load_scenario(path, trust)
-            found = jumps_of(scenario.diagram(), scenario.settings().solve_loops)
-    if not found:
-        print_sections([("jumps", ["none found"])])
-        return
-    print_sections([("jumps", [*map(str, found), *cures_of(found)])])
-    raise typer.Exit(1)
+            found = findings(scenario.diagram().netlist(), scenario.settings().solve_loops)
+    listed = {kind: [f for f in found if f.kind == kind] for kind in KINDS}
+    lines = {kind: list(dict.fromkeys(_lines(listed[kind]))) or ["none found"] for kind in KINDS}
+    print_sections(list(lines.items()))
+    if any(f.fault or strict for f in found):
+        raise typer.Exit(1)
+
+
+def _lines(found: Sequence[Any]) -> Iterator[str]:
+    """Places of findings, and behind them the cures, each once."""
+    yield from (f.text for f in found)
+    yield from (f.cure for f in found if f.cure)
 
 
 # --- cosim export ---------------------------------------------------------------------------------------

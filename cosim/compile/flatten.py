@@ -37,9 +37,9 @@ from cosim.compile.rates import SignalRates, insert_holds
 from cosim.compile.schedule import build_schedule
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes
-from cosim.compile.units import convert, follow_units
+from cosim.compile.units import WireUnits, convert, follow_units
 from cosim.compile.vectors import Vectors
-from cosim.compile.wiring import ExternalInput, expand
+from cosim.compile.wiring import ExternalInput, Wiring, expand
 from cosim.slots import LoopSlot, Slot, Sought
 from cosim.system import System
 from cosim.system_parts import (
@@ -64,10 +64,12 @@ def flatten(
     added: Additions = NOTHING_ADDED,
     driven: Driven = False,
     opened: tuple[str, ...] = (),
+    inspect: Callable[[Wiring, WireUnits], None] | None = None,
 ) -> System:
     """Flat system of what was drawn.
 
     look : what looks at the blocks and their values between ticks, where there are continuous states
+    inspect : is shown the wiring and what is known of units; then unit faults are no errors
     driven : blocks that step themselves are left to a co-simulation master; "held": as in a run by default
 
     added : blocks besides what was drawn, and where they act
@@ -85,7 +87,9 @@ def flatten(
     wiring = expand(diagram, cache)
     put_in(wiring, added, cache)
     traced = resolve_sizes(wiring, cache)
-    units = follow_units(wiring, traced)
+    units = follow_units(wiring, traced, refuse=inspect is None)
+    if inspect is not None:
+        inspect(wiring, units)
     placed: dict[str, PlacedBlock] = {}
     problems = []
     _trace_apart(wiring.blocks, traced)

@@ -24,10 +24,11 @@ VISITS = 20  # of one block, on wires in a circle
 
 
 class UnitFault(NamedTuple):
-    """A place where units do not fit: what is wrong, with the cure; is it sure enough to refuse it?"""
+    """A place where units do not fit: what is wrong, with the cure; is it sure enough to refuse it? Where?"""
 
     text: str
     sure: bool
+    place: str
 
 
 @dataclass
@@ -50,8 +51,8 @@ class WireUnits:
         return self.outputs.get(port) or self.inputs.get(port, ())
 
 
-def follow_units(wiring: Wiring, traced: Mapping[str, Traced]) -> WireUnits:
-    """Find and check the units of all ports.
+def follow_units(wiring: Wiring, traced: Mapping[str, Traced], refuse: bool = True) -> WireUnits:
+    """Find and check the units of all ports; `refuse` what is wrong, or only note it in the outcome.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def follow_units(wiring: Wiring, traced: Mapping[str, Traced]) -> WireUnits:
     if work.asked:
         work.follow()
     wrong = [f.text for f in found.faults if f.sure]
-    if wrong:
+    if wrong and refuse:
         raise WiringError(dict.fromkeys(wrong), path=wiring.name)
     return found
 
@@ -98,7 +99,9 @@ class _Units:
         if inside is not None:
             d = inside.declared
             known = [p.name for part in (d.inputs, d.outputs, d.parameters) for p in part]
-        for name, text in named.items():
+        block = self.wiring.blocks.get(path)
+        for spelled, text in named.items():
+            name = spelled if block is None or spelled in known else block.port_name(spelled)
             if name not in known:
                 near = near_miss(name, known)
                 self.fault(f"units of '{path}': it has no port or parameter '{name}'; {near}")
@@ -109,7 +112,7 @@ class _Units:
                 self.fault(str(error))
 
     def fault(self, text: str, sure: bool = True) -> None:
-        self.found.faults.append(UnitFault(text, sure))
+        self.found.faults.append(UnitFault(text, sure, text.partition("'")[2].partition("'")[0]))
 
     def follow(self) -> None:
         """Outputs first as they are said, then through the blocks until nothing new is found."""

@@ -22,7 +22,8 @@ from typing import Any
 
 from blocks.arguments import is_number
 from blocks.contract.rate import instant, rational
-from blocks.errors import BlockError, ScenarioError, near_miss, shown
+from blocks.contract.units import units_of
+from blocks.errors import BlockError, PlantloopError, ScenarioError, near_miss, shown
 from cosim.scenario.source import Keys, ScenarioFile
 
 Check = Callable[[Any, "FilePlace"], Any]  # Any: a TOML value going in, a field's value coming out
@@ -310,14 +311,31 @@ def file_name(*suffixes: str) -> Check:
 
 def quantities(value: Any, place: FilePlace) -> dict[str, Any]:
     """Numbers and lists of numbers by dotted names: ``"plant.hinge.q" = 0.1`` or ``plant.hinge.q = 0.1``."""
+    return _by_dotted_names(value, place, numbers_in)
+
+
+def unit_texts(value: Any, place: FilePlace) -> dict[str, Any]:
+    """Units by dotted names, a text or one for each component: ``"motor.u" = "V"``."""
+    return _by_dotted_names(value, place, _unit_text)
+
+
+def _by_dotted_names(value: Any, place: FilePlace, check: Check) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, item in _table(value, place).items():
         here = place.at(name)
         if isinstance(item, dict):
-            found |= {f"{name}.{rest}": v for rest, v in quantities(item, here).items()}
+            found |= {f"{name}.{rest}": v for rest, v in _by_dotted_names(item, here, check).items()}
         else:
-            found[name] = here.read(item, numbers_in)
+            found[name] = here.read(item, check)
     return found
+
+
+def _unit_text(value: Any, place: FilePlace) -> Any:
+    try:
+        units_of(value, "this")
+    except PlantloopError as error:
+        place.add_problem(str(error))
+    return value
 
 
 def numbers_in(value: Any, place: FilePlace) -> Any:

@@ -61,7 +61,7 @@ def scenario_from(source: ScenarioFile, trust: bool = False) -> Scenario:
 def _check_diagram(tables: Tables, place: FilePlace, trust: bool) -> None:
     """Either a model and blocks or a factory, and what these need."""
     if tables.diagram is not None:
-        for name in ("model", "blocks", "fmus", "wiring"):
+        for name in ("model", "blocks", "fmus", "wiring", "units"):
             if name in place.source.tables:
                 place.at(name).add_problem(
                     "a [diagram] factory makes the whole diagram; leave this table out."
@@ -112,8 +112,16 @@ def _check_wiring(tables: Tables, place: FilePlace) -> None:
     for k, entry in enumerate(tables.wiring.connect):
         for port in (entry.source, entry.target):
             _check_block(port, known, wiring.at("connect", k), entry.written)
-    for k, port in enumerate(tables.wiring.ground):
-        _check_block(port, known, wiring.at("ground", k), port)
+    for key, ports in (("ground", tables.wiring.ground), ("convert", tables.wiring.convert)):
+        for k, port in enumerate(ports):
+            _check_block(port, known, wiring.at(key, k), port)
+    connected = [entry.target for entry in tables.wiring.connect]
+    for k, port in enumerate(tables.wiring.convert):
+        if port.strip() not in connected:
+            near = near_miss(port.strip(), connected)
+            wiring.at("convert", k).add_problem(f'nothing is connected to "{port.strip()}"; {near}', port)
+    for name in tables.units if tables.diagram is None else ():
+        _check_block(name, known, place.at("units"), name)
 
 
 def _check_block(port: str, known: list[str], place: FilePlace, written: str) -> None:

@@ -94,15 +94,20 @@ class Scenario:
         if self.tables.diagram is not None:
             return make_diagram(self.tables.diagram.factory, self._place("diagram", "factory"))
         d = Diagram(self.name)
+        units: dict[str, dict[str, Any]] = {}
+        for name, unit in self.tables.units.items():
+            block, _, port = name.partition(".")
+            units.setdefault(block, {})[port] = unit
         plant = self.plant()
         if plant is not None and self.tables.model is not None:
-            d.add(self.tables.model.block, plant)
-        for name, block in self.tables.blocks.items():
-            d.add(name, block)
+            d.add(self.tables.model.block, plant, units=units.get(self.tables.model.block))
+        for name, made in self.tables.blocks.items():
+            d.add(name, made, units=units.get(name))
         for name, fmu in fmu_blocks(self.tables.fmus, self._place("fmus")).items():
-            d.add(name, fmu)
+            d.add(name, fmu, units=units.get(name))
+        converted = {port.strip() for port in self.tables.wiring.convert}
         for connection in self.tables.wiring.connect:
-            d.connect(connection.source, connection.target)
+            d.connect(connection.source, connection.target, convert=connection.target in converted)
         for port in self.tables.wiring.ground:
             d.ground(port.strip())
         return d
@@ -129,6 +134,14 @@ class Scenario:
         except WiringError as error:
             for problem in error.problems:
                 text = re.sub(r"ground\('(\S+)'\)", r'ground = ["\1"]', problem)  # as a file writes it
+                text = re.sub(
+                    r"expects (.*)connect\(\.\.\., convert=True\)",
+                    r"expects \1[wiring] convert = [...]",
+                    text,
+                )
+                text = re.sub(
+                    r"add\('(\S+)', \.\.\., units=\{'(\S+)': \.\.\.\}\)", r'[units] "\1.\2" = ...', text
+                )
                 self._wiring_place(problem, place).add_problem(text, self._connection_named_in(problem))
             raise place.error() from error
         self._check_numbers(system, place)
@@ -227,6 +240,8 @@ class Scenario:
         """The list in the file that a wiring problem is about, as far as its text says."""
         if self._connection_named_in(problem):
             return place.at("wiring", "connect")
+        if problem.startswith(("units of", "the unit of")):
+            return place.at("units")
         blocks = re.findall(r"'([^'.\s]+)[.']", problem)
         named = next((name for name in blocks if name in self.tables.blocks), None)
         return place.at("blocks", named) if named else place.at("wiring")

@@ -51,6 +51,7 @@ from cosim.scenario.keys import (
     record,
     table_of,
     text,
+    unit_texts,
 )
 from cosim.scenario.replay import Change, Recording
 from cosim.settings import SETTINGS
@@ -127,6 +128,7 @@ class WiringTable:
     """``[wiring]``: which output drives which input, and which inputs are left open (zero) on purpose."""
 
     connect: tuple[ConnectEntry, ...] = key(list_of(connection), default=())
+    convert: tuple[str, ...] = key(list_of(port), default=())  # inputs whose signal takes their unit
     ground: tuple[str, ...] = key(list_of(port), default=())
 
 
@@ -245,6 +247,7 @@ class Tables:
     fmus: Mapping[str, FMUTable] = key(table_of(record(FMUTable), names=block_name), default_factory=dict)
     wiring: WiringTable = key(record(WiringTable), default=WiringTable())
     diagram: Factory | None = key(record(Factory), default=None)
+    units: Mapping[str, Any] = key(unit_texts, default_factory=dict)  # of ports and parameters, by name
     parameters: Mapping[str, Any] = key(quantities, default_factory=dict)
     initial: Mapping[str, Any] = key(quantities, default_factory=dict)
     run: Run = key(record(Run))

@@ -80,10 +80,10 @@ def delete_block(text: str, block: str) -> str:
         if not plain["blocks"]:
             del plain["blocks"]
         wiring = plain.get("wiring", {})
-        for key in ("connect", "ground"):
+        for key in ("connect", "convert", "ground"):
             if key in wiring:
                 wiring[key] = [entry for entry in wiring[key] if not mine(entry)]
-        for table in ("parameters", "initial"):
+        for table in ("parameters", "initial", "units"):
             if table in plain:
                 _without(plain[table], block)
 
@@ -92,11 +92,11 @@ def delete_block(text: str, block: str) -> str:
         if not document["blocks"]:
             del document["blocks"]
         wiring = document.get("wiring", {})
-        for key in ("connect", "ground"):
+        for key in ("connect", "convert", "ground"):
             for k in reversed(range(len(wiring.get(key, ())))):
                 if mine(str(wiring[key][k])):
                     del wiring[key][k]
-        for table in ("parameters", "initial"):
+        for table in ("parameters", "initial", "units"):
             if table in document:
                 _without(document[table], block)
 
@@ -123,6 +123,8 @@ def unwire(text: str, target: str) -> str:
     if not entries and not grounded:
         raise PlantloopError(f'nothing is connected to "{target}".')
     text = _list(text, "connect", lambda items: [i for i in items if i not in entries])
+    if any(c.strip() == target for c in wiring.get("convert", ())):
+        text = _list(text, "convert", lambda items: [i for i in items if i.strip() != target])
     return _list(text, "ground", lambda items: [i for i in items if i not in grounded])
 
 

@@ -358,3 +358,32 @@ def test_check_of_what_does_not_jump(cosim, file):
     done = cosim("check", file)
     assert done.exit_code == 0, done.stderr
     assert "none found" in done.stdout
+
+
+CHECKABLE = """
+[blocks.a]
+type = "Constant"
+value = 1.0
+[blocks.b]
+type = "Gain"
+k = 1.0
+[wiring]
+connect = ["a.y -> b.u"]
+{}
+[run]
+until = 1.0
+"""
+
+
+def test_check_lists_unit_faults_and_notes(cosim):
+    units = '[units]\n"a.y" = "mm"\n"b.u" = "m"'
+    done = cosim("check", "ramp.toml", scenario=CHECKABLE.format(units))
+    assert done.exit_code == 1
+    assert "'a.y' is in mm but input 'b.u' expects m" in done.stdout and "1 mm = 0.001 m" in done.stdout
+    assert "output y of 'b': nobody reads it" in done.stdout
+
+
+def test_check_fails_for_notes_where_asked(cosim):
+    scenario = CHECKABLE.format("")
+    assert cosim("check", "ramp.toml", scenario=scenario).exit_code == 0
+    assert cosim("check", "--strict", "ramp.toml", scenario=scenario).exit_code == 1
