@@ -253,7 +253,9 @@ class Diagram:
         if given and masked is None:
             raise WiringError([f"'{name}' is a block: its parameters are its own fields."], path=name)
         for key, value in given.items():
-            if masked is not None:
+            if "." in key:  # of a diagram inside: found when all of it is known
+                checked(key, value)
+            elif masked is not None:
                 masked._same_kind(key, value)
         return block
 

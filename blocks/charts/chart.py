@@ -108,7 +108,7 @@ class StateChart(Block):
         are its states: their functions ``entry(c)``, ``during(c)`` and ``exit(c)`` are actions, ``to =
         {"warm":
         guard}`` or ``to = [Transition(...)]`` their transitions, classes inside them their states,
-        ``initial`` and ``parallel`` as of `State`. What stands first comes first::
+        ``initial``, ``parallel`` and ``history`` as of `State`. What stands first comes first::
 
             @StateChart.of
             class thermostat:
@@ -153,8 +153,7 @@ class StateChart(Block):
             ticks is None,
         )
         values = {**dict(self.outputs), **dict(self.data), **dict.fromkeys(self.sends, 0.0)}
-        first = [values[k[1]] if k[0] == "value" else 0.0 for k in rounds.keys]
-        kept = b._memory(Repeated, "chart", np.array(first), None, ticks=ticks)
+        kept = b._memory(Repeated, "chart", np.array(rounds.first(values)), None, ticks=ticks)
         symbol = column(kept)
         env: Env = {key: symbol[k] for k, key in enumerate(rounds.keys)}
         new = rounds.round(env)
@@ -216,7 +215,7 @@ def _state(name: str, described: Any, transitions: list[Transition], outer: str 
         transitions += list(to)
     inner = tuple(_state(k, v, transitions, path) for k, v in own.items() if inspect.isclass(v))
     rest = {k: v for k, v in own.items() if not inspect.isclass(v)}
-    known = ("entry", "during", "exit", "initial", "parallel")
+    known = ("entry", "during", "exit", "initial", "parallel", "history")
     if unknown := [k for k in rest if k not in known]:
         near = near_miss(unknown[0], known)
         raise BlockError(f"StateChart.of: state '{path}' has no '{unknown[0]}'; {near}")

@@ -83,6 +83,14 @@ class Rounds:
         self.keys += [("since", number) for number in sorted(timed)]
         self.keys += [("value", name) for name in variables]
 
+    def first(self, values: Mapping[str, float]) -> list[float]:
+        """The vector before the first round: what variables are, and which states history would enter."""
+        every = [self.tree.root, *self.tree.nodes]
+        inside = {n.number: n.children.index(n.first) for n in every if n.exclusive}
+        before: dict[Key, float] = {("value", name): value for name, value in values.items()}
+        before |= {("in", number): float(k) for number, k in inside.items()}
+        return [before.get(key, 0.0) for key in self.keys]
+
     def _is_timed(self, node: ChartNode) -> bool:
         """Is the time at which it was entered needed?"""
         assert node.state is not None
@@ -216,16 +224,32 @@ class Rounds:
                 env = self.chosen(env["in", node.number] == k, left, env) if node.exclusive else left
         return self._do(node.state.exit if node.state else None, env, node)
 
-    def enter(self, node: ChartNode, env: Env, toward: list[ChartNode]) -> Env:
-        """Entry actions, outer states first, down to the state on the way or the one that is first."""
+    def enter(self, node: ChartNode, env: Env, toward: list[ChartNode], deep: bool = False) -> Env:
+        """Entry actions, outer states first, down to the state on the way, or the one that is first.
+
+        deep : is the one meant that was active last, here and further inside?
+        """
         env = self._do(node.state.entry if node.state else None, env, node)
-        if node.exclusive:
-            child = next((n for n in node.children if n in toward), node.first)
-            self._note(node, child, env)
-            return self.enter(child, env, toward)
-        for child in node.children:
-            env = self.enter(child, env, toward)
-        return env
+        deep = deep or node.history == "deep"
+        if not node.exclusive:
+            for child in node.children:
+                env = self.enter(child, env, toward, deep)
+            return env
+        on_the_way = next((n for n in node.children if n in toward), None)
+        if on_the_way is None and (deep or node.history):
+            last = env["in", node.number]
+            entered = [
+                (last == k, self._entered(node, c, env, toward, deep)) for k, c in enumerate(node.children)
+            ]
+            return self.one_of(entered, ca.SX(1.0), env)
+        return self._entered(node, on_the_way or node.first, env, toward, deep and on_the_way is None)
+
+    def _entered(
+        self, region: ChartNode, child: ChartNode, env: Env, toward: list[ChartNode], deep: bool
+    ) -> Env:
+        env = dict(env)
+        self._note(region, child, env)
+        return self.enter(child, env, toward, deep)
 
     def _note(self, region: ChartNode, child: ChartNode, env: Env) -> None:
         """A state of a region is entered now."""

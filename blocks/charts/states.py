@@ -10,6 +10,7 @@ from blocks.charts.language import Code, check
 from blocks.errors import BlockError, near_miss, shown
 
 FORBIDDEN = set("./[]() \t\n")
+HISTORIES = ("", "shallow", "deep")
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class State:
     entry, during, exit : actions: text ("power = 1000; count += 1") or functions of the chart's values
     states : inside; one of them is active while this one is, all of them with ``parallel=True``
     initial : name of the one that is entered first; "" for the first
+    history : what is entered where a transition leads to this state and not to one inside: "" for `initial`,
+        "shallow" for the state inside that was active last, "deep" for the innermost ones too
     """
 
     name: str
@@ -28,6 +31,7 @@ class State:
     states: tuple[State, ...] = ()
     initial: str = ""
     parallel: bool = False
+    history: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or FORBIDDEN & set(self.name):
@@ -47,6 +51,15 @@ class State:
             )
         if not isinstance(self.parallel, bool):
             raise BlockError(f"parallel of '{self.name}' is {shown(self.parallel)}, expected True or False.")
+        if not isinstance(self.history, str) or self.history not in HISTORIES:
+            what = f"history of state '{self.name}' is {shown(self.history)}"
+            raise BlockError(f'{what}, expected "shallow" or "deep".', value=self.history)
+        if self.history and not self.states:
+            raise BlockError(
+                f"history of state '{self.name}' is '{self.history}', and it has no states inside.",
+                value=self.history,
+                hint="Give it states, or leave history out.",
+            )
 
 
 @dataclass(frozen=True)
@@ -139,6 +152,11 @@ class ChartNode:
         """The state inside that is entered first."""
         wanted = self.state.initial if self.state else ""
         return next((c for c in self.children if c.state and c.state.name == wanted), self.children[0])
+
+    @property
+    def history(self) -> str:
+        """See `State`."""
+        return self.state.history if self.state else ""
 
     def line(self) -> list[ChartNode]:
         """From the root to this one."""

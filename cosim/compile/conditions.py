@@ -119,8 +119,9 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
             continue
         calls = _first_call(chain, placed)
         nearest = chain[-1]
-        obeyed = Obeyed(calls is not None, calls.ticks if calls else None, nearest.condition.restarts)
-        control = isinstance(inst.block, PartControl)
+        control = isinstance(inst.block, PartControl)  # it goes on counting where others start anew
+        anew = [part for part in chain if part.condition.restarts and not control]
+        obeyed = Obeyed(calls is not None, calls.ticks if calls else None, len(anew))
         key = (id(inst.traced), obeyed, control)
         try:
             if key not in made:
@@ -129,8 +130,8 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
             problems.append(f"block '{path}': {error}")
             continue
         inst.traced = made[key]
-        outputs = ("active", "restarts", "fresh")
-        inst.drivers += [(nearest.control, outputs[k]) for k in range(len(obeyed.inputs))]
+        inst.drivers.append((nearest.control, "active"))
+        inst.drivers += [(part.control, output) for part in anew for output in ("restarts", "fresh")]
         known = inst.values.initial
         new = {m.name: m.initial for m in inst.traced.declared.memories if m.name not in known}
         inst.values = replace(inst.values, initial={**known, **new})

@@ -7,6 +7,8 @@ called (a triggered one) everything sampled in a block ticks once per call, what
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -46,17 +48,17 @@ class Obeyed:
     """What the blocks of a part obey.
 
     once : are they called? then `ticks` are those of the calls, None for any instant
-    restarts : do they start anew?
+    restarts : how many of the parts around them make them start anew?
     """
 
     once: bool = False
     ticks: Ticks | None = None
-    restarts: bool = False
+    restarts: int = 0
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs that blocks get."""
-        return (ACTIVE, RESTARTS, FRESH) if self.restarts else (ACTIVE,)
+        return (ACTIVE, *(f"{name}{k}" for k in range(self.restarts) for name in (RESTARTS, FRESH)))
 
 
 def gated(traced: Traced, obeyed: Obeyed) -> Traced:
@@ -121,17 +123,15 @@ class _Gate:
     def _refuse(self) -> None:
         for m in self.d.memories:
             cure = ""
-            if isinstance(m, DelayedSignal):
+            if isinstance(m, DelayedSignal) and (self.obeyed.once or self.obeyed.restarts):
                 cure = "Put a continuous delay outside, or use a UnitDelay inside."
             if self.obeyed.once and isinstance(m, ContinuousState):
                 cure = "Use a discrete block, or an Enabled part."
             timeless = self.obeyed.once and self.obeyed.ticks is None
-            if (self.obeyed.once and isinstance(m, RandomDraw)) or (
-                timeless and isinstance(m, ExternalOutput)
-            ):
+            if timeless and isinstance(m, (RandomDraw, ExternalOutput)):
                 cure = "Put it outside of the part, and connect it."
             if cure:
-                where = "a part that is called" if self.obeyed.once else "a conditional part"
+                where = "a part that is called" if self.obeyed.once else "a part that starts anew"
                 raise BlockError(
                     f"'{m.name}' is {m.word}, which {where} cannot have.", port=m.name, hint=cure
                 )
@@ -192,7 +192,9 @@ class _Gate:
     def _start_anew(self) -> None:
         """States are seen at their initial values from a restart on: until an event, or their next tick."""
         resets = []
-        restarts, fresh = self.symbols[RESTARTS], self.symbols[FRESH]
+        of_parts = range(self.obeyed.restarts)
+        restarts = functools.reduce(operator.add, [self.symbols[f"{RESTARTS}{k}"] for k in of_parts])
+        fresh = functools.reduce(ca.fmax, [self.symbols[f"{FRESH}{k}"] for k in of_parts])
         anew: dict[Ticks, ca.SX] = {}
         for m in self.d.memories:
             if not isinstance(m, (ContinuousState, ModeMemory, DiscreteState)):
@@ -238,6 +240,8 @@ class _Gate:
             yield Conditional(m.name, m.symbol, m.initial, m.field, expression=value, ticks=ticks)
         elif isinstance(m, (DiscreteState, Branch, AcceptedMemory)):
             yield replace(m, expression=self.keep(seen(m.equation), m.symbol))
+        elif isinstance(m, DelayedSignal):
+            yield from self._delayed(m, seen)
         elif isinstance(m, Evolving):
             yield replace(m, expression=seen(m.equation))
         elif isinstance(m, RandomDraw):
@@ -247,14 +251,23 @@ class _Gate:
         else:
             yield m
 
+    def _delayed(self, m: DelayedSignal, seen: Any) -> Iterable[Memory]:
+        """Time goes on in a delay: what it is given while the part is inactive is the newest value before."""
+        name = f"(newest {m.name})"
+        newest = ca.SX.sym(name, m.size)
+        value = self.keep(seen(m.equation), newest)
+        self.added.append(LatchedOutput(name, newest, m.initial, expression=value, start=m.symbol))
+        yield replace(m, expression=value, seconds=seen(m.seconds))
+
     def _draw(self, m: RandomDraw) -> Iterable[Memory]:
         """What is drawn for the next active tick, and what was for the newest."""
         drawn = ca.SX.sym(f"(draw of {m.name})", m.size)
         count = f"(ticks {self.d.ticks.index(m.ticks)})"
-        yield replace(m, name=f"(draw of {m.name})", symbol=drawn, counted_by=count, stream=m.name)
-        yield Conditional(
-            m.name, m.symbol, m.initial, m.field, expression=self.keep(drawn, m.symbol), ticks=m.ticks
-        )
+        ticks = (self.obeyed.ticks or m.ticks) if self.obeyed.once else m.ticks
+        name, stream = f"(draw of {m.name})", m.stream or m.name
+        yield replace(m, name=name, symbol=drawn, counted_by=count, ticks=ticks, stream=stream)
+        kept = self.keep(drawn, m.symbol)
+        yield Conditional(m.name, m.symbol, m.initial, m.field, expression=kept, ticks=ticks)
 
     def _external(self, m: ExternalOutput, seen: Any) -> Iterable[Memory]:
         """An opaque block that is called only while the part is active."""

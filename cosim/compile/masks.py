@@ -122,7 +122,7 @@ class Masks:
         """
         for name, value in given.items():
             if name not in diagram.parameters:
-                near = near_miss(name, diagram.parameters)
+                near = near_miss(name, diagram.settable)
                 raise WiringError([f"diagram '{path}' has no parameter '{name}'; {near}"], path=path)
             expected, got = np.shape(_plain(diagram.parameters[name])), np.shape(_plain(value))
             if expected != got:

@@ -96,6 +96,24 @@ class Netlist:
             return self
         return replace(self, nodes=nodes, variants=variants)
 
+    def routed(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Values of its own parameters, and those of diagrams inside, which are called "then.J", by node."""
+        own: dict[str, Any] = {}
+        inside: dict[str, dict[str, Any]] = {}
+        for name, value in given.items():
+            node, dot, rest = name.partition(".")
+            if dot and isinstance(self.nodes.get(node), Netlist):
+                inside.setdefault(node, {})[rest] = value
+            else:
+                own[name] = value
+        return own, inside
+
+    @property
+    def settable(self) -> list[str]:
+        """Its parameters and those of diagrams inside, as `routed` knows them."""
+        nested = ((n, x.settable) for n, x in self.nodes.items() if isinstance(x, Netlist))
+        return [*self.parameters, *(f"{n}.{name}" for n, names in nested for name in names)]
+
     @property
     def inports(self) -> dict[str, Inport]:
         """Inputs of the diagram by name."""

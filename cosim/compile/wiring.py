@@ -73,12 +73,14 @@ class _Expander:
         connect_tags(self.nodes, self.edges, self.problems)
 
     def _walk(self, diagram: Netlist, prefix: str, given: Mapping[str, Any], outer: MaskScope | None) -> None:
-        scope = self.masks.enter(diagram, prefix.removesuffix("/"), given, outer)
+        own, inside = diagram.routed(given)
+        scope = self.masks.enter(diagram, prefix.removesuffix("/"), own, outer)
         for name, drawn in diagram.nodes.items():
             node = self._variant(drawn, prefix + name, scope)
             self.nodes[prefix + name] = node
             if isinstance(node, Netlist):
-                self._walk(node, f"{prefix}{name}/", diagram.given.get(name, {}), scope)
+                of_node = {**diagram.given.get(name, {}), **inside.get(name, {})}
+                self._walk(node, f"{prefix}{name}/", of_node, scope)
             elif isinstance(node, Block) and recipe_of(node) is not None:
                 try:
                     self.nodes[prefix + name] = self.masks.block(prefix + name, node, scope)

@@ -14,9 +14,10 @@ from blocks.contract.masks import ParameterExpression
 from blocks.errors import BlockError, WiringError, shown
 from cosim.compile.netlist import Inport, Netlist, Port
 from cosim.subsystems.control import Latch, PartControl, above_zero
-from cosim.subsystems.parts import Subsystem, checked_inner, netlist_of, part
+from cosim.subsystems.parts import NAMES, Subsystem, checked_inner, netlist_of, part
 
 CHOICE = "(choice)"
+CHOSEN = "(chosen)"  # input of a branch
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class Variant(Subsystem):
 def merged(choice: Block, control: tuple[str, ...], branches: Mapping[str, Any], reset: bool) -> Netlist:
     """Branches of which one runs at a time, with their outputs merged."""
     parts = {
-        name: part(netlist_of(inner), PartControl(enable=True, again=reset))
+        name: part(netlist_of(inner), PartControl(enable=True, again=reset), names=NAMES | {"enable": CHOSEN})
         for name, inner in branches.items()
     }
     nodes: dict[str, Any] = {name: Inport() for name in control} | {CHOICE: choice}
@@ -200,13 +201,13 @@ def merged(choice: Block, control: tuple[str, ...], branches: Mapping[str, Any],
     shown_by: dict[str, list[tuple[Port, Port]]] = {}
     for k, (name, inner) in enumerate(parts.items()):
         nodes[name] = inner
-        wires.append(((CHOICE, f"branch{k}"), (name, "enable")))
+        wires.append(((CHOICE, f"branch{k}"), (name, CHOSEN)))
         for port, entry in inner.inports.items():
             if port in control:
-                raise WiringError(
-                    [f"'{name}' has an input '{port}', as the control port is called."], path=name
-                )
-            if port != "enable":
+                what = f"'{name}' has an input '{port}', as the control port is called."
+                hint = "Put it into a Diagram in which that port has another name."
+                raise WiringError([what], path=name, hint=hint)
+            if port != CHOSEN:
                 nodes.setdefault(port, Inport(entry.size))
                 wires.append(((port, "out"), (name, port)))
         for output in inner.outports:

@@ -30,6 +30,7 @@ INNER = "inner"  # what a block that is wrapped is called in its subsystem
 CONTROL = "(control)"
 OUTPUTS = ("held", "reset")
 PORTS = ("enable", "trigger", "call", "reset")
+NAMES = {port: port for port in PORTS}
 
 
 @runtime_checkable
@@ -91,31 +92,48 @@ def netlist_of(inner: Block | Subsystem | Drawn) -> Netlist:
     return Netlist(INNER, nodes, wires, {o.name: (INNER, o.name) for o in probe.outputs}, frozenset())
 
 
+def _wrapped(inner: Netlist) -> Netlist:
+    """A diagram around another, with its ports."""
+    nodes: dict[str, Any] = {INNER: inner, **inner.inports}
+    wires = tuple(((name, "out"), (INNER, name)) for name in inner.inports)
+    return Netlist(inner.name, nodes, wires, {name: (INNER, name) for name in inner.outports}, frozenset())
+
+
 def part(
-    inner: Netlist, control: PartControl, hold: bool = True, initial: Mapping[str, Any] | None = None
+    inner: Netlist,
+    control: PartControl,
+    hold: bool = True,
+    initial: Mapping[str, Any] | None = None,
+    names: Mapping[str, str] = NAMES,
 ) -> Netlist:
     """A diagram as a part that obeys a control.
 
     hold : do outputs hold while it is inactive, or fall back to what they were at first?
+    names : what the control ports are called outside
     initial : what outputs are before it was active first; of those not named, what it gives at zero inputs
 
     Raises
     ------
     WiringError     a port or block inside is called like a control port
     """
+    if inner.condition is not None:
+        inner = _wrapped(inner)
     given = dict(initial or {})
     if unknown := [name for name in given if name not in inner.outports]:
         raise WiringError([f"no output '{unknown[0]}'; {near_miss(unknown[0], inner.outports)}"])
     asked = (control.enable, control.trigger, control.call, control.reset)
     ports = [port for port, wanted in zip(PORTS, asked, strict=True) if wanted]
-    if taken := [p for p in ports if p in inner.nodes]:
+    if taken := [names[p] for p in ports if names[p] in inner.nodes]:
         what = f"'{inner.name}' has a block or port '{taken[0]}', as the control port is called."
-        raise WiringError([what], path=taken[0])
-    nodes = {**inner.nodes, **{p: Inport() for p in ports}, CONTROL: control}
-    wires = [*inner.connections, *(((p, "out"), (CONTROL, p)) for p in ports)]
+        hint = "Put it into a Diagram in which that port has another name."
+        raise WiringError([what], path=taken[0], hint=hint)
+    nodes = {**inner.nodes, **{names[p]: Inport() for p in ports}, CONTROL: control}
+    wires = [*inner.connections, *(((names[p], "out"), (CONTROL, p)) for p in ports)]
     own, outports = {CONTROL}, {}
     for name, source in inner.outports.items():
         latch = f"({name})"
+        while latch in nodes:  # of what is inside, which merges outputs itself
+            latch = f"({latch})"
         nodes[latch] = Latch(hold, given.get(name))
         source = (source[0], "out") if isinstance(inner.nodes.get(source[0]), Inport) else source
         wires += [(source, (latch, "u")), ((CONTROL, "active"), (latch, "active"))]

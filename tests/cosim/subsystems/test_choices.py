@@ -13,7 +13,7 @@ from blocks import (
     TimeTable,
 )
 from blocks.errors import PlantloopError
-from cosim import Diagram, FunctionCall, If, SwitchCase, Variant, simulate
+from cosim import Diagram, Enabled, FunctionCall, If, Resettable, SwitchCase, Variant, simulate
 
 ENGINES = ("reference", "native")
 
@@ -131,3 +131,81 @@ def test_mistakes_are_named():
         If(1.0)
     with pytest.raises(PlantloopError, match="has other ports than the first"):
         Variant({"a": Gain(1.0), "b": Constant(1.0)}, "a").netlist()
+
+
+def amplifier(name, value):
+    d = Diagram(name)
+    d.connect(d.inport("u"), d.add("g", Gain(d.parameter("k", value)))["u"])
+    d.outport("y", d["g"]["y"])
+    return d
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_parameters_of_branches_are_given_by_their_names(engine):
+    a, b = amplifier("a", 2.0), amplifier("b", 3.0)
+    d = Diagram("d")
+    K = d.parameter("K", 4.0)
+    d.add("u", Constant(1.0))
+    d.add("two", Constant(2.0))
+    d.add("choice", If(a, b), parameters={"then.k": 2 * K})
+    d.add("case", SwitchCase({1: a, 2: If(a, b)}), parameters={"case2.then.k": K + 1, "case1.k": 9.0})
+    d.connect("u.y", "choice.u", "choice.condition", "case.u", "case.condition")
+    d.connect("two.y", "case.case")
+    r = simulate(d, until=1.0, engine=engine)
+    assert [r["choice.y"][-1, 0], r["case.y"][-1, 0]] == [8.0, 5.0]
+    r = simulate(d, until=1.0, engine=engine, parameters={"K": 10.0, "u.value": -1.0})
+    assert [r["choice.y"][-1, 0], r["case.y"][-1, 0]] == [-3.0, -3.0]
+    r = simulate(d, until=1.0, engine=engine, parameters={"K": 10.0})
+    assert [r["choice.y"][-1, 0], r["case.y"][-1, 0]] == [20.0, 11.0]
+
+
+def test_parameters_that_no_branch_has_are_refused_with_those_there_are():
+    a = amplifier("a", 2.0)
+    d = Diagram("d")
+    d.add("u", Constant(1.0))
+    d.add("choice", If(a, Gain(1.0)), parameters={"then.j": 1.0})
+    d.connect("u.y", "choice.u", "choice.condition")
+    with pytest.raises(PlantloopError, match="'choice/then' has no parameter 'j'; there is 'k'"):
+        simulate(d, until=1.0)
+    with pytest.raises(PlantloopError, match="expected finite numbers"):
+        d.add("other", If(a), parameters={"then.k": np.nan})
+
+
+NESTED = {  # a part in a part, and y at 0.5, 1.5 and 2 s where it integrates 1 and starts at 0
+    "a choice that is enabled": (lambda: Enabled(If(Integrator(), Gain(2.0))), [0.5, 1.0, 1.0]),
+    "a choice of a case": (lambda: SwitchCase({1: If(Integrator(), Gain(2.0))}, Gain(3.0)), [0.5, 1.5, 2.0]),
+    "a reset of what is enabled": (lambda: Enabled(Resettable(Integrator())), [0.5, 0.4, 0.4]),
+    "what is enabled, reset": (lambda: Resettable(Enabled(Integrator())), [0.5, 0.4, 0.4]),
+    "a choice that is reset": (lambda: Resettable(If(Integrator(), Gain(2.0))), [0.5, 0.9, 1.4]),
+    "a branch that is enabled": (lambda: If(Enabled(Integrator()), Gain(2.0)), [0.5, 1.0, 1.0]),
+    "a branch of a diagram, reset": (
+        lambda: Resettable(inside(If(Integrator(), Gain(2.0)))),
+        [0.5, 0.9, 1.4],
+    ),
+    "both start anew": (lambda: Resettable(inside(Enabled(Integrator(), reset=True))), [0.5, 0.4, 0.4]),
+}
+
+
+def inside(part):
+    d = Diagram("around")
+    node = d.add("part", part)
+    for port in part.inports:
+        d.connect(d.inport(port), node[port])
+    d.outport("y", node["y"])
+    return d
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("what", NESTED)
+def test_parts_stand_in_parts(engine, what):
+    make, expected = NESTED[what]
+    signals = {"u": [1, 1], "condition": [1, 1], "case": [1, 1], "enable": [1, 0]}
+    d = Diagram("d")
+    d.add("part", make())
+    for port in make().inports:
+        times = [0.0, 1.0] if port != "reset" else [0.0, 0.6]
+        levels = signals.get(port, [0, 1])
+        d.add(port, TimeTable(times, levels, interpolation="previous"))
+        d.connect(f"{port}.y", f"part.{port}")
+    r = simulate(d, until=2.0, engine=engine, log_at=[0.5, 1.5, 2.0])
+    assert r["part.y"][:, 0] == pytest.approx(expected, abs=1e-8)

@@ -253,8 +253,14 @@ def test_linear_models_are_those_of_the_present_condition():
 def test_what_cannot_be_called_is_refused_by_name():
     with pytest.raises(PlantloopError, match="'x' is a continuous state, which a part that is called"):
         run(Triggered(Integrator()), "trigger")
-    with pytest.raises(PlantloopError, match="a delayed signal, which a conditional part"):
-        run(Enabled(TransportDelay(0.1)), "enable")
+    with pytest.raises(PlantloopError, match="a delayed signal, which a part that starts anew cannot"):
+        run(Enabled(TransportDelay(0.1), reset=True), "enable")
+    with pytest.raises(PlantloopError, match="a delayed signal, which a part that is called cannot"):
+        run(Triggered(TransportDelay(0.1)), "trigger")
+    with pytest.raises(PlantloopError, match="a random draw, which a part that is called cannot"):
+        d = Diagram("d")  # at crossings: there is no rate to draw at
+        d.connect(d.add("wave", Sine())["y"], d.add("part", Triggered(RandomNumber(sample=0.1)))["trigger"])
+        simulate(d, 1.0)
     with pytest.raises(WiringError, match="expected a block or a diagram"):
         Enabled(3.0)
     with pytest.raises(PlantloopError, match="edge is 'up'"):
@@ -367,6 +373,48 @@ def test_random_draws_of_an_inactive_part_stand_still():
         assert len(set(always.tolist())) == 9
         count = np.cumsum(levels)
         assert some.tolist() == [always[k - 1] for k in count]
+
+
+def test_a_part_that_is_called_draws_once_per_call():
+    levels = [0, 1, 0, 1, 1, 0, 1, 0, 1]
+    for engine in ENGINES:
+        always = gate(Enabled(RandomNumber(sample=0.25)), [1] * 9, engine=engine, seed=3)["part.y"][:, 0]
+        found = []
+        for inner in (RandomNumber(sample=0.25), Enabled(RandomNumber(sample=0.125))):
+            d = Diagram("d")
+            times = [0.25 * k for k in range(9)]
+            d.add("e", Hold(sample=0.25))
+            d.add("table", TimeTable(times, levels, interpolation="previous"))
+            d.add("part", Triggered(inner))
+            d.connect("table.y", "e.u")
+            d.connect("e.y", "part.trigger")
+            if isinstance(inner, Enabled):
+                d.add("on", Constant(1.0))
+                d.connect("on.y", "part.enable")
+            found.append(simulate(d, until=2.0, log_every=0.25, engine=engine, seed=3)["part.y"][:, 0])
+        calls = np.cumsum([max(b - a, 0) for a, b in pairwise([0, *levels])])
+        assert found[0].tolist() == found[1].tolist() == [0.0 if k == 0 else always[k - 1] for k in calls]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_delay_of_an_enabled_part_keeps_what_it_was_given_before(engine):
+    """Time goes on in it: u = t is not seen from 0.5 to 1."""
+    r = gate(Enabled(TransportDelay(0.3)), [1, 1, 0, 0, 1, 1, 1, 1, 1], engine=engine)
+    given = lambda t: np.where(t < 0, 0.0, np.where((t > 0.5) & (t < 1.0), 0.5, t))
+    active = (r.time < 0.5) | (r.time >= 1.0)
+    wanted = np.where(active, given(r.time - 0.3), 0.2)
+    assert r["part.y"][:, 0] == pytest.approx(wanted, abs=1e-9)
+    late = gate(Enabled(TransportDelay(0.3, 7.0)), [0, 0, 1, 1, 1, 1], engine=engine)
+    assert late["part.y"][:, 0] == pytest.approx([7, 7, 7, 7, 0.7, 0.95, 1.2, 1.45, 1.7], abs=1e-9)
+    several = Diagram("several")
+    delay = several.add("delay", TransportDelay(0.3))
+    area = several.add("area", Integrator())
+    several.connect(several.inport("u"), delay["u"])
+    several.connect(delay["y"], area["u"])
+    several.outport("y", area["y"])
+    r = gate(Enabled(several), [1, 1, 0, 0, 1, 1, 1, 1, 1], engine=engine)
+    # 0.2^2/2, then from 1 to 1.3 the 0.5 of before, then t - 0.3 from 1 to 1.7
+    assert r["part.y"][-1, 0] == pytest.approx(0.02 + 0.15 + 0.5 * (1.7**2 - 1), abs=1e-7)
 
 
 def test_an_opaque_block_is_called_only_while_it_is_enabled():
