@@ -22,6 +22,7 @@ import random
 import sys
 import tempfile
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 from tests.mutating.changes import Change, changes_of
@@ -164,6 +165,10 @@ def main(arguments: list[str] | None = None) -> int:
                 verdicts = [
                     job.result() if job else Verdict(change, "not run", "no test runs this line", 0.0)
                     for change, tests, job in waiting
+                ]
+                verdicts = [
+                    v if v.outcome == "caught" or known.reach(v.change) else replace(v, outcome="not run")
+                    for v in verdicts
                 ]
                 caught = sum(verdict.outcome == "caught" for verdict in verdicts)
                 caught_all += caught

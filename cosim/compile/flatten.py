@@ -493,11 +493,19 @@ class _Writer:
         ]
 
     def _terms(self, between: Expressions) -> tuple[NamedTerm, ...]:
-        return tuple(
-            NamedTerm(inst.path, term.text, between.of(inst.path, f"term{k}", term.expression))
-            for inst in self.placed.values()
-            for k, term in enumerate(inst.traced.declared.terms)
-        )
+        found: list[NamedTerm] = []
+        for inst in self.placed.values():
+            terms = inst.traced.declared.terms
+            if not terms:
+                continue
+            # all at once: they are parts of each other, and one by one take the square of their number
+            whole = between.of(inst.path, "terms", ca.vertcat(*[term.expression for term in terms]))
+            ends = np.cumsum([term.expression.numel() for term in terms])
+            for term, stop in zip(terms, ends, strict=True):
+                found.append(
+                    NamedTerm(inst.path, term.text, whole[int(stop) - term.expression.numel() : int(stop)])
+                )
+        return tuple(found)
 
 
 def _with_slopes(event: SystemEvent, slopes: Slopes, found: ca.SX) -> SystemEvent:

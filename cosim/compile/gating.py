@@ -11,12 +11,13 @@ import functools
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from blocks.contract.declared import BlockEvent, Declared, Input
+from blocks.contract.declared import BlockEvent, Declared, Input, Term
 from blocks.contract.memories import (
     AcceptedMemory,
     Afterwards,
@@ -114,10 +115,19 @@ class _Gate:
             memories=(*memories, *self.added),
             events=(*events, *self.events),
             invariants=invariants,
-            terms=tuple(replace(t, expression=seen(t.expression)) for t in d.terms),
+            terms=self._terms(seen),
             ticks=() if once else d.ticks,
             tick_symbols=ca.SX(0, 1) if once else d.tick_symbols,
             histories=() if once else d.histories,
+        )
+
+    def _terms(self, seen: Any) -> tuple[Term, ...]:
+        """Named parts of expressions, all seen at once."""
+        ends = np.cumsum([0, *(t.expression.numel() for t in self.d.terms)])
+        whole = seen(ca.vertcat(ca.SX(0, 1), *[t.expression for t in self.d.terms]))
+        return tuple(
+            replace(t, expression=whole[int(a) : int(b)])
+            for t, (a, b) in zip(self.d.terms, pairwise(ends), strict=True)
         )
 
     def _refuse(self) -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutating.changes import Change
+
 PACKAGES = ("blocks", "plant", "cosim")
 LIMIT = 900  # s for one test file
 
@@ -91,6 +93,10 @@ class Covering:
     def of(self, file: str, lines: tuple[int, ...]) -> set[str]:
         """Tests that run one of these lines."""
         return self.moved.get(file, set()).union(*(self.by_line.get((file, line), set()) for line in lines))
+
+    def reach(self, change: Change) -> bool:
+        """Whether tests run a change, as far as one can know: not of C, nor of what runs at import."""
+        return change.module_level or change.file.endswith(".c") or bool(self.of(change.file, change.lines))
 
 
 def note(root: Path, test: str, target: Path, environment: dict[str, str]) -> bool:

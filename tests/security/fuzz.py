@@ -1,8 +1,8 @@
 """Inputs nobody would write, for what reads files of strangers: nothing but errors of ours may come out.
 
 ``python -m tests.security.fuzz --count 10000 expressions`` tries as many as you like, with the seeds from
-``--seed`` on, and prints every input on which something else happened; ``all`` is every kind. The tests try
-2000 with hypothesis.
+``--seed`` on, and prints every input on which something else happened; ``all`` is every kind.
+``--write`` puts the figures into docs/security.md. The tests try 2000 with hypothesis.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from tests.helpers.made import chain
 from tests.helpers.scope import GROUND, Symbols
 
 SLOW = 20.0  # s an input may take
+EACH = 500  # of each kind in CI
+PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 ODD = [
     "0", "-0", "1e308", "-1e308", "1e-320", "1e400", "nan", "inf", "9" * 400, "", " ", "\t", "\0", "é",
     "\ud7ff",
@@ -283,13 +285,23 @@ def tried(kind: str, r: Random) -> str:
     return f"{what}\nof the input\n{act.__doc__}" if what else ""
 
 
-def main() -> int:
+def written(text: str, kind: str, count: int, seed: int, found: int) -> str:
+    """The page with the figures of a kind: how many were tried, from which seed on, and found."""
+    command = f"`python -m tests.security.fuzz --count {count} --seed {seed} {kind}`"
+    row = f"| {kind} | {count} by hand, {EACH} in CI | {found} | {command} |"
+    lines = text.splitlines()
+    (place,) = (k for k, line in enumerate(lines) if line.startswith(f"| {kind} | "))
+    return "\n".join([*lines[:place], row, *lines[place + 1 :], ""])
+
+
+def main(arguments: list[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=[*KINDS, "all"])
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    parser.add_argument("--write", action="store_true", help=f"put the figures into {PAGE.name}")
+    given = parser.parse_args(arguments)
     found = 0
     for kind in [*KINDS] if given.kind == "all" else [given.kind]:
         began, here = time.perf_counter(), 0
@@ -300,6 +312,9 @@ def main() -> int:
                 print(f"--- {kind} {k}: {what}\n")
         found += here
         seconds = time.perf_counter() - began
+        if given.write:
+            page = PAGE.read_text(encoding="utf-8")
+            PAGE.write_text(written(page, kind, given.count, given.seed, here), encoding="utf-8")
         print(f"{kind}: {given.count} tried in {seconds:.0f} s, {here} found", flush=True)
     return min(found, 1)
 

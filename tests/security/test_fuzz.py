@@ -4,9 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.security.fuzz import KINDS, tried
-
-EACH = 500
+from tests.security.fuzz import EACH, KINDS, tried
 
 
 @pytest.mark.timeout(240)
