@@ -63,7 +63,7 @@ def _stored(force: Force_SpringDamper, setting: Setting) -> Store:
         z = setting.marker(J).A[:, 2]
         rate = ca.dot(setting.marker(I).w - setting.marker(J).w, z)
         if not isinstance(k, ca.SX):
-            return Store(ca.SX(0), -preload * rate, c * rate**2, complete=True)
+            return Store(ca.SX(0), ca.SX(0), c * rate**2)  # of no angle: the preload puts work in
         x = free + (preload - c * rate - ca.dot(F, z)) / k
     stretch = x - free
     U = ca.SX(k * stretch**2 / 2 - preload * stretch)
