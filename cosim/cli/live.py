@@ -15,6 +15,7 @@ from cosim.cli.view_command import ViewOptions
 if TYPE_CHECKING:
     from cosim.viewer.server.edit_view import EditView
     from cosim.viewer.server.live_view import LiveView
+    from cosim.viewer.server.study_live import StudyLive
 
 
 def run_live(
@@ -29,6 +30,9 @@ def run_live(
     if len(files) != 1 or wanted.linear:
         raise PlantloopError("--live takes one file, and no --linear.", value=list(files))
     path = files[0]
+    if path.is_dir():
+        _run_study(path, out, wanted, address, show)
+        return
     if out is not None and out.suffix.lower() not in (".nc", ".npz", ".csv"):
         raise PlantloopError(
             f"--out is '{out}', expected a .nc, .npz or .csv file for the result of the live run.",
@@ -42,7 +46,19 @@ def run_live(
         typer.echo(f"written: {out}")
 
 
-def _until_ctrl_c(view: LiveView | EditView) -> None:
+def _run_study(
+    path: Path, out: Path | None, wanted: ViewOptions, address: tuple[str, int], show: bool
+) -> None:
+    """Serve the page of a study, which renews itself, until Ctrl-C."""
+    from cosim.study.opening import open_study
+    from cosim.viewer.server.study_live import view_study
+
+    if out is not None or wanted.until is not None or wanted.forces:
+        raise PlantloopError("--live of a study takes no other option but --host and --port.")
+    _until_ctrl_c(view_study(open_study(path), *address, show))
+
+
+def _until_ctrl_c(view: LiveView | EditView | StudyLive) -> None:
     """Say where the page is, and wait; whoever reads the address may interrupt at once."""
     try:
         typer.echo(view.address)
@@ -89,4 +105,7 @@ def _live(path: Path, wanted: ViewOptions, address: tuple[str, int], show: bool)
             plant, until=wanted.until, host=host, port=port, show=show, folder=path.parent,
             forces=wanted.forces,
         )  # fmt: skip
-    raise PlantloopError(f"'{path}' cannot be run: --live takes a .toml or .xml file.", path=str(path))
+    raise PlantloopError(
+        f"'{path}' cannot be run: --live takes a .toml or .xml file, or the folder of a study.",
+        path=str(path),
+    )

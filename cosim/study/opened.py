@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from blocks.arguments import file_path
+from blocks.arguments import file_path, flag
 from blocks.errors import PlantloopError, near_miss
 from cosim.result.result import Result
 from cosim.signal_tree import Leaf, SignalTree
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from cosim.study.one_case import OneCase
     from cosim.viewer.page import Page
+    from cosim.viewer.server.study_live import StudyLive
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,18 +135,45 @@ class StudyResult:
 
         file_path(file, "the page", "report.html").write_text(report(self), encoding="utf-8")
 
-    def view(self, *, out: str | os.PathLike[str] | None = None, show: bool = True) -> Page:
+    @overload
+    def view(
+        self, *, out: str | os.PathLike[str] | None = None, show: bool = True, live: Literal[False] = False
+    ) -> Page: ...
+
+    @overload
+    def view(
+        self, *, live: Literal[True], show: bool = True, host: str = "127.0.0.1", port: int = 0
+    ) -> StudyLive: ...
+
+    def view(
+        self,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        show: bool = True,
+        live: bool = False,
+        **address: Any,
+    ) -> Page | StudyLive:
         """One page in the browser: cases, parallel coordinates, metrics and envelopes.
 
         What is selected in one is selected in all. Also while the study runs: as far as it is.
 
         out : path      where the page is written; default a temporary file that a browser shows
         show : bool     False: no browser is opened
+        live : bool     a page that renews itself while the study runs, see `cosim.viewer.server.study_live`
+        host, port      where a live page is served
 
         Raises
         ------
-        PlantloopError      the page cannot be written
+        PlantloopError      the page cannot be written, or served
         """
+        if flag(live, "live"):
+            if out is not None:
+                raise PlantloopError("a live page is no file: leave out= away.", value=out)
+            from cosim.viewer.server.study_live import view_study
+
+            return view_study(self, show=show, **address)
+        if address:
+            raise PlantloopError(f"{', '.join(address)} belongs to live pages.", hint="Add live=True.")
         from cosim.viewer.page import view
         from cosim.viewer.study_data import of_study
 

@@ -31,12 +31,27 @@
   if (result) { rooms.push("scopes"); $("scopes").hidden = false; }
   if (content.linear) { rooms.push("linear"); $("linear").hidden = false; }
   if (content.tables) { rooms.push("tables"); $("tables").hidden = false; }
+  const studyRooms = ["cases", "parallel", "metrics", "envelopes"], empty = new Map(studyRooms.map((r) => [r, $(r).cloneNode(true)]));
+  function roomsOf(study) {
+    if (study.columns[0].values.shape[0] && study.columns.filter((c) => c.values).length > 2) return study.signals.length ? studyRooms : studyRooms.slice(0, 3);
+    return study.signals.length ? ["cases", "envelopes"] : ["cases"];
+  }
   if (content.study) {
-    rooms.push("cases");
-    if (content.study.columns.filter((c) => c.values).length > 2) rooms.push("parallel", "metrics");
-    if (content.study.signals.length) rooms.push("envelopes");
+    rooms.push(...roomsOf(content.study));
     rooms.forEach((r) => { $(r).hidden = false; });
   }
+  viewer.renewStudy = (study) => { // more cases of a study: everything anew, what was selected selected again
+    const kept = viewer.studyState.kept(), alone = rooms.length > 1 ? rooms.find((r) => $(r).classList.contains("alone")) : null;
+    const typing = document.activeElement?.matches("#cases .filter") ? document.activeElement.selectionStart : null;
+    content.study = study;
+    rooms.splice(0, rooms.length, ...roomsOf(study));
+    viewer.listeners.theme = themed.slice();
+    studyRooms.forEach((r) => { $(r).replaceWith(empty.get(r).cloneNode(true)); $(r).hidden = !rooms.includes(r) || (rooms.includes(alone) && r !== alone); });
+    arrange();
+    viewer.study(study, kept);
+    if (typing !== null) { const box = document.querySelector("#cases .filter"); box.focus(); box.setSelectionRange(typing, typing); }
+  };
+  const themed = (viewer.listeners.theme ?? []).slice();
   arrange();
   if (result) viewer.scopes(result, signals);
   if (content.linear) viewer.linear(content.linear);
@@ -59,12 +74,13 @@
     else if (visible.length === 3) $(visible[2]).classList.add("wide");
     $("rooms").style.gridTemplateRows = visible.length > 4 ? `repeat(${Math.ceil(visible.length / 2)}, 1fr)` : "";
   }
-  document.querySelectorAll("h2").forEach((h) => h.addEventListener("dblclick", (e) => {
-    if (e.target.closest(".tools")) return;
+  $("rooms").addEventListener("dblclick", (e) => {
+    const h = e.target.closest("h2");
+    if (!h || e.target.closest(".tools")) return;
     const room = h.parentElement, alone = room.classList.contains("alone") && rooms.length > 1;
     rooms.forEach((r) => { $(r).hidden = !alone && r !== room.id; });
     arrange();
-  }));
+  });
   $("theme").addEventListener("click", theme);
   function theme() { document.documentElement.classList.toggle("dark"); viewer.tell("theme"); }
   document.addEventListener("keydown", (e) => {

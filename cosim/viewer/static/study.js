@@ -1,5 +1,6 @@
 // A study: what is selected in its table, its parallel coordinates or its scatter is selected in all of them.
-viewer.study = (data) => {
+// kept: what `kept` of the page before said, to select it again where there are more cases now
+viewer.study = (data, kept = null) => {
   const $ = (id) => document.getElementById(id), count = data.columns[0].values.shape[0];
   const columns = data.columns.map((c) => ({ ...c, list: c.values ? viewer.numbers(c.values) : c.texts }));
   const bad = viewer.numbers(data.bad), names = columns.map((c) => c.name);
@@ -70,5 +71,17 @@ viewer.study = (data) => {
   study.clear = [];
   if (numeric.length > 1) { viewer.parallel(study); viewer.scatter(study); }
   if (data.signals.length) viewer.envelopes(study);
+  study.kept = () => ({
+    table: table.state(), bad: room.querySelector("[data-do=bad]").classList.contains("on"), brushes: study.brushes?.() ?? {},
+    scatter: study.scatterKept?.() ?? null, signal: study.signalKept?.() ?? null, chosen: study.chosen < 0 ? null : study.number(study.chosen),
+  });
   tell();
+  if (!kept) return;
+  table.restore(kept.table);
+  if (kept.bad) room.querySelector("[data-do=bad]").click();
+  for (const [name, range] of Object.entries(kept.brushes)) study.brush?.(name, range);
+  if (kept.scatter) study.scatterAgain?.(kept.scatter);
+  if (kept.signal) study.signalAgain?.(kept.signal);
+  const again = columns[0].list.indexOf(kept.chosen);
+  if (again >= 0) study.choose(again);
 };

@@ -66,7 +66,8 @@ viewer.parallel = (study) => {
     const brushed = axes.filter((a) => a.brush);
     study.filter("parallel", brushed.length ? (i) => brushed.every((a) => a.list[i] >= a.brush[0] && a.list[i] <= a.brush[1]) : null);
   };
-  study.brush = (name, range) => { axes.find((a) => a.name === name).brush = range; apply(); };
+  study.brush = (name, range) => { const axis = axes.find((a) => a.name === name); if (axis) { axis.brush = range; apply(); } };
+  study.brushes = () => Object.fromEntries(axes.filter((a) => a.brush).map((a) => [a.name, a.brush]));
   let held = null;
   const { canvas } = sheet;
   canvas.addEventListener("pointerdown", (e) => {
@@ -128,6 +129,17 @@ viewer.scatter = (study) => {
   const x = pick("x", first), y = pick("y", second ?? first);
   study.scatterAt = (i) => { const r = place.getBoundingClientRect(); return [r.left + X(x().list[i]), r.top + Y(y().list[i])]; };
   const { canvas } = sheet;
+  function within() {
+    const [x0, x1, y0, y1] = box_, a = x().list, b = y().list;
+    study.filter("scatter", (i) => a[i] >= x0 && a[i] <= x1 && b[i] >= y0 && b[i] <= y1);
+  }
+  const picked = (what) => room.querySelector(`[data-pick=${what}]`);
+  study.scatterKept = () => ({ x: picked("x").value, y: picked("y").value, box: box_ });
+  study.scatterAgain = (before) => {
+    for (const what of ["x", "y"]) if ([...picked(what).options].some((o) => o.value === before[what])) picked(what).value = before[what];
+    if (picked("x").value === before.x && picked("y").value === before.y && before.box) { box_ = before.box; within(); }
+    sheet.again();
+  };
   const span = (e) => { const p = back(...held), q = back(e.offsetX, e.offsetY); return [Math.min(p[0], q[0]), Math.max(p[0], q[0]), Math.min(p[1], q[1]), Math.max(p[1], q[1])]; };
   canvas.addEventListener("pointerdown", (e) => { held = [e.offsetX, e.offsetY]; canvas.setPointerCapture(e.pointerId); });
   canvas.addEventListener("pointermove", (e) => { if (held && Math.hypot(e.offsetX - held[0], e.offsetY - held[1]) > 4) { box_ = span(e); sheet.again(); } });
@@ -136,8 +148,7 @@ viewer.scatter = (study) => {
     const moved = Math.hypot(e.offsetX - held[0], e.offsetY - held[1]) > 4;
     if (moved) {
       box_ = span(e);
-      const [x0, x1, y0, y1] = box_, a = x().list, b = y().list;
-      study.filter("scatter", (i) => a[i] >= x0 && a[i] <= x1 && b[i] >= y0 && b[i] <= y1);
+      within();
     } else {
       let best = -1, least = 12;
       for (let i = 0; i < study.count; i++) { const d = Math.hypot(X(x().list[i]) - e.offsetX, Y(y().list[i]) - e.offsetY); if (d < least) { least = d; best = i; } }
@@ -199,5 +210,7 @@ viewer.envelopes = (study) => {
     study.lines = lines + (k !== undefined ? 1 : 0);
   });
   box.addEventListener("change", sheet.again);
+  study.signalKept = () => signals[Number(box.value)].name;
+  study.signalAgain = (name) => { const k = signals.findIndex((s) => s.name === name); if (k >= 0) box.value = k; sheet.again(); };
   study.watch(sheet.again);
 };

@@ -62,7 +62,11 @@ viewer.table = (place, columns, rows, { onrow = null, onchange = null, mark = nu
     }));
   }
   change();
-  return { rows: sorted, redraw: draw, keep: (f) => { also = f; page = 0; change(); }, filter: (t) => { box.value = text = t; page = 0; change(); } };
+  return {
+    state: () => ({ by, up, page, text, scrolled: place.scrollTop }),
+    restore: (s) => { ({ by, up, text } = s); box.value = text; change(); page = s.page; draw(); place.scrollTop = s.scrolled; },
+    rows: sorted, redraw: draw, keep: (f) => { also = f; page = 0; change(); }, filter: (t) => { box.value = text = t; page = 0; change(); },
+  };
 };
 
 // a room of its own for the tables of the contents, one under a name at a time

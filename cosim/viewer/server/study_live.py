@@ -1,0 +1,112 @@
+"""A study in the browser while it runs: the page shows cases as they are done."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import webbrowser
+from collections.abc import Callable
+from typing import Any
+
+from blocks.errors import PlantloopError
+from cosim.study.study_view import StudyView
+from cosim.viewer.page import assembled
+from cosim.viewer.page_data import PageData
+from cosim.viewer.server.serving import Peer, Serving, both, listen, wait
+from cosim.viewer.study_data import of_study
+
+LOOK = 0.5  # s between two looks at the folder
+SHARE = 5.0  # it rests so many times as long as it took to read the folder
+
+
+class StudyLive:
+    """The page of a study, at `address` until `close`: it renews itself, and changes nothing of the study.
+
+    view : StudyView      what is read anew at each look, as `cosim.open_study` gives it
+    """
+
+    def __init__(self, view: StudyView, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._view = view
+        self._lock = asyncio.Lock()
+        self._done, self._problem, self._data = self._count(), "", of_study(view)
+        self._serving = Serving(self, host, port)
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return self._serving.address
+
+    def wait(self, until: Callable[[], bool] = lambda: False) -> None:
+        """Wait until something holds, or Ctrl-C."""
+        wait(self.close, until)
+
+    def close(self) -> None:
+        """End the page; the study goes on."""
+        self._serving.close()
+
+    def __enter__(self) -> StudyLive:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<StudyLive of '{self._data.title}', {self._done} cases done: {self.address}>"
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{self.address}" target="_blank" rel="noopener">study: {self.address}</a>'
+
+    # --- contents of the server -------------------------------------------------------------------
+    def page(self, nonce: str) -> str:
+        """See `Contents.page`."""
+        return assembled(self._data, ("study_live.js",), nonce)
+
+    async def talk(self, peer: Peer) -> None:
+        """See `Contents.talk`."""
+        await both(self._show(peer), listen(peer, self._do))
+
+    async def _do(self, message: dict[str, Any]) -> str:
+        raise PlantloopError("the page of a study takes no commands.")
+
+    async def _show(self, peer: Peer) -> None:
+        """Send what there is, whenever it is more than before."""
+        shown: PageData | None = None
+        problem = ""
+        while True:
+            began = time.perf_counter()
+            async with self._lock:  # one look for all pages
+                await asyncio.to_thread(self._look)
+            if self._data is not shown:
+                shown = self._data
+                await peer.send({"kind": "study", **shown.content})
+                await peer.send_numbers(shown.numbers.all())
+            if self._problem != problem:
+                problem = self._problem
+                await peer.send({"kind": "problem", "text": problem})
+            await asyncio.sleep(max(LOOK, SHARE * (time.perf_counter() - began)))
+
+    def _look(self) -> None:
+        """Read the folder where it has more cases than before; what cannot be read now is read later."""
+        try:
+            done = self._count()
+            if done != self._done:
+                self._data, self._done = of_study(self._view), done
+            self._problem = ""
+        except (PlantloopError, OSError, ValueError) as error:  # a file half written is no table yet
+            self._problem = str(error)
+
+    def _count(self) -> int:
+        return len(self._view.store.done())
+
+
+def view_study(view: StudyView, host: str = "127.0.0.1", port: int = 0, show: bool = True) -> StudyLive:
+    """Show a study in the browser as it runs.
+
+    Raises
+    ------
+    PlantloopError      it cannot be read, or the page cannot be served
+    """
+    live = StudyLive(view, host, port)
+    if show:
+        webbrowser.open(live.address)
+    return live
