@@ -105,7 +105,18 @@ def _live(path: Path, wanted: ViewOptions, address: tuple[str, int], show: bool)
             plant, until=wanted.until, host=host, port=port, show=show, folder=path.parent,
             forces=wanted.forces,
         )  # fmt: skip
+    if path.suffix.lower() == ".fmu":
+        if not wanted.trust:
+            raise PlantloopError(
+                f"'{path}' is native code, which --live would run with your rights.",
+                path=str(path),
+                hint="Add --trust if you know where it comes from.",
+            )
+        from cosim.fmi.fmu import FMU
+
+        fmu = FMU(path)
+        return view_diagram(fmu, until=wanted.until, host=host, port=port, show=show, folder=path.parent)
     raise PlantloopError(
-        f"'{path}' cannot be run: --live takes a .toml or .xml file, or the folder of a study.",
+        f"'{path}' cannot be run: --live takes a .toml, .xml or .fmu file, or the folder of a study.",
         path=str(path),
     )

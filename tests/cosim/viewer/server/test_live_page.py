@@ -17,6 +17,7 @@ from cosim.scenario import load_scenario
 from cosim.viewer.server.live_view import view_diagram, view_scenario
 from plant import Plant
 from tests.helpers.browser import shown, wait_until
+from tests.helpers.fmus import build_fmu
 from tests.helpers.names import HOSTILE
 
 
@@ -219,5 +220,42 @@ def test_live_views_are_for_what_runs(tmp_path):
     (tmp_path / "r.nc").write_bytes(b"")
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "--live takes a .toml or .xml file" in done.stderr
+    assert "--live takes a .toml, .xml or .fmu file" in done.stderr
     assert json.dumps(done.stdout) == '""'
+
+
+def test_an_fmu_by_itself_needs_trust_and_is_steered(tmp_path):
+    path = build_fmu("mass", folder=tmp_path, kinds=("me",))
+    command = [sys.executable, "-m", "cosim", "view", str(path), "--live", "--no-browser"]
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert "is native code" in refused.stderr
+    process = subprocess.Popen(
+        [*command, "--trust", "--out", "r.nc"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+    )
+    try:
+        with shown(process.stdout.readline().strip(), offline=False) as page:
+            names = page.evaluate(
+                "[...document.querySelectorAll('#sliders [data-name]')].map(s => s.dataset.name)"
+            )
+            (force,) = {n for n in names if n.split(".")[-1] == "f"}
+            page.evaluate("n => viewer.live.do('set', {name: n, value: 3})", force)
+            for _ in range(20):
+                page.evaluate("viewer.live.do('step')")
+            wait_until(page, "viewer.live.rows === 21")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+    r = Result.load(tmp_path / "r.nc")
+    # m x'' + c x' + k x = f from x = 0.1 at rest, with m = 1, c = 0.5, k = 100, f = 3
+    decay, rest, t = 0.25, 0.03, r.time[-1]
+    w = np.sqrt(100.0 - decay**2)
+    x = rest + (0.1 - rest) * np.exp(-decay * t) * (np.cos(w * t) + decay / w * np.sin(w * t))
+    assert t == pytest.approx(1.0)
+    assert r["plant.x"][-1, 0] == pytest.approx(x, abs=1e-4)
+    assert r[force][-1, 0] == 3.0

@@ -96,20 +96,22 @@ def test_a_page_opened_before_the_first_case_is_done(finished, tmp_path):
     go_on = in_halves(finished, folder)
     (first,) = parts_of_table(folder)
     aside = first.rename(tmp_path / "aside.parquet")
-    with open_study(folder).view(live=True, show=False) as live:
-        with shown(live.address, offline=False) as page:
-            assert page.locator("#parallel").is_hidden()
-            shutil.copy(aside, first)
-            go_on()
-            wait_until(page, "document.querySelectorAll('#cases tbody tr').length === 40")
-            for room in ("parallel", "metrics", "envelopes"):
-                assert page.locator(f"#{room}").is_visible()
-            # it takes no commands, and damage is told, not fatal
-            later = folder / "table" / "zz-later.parquet"
-            later.write_bytes(b"no parquet")
-            wait_until(page, "document.querySelector('[data-study=said]').textContent !== ''")
-            go_on()
-            wait_until(page, "document.querySelector('[data-study=said]').textContent === ''")
+    with (
+        open_study(folder).view(live=True, show=False) as live,
+        shown(live.address, offline=False) as page,
+    ):
+        assert page.locator("#parallel").is_hidden()
+        shutil.copy(aside, first)
+        go_on()
+        wait_until(page, "document.querySelectorAll('#cases tbody tr').length === 40")
+        for room in ("parallel", "metrics", "envelopes"):
+            assert page.locator(f"#{room}").is_visible()
+        # it takes no commands, and damage is told, not fatal
+        later = folder / "table" / "zz-later.parquet"
+        later.write_bytes(b"no parquet")
+        wait_until(page, "document.querySelector('[data-study=said]').textContent !== ''")
+        go_on()
+        wait_until(page, "document.querySelector('[data-study=said]').textContent === ''")
 
 
 def test_a_study_is_watched_from_its_first_to_its_last_case(tmp_path):
@@ -123,9 +125,11 @@ def test_a_study_is_watched_from_its_first_to_its_last_case(tmp_path):
         while not (tmp_path / "out").is_dir() or not list((tmp_path / "out").iterdir()):
             running.join(0.02)
         running.join(0.3)
-        with open_study(tmp_path / "out").view(live=True, show=False) as live:
-            with shown(live.address, offline=False) as page:
-                wait_until(page, "document.querySelectorAll('#cases tbody tr').length === 60", seconds=60.0)
+        with (
+            open_study(tmp_path / "out").view(live=True, show=False) as live,
+            shown(live.address, offline=False) as page,
+        ):
+            wait_until(page, "document.querySelectorAll('#cases tbody tr').length === 60", seconds=60.0)
     finally:
         running.join()
 
