@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import posixpath
 import stat
@@ -20,10 +21,16 @@ MOST_BYTES = 2 * 2**30  # unpacked, of all entries
 class SSPArchive:
     """Contents of an .ssp by name.
 
+    content : bytes by name; file : what messages call it
+
     Raises
     ------
     SSPError      no such file, no zip archive, unsafe or absurdly large entries
     """
+
+    path: Path
+    file: str
+    content: Mapping[str, bytes]
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
@@ -34,9 +41,20 @@ class SSPArchive:
             raise fault(
                 self.file, "a folder" if self.path.is_dir() else "no such file", hint="Give an .ssp file."
             )
+        self.content = self._opened(self.path)
+
+    @classmethod
+    def inside(cls, content: bytes, file: str) -> SSPArchive:
+        """A package that lies in another one; `file` is what messages call it."""
+        made = object.__new__(cls)
+        made.path, made.file = Path(file), file
+        made.content = made._opened(io.BytesIO(content))
+        return made
+
+    def _opened(self, package: Path | io.BytesIO) -> Mapping[str, bytes]:
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                self.content: Mapping[str, bytes] = MappingProxyType(self._read(archive))
+            with zipfile.ZipFile(package) as archive:
+                return MappingProxyType(self._read(archive))
         except SSPError:
             raise
         except Exception as error:  # a damaged archive may raise anything

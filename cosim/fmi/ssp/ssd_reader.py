@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lxml import etree
 
@@ -35,6 +35,8 @@ NAMESPACES = {
 STEP = "org.plantloop.step"
 """Type of our annotation of a component: its communication step."""
 FMU_TYPE = "application/x-fmu-sharedlibrary"
+PACKAGE_TYPE, DEFINITION_TYPE = "application/x-ssp-package", "application/x-ssp-definition"
+DEEPEST = 16  # packages inside packages
 KINDS = {"any": None, "ModelExchange": "me", "CoSimulation": "cs"}
 CONNECTOR_KINDS = (
     "input", "output", "inout", "parameter", "calculatedParameter", "structuralParameter", "constant",
@@ -46,6 +48,7 @@ NEWER_TYPES = (
 )  # fmt: skip
 EXPONENTS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 VERSIONS = ("1.0", "2.0")
+T = TypeVar("T")
 
 
 def read_ssp(path: str | os.PathLike[str], variant: str = DESCRIPTION) -> SystemStructure:
@@ -100,10 +103,10 @@ def tag(prefix: str, name: str) -> str:
 
 
 class Reader:
-    """Reads one .ssd of a package."""
+    """Reads one .ssd of a package; depth: so many others it lies in."""
 
-    def __init__(self, archive: SSPArchive, name: str) -> None:
-        self.archive, self.file = archive, f"{archive.file}!{name}"
+    def __init__(self, archive: SSPArchive, name: str, depth: int = 0) -> None:
+        self.archive, self.file, self.depth = archive, f"{archive.file}!{name}", depth
         self.units: dict[str, BaseUnit] = {}
         self.enumerations: dict[str, dict[str, int]] = {}
 
@@ -207,7 +210,9 @@ class Reader:
             types = [t for t in c if t.tag in [tag("ssc", n) for n in (*TYPES, *NEWER_TYPES)]]
             word = _short(types[0].tag).rpartition(":")[2] if types else ""
             unit, enumeration = (types[0].get(n, "") if types else "" for n in ("unit", "name"))
-            found[name] = Connector(name, kind, word, unit, enumeration, c.sourceline)
+            lengths = [self._needed(x, "size") for x in c.findall(tag("ssc", "Dimension"))]
+            shape = self._counts(" ".join(lengths), "size", c)
+            found[name] = Connector(name, kind, word, unit, enumeration, c.sourceline, shape)
         return tuple(found.values())
 
     def _system(self, element: Any) -> StructuredSystem:
@@ -220,23 +225,64 @@ class Reader:
                 raise fault(self.file, f"two elements are called '{name}'", e.sourceline)
             names.add(name)
         of = lambda kind: [e for e in inside if e.tag == tag("ssd", kind)]
+        drawn = lambda e: e.get("type") in (PACKAGE_TYPE, DEFINITION_TYPE)
         references = {e.get("name"): self._needed(e, "dictionary") for e in of("SignalDictionaryReference")}
         return StructuredSystem(
             self._needed(element, "name"),
             self._connectors(element),
-            tuple(self._component(e) for e in of("Component")),
-            tuple(self._system(e) for e in of("System")),
+            tuple(self._component(e) for e in of("Component") if not drawn(e)),
+            (
+                *(self._system(e) for e in of("System")),
+                *(self._structured(e) for e in of("Component") if drawn(e)),
+            ),
             tuple(self._connection(c) for c in self._children(element, "Connections", "Connection")),
             references,
             self._values(element),
             element.sourceline,
         )
 
+    def _structured(self, e: Any) -> StructuredSystem:
+        """A component that is another system structure: a package, or a definition in this one."""
+        name = self._needed(e, "name")
+        what = f"component '{name}'"
+        if self.depth >= DEEPEST:
+            raise fault(
+                self.file, f"{what} is a system structure inside {self.depth} others", e.sourceline,
+                "Does one of them contain itself?",
+            )  # fmt: skip
+        source, content = self.archive.get(self._needed(e, "source"), self.file, what, e.sourceline)
+        archive, entry = self.archive, source
+        if e.get("type") == PACKAGE_TYPE:
+            archive, entry = SSPArchive.inside(content, f"{self.archive.file}!{source}"), DESCRIPTION
+            if entry not in archive.content:
+                raise fault(archive.file, f"no {entry} in it")
+        reader = Reader(archive, entry, self.depth + 1)
+        inner = reader.structure().system
+        self._take_over("unit", self.units, reader.units, what, e.sourceline)
+        self._take_over("enumeration", self.enumerations, reader.enumerations, what, e.sourceline)
+        inside = [c.name for c in inner.connectors]
+        for c in self._connectors(e):
+            if c.name not in inside:
+                missing = f"{what} has the connector '{c.name}', but its system has none of that name"
+                raise fault(self.file, f"{missing}; {near_miss(c.name, inside)}", c.line)
+        values = {v.name: v for v in (*inner.values, *self._values(e))}
+        return replace(inner, name=name, values=tuple(values.values()), line=e.sourceline)
+
+    def _take_over(
+        self, word: str, mine: dict[str, T], others: Mapping[str, T], what: str, line: int
+    ) -> None:
+        for key in sorted(set(mine) & set(others)):
+            if mine[key] != others[key]:
+                raise fault(self.file, f"{what}: its {word} '{key}' is another one than here", line)
+        mine.update(others)
+
     def _component(self, e: Any) -> FMUComponent:
         name, kind = self._needed(e, "name"), e.get("type", FMU_TYPE)
         if kind != FMU_TYPE:
             raise fault(
-                self.file, f"component '{name}' is of type '{kind}'; only FMUs are supported", e.sourceline
+                self.file,
+                f"component '{name}' is of type '{kind}'; only FMUs and system structures are supported",
+                e.sourceline,
             )
         wanted = e.get("implementation", "any")
         if wanted not in KINDS:
@@ -266,14 +312,17 @@ class Reader:
         start = (c.get("startElement", ""), self._needed(c, "startConnector"))
         end = (c.get("endElement", ""), self._needed(c, "endConnector"))
         convert = c.get("suppressUnitConversion", "false") not in ("true", "1")
-        for name in ("startIndices", "endIndices"):
-            if c.get(name) is not None:
-                raise fault(
-                    self.file,
-                    f"connections of single components of arrays ({name}) are not supported",
-                    c.sourceline,
-                )
-        return ConnectorLink(start, end, self._transformation(c), convert, c.sourceline)
+        places = [self._counts(c.get(n, ""), n, c) for n in ("startIndices", "endIndices")]
+        return ConnectorLink(start, end, self._transformation(c), convert, c.sourceline, *places)
+
+    def _counts(self, text: str, name: str, element: Any) -> tuple[int, ...]:
+        """Whole numbers from 1 on, separated by blanks."""
+        words = text.split()
+        if not all(word.isascii() and word.isdigit() and int(word) for word in words):
+            raise fault(
+                self.file, f"{name} is '{text}', expected whole numbers from 1 on", element.sourceline
+            )
+        return tuple(map(int, words))
 
     def _transformation(self, parent: Any) -> Transformation | None:
         for e in parent:

@@ -11,7 +11,7 @@ INPUTS, OUTPUTS = ("input", "inout"), ("output", "calculatedParameter", "constan
 
 @dataclass(frozen=True)
 class Connector:
-    """A port of a component or of a system; type as in FMI 3.0, unit by its name."""
+    """A port of a component or of a system; type as in FMI 3.0, unit by its name, shape of an array."""
 
     name: str
     kind: str
@@ -19,6 +19,7 @@ class Connector:
     unit: str = ""
     enumeration: str = ""
     line: int | None = None
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,18 @@ class Transformation:
 
 @dataclass(frozen=True)
 class ConnectorLink:
-    """From one connector to another; an element "" is the system itself."""
+    """From one connector to another; an element "" is the system itself.
+
+    start_index, end_index : one component of an array, counted from 1 along each dimension; (): all of it
+    """
 
     start: tuple[str, str]
     end: tuple[str, str]
     transformation: Transformation | None = None
     convert_units: bool = True
     line: int | None = None
+    start_index: tuple[int, ...] = ()
+    end_index: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import weakref
@@ -17,6 +18,7 @@ from blocks.errors import near_miss
 from cosim.diagram import FORBIDDEN, Diagram
 from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.fmu import FMU
+from cosim.fmi.ssp.array_parts import ArrayParts
 from cosim.fmi.ssp.conversions import conversion
 from cosim.fmi.ssp.ssp_errors import fault
 from cosim.fmi.ssp.structure import (
@@ -60,7 +62,7 @@ class Drawing:
         driven = {connection.end for connection in _joined(system)}
         for c in system.connectors:
             if c.kind in ("input", "inout"):
-                d.inport(names[c.name])
+                d.inport(names[c.name], math.prod(c.shape))
         for component in system.components:
             fmu, left = self._fmu(component, _below(values, component.name))
             descriptions[component.name] = fmu.description
@@ -71,10 +73,18 @@ class Drawing:
             for c in s.connectors:
                 if c.kind in ("input", "inout") and (s.name, c.name) not in driven:
                     start = {v.name: v.value for v in _below(values, s.name)}.get(c.name, 0.0)
-                    d.add(f"{names[s.name]}_{_clean(c.name)}_open", OpenInput(start))
+                    whole = np.broadcast_to(np.asarray(start, dtype=float), math.prod(c.shape))
+                    d.add(f"{names[s.name]}_{_clean(c.name)}_open", OpenInput(tuple(whole.tolist())))
                     d.connect(f"{names[s.name]}_{_clean(c.name)}_open.y", f"{names[s.name]}.{_clean(c.name)}")
+        parts = ArrayParts(self.structure.file, system, descriptions, inner, values)
         for number, connection in enumerate(_joined(system)):
-            self._connect(d, system, connection, number, names, descriptions, inner)
+            self._connect(d, system, connection, number, names, descriptions, inner, parts)
+        for number, (end, block, sources) in enumerate(parts.gathered()):
+            name = f"array_{number}"
+            d.add(name, block)
+            for k, source in enumerate(sources):
+                d.connect(source, d[name][f"u{k}"])
+            self._deliver(d, d[name]["y"], end, names, descriptions)
         return d
 
     def _fmu(self, component: FMUComponent, values: tuple[ParameterValue, ...]) -> tuple[FMU, dict[str, Any]]:
@@ -140,31 +150,46 @@ class Drawing:
         names: Mapping[str, str],
         descriptions: Mapping[str, FMUDescription],
         inner: Mapping[str, StructuredSystem],
+        parts: ArrayParts,
     ) -> None:
-        ends = []
         for (element, port), outgoing in ((c.start, True), (c.end, False)):
             self._known(system, element, port, outgoing, c, descriptions, inner)
-            if element:
-                ends.append(f"{names[element]}.{port if element in descriptions else _clean(port)}")
-            else:
-                ends.append(names[port])
-        start, end = ends
-        source: Any = d[start]["out"] if not c.start[0] else _port(d, start)
+        element, port = c.start
+        if element:
+            source: Any = d[names[element]][port if element in descriptions else _clean(port)]
+        else:
+            source = d[names[port]]["out"]
+        if c.start_index:
+            d.add(f"component_{number}", parts.component(c))
+            d.connect(source, d[f"component_{number}"]["u"])
+            source = d[f"component_{number}"]["y"]
         first, second = (self._unit(system, *side, descriptions, inner) for side in (c.start, c.end))
         change = c.transformation
         if change is None:
             change = conversion(c, first, second, self.structure.units, self.structure.file)
-        if change is None and not c.convert_units and first and second and first != second:
-            change = Transformation()  # numbers as they are, whatever their units
         if change is not None:
             name = f"connection_{number}"
             d.add(name, self._changing(change, c, system, inner))
             d.connect(source, d[name]["u"])
             source = d[name]["y"]
-        if c.end[0]:
-            d.connect(source, _port(d, end))
+        if c.end_index:
+            parts.gather(c, source)
         else:
-            d.outport(end, source)
+            self._deliver(d, source, c.end, names, descriptions)
+
+    @staticmethod
+    def _deliver(
+        d: Diagram,
+        source: Any,
+        end: Ends,
+        names: Mapping[str, str],
+        descriptions: Mapping[str, FMUDescription],
+    ) -> None:
+        element, port = end
+        if element:
+            d.connect(source, d[names[element]][port if element in descriptions else _clean(port)])
+        else:
+            d.outport(names[port], source)
 
     def _changing(
         self,
@@ -242,11 +267,6 @@ class Drawing:
         return descriptions[element].variable(port).unit
 
 
-def _port(d: Diagram, name: str) -> Any:
-    node, _, port = name.partition(".")
-    return d[node][port]
-
-
 def _joined(system: StructuredSystem) -> list[ConnectorLink]:
     """Connections; what goes through a signal dictionary is one from its source to its targets."""
     if not system.dictionaries:
@@ -265,7 +285,8 @@ def _joined(system: StructuredSystem) -> list[ConnectorLink]:
             if source is None:
                 continue
             both = c.transformation or source.transformation
-            c = ConnectorLink(source.start, c.end, both, c.convert_units and source.convert_units, c.line)
+            convert = c.convert_units and source.convert_units
+            c = ConnectorLink(source.start, c.end, both, convert, c.line, source.start_index, c.end_index)
         found.append(c)
     return found
 

@@ -61,3 +61,39 @@ class OpenInput(Block):
         """Declare the output."""
         (value,) = b.parameters(value=np.ravel(np.asarray(self.value, dtype=float)))
         b.output("y", value)
+
+
+@dataclass(frozen=True)
+class ArrayComponent(Block):
+    """A connection that starts at one component of an array: y = u[place], counted from 0, row-major.
+
+    Direct feedthrough: u to y.  No states.
+    """
+
+    place: int
+    size: int
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the equation."""
+        b.output("y", b.input("u", size=self.size)[self.place])
+
+
+@dataclass(frozen=True)
+class GatheredArray(Block):
+    """Connections that end at single components of an array: y[places[k]] = uk, the others keep their start.
+
+    Inputs: u0, u1, ...  Output: y.  Direct feedthrough: all inputs to y.  No states.
+
+    start : (n,) the whole array; places : counted from 0, row-major
+    """
+
+    start: Any
+    places: tuple[int, ...]
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the equation."""
+        (start,) = b.parameters(start=np.ravel(np.asarray(self.start, dtype=float)))
+        from_wires = {place: b.input(f"u{k}") for k, place in enumerate(self.places)}
+        every = range(np.size(self.start))
+        parts = [from_wires[k] if k in from_wires else start[k : k + 1] for k in every]
+        b.output("y", np.concatenate(parts))

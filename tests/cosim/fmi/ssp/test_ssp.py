@@ -46,12 +46,16 @@ def two(files):
     return d
 
 
-def written(path, system, files, version="1.0", after="", **more):
-    """A package with some text as its system; FMUs in resources."""
-    text = (
+def definition(system, version="1.0", after=""):
+    return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<ssd:SystemStructureDescription {SPACES} '
         f'version="{version}" name="made">\n{system}\n{after}</ssd:SystemStructureDescription>'
     )
+
+
+def written(path, system, files, version="1.0", after="", **more):
+    """A package with some text as its system; FMUs in resources."""
+    text = definition(system, version, after)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("SystemStructure.ssd", text)
         for name, file in files.items():
@@ -214,6 +218,112 @@ def test_open_inputs_keep_their_start_values(files, tmp_path):
     assert r["m.a"][0, 0] == pytest.approx(40 - 100 * 0.1)
 
 
+# --- single components of arrays, system structures inside others -------------------------------------
+def array_system(wires, name="S", connectors=""):
+    ports = '<ssd:Connectors><ssd:Connector name="y" kind="output"/><ssd:Connector name="u" kind="input"/>'
+    parts = "".join(
+        f'<ssd:Component name="{n}" type="application/x-fmu-sharedlibrary" implementation="CoSimulation" '
+        f'source="resources/{file}.fmu">{ports}</ssd:Connectors></ssd:Component>'
+        for n, file in (("s", "statespace"), ("l", "lag"))
+    )
+    return (
+        f'<ssd:System name="{name}">{connectors}<ssd:Elements>{parts}</ssd:Elements>'
+        f"<ssd:Connections>{''.join(wires)}</ssd:Connections></ssd:System>"
+    )
+
+
+RING = (connection("s.y", "l.u", startIndices="2"), connection("l.y", "s.u", endIndices="3"))
+
+
+@pytest.fixture(scope="module")
+def array_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("arrays")
+    return {n: build_fmu(n, folder, version="3.0") for n in ("statespace", "lag")}
+
+
+def ring(n, h):
+    """s: x' = x + u, y = x + u of size 3, u = (1, 2, z); l: z' = y[1] - z; inputs held over h [s]."""
+    grow, decay = np.exp(h), np.exp(-h)
+    x, z, y = np.zeros(3), 0.0, np.array([1.0, 2.0, 0.0])
+    found = [y]
+    for _ in range(n):
+        u = np.array([1.0, 2.0, z])
+        x, z = grow * x + (grow - 1) * u, decay * z + (1 - decay) * y[1]
+        y = x + u
+        found.append(y)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_single_components_of_arrays(engine, array_files, tmp_path):
+    path = written(tmp_path / "ring.ssp", array_system(RING), array_files, version="2.0")
+    r = simulate(import_ssp(path, sample=0.1), 1.0, log_every=0.1, engine=engine)
+    np.testing.assert_allclose(r["s.y"], ring(10, 0.1), rtol=1e-7)
+
+
+def test_a_value_of_an_array_and_connections_of_its_components(array_files, tmp_path):
+    """Components that nothing is connected to keep what the parameter set gives."""
+    values = (
+        '<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues><ssv:ParameterSet version="2.0" '
+        'name="v"><ssv:Parameters><ssv:Parameter name="s.u"><ssv:Float64 value="4 5 6"/></ssv:Parameter>'
+        "</ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues></ssd:ParameterBinding>"
+        "</ssd:ParameterBindings>"
+    )
+    text = array_system(RING, connectors=values)
+    path = written(tmp_path / "ring.ssp", text, array_files, version="2.0")
+    r = simulate(import_ssp(path, sample=0.1), 0.0)
+    np.testing.assert_array_equal(r["s.y"][0], [4.0, 5.0, 0.0])
+
+
+@pytest.mark.parametrize("kind", ["application/x-ssp-package", "application/x-ssp-definition"])
+def test_system_structures_inside_others(kind, array_files, tmp_path):
+    """The ring twice, once inside: connectors, an array among them, and values go through."""
+    port = '<ssd:Connector name="{}" kind="{}"><ssc:Float64/>{}</ssd:Connector>'
+    dimension = '<ssc:Dimension size="3"/>'
+    ports = [port.format("y", "output", dimension), port.format("z", "output", "")]
+    connectors = f"<ssd:Connectors>{''.join(ports)}</ssd:Connectors>"
+    inner = array_system((*RING, connection("s.y", ".y"), connection("l.y", ".z")), "inside", connectors)
+    if kind.endswith("package"):
+        package = written(tmp_path / "inner.ssp", inner, array_files, version="2.0")
+        more, source = {"inner_ssp": package.read_bytes()}, "resources/inner.ssp"
+    else:
+        more, source = {"inner_ssd": definition(inner, "2.0")}, "resources/inner.ssd"
+        inner = inner.replace("resources/", "")
+        more = {"inner_ssd": definition(inner, "2.0")}
+    outer = (
+        f'<ssd:System name="S"><ssd:Elements><ssd:Component name="box" type="{kind}" source="{source}">'
+        f"{connectors}</ssd:Component>"
+        '<ssd:Component name="l" implementation="CoSimulation" source="resources/lag.fmu"/></ssd:Elements>'
+        f"<ssd:Connections>{connection('box.y', 'l.u', startIndices='2')}</ssd:Connections></ssd:System>"
+    )
+    path = written(tmp_path / "outer.ssp", outer, array_files, version="2.0", **more)
+    r = simulate(import_ssp(path, sample=0.1), 1.0, log_every=0.1)
+    np.testing.assert_allclose(r["box/s.y"], ring(10, 0.1), rtol=1e-7)
+    np.testing.assert_allclose(r["l.y"], r["box/l.y"], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("wires", "said"),
+    [
+        (
+            (connection("s.y", "l.u", startIndices="4"),),
+            r"names component '4' of 's\.y', which is of shape \(3,\)",
+        ),
+        ((connection("s.y", "l.u", startIndices="1 1"),), r"component '1 1' of 's\.y'"),
+        ((connection("l.y", "s.u", endIndices="0"),), "endIndices is '0', expected whole numbers from 1 on"),
+        ((connection("l.y", "s.u", endIndices="x"),), "endIndices is 'x'"),
+        (
+            2 * (connection("l.y", "s.u", endIndices="1"),),
+            r"two connections end at component \(1,\) of 's\.u'",
+        ),
+    ],
+)
+def test_components_that_are_none(wires, said, array_files, tmp_path):
+    path = written(tmp_path / "bad.ssp", array_system(wires), array_files, version="2.0")
+    with pytest.raises(PlantloopError, match=said):
+        import_ssp(path, sample=0.1)
+
+
 # --- bad files --------------------------------------------------------------------------------------------
 M = component("m", "mass")
 BAD = {
@@ -226,8 +336,16 @@ BAD = {
         system('<ssd:Component name="m" source="file:///etc/passwd"/>'), "which is not in the package"
     ),
     "no fmu": (
+        system('<ssd:Component name="m" type="application/x-table" source="resources/mass.fmu"/>'),
+        "only FMUs and system structures are supported",
+    ),
+    "no package": (
         system('<ssd:Component name="m" type="application/x-ssp-package" source="resources/mass.fmu"/>'),
-        "only FMUs are supported",
+        r"made\.ssp!resources/mass\.fmu.*no SystemStructure\.ssd in it",
+    ),
+    "itself": (
+        system('<ssd:Component name="m" type="application/x-ssp-definition" source="SystemStructure.ssd"/>'),
+        "inside 16 others.*Does one of them contain itself",
     ),
     "schema": ('<ssd:System name="S"><ssd:Nothing/></ssd:System>', "made.ssp.*does not follow the schema"),
     "no system": ("", "does not follow the schema"),

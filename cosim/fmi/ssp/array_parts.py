@@ -1,0 +1,96 @@
+"""Connections of single components of arrays (SSP 2.0): blocks that take one out, or put some together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.block import Block
+from cosim.fmi.description import FMUDescription
+from cosim.fmi.ssp.ssp_errors import fault
+from cosim.fmi.ssp.structure import ConnectorLink, ParameterValue, StructuredSystem
+from cosim.fmi.ssp.wires import ArrayComponent, GatheredArray
+
+Ends = tuple[str, str]
+
+
+class ArrayParts:
+    """Those of one system.
+
+    file : for messages; values : given to what is in the system, by "element.name"
+    """
+
+    def __init__(
+        self,
+        file: str,
+        system: StructuredSystem,
+        descriptions: Mapping[str, FMUDescription],
+        inner: Mapping[str, StructuredSystem],
+        values: tuple[ParameterValue, ...],
+    ) -> None:
+        self._file, self._system, self._descriptions, self._inner = file, system, descriptions, inner
+        self._given = {v.name: v.value for v in values}
+        own = ((f"{c.name}.{v.name}", v.value) for c in system.components for v in c.values)
+        self._given = dict(own) | self._given
+        self._ends: dict[Ends, dict[int, Any]] = {}
+
+    def component(self, c: ConnectorLink) -> Block:
+        """What takes out the component of an array at which a connection starts."""
+        shape = self._shape(c.start)
+        return ArrayComponent(self._place(c, c.start, c.start_index, shape), math.prod(shape))
+
+    def gather(self, c: ConnectorLink, source: Any) -> None:
+        """A connection ends at a component of an array.
+
+        Raises
+        ------
+        SSPError      no such component, or another connection ends there
+        """
+        place = self._place(c, c.end, c.end_index, self._shape(c.end))
+        found = self._ends.setdefault(c.end, {})
+        if place in found:
+            where = f"component {c.end_index} of '{_name(c.end)}'"
+            raise fault(self._file, f"two connections end at {where}", c.line)
+        found[place] = source
+
+    def gathered(self) -> Iterator[tuple[Ends, Block, list[Any]]]:
+        """Arrays that are put together: where they go, the block that does it, and its sources."""
+        for end, parts in self._ends.items():
+            places = sorted(parts)
+            block = GatheredArray(self._start(end), tuple(places))
+            yield end, block, [parts[k] for k in places]
+
+    def _place(self, c: ConnectorLink, end: Ends, index: tuple[int, ...], shape: tuple[int, ...]) -> int:
+        """Of a component counted from 1 along each dimension, from 0 among all, row-major."""
+        if len(index) != len(shape) or any(i > n for i, n in zip(index, shape, strict=True)):
+            said = " ".join(map(str, index))
+            raise fault(
+                self._file,
+                f"a connection names component '{said}' of '{_name(end)}', which is of shape {shape}",
+                c.line,
+                "Components are counted from 1, one number for each dimension.",
+            )
+        return int(np.ravel_multi_index([i - 1 for i in index], shape))
+
+    def _shape(self, end: Ends) -> tuple[int, ...]:
+        element, port = end
+        if element in self._descriptions:
+            return self._descriptions[element].variable(port).shape
+        holder = self._inner[element] if element else self._system
+        return next(x.shape for x in holder.connectors if x.name == port)
+
+    def _start(self, end: Ends) -> tuple[float, ...]:
+        """What an array is where nothing is connected."""
+        element, port = end
+        given = self._given.get(f"{element}.{port}")
+        if given is None and element in self._descriptions:
+            given = self._descriptions[element].variable(port).start
+        value = np.asarray(0.0 if given is None else given, dtype=float)
+        return tuple(np.broadcast_to(value, math.prod(self._shape(end))).tolist())
+
+
+def _name(end: Ends) -> str:
+    return ".".join(filter(None, end))
