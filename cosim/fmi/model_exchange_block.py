@@ -29,7 +29,7 @@ from cosim.fmi.setup import Setup
 def ports_of(setup: Setup) -> Ports:
     """Which variables of an FMU are what."""
     d = setup.description
-    states = d.states
+    states = tuple(v for v in d.states if v.size)  # structural parameters may leave none of some
     known = {(v.type, v.reference) for v in states}
     groups: dict[tuple[int, ...], list[Variable]] = {}
     kept = [v for v in setup.outputs if v.clock is not None or v.clocks]
@@ -40,7 +40,7 @@ def ports_of(setup: Setup) -> Ports:
         inputs=d.inputs,
         parameters=setup.parameters,
         states=states,
-        rates=tuple(d.variables[e.name] for e in d.derivatives),
+        rates=tuple(v for v in (d.variables[e.name] for e in d.derivatives) if v.size),
         indicators=tuple(d.variables[e.name] for e in d.indicators),
         n_indicators=d.n_indicators,
         groups=tuple(OutputGroup(tuple(vs), inputs) for inputs, vs in groups.items()),

@@ -34,7 +34,7 @@ def common() -> tuple[CFile, ...]:
 @once
 def of_version(version: str) -> tuple[CFile, ...]:
     """The functions of one version of FMI."""
-    return _files([UNIT / f"fmi{version[0]}.c"])
+    return _files(sorted(UNIT.glob(f"fmi{version[0]}*.c")))
 
 
 def fixed(version: str) -> tuple[CFile, ...]:

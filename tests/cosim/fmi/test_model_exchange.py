@@ -255,3 +255,19 @@ def test_derivatives_by_parameters(version: str, directional: bool, isolate: boo
     exact = {"one.m": -(2 - 15 + 0.1) / 4, "one.k": -x / 2, "one.c": -v / 2, "force.value": 0.5}
     assert by == pytest.approx(exact, rel=1e-7)
     np.testing.assert_array_equal(found[0], np.zeros(len(p)))
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_no_states_are_left_by_structural_parameters(engine: str) -> None:
+    """y = D u alone, in a diagram and by hand."""
+    start = {"n": 0, "m": 2, "r": 2, "D": [[1.0, 2.0], [3.0, 4.0]], "u": [5.0, 6.0]}
+    fmu = FMU(build_fmu("statespace", version="3.0"), kind="me", start=start)
+    d = Diagram("d")
+    d.add("s", fmu)
+    d.add("u", Constant([1.0, -1.0]))
+    d.connect("u.y", "s.u")
+    np.testing.assert_array_equal(simulate(d, until=1.0, engine=engine)["s.y"][-1], [-1.0, -1.0])
+    with fmu.open() as m:
+        m.initialize()
+        m.step(0.5)
+        np.testing.assert_array_equal(m.get("y"), [17.0, 39.0])
