@@ -13,11 +13,14 @@ from blocks.contract.block import Block
 from blocks.errors import PlantloopError
 from cosim.analysis.damped_newton import damped_newton
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
+from cosim.analysis.relaxation import Descent, relaxed
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
 from cosim.run.given import set_input
 from cosim.slots import Slot
 from cosim.system import pick
+
+CORRECTIONS = 4  # steps back onto the invariants after each one downhill
 
 
 def trim(
@@ -47,8 +50,9 @@ def trim(
     PlantloopError     unknown name, sampled blocks inside, or no equilibrium (with the worst equation)
 
     Solved by bounded least squares with the exact Jacobian (scipy.optimize.least_squares, method "trf");
-    where that finds no way, as along stiff penalties, by a damped Newton's method. A residual that the last
-    bits of the states make larger than `tolerance` counts as none.
+    where that finds no way, as along stiff penalties, by a damped Newton's method, and where all inputs are
+    given by letting the system go downhill to a stable rest (`relaxation.py`). A residual that the last bits
+    of the states make larger than `tolerance` counts as none.
     """
     tolerance = number(tolerance, "tolerance", "a positive number", above=0.0)
     if x is not None:
@@ -125,6 +129,7 @@ class _Trim:
         self.equation_names = [f"the derivative of state '{model.state_names[k]}'" for k in resting]
         self.equation_names += [f"output '{n}' minus its value" for n in y for _ in self._target(n, y[n])]
         self.goal_at = slice(len(resting), len(resting) + len(self.goal))
+        self.settles = not len(y) and not len(self.u_index) and not s.delays
         v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.u_index), s.w)
         key = f"trim:{self.x_index.tolist()}:{self.u_index.tolist()}:{list(y)}"
         self.function = s.function(key, lambda: [equations, ca.densify(ca.jacobian(equations, v))])
@@ -191,6 +196,9 @@ class _Trim:
                 if self._misses(found, tolerance):
                     better = damped_newton(self._evaluate, guess, self.low, self.high)
                     found = found if self._misses(better, tolerance) else better
+            if self._misses(found, tolerance) and self.settles:
+                downhill = damped_newton(self._evaluate, self._downhill(start), self.low, self.high)
+                found = found if self._misses(downhill, tolerance) else downhill
         residual, _ = self._evaluate(found)
         if self._misses(found, tolerance):
             raise PlantloopError(
@@ -198,6 +206,43 @@ class _Trim:
                 hint="Free an input or a state, widen the bounds, or start from a better guess.",
             )
         return self._point(float(np.abs(residual).max()) if len(residual) else 0.0)
+
+    def _downhill(self, start: np.ndarray) -> np.ndarray:
+        """Unknowns near a stable rest to which the system settles from `start`."""
+        s, c, model, nx = self.model.system, self.model.context, self.model, len(self.x_index)
+        still = np.concatenate(
+            [np.zeros(0, int), *[o.index for o in s.states.values() if static_of(o) == "zero"]]
+        )
+        free = np.concatenate([self.x_index, still])
+        derivative = s.function("derivative", lambda: [s.derivative])
+        correction = s.function("correction", lambda: [s.correction])
+
+        def put(x: np.ndarray) -> None:
+            c.x[free] = x
+            model.find_unknowns()
+
+        def rates(x: np.ndarray) -> np.ndarray:
+            put(x)
+            return np.array(derivative(*model.arguments()), dtype=float).ravel()[free]
+
+        def slopes(x: np.ndarray) -> np.ndarray:
+            put(x)
+            return np.asarray(model.continuous()[0][np.ix_(free, free)])
+
+        def corrected(x: np.ndarray) -> np.ndarray:
+            for _ in range(CORRECTIONS if s.invariants.numel() else 0):
+                put(x)
+                x = x + np.array(correction(*model.arguments()), dtype=float).ravel()[free]
+            return x
+
+        limits = [np.full(len(still), -np.inf), np.full(len(still), np.inf)]
+        low, high = (
+            np.concatenate([of[:nx], more]) for of, more in zip((self.low, self.high), limits, strict=True)
+        )
+        motion = Descent(rates, slopes, corrected, np.arange(len(free)) >= nx, low, high)
+        found = relaxed(motion, np.concatenate([start[:nx], c.x[still]]))
+        put(np.where(motion.still, 0.0, found))
+        return np.concatenate([c.x[self.x_index], c.w])
 
     def _misses(self, v: np.ndarray, tolerance: float) -> bool:
         """Is an equation not fulfilled, by more than the tolerance and what the last bits of v make of it?"""

@@ -87,6 +87,20 @@ def test_a_rest_is_found_from_the_start_of_the_deck(penalty):
     assert [found.states[n][0] for n in ("one.q", "two.q")] == pytest.approx(rest(penalty), abs=1e-9)
 
 
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("penalty", [1e9, 1e10])
+@pytest.mark.parametrize("beside", [(0.35, 0.35), (-0.5, 0.7)])
+def test_a_rest_is_found_from_afar_along_a_bent_valley(beside, penalty, coordinates):
+    """Newton's method stops at singular Jacobians on the way; downhill there are none."""
+    plant, at = carts(penalty, coordinates), rest(penalty)
+    names, place = (("one.q", "two.q"), 0) if coordinates == "joint" else (("body_2.q", "body_3.q"), 4)
+    guess = {name: plant.initial[name].copy() for name in names}
+    for name, x, off in zip(names, at, beside, strict=True):
+        guess[name][place] = x + off
+    found = trim(plant, x=guess)
+    assert [found.states[name][place] for name in names] == pytest.approx(at, abs=1e-8)
+
+
 def test_bounds_hold_on_the_way_and_where_there_is_no_rest_it_is_said():
     at = rest(1e8)
     found = trim(carts(1e8), x={"one.q": at[0], "two.q": at[1] + 0.01}, bounds={"two.q": (at[1] - 1, 0.9)})
