@@ -25,6 +25,7 @@ AT_ONCE = 1e-9  # s, of max(1, |t|): what changes within that follows TIME itsel
 FIRST, GROWTH, FARTHEST = 1e-6, 8.0, 1e6  # s: how far ahead is looked; small enough for `while time >= due`
 PATIENCE = 2  # searches in vain before every further one waits for twice as many changes
 ROUNDING = 4e-15  # s, of max(1, |t|): how far behind its instant an event may be located
+NEAR = 2.0**-47  # relative: how far from a period after the last sample the next one is looked for first
 SLACK = 1e-8  # s, of max(1, |t|): routines allow for rounding, `time >= due - 1e-9`
 
 Leaves = dict[tuple[Any, ...], Any]
@@ -108,10 +109,12 @@ class OwnClock:
 
         low, high = t + soon, math.nan
         if period > 2 * soon:  # most often the next one is a period later, but for rounding
-            near = 2.0**-50 * abs(t + period)
-            early, late = t + period - near, t + period + near
-            if samples(late) and not samples(early):
-                low, high = early, late
+            after = self._sampled + period
+            near = NEAR * abs(after)
+            if samples(after + near):
+                bounds = [after - margin for margin in (near, SLACK * max(1.0, abs(after)))]
+                low = next((early for early in bounds if not samples(early)), low)
+                high = after + near if low in bounds else high
         ahead = FIRST
         while math.isnan(high) and ahead <= FARTHEST:
             if samples(t + ahead):

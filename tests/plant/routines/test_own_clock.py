@@ -151,6 +151,22 @@ def test_the_next_instant_is_found_to_the_last_bit_or_is_the_round_number_behind
         t = clock.due
 
 
+def test_a_period_may_change_and_costs_few_questions():
+    """Every 0.05 s before 0.5 s, every 0.2 s from there, with something allowed for rounding."""
+    clock, t, found, asked = OwnClock(), 0.0, [], []
+    while t < 1.0:
+
+        def ask(time, last=t):
+            asked.append(time)
+            return {"last": time if time - last >= (0.05 if time < 0.5 else 0.2) - 1e-9 else last}
+
+        clock.accepted(t, {"last": -1.0}, {"last": t}, ask)
+        t = clock.due
+        found.append(t)
+    assert found == pytest.approx([*0.05 * np.arange(1, 10), 0.65, 0.85, 1.05], abs=1e-12)
+    assert len(asked) < 40 * len(found)
+
+
 def test_a_search_in_vain_is_not_made_at_every_change():
     clock, asked = OwnClock(), []
     for k in range(1000):
