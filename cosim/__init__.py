@@ -54,8 +54,9 @@ if TYPE_CHECKING:
     from cosim.analysis.trim import trim
     from cosim.analysis.trim_table import trim_table
     from cosim.batch.many import simulate_many
+    from cosim.block_alone import system_of
     from cosim.deck.run import run_deck
-    from cosim.diagram import Diagram, system_of
+    from cosim.diagram import Diagram
     from cosim.fmi.coupling.coupling import Coupling
     from cosim.fmi.export.fmu_file import export_fmu
     from cosim.fmi.fmu import FMU
@@ -106,7 +107,7 @@ _HOMES = {
     "run_deck": "cosim.deck.run",
     "simulate": "cosim.simulation",
     "simulate_many": "cosim.batch.many",
-    "system_of": "cosim.diagram",
+    "system_of": "cosim.block_alone",
     "trim": "cosim.analysis.trim",
     "trim_table": "cosim.analysis.trim_table",
 }

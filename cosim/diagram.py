@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import copy
 import os
-import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,157 +23,22 @@ import numpy as np
 
 from blocks.arguments import flag
 from blocks.contract.block import Block
-from blocks.contract.masks import ParameterExpression
-from blocks.contract.masks import parameter as expression_of
-from blocks.contract.trace import trace
 from blocks.contract.units import Units, units_of
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
+from cosim.block_names import checked_block_name, checked_name, split_port, written_connection
 from cosim.compile.flatten import flatten
-from cosim.compile.masks import checked
 from cosim.compile.netlist import Driven, Inport, Netlist
 from cosim.diagram_facts import facts_of, parameters_of, states_of
+from cosim.diagram_parameters import DiagramParameters
 from cosim.linear_blocks import block_of
-from cosim.names import mapped, no_block
+from cosim.names import mapped
 from cosim.node_ports import NodePorts, ports_of
+from cosim.port_handles import Node, PortRef
 from cosim.subsystems.parts import Subsystem
 from cosim.system import System
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-ALONE = "plant"  # what a block is called when it is looked at alone
-FORBIDDEN = set("./[] \t\n")  # they separate the parts of a path: sub/block.port[component]
-
-
-@dataclass(frozen=True)
-class PortRef:
-    """One port of one node, as ``handle["port"]`` gives it. ``source >> target`` connects two."""
-
-    diagram: Diagram
-    node: str
-    port: str
-
-    def __rshift__(self, target: PortRef | Node) -> PortRef | Node:
-        """Connect to an input, or to the only input of a block; returns what was connected to."""
-        into = target.the("input") if isinstance(target, Node) else target
-        self.diagram.connect(self, into)
-        return target
-
-    def __str__(self) -> str:
-        return f"{self.node}.{self.port}"
-
-    # --- arithmetic: ordinary blocks with names made of those of the operands -------------------------
-    def __add__(self, other: PortRef | Node) -> PortRef:
-        return self._combined("Sum", "++", other, "plus")
-
-    def __sub__(self, other: PortRef | Node) -> PortRef:
-        return self._combined("Sum", "+-", other, "minus")
-
-    def __neg__(self) -> PortRef:
-        return self._scaled(-1.0, "minus")
-
-    def __mul__(self, other: Any) -> PortRef:
-        if isinstance(other, (PortRef, Node)):
-            return self._combined("Product", "**", other, "times")
-        return self._scaled(other, "scaled")
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> PortRef:
-        if isinstance(other, (PortRef, Node)):
-            return self._combined("Product", "*/", other, "over")
-        return self._scaled(1.0 / np.asarray(other, dtype=float) if _is_number(other) else other, "scaled")
-
-    def _combined(self, kind: str, signs: str, other: Any, word: str) -> PortRef:
-        second = other.the("output") if isinstance(other, Node) else other
-        if not isinstance(second, PortRef):
-            raise WiringError(
-                [f"{self} cannot be combined with {shown(other)}; a number is added by a Bias or a Constant."]
-            )
-        from blocks.library.math import Product, Sum
-
-        d, kinds = self.diagram, {"Sum": Sum, "Product": Product}
-        name = d.unused(f"{self._slug()}_{word}_{second._slug()}")
-        node = d.add(name, kinds[kind](signs))
-        d.connect(self, node["in1"])
-        d.connect(second, node["in2"])
-        return node["y"]
-
-    def _scaled(self, factor: Any, word: str) -> PortRef:
-        if not _is_number(factor):
-            raise WiringError([f"{self} cannot be multiplied by {shown(factor)}; give a number or a port."])
-        from blocks.library.math import Gain
-
-        d = self.diagram
-        node = d.add(d.unused(f"{word}_{self._slug()}"), Gain(factor))
-        d.connect(self, node["u"])
-        return node["y"]
-
-    def _slug(self) -> str:
-        only = self.diagram[self.node].ports.outputs == (self.port,)
-        return self.node if only else f"{self.node}_{self.port}"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating, np.ndarray)) and not isinstance(
-        value, bool
-    )
-
-
-@dataclass(frozen=True)
-class Node:
-    """Handle of a block in a diagram; ``node["port"]`` names one of its ports."""
-
-    diagram: Diagram
-    name: str
-
-    def __getitem__(self, port: str) -> PortRef:
-        if not isinstance(port, str):
-            hint = f"Write {self.name}['y']."
-            raise WiringError([f"{shown(port)} is no port of '{self.name}'. {hint}"], value=port)
-        ref = self.unchecked(port)
-        kind = type(self.diagram._graph.nodes[self.name]["block"]).__name__
-        self.ports.check(self.name, kind, ref.port)
-        return ref
-
-    def unchecked(self, port: str) -> PortRef:
-        """The port of a name; whether there is one is told when the diagram is flattened."""
-        block = self.diagram._graph.nodes[self.name]["block"]
-        name = block.port_name(port) if isinstance(block, Block) else port
-        return PortRef(self.diagram, self.name, name)
-
-    @property
-    def ports(self) -> NodePorts:
-        """The ports the block has, by name."""
-        found = self.diagram._graph.nodes[self.name]
-        if isinstance(found["block"], (Diagram, Subsystem)):  # a subsystem may still be written
-            return ports_of(found["block"])
-        if "ports" not in found:
-            found["ports"] = ports_of(found["block"])
-        ports: NodePorts = found["ports"]
-        return ports
-
-    def the(self, what: str) -> PortRef:
-        """The only "input" or "output"; an error names the choices where there are several."""
-        return PortRef(self.diagram, self.name, self.ports.only(self.name, what))
-
-    def __rshift__(self, target: PortRef | Node) -> PortRef | Node:
-        """Connect the only output to an input, or to the only input of a block: ``a >> b >> c``."""
-        return self.the("output") >> target
-
-    def __add__(self, other: PortRef | Node) -> PortRef:
-        return self.the("output") + other
-
-    def __sub__(self, other: PortRef | Node) -> PortRef:
-        return self.the("output") - other
-
-    def __mul__(self, other: Any) -> PortRef:
-        return self.the("output") * other
-
-    __rmul__ = __mul__
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return [*self.ports.inputs, *self.ports.outputs]
 
 
 class Diagram:
@@ -183,24 +47,24 @@ class Diagram:
     Parameters
     ----------
     name : str     shown in results and messages
+    prefix : str   what names in its system may leave out, such as "plant." around a block alone
 
     Names of blocks must not contain ``. / [ ]`` or blanks. Mistakes in the wiring are all reported
     together when the diagram is flattened.
     """
 
-    def __init__(self, name: str = "diagram") -> None:
-        if not isinstance(name, str):
-            raise WiringError([f"the name of a diagram is {shown(name)}, expected a text."], value=name)
+    def __init__(self, name: str = "diagram", prefix: str = "") -> None:
+        for text, what in ((name, "name"), (prefix, "prefix")):
+            if not isinstance(text, str):
+                raise WiringError([f"the {what} of a diagram is {shown(text)}, expected a text."], value=text)
         self.name = name
         self._graph: nx.MultiDiGraph = nx.MultiDiGraph(name=name)
         self._outports: dict[str, PortRef] = {}
-        self._owner = uuid.uuid4().hex  # what expressions of its parameters call it
-        self._parameters: dict[str, Any] = {}
+        self._parameters = DiagramParameters()
         self._grounded: set[tuple[str, str]] = set()
         self._version = 0
-        self._flat: dict[tuple[Any, ...], System] = {}
-        self._kept: dict[str, Any] = {}
-        self._prefix = ""  # what names in its system may leave out
+        self._kept: dict[Any, Any] = {}
+        self._prefix = prefix
 
     def add(
         self,
@@ -236,27 +100,24 @@ class Diagram:
     ) -> Block | Diagram | Subsystem:
         """What goes into a node, checked."""
         if isinstance(block, type):
-            raise WiringError(
-                [f"'{name}' is the class {block.__name__}, not a block; write {block.__name__}(...)."]
-            )
+            given = block.__name__
+            raise WiringError([f"'{name}' is the class {given}, not a block; write {given}(...)."])
         if type(block).__module__.partition(".")[0] == "control":
             block = block_of(block)
         if not isinstance(block, (Block, Diagram, Subsystem)):
-            raise WiringError(
-                [f"'{name}' is a {type(block).__name__}, expected a Block or a Diagram."], path=name
-            )
+            kind = type(block).__name__
+            raise WiringError([f"'{name}' is a {kind}, expected a Block or a Diagram."], path=name)
         for inner in _diagrams(block):
             if inner is self or inner._contains(self):
                 raise WiringError([f"diagram '{inner.name}' cannot contain itself."], path=name)
-        given = mapped(parameters, "parameters")
-        masked = next(iter(_diagrams(block)), None)
-        if given and masked is None:
-            raise WiringError([f"'{name}' is a block: its parameters are its own fields."], path=name)
-        for key, value in given.items():
+        masked = next(_diagrams(block), None)
+        for key, value in mapped(parameters, "parameters").items():
+            if masked is None:
+                raise WiringError([f"'{name}' is a block: its parameters are its own fields."], path=name)
             if "." in key:  # of a diagram inside: found when all of it is known
                 checked(key, value)
-            elif masked is not None:
-                masked._same_kind(key, value)
+            else:
+                masked._parameters.check(masked.name, key, value)
         return block
 
     def inport(self, name: str, size: int = 1, unit: Units = "") -> PortRef:
@@ -287,43 +148,21 @@ class Diagram:
         ------
         WiringError    the name is taken or malformed, or the value is not finite
         """
-        if not isinstance(name, str) or not name or FORBIDDEN & set(name):
-            expected = "a text without '.', '/', '[', ']' or blanks"
-            raise WiringError([f"a parameter's name is {shown(name)}, expected {expected}."], value=name)
-        if name in self._parameters:
-            raise WiringError([f"diagram '{self.name}' has a parameter '{name}' already."], path=name)
-        self._parameters[name] = checked(name, value)
+        self._parameters = self._parameters.added(self.name, name, value)
         self._changed()
-        return expression_of(self._owner, name, value)
+        return self._parameters.expression(name)
 
     def with_parameters(self, **values: Any) -> Diagram:
         """This diagram with other values of its parameters, structural ones included."""
-        for name, value in values.items():
-            self._same_kind(name, value)
         other = copy.copy(self)
+        other._parameters = self._parameters.changed(self.name, values)
         other._graph, other._outports = self._graph.copy(), dict(self._outports)
-        other._grounded, other._flat, other._kept = set(self._grounded), {}, {}
-        other._parameters = {**self._parameters, **values}
+        other._grounded, other._kept = set(self._grounded), {}
         return other
-
-    def _same_kind(self, name: str, value: Any) -> None:
-        """Is `name` a parameter, and `value` of its kind: a number, an array of its shape, a text?"""
-        if name not in self._parameters:
-            near = near_miss(name, self._parameters)
-            raise WiringError([f"diagram '{self.name}' has no parameter '{name}'; {near}"], path=name)
-        checked(name, value)
-        old = self._parameters[name]
-        if isinstance(old, str) != isinstance(value, str) and not isinstance(value, ParameterExpression):
-            raise WiringError(
-                [f"parameter '{name}' of '{self.name}' is {shown(value)}, expected one like {shown(old)}."],
-                path=name, value=value,
-            )  # fmt: skip
 
     def outport(self, name: str, source: PortRef | str) -> None:
         """Show a signal of the inside as an output of the diagram."""
-        if not isinstance(name, str) or not name or FORBIDDEN & set(name):
-            expected = "a text without '.', '/', '[', ']' or blanks"
-            raise WiringError([f"an outport's name is {shown(name)}, expected {expected}."], value=name)
+        checked_name(name, "an outport's")
         if name in self._outports:
             raise WiringError([f"'{self.name}' has an output '{name}' already."], path=name)
         self._outports[name] = self._own(source)
@@ -407,7 +246,6 @@ class Diagram:
         WiringError    no such block, or one of the connected ports is not there any more
         """
         old = self[name]
-        before = dict(self._graph.nodes[name])
         used = {data["source"] for _, _, data in self._graph.out_edges(name, data=True)}
         used |= {data["target"] for _, _, data in self._graph.in_edges(name, data=True)}
         used |= {ref.port for ref in self._outports.values() if ref.node == name}
@@ -415,7 +253,6 @@ class Diagram:
         found = ports_of(content)
         for port in sorted(used):
             found.check(name, type(content).__name__, port)
-        before.pop("ports", None)
         self._graph.nodes[name].pop("ports", None)
         given = {"given": parameters, "units": units}
         more = {what: dict(mapped(values, "parameters")) for what, values in given.items()}
@@ -442,10 +279,24 @@ class Diagram:
 
     def __getitem__(self, name: str) -> Node:
         if not isinstance(name, str) or name not in self._graph:
-            raise WiringError(
-                [f"no block '{name}' in diagram '{self.name}'; {near_miss(name, self._graph.nodes)}"]
-            )
+            near = near_miss(name, self._graph.nodes)
+            raise WiringError([f"no block '{name}' in diagram '{self.name}'; {near}"])
         return Node(self, name)
+
+    def content(self, name: str) -> Block | Diagram | Subsystem | Inport:
+        """What is in a node: a block, a diagram, a subsystem or an input of this diagram."""
+        found: Block | Diagram | Subsystem | Inport = self._graph.nodes[name]["block"]
+        return found
+
+    def ports_at(self, name: str) -> NodePorts:
+        """The ports of a node, by name; see `Node.ports`."""
+        found = self._graph.nodes[name]
+        if isinstance(found["block"], (Diagram, Subsystem)):  # a subsystem may still be written
+            return ports_of(found["block"])
+        if "ports" not in found:
+            found["ports"] = ports_of(found["block"])
+        ports: NodePorts = found["ports"]
+        return ports
 
     @property
     def graph(self) -> nx.MultiDiGraph:
@@ -475,16 +326,15 @@ class Diagram:
 
     def netlist(self) -> Netlist:
         """What is drawn here and in the diagrams inside, as data."""
-        nodes = self._graph.nodes(data="block")
-        edges = self._graph.edges(data=True)
+        nodes, edges = self._graph.nodes(data="block"), self._graph.edges(data=True)
         return Netlist(
             self.name,
             {n: node.netlist() if isinstance(node, (Diagram, Subsystem)) else node for n, node in nodes},
             tuple(((out, ports["source"]), (into, ports["target"])) for out, into, ports in edges),
             {name: (ref.node, ref.port) for name, ref in self._outports.items()},
             frozenset(self._grounded),
-            self._owner,
-            dict(self._parameters),
+            self._parameters.owner,
+            dict(self._parameters.values),
             {name: given for name, given in self._graph.nodes(data="given") if given},
             {name: units for name, units in self._graph.nodes(data="units") if units},
             frozenset((into, ports["target"]) for _, into, ports in edges if ports.get("convert")),
@@ -503,16 +353,16 @@ class Diagram:
         or, if it is in `opened` too, in its place. With `driven`, blocks that step themselves are left to a
         co-simulation master, or, "held", those that a run leaves to it by default.
         """
-        key = (solve_loops, perturb, driven, opened, self._versions())
-        if key not in self._flat:
-            self._flat = {k: s for k, s in self._flat.items() if k[-1] == key[-1]}
+        flat: dict[Any, System] = self.kept("systems")
+        key = (solve_loops, perturb, driven, opened)
+        if key not in flat:
             drawn = self.netlist()
             if driven == "held" and drawn.uncoupled() is drawn:
-                self._flat[key] = self.system(solve_loops, perturb, opened=opened)
-                return self._flat[key]
-            flat = flatten(drawn, solve_loops, perturb, driven=driven, opened=opened)
-            self._flat[key] = replace(flat, prefix=self._prefix)
-        return self._flat[key]
+                flat[key] = self.system(solve_loops, perturb, opened=opened)
+            else:
+                found = flatten(drawn, solve_loops, perturb, driven=driven, opened=opened)
+                flat[key] = replace(found, prefix=self._prefix)
+        return flat[key]
 
     def view(
         self,
@@ -537,9 +387,7 @@ class Diagram:
         """
         if live:
             if out is not None:
-                raise PlantloopError(
-                    "a live view is no file: leave out= away, and save its result.", value=out
-                )
+                raise PlantloopError("a live view is no file: leave out= away, save its result.", value=out)
             # a diagram knows nothing of what runs and shows it: it is looked for when it is asked for
             return import_module("cosim.viewer.server.live_view").view_diagram(self, show=show, **options)
         if options:
@@ -628,7 +476,7 @@ class Diagram:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is drawn; what was derived from it is made again where it is needed."""
-        return {**self.__dict__, "_flat": {}, "_kept": {}}
+        return {**self.__dict__, "_kept": {}}
 
     def kept(self, what: str) -> dict[Any, Any]:
         """A place for what others derive from this diagram; emptied when it changes."""
@@ -641,79 +489,50 @@ class Diagram:
     def _node(
         self, name: str, content: Block | Diagram | Subsystem | Inport, given: Mapping[str, Any] | None = None
     ) -> Node:
-        if not isinstance(name, str):
-            call = "inport('name')" if isinstance(content, Inport) else "add('name', block)"
-            raise WiringError([f"the name {name!r} is no text; write {call}."])
-        if not name or FORBIDDEN & set(name):
-            raise WiringError(
-                [f"block name {name!r} must not be empty or contain '.', '/', '[', ']' or blanks."], path=name
-            )
+        checked_block_name(name, "inport('name')" if isinstance(content, Inport) else "add('name', block)")
         if name in self._graph:
-            raise WiringError(
-                [f"diagram '{self.name}' has a block '{name}' already; give this one another name."],
-                path=name,
-            )
+            taken = f"diagram '{self.name}' has a block '{name}' already; give this one another name."
+            raise WiringError([taken], path=name)
         self._graph.add_node(name, block=content, given=dict(given or {}))
         self._changed()
         return Node(self, name)
 
     def _own(self, ref: PortRef | Node | str, checked_now: bool = False) -> PortRef:
         if isinstance(ref, str):
-            node, dot, port = ref.strip().partition(".")
-            if not dot:
-                raise WiringError([f"'{ref}' names no port; write 'block.port'."], path=ref)
-            handle = self[node]
-            return handle[port] if checked_now else handle.unchecked(port)
+            node, port = split_port(ref)
+            return self[node][port] if checked_now else self[node].unchecked(port)
         if not isinstance(ref, PortRef):  # callers without types may pass anything
             text = "" if isinstance(ref, Node) else " or 'block.port'"
             raise WiringError([f"{shown(ref)} is no port. Write handle['port']{text}."], value=ref)
         if ref.diagram is not self:
-            other = ref.diagram.name
-            whose = f"diagram '{other}', not to '{self.name}'"
-            if other == self.name:
-                whose = f"another diagram that is called '{other}' too"
-            raise WiringError(
-                [f"port '{ref}' belongs to {whose}. Connect through inport and outport of the subsystem."],
-                path=str(ref),
-            )
-        return self[ref.node].unchecked(
-            ref.port
-        )  # a reference made by hand may name a block that is not there
+            whose = f"diagram '{ref.diagram.name}', not to '{self.name}'"
+            if ref.diagram.name == self.name:
+                whose = f"another diagram that is called '{self.name}' too"
+            cure = "Connect through inport and outport of the subsystem."
+            raise WiringError([f"port '{ref}' belongs to {whose}. {cure}"], path=str(ref))
+        # a reference made by hand may name a block that is not there
+        return self[ref.node].unchecked(ref.port)
 
     def _contains(self, other: Diagram) -> bool:
-        inside = [inner for _, b in self._graph.nodes(data="block") for inner in _diagrams(b)]
-        return any(b is other or b._contains(other) for b in inside)
+        return any(b is other or b._contains(other) for b in self._inside())
 
     def _changed(self) -> None:
         self._version += 1
-        self._flat.clear()
+        self._kept = {}
 
     def _versions(self) -> tuple[int, ...]:
         """Change counters of this diagram and all in it."""
-        inside = [inner for _, b in self._graph.nodes(data="block") for inner in _diagrams(b)]
-        return (self._version, *(v for b in inside for v in b._versions()))
+        return (self._version, *(v for b in self._inside() for v in b._versions()))
+
+    def _inside(self) -> Iterator[Diagram]:
+        for _, block in self._graph.nodes(data="block"):
+            yield from _diagrams(block)
 
     def __repr__(self) -> str:
         names = list(self._graph)
         some = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         wires = self._graph.number_of_edges()
         return f"<Diagram '{self.name}': {len(names)} blocks ({some}), {wires} connections>"
-
-
-def written_connection(text: Any) -> tuple[str, list[str]]:
-    """The output and the inputs of a text such as "a.y -> b.u, c.u".
-
-    Raises
-    ------
-    WiringError    it is no such text
-    """
-    parts = text.split("->") if isinstance(text, str) else []
-    inputs = [part.strip() for part in parts[1].split(",")] if len(parts) == 2 else []
-    if len(parts) != 2 or not parts[0].strip() or not all(inputs):
-        raise WiringError(
-            [f"{shown(text)} is no connection; write 'block.output -> block.input, other.input'."], value=text
-        )
-    return parts[0].strip(), inputs
 
 
 def _diagrams(block: Any) -> Iterator[Diagram]:
@@ -723,47 +542,3 @@ def _diagrams(block: Any) -> Iterator[Diagram]:
     elif isinstance(block, Subsystem):
         for inner in block.inside:
             yield from _diagrams(inner)
-
-
-def around(block: Block, name: str = "block") -> Diagram:
-    """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram.
-
-    Names in its system may leave out "plant.".
-    """
-    d = Diagram(name)
-    d._prefix = f"{ALONE}."
-    node = d.add(ALONE, block)
-    probe = trace(block, {}, guess=1).declared
-    for i in probe.inputs:
-        d.connect(d.inport(i.name, i.size), node[i.name])
-    for o in probe.outputs:
-        if not o.auxiliary:
-            d.outport(o.name, node[o.name])
-    return d
-
-
-def system_alone(block: Block, solve_loops: bool = False, name: str = "block") -> System:
-    """Flat system of one block: its inputs are those of the system, and names may leave out "plant."."""
-    return around(block, name).system(solve_loops)
-
-
-def system_of(diagram: Diagram | Block | System, solve_loops: bool = False, driven: Driven = False) -> System:
-    """The flat system of a diagram, or of one block with its inputs as inputs of the system.
-
-    With `driven`, blocks that step themselves are left to a co-simulation master; see `Diagram.system`.
-
-    Raises
-    ------
-    WiringError, AlgebraicLoopError     as `Diagram.system`
-    PlantloopError                      something else was given
-    """
-    flag(solve_loops, "solve_loops")
-    if not isinstance(driven, str) or driven != "held":
-        flag(driven, "driven")
-    if isinstance(diagram, Block):
-        diagram = around(diagram)
-    if isinstance(diagram, Diagram):
-        return diagram.system(solve_loops, driven=driven)
-    if isinstance(diagram, System):
-        return diagram
-    raise no_block(diagram, "a Diagram or a Block to simulate")

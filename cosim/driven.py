@@ -9,8 +9,9 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss, shown
+from cosim.block_alone import around
 from cosim.compile.netlist import Inport
-from cosim.diagram import Diagram, around
+from cosim.diagram import Diagram
 from cosim.names import mapped
 from cosim.system import System
 

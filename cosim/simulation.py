@@ -16,7 +16,8 @@ from blocks.arguments import is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError
-from cosim.diagram import Diagram, system_of
+from cosim.block_alone import system_of
+from cosim.diagram import Diagram
 from cosim.driven import driven
 from cosim.engines.choose import choose
 from cosim.engines.engine import Engine, Logged, left

@@ -12,11 +12,12 @@ import numpy as np
 
 from blocks.arguments import flag
 from blocks.contract.block import Block
+from cosim.block_alone import around
 from cosim.compile.expressions import Expressions
 from cosim.compile.flatten import flatten
 from cosim.compile.jumps import Jump, Sides, Switching, jumps
 from cosim.compile.placed_block import PlacedBlock
-from cosim.diagram import Diagram, around
+from cosim.diagram import Diagram
 
 SAMPLES = 200
 LINES = 4  # that are bisected for each condition

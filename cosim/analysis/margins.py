@@ -27,7 +27,8 @@ from cosim.analysis.linear import basis_of, every_tick, linearize, walk_of
 from cosim.analysis.operating import OperatingPoint, model_of
 from cosim.analysis.pade import order
 from cosim.analysis.periodic_loop import PeriodicLoop, delay_margin
-from cosim.diagram import Diagram, system_of
+from cosim.block_alone import system_of
+from cosim.diagram import Diagram
 from cosim.names import text
 from cosim.run.context import Context
 from cosim.system import System

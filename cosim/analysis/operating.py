@@ -15,7 +15,8 @@ from blocks.contract.block import Block
 from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError, shown
 from cosim.analysis.tangent import Delays, Moved, Tangent
-from cosim.diagram import Diagram, around
+from cosim.block_alone import around
+from cosim.diagram import Diagram
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
 from cosim.names import Names, component_names, listed, mapped, no_block

@@ -19,7 +19,8 @@ from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, near_miss, shown
 from cosim.batch.runs import Runs
 from cosim.batch.ways import WAYS, way_for
-from cosim.diagram import Diagram, system_of
+from cosim.block_alone import system_of
+from cosim.diagram import Diagram
 from cosim.engines.choose import choose
 from cosim.engines.engine import Engine
 from cosim.engines.reference.log import log_times

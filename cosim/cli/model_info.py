@@ -30,7 +30,7 @@ def draw(path: Path, target: Path, trust: bool) -> None:
 
 def model(path: Path, trust: bool) -> None:
     """Print what is in a model."""
-    from cosim.diagram import system_alone
+    from cosim.block_alone import system_alone
     from plant import Plant
 
     with _warnings_in_table():

@@ -19,9 +19,9 @@ from blocks.files import write_whole
 from cosim.analysis.linear import linearize
 from cosim.analysis.modes import Modes, modes_of
 from cosim.analysis.operating import model_of
+from cosim.block_alone import ALONE
 from cosim.deck.outcome import DeckStep, LinearModel
 from cosim.deck.stage import moved_context, system_of, unsampled
-from cosim.diagram import ALONE
 from cosim.run.context import Context
 from cosim.run.given import set_input
 from cosim.simulation import Simulation

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.memories import CountedInstants, Memory
+from cosim.block_alone import ALONE, system_alone
 from cosim.deck.reach import Reach
-from cosim.diagram import ALONE, system_alone
 from cosim.names import Names
 from cosim.progress import Progress
 from cosim.run.context import Context

@@ -12,10 +12,10 @@ from blocks.errors import PlantloopError
 from cosim.analysis.attrition import attrition
 from cosim.analysis.operating import SystemAtPoint, model_of
 from cosim.analysis.statics import ROUNDS, Equilibrium, StaticsError, equilibrium_near, pace
+from cosim.block_alone import ALONE
 from cosim.deck.outcome import DeckStep, joined
 from cosim.deck.stage import moved_context, parts_of
 from cosim.deck.transient import end_of, times_of
-from cosim.diagram import ALONE
 from cosim.result.result import Result
 from cosim.run.context import Context
 from cosim.run.given import set_input

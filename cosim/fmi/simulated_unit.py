@@ -16,7 +16,7 @@ import numpy as np
 from blocks.contract.block import Block, Equations
 from blocks.contract.driven import DrivenBlock, Reached, UnitParameter, UnitPort
 from blocks.contract.rate import Rate, Ticks
-from cosim.diagram import ALONE, around
+from cosim.block_alone import ALONE, around
 from cosim.settings import RunSettings
 from cosim.simulation import Simulation
 

@@ -197,7 +197,7 @@ def _cosim(scenario: Scenario, step: float) -> Result:
 
 def _dynamics(block: Block) -> Any:
     """The period of a sampled block, 0 of one with continuous states, None of one without a memory."""
-    from cosim.diagram import around
+    from cosim.block_alone import around
 
     system = around(block).system()
     if system.states and any(isinstance(s.memory, ContinuousState) for s in system.states.values()):

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blocks import Block
-from cosim.diagram import FORBIDDEN
+from cosim.block_names import FORBIDDEN
 from cosim.scenario.blocks import block
 from cosim.scenario.fmu_tables import FMUTable
 from cosim.scenario.keys import (

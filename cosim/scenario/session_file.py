@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from blocks.contract.block import Block
-from cosim.diagram import Diagram, around
+from cosim.block_alone import around
+from cosim.diagram import Diagram
 from cosim.result.result import Result
 from cosim.scenario.handles import with_handles
 from cosim.scenario.keys import FilePlace, key, quantities, record

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from blocks.contract.block import Block
-from cosim.diagram import Diagram, around
+from cosim.block_alone import around
+from cosim.diagram import Diagram
 from cosim.scenario.scenario import Scenario
 from cosim.settings import RunSettings
 from cosim.system import System

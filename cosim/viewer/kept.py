@@ -10,7 +10,7 @@ import numpy as np
 
 from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
-from cosim.diagram import system_of
+from cosim.block_alone import system_of
 from cosim.result.drawing import MOST_NUMBERS, KeptDrawing
 from cosim.viewer.page_data import PageData, of_diagram
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from blocks.errors import PlantloopError, SimulationError
-from cosim.diagram import system_of
+from cosim.block_alone import system_of
 from cosim.result.result import Result
 from cosim.simulation import simulate
 from cosim.viewer.kept import of_result

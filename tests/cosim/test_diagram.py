@@ -159,7 +159,7 @@ def test_a_second_output_of_one_name_is_refused():
 
 
 def test_a_reference_made_by_hand_to_a_block_that_is_not_there_is_refused():
-    from cosim.diagram import PortRef
+    from cosim.port_handles import PortRef
 
     d = chain()
     with pytest.raises(WiringError, match="no block 'ghost'"):

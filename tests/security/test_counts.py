@@ -9,7 +9,7 @@ from blocks import Constant, Demux, Integrator, Mux, PythonFunction, Sine
 from blocks.contract.block import Block
 from blocks.errors import BlockError, PlantloopError, ScenarioError
 from cosim import simulate, simulate_many
-from cosim.diagram import system_alone
+from cosim.block_alone import system_alone
 from cosim.run import memory
 from cosim.scenario import load_scenario
 from tests.helpers.made import Made, chain

@@ -12,7 +12,8 @@ from typing import Any, Unpack
 from blocks.arguments import flag, is_number
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss
-from cosim.diagram import Diagram, system_of
+from cosim.block_alone import system_of
+from cosim.diagram import Diagram
 from cosim.engines.native.native import obstacles
 from cosim.fmi.export import binaries
 from cosim.fmi.export.descriptions import build_description, description_2, description_3

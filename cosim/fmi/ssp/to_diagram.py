@@ -15,7 +15,8 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.errors import near_miss
-from cosim.diagram import FORBIDDEN, Diagram
+from cosim.block_names import FORBIDDEN
+from cosim.diagram import Diagram
 from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.fmu import FMU
 from cosim.fmi.ssp.array_parts import ArrayParts

@@ -19,7 +19,8 @@ from blocks.arguments import flag, is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError
-from cosim.diagram import Diagram, around, system_of
+from cosim.block_alone import around, system_of
+from cosim.diagram import Diagram
 from cosim.result.result import Result
 from cosim.scenario.handles import Opened, with_handles
 from cosim.scenario.scenario import Scenario

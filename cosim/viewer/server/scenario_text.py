@@ -17,7 +17,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Array
 
 from blocks.errors import PlantloopError, near_miss
-from cosim.diagram import FORBIDDEN
+from cosim.block_names import FORBIDDEN
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 Plain = dict[str, Any]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import ModelError
-from cosim.diagram import system_of
+from cosim.block_alone import system_of
 from plant import Plant
 from tests.helpers.plants import deck
 

@@ -1,0 +1,56 @@
+"""A block looked at alone, as a diagram around it; the flat system of whatever may be run."""
+
+from __future__ import annotations
+
+from blocks.arguments import flag
+from blocks.contract.block import Block
+from blocks.contract.trace import trace
+from cosim.compile.netlist import Driven
+from cosim.diagram import Diagram
+from cosim.names import no_block
+from cosim.system import System
+
+ALONE = "plant"  # what a block is called when it is looked at alone
+
+
+def around(block: Block, name: str = "block") -> Diagram:
+    """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram.
+
+    Names in its system may leave out "plant.".
+    """
+    d = Diagram(name, prefix=f"{ALONE}.")
+    node = d.add(ALONE, block)
+    probe = trace(block, {}, guess=1).declared
+    for i in probe.inputs:
+        d.connect(d.inport(i.name, i.size), node[i.name])
+    for o in probe.outputs:
+        if not o.auxiliary:
+            d.outport(o.name, node[o.name])
+    return d
+
+
+def system_alone(block: Block, solve_loops: bool = False, name: str = "block") -> System:
+    """Flat system of one block: its inputs are those of the system, and names may leave out "plant."."""
+    return around(block, name).system(solve_loops)
+
+
+def system_of(diagram: Diagram | Block | System, solve_loops: bool = False, driven: Driven = False) -> System:
+    """The flat system of a diagram, or of one block with its inputs as inputs of the system.
+
+    With `driven`, blocks that step themselves are left to a co-simulation master; see `Diagram.system`.
+
+    Raises
+    ------
+    WiringError, AlgebraicLoopError     as `Diagram.system`
+    PlantloopError                      something else was given
+    """
+    flag(solve_loops, "solve_loops")
+    if not isinstance(driven, str) or driven != "held":
+        flag(driven, "driven")
+    if isinstance(diagram, Block):
+        diagram = around(diagram)
+    if isinstance(diagram, Diagram):
+        return diagram.system(solve_loops, driven=driven)
+    if isinstance(diagram, System):
+        return diagram
+    raise no_block(diagram, "a Diagram or a Block to simulate")

@@ -1,0 +1,67 @@
+"""Names of blocks, ports and parameters in a diagram, and connections written as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blocks.errors import WiringError, shown
+
+FORBIDDEN = set("./[] \t\n")  # they separate the parts of a path: sub/block.port[component]
+
+
+def checked_name(name: Any, whose: str) -> str:
+    """A name of a port or parameter, as it is.
+
+    Raises
+    ------
+    WiringError    it is none
+    """
+    if not isinstance(name, str) or not name or FORBIDDEN & set(name):
+        expected = "a text without '.', '/', '[', ']' or blanks"
+        raise WiringError([f"{whose} name is {shown(name)}, expected {expected}."], value=name)
+    return name
+
+
+def checked_block_name(name: Any, call: str) -> str:
+    """A name of a block, as it is; `call` is how one gives it.
+
+    Raises
+    ------
+    WiringError    it is none
+    """
+    if not isinstance(name, str):
+        raise WiringError([f"the name {name!r} is no text; write {call}."])
+    if not name or FORBIDDEN & set(name):
+        raise WiringError(
+            [f"block name {name!r} must not be empty or contain '.', '/', '[', ']' or blanks."], path=name
+        )
+    return name
+
+
+def split_port(text: str) -> tuple[str, str]:
+    """Block and port of a text such as "motor.speed".
+
+    Raises
+    ------
+    WiringError    it names no port
+    """
+    node, dot, port = text.strip().partition(".")
+    if not dot:
+        raise WiringError([f"'{text}' names no port; write 'block.port'."], path=text)
+    return node, port
+
+
+def written_connection(text: Any) -> tuple[str, list[str]]:
+    """The output and the inputs of a text such as "a.y -> b.u, c.u".
+
+    Raises
+    ------
+    WiringError    it is no such text
+    """
+    parts = text.split("->") if isinstance(text, str) else []
+    inputs = [part.strip() for part in parts[1].split(",")] if len(parts) == 2 else []
+    if len(parts) != 2 or not parts[0].strip() or not all(inputs):
+        raise WiringError(
+            [f"{shown(text)} is no connection; write 'block.output -> block.input, other.input'."], value=text
+        )
+    return parts[0].strip(), inputs
