@@ -18,7 +18,8 @@ def around(block: Block, name: str = "block") -> Diagram:
 
     Names in its system may leave out "plant.".
     """
-    d = Diagram(name, prefix=f"{ALONE}.")
+    d = Diagram(name)
+    d.prefix = f"{ALONE}."
     node = d.add(ALONE, block)
     probe = trace(block, {}, guess=1).declared
     for i in probe.inputs:

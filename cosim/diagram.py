@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -23,7 +24,7 @@ import numpy as np
 
 from blocks.arguments import flag
 from blocks.contract.block import Block
-from blocks.contract.units import Units, units_of
+from blocks.contract.units import Units
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
 from cosim.block_names import checked_block_name, checked_name, split_port, written_connection
 from cosim.compile.flatten import flatten
@@ -41,22 +42,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
 class Diagram:
     """Blocks and diagrams by name, and the connections between their ports.
 
     Parameters
     ----------
     name : str     shown in results and messages
-    prefix : str   what names in its system may leave out, such as "plant." around a block alone
 
     Names of blocks must not contain ``. / [ ]`` or blanks. Mistakes in the wiring are all reported
     together when the diagram is flattened.
     """
 
-    def __init__(self, name: str = "diagram", prefix: str = "") -> None:
-        for text, what in ((name, "name"), (prefix, "prefix")):
-            if not isinstance(text, str):
-                raise WiringError([f"the {what} of a diagram is {shown(text)}, expected a text."], value=text)
+    def __init__(self, name: str = "diagram") -> None:
+        if not isinstance(name, str):
+            raise WiringError([f"the name of a diagram is {shown(name)}, expected a text."], value=name)
         self.name = name
         self._graph: nx.MultiDiGraph = nx.MultiDiGraph(name=name)
         self._outports: dict[str, PortRef] = {}
@@ -64,7 +66,7 @@ class Diagram:
         self._grounded: set[tuple[str, str]] = set()
         self._version = 0
         self._kept: dict[Any, Any] = {}
-        self._prefix = prefix
+        self.prefix = ""  # what names in its system may leave out: "plant." around a block looked at alone
 
     def add(
         self,
@@ -91,9 +93,7 @@ class Diagram:
         if replace and isinstance(name, str) and name in self._graph:
             return self.replace(name, block, parameters, units)
         content = self._content(name, block, parameters)
-        node = self._node(name, content, mapped(parameters, "parameters"))
-        self._graph.nodes[name]["units"] = dict(mapped(units, "units"))
-        return node
+        return self._node(name, content, mapped(parameters, "parameters"), mapped(units, "units"))
 
     def _content(
         self, name: str, block: Any, parameters: Mapping[str, Any] | None
@@ -126,14 +126,7 @@ class Diagram:
         In a subsystem its size is that of what is connected outside; at the top level `size` holds and
         the value is set with ``Simulation.set_input``. What is connected is checked to be in `unit`.
         """
-        if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
-            raise WiringError(
-                [f"the size of inport {shown(name)} is {shown(size)}, expected a whole number, 1 or more."],
-                value=size,
-            )
-        if unit:
-            units_of(unit, f"inport '{name}'")
-        return self._node(name, Inport(int(size), unit))["out"]
+        return self._node(name, Inport.of(name, size, unit))["out"]
 
     def parameter(self, name: str, value: Any) -> Any:
         """A number that fields of the blocks in here are made of: ``J = d.parameter("J", 0.1)``.
@@ -254,8 +247,7 @@ class Diagram:
         for port in sorted(used):
             found.check(name, type(content).__name__, port)
         self._graph.nodes[name].pop("ports", None)
-        given = {"given": parameters, "units": units}
-        more = {what: dict(mapped(values, "parameters")) for what, values in given.items()}
+        more = {"given": dict(mapped(parameters, "parameters")), "units": dict(mapped(units, "units"))}
         self._graph.nodes[name].update(block=content, **more)
         self._grounded = {
             (n, p) for n, p in self._grounded if n != name or not found.known or p in found.inputs
@@ -319,11 +311,6 @@ class Diagram:
         """Inputs left open on purpose, as (node, port)."""
         return frozenset(self._grounded)
 
-    @property
-    def prefix(self) -> str:
-        """What names in the flat system may leave out: "plant." around a block that is looked at alone."""
-        return self._prefix
-
     def netlist(self) -> Netlist:
         """What is drawn here and in the diagrams inside, as data."""
         nodes, edges = self._graph.nodes(data="block"), self._graph.edges(data=True)
@@ -361,7 +348,7 @@ class Diagram:
                 flat[key] = self.system(solve_loops, perturb, opened=opened)
             else:
                 found = flatten(drawn, solve_loops, perturb, driven=driven, opened=opened)
-                flat[key] = replace(found, prefix=self._prefix)
+                flat[key] = replace(found, prefix=self.prefix)
         return flat[key]
 
     def view(
@@ -487,13 +474,17 @@ class Diagram:
         return found
 
     def _node(
-        self, name: str, content: Block | Diagram | Subsystem | Inport, given: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        content: Block | Diagram | Subsystem | Inport,
+        given: Mapping[str, Any] = NOTHING,
+        units: Mapping[str, Units] = NOTHING,
     ) -> Node:
         checked_block_name(name, "inport('name')" if isinstance(content, Inport) else "add('name', block)")
         if name in self._graph:
             taken = f"diagram '{self.name}' has a block '{name}' already; give this one another name."
             raise WiringError([taken], path=name)
-        self._graph.add_node(name, block=content, given=dict(given or {}))
+        self._graph.add_node(name, block=content, given=dict(given), units=dict(units))
         self._changed()
         return Node(self, name)
 

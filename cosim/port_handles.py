@@ -1,6 +1,6 @@
 """Handles of blocks and ports, as one wires them: ``a["y"] >> b["u"]``, ``a["y"] - b["y"]``, ``a >> b >> c``.
 
-They are what `Diagram.add` gives back; what they need of a diagram is in `Wiring`.
+They are what `Diagram.add` gives back; what they need of a diagram is in `WiredDiagram`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from blocks.errors import WiringError, shown
 from cosim.node_ports import NodePorts
 
 
-class Wiring(Protocol):
+class WiredDiagram(Protocol):
     """What a handle asks the diagram it belongs to."""
 
     name: str
@@ -43,7 +43,7 @@ class Wiring(Protocol):
 class PortRef:
     """One port of one node, as ``handle["port"]`` gives it. ``source >> target`` connects two."""
 
-    diagram: Wiring
+    diagram: WiredDiagram
     node: str
     port: str
 
@@ -118,7 +118,7 @@ def _is_number(value: Any) -> bool:
 class Node:
     """Handle of a block in a diagram; ``node["port"]`` names one of its ports."""
 
-    diagram: Wiring
+    diagram: WiredDiagram
     name: str
 
     def __getitem__(self, port: str) -> PortRef:

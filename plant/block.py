@@ -27,40 +27,40 @@ from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import StandIns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.coordinates import Coordinates
-from plant.elements import Element, Force_Penalty, Inertia_Wheel, Model, Reference_Variable
+from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
 from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
-from plant.equations.controls import check_controls, control_states
-from plant.equations.filters import declare_inputs, filter_states
+from plant.equations.controls import check_controls
+from plant.equations.filters import declare_inputs
 from plant.equations.outcome import Awaited, Solved, Withheld
 from plant.equations.output_signals import declare_outputs, signals_of
 from plant.equations.pushes import declare_pushes, push_ports
 from plant.equations.quantities import Quantities
 from plant.equations.role import Role
+from plant.equations.start_states import StartStates, start_states
 from plant.equations.states import States, declare_states
 from plant.equations.unsupported import (
     constraints_of,
+    cure_of_jumps,
     jumps,
     mention_ignored,
     mention_massless,
     refuse_massless,
 )
-from plant.equations.variables import mention_unused_penalties, roles_of
-from plant.equations.wheels import WheelState, wheel_states
+from plant.equations.variables import mention_unused_penalties, recursive_variables, roles_of
 from plant.equations.wound import mention_wound
 from plant.expressions.formulas import Formulas, formulas_of
-from plant.facts import joints_of
+from plant.facts import facts_of_assembly, joints_of
 from plant.forces.loads import loads
 from plant.formats.motionsolve.described import description_of
 from plant.mechanics.dynamics import MotionAt
 from plant.mechanics.massless import massless_links
 from plant.mechanics.mechanism import Mechanism, mechanism_of
-from plant.names import unique_names
 from plant.ports import Ports, found_port, port_name, ports_of
-from plant.reporting import ModelProblems, PlantWarning
+from plant.reporting import ModelProblems, PlantWarning, passed_on, recorded
 from plant.routines.script_data import filled
-from plant.routines.subroutines import refuse_untrusted, variables_asked_for
+from plant.routines.subroutines import refuse_untrusted
 from plant.tunables import Tunables, check_tunable
 
 COORDINATES = ("joint", "absolute")
@@ -142,10 +142,9 @@ class Plant(Block):
         # lxml is slow to import, and only files need it
         from plant.formats.motionsolve.reader import read_model
 
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
+        with recorded() as caught:
             model = read_model(path)
-        texts = _passed_on(caught)
+        texts = passed_on(caught)
         plant = Plant.from_model(model, trust, coordinates, stabilisation, tunable, hold)
         return replace(plant, warnings=(*texts, *plant.warnings))
 
@@ -171,8 +170,7 @@ class Plant(Block):
         check_tunable(model, tunable)
         if not trust:
             refuse_untrusted(model)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
+        with recorded() as caught:
             model = filled(model)
             mention_ignored(model)
             mechanism = mechanism_of(description_of(model), absolute=coordinates == "absolute")
@@ -201,16 +199,12 @@ class Plant(Block):
             mention_wound(model, mechanism, plant.start)
             for text in plant.jumpy:
                 warn_user(text, PlantWarning)
-        return replace(plant, warnings=_passed_on(caught))
+        return replace(plant, warnings=passed_on(caught))
 
     @property
     def jump_cure(self) -> str:
         """See `Block.jump_cure`: what to change in the elements."""
-        sharp = [f for f in self.model.all(Force_Penalty) if f.unilateral and f.smoothing_factor is None]
-        cure = "In expressions write STEP or IMPACT, which change smoothly, instead of IF, SIGN and the like."
-        for force in reversed(sharp):
-            cure = f"{force.where}: its damping begins at g = 0 at once; give it a smoothing_factor. {cure}"
-        return cure
+        return cure_of_jumps(self.model)
 
     def _assembled(self) -> Plant:
         """The plant with a start that obeys its constraints."""
@@ -220,10 +214,9 @@ class Plant(Block):
             refuse_massless(mechanism, massless)
             return replace(self, start=self._given_start(), rates=initial_rates(mechanism))
         b, setting, closure = written
-        cuts = np.cumsum([link.joint.nq for link in mechanism.links])[:-1]
 
         def wishes(q: np.ndarray) -> list[Wish]:
-            return wishes_of(mechanism, np.split(q, cuts))
+            return wishes_of(mechanism, mechanism.coordinates_by_link(q))
 
         try:
             assembly = assemble(b, closure, wishes, massless, self.held)
@@ -235,11 +228,10 @@ class Plant(Block):
 
     def _given_start(self) -> tuple[np.ndarray, ...]:
         """Coordinates of the design, with those that are held at their values."""
-        links = self.mechanism.links
-        q = np.concatenate([np.zeros(0), *[link.q0 for link in links]])
+        q = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
         for k, value in self.held.items():
             q[k] = value
-        return tuple(np.split(q, np.cumsum([link.joint.nq for link in links])[:-1])) if links else ()
+        return tuple(self.mechanism.coordinates_by_link(q))
 
     def closing(self) -> tuple[Equations, Closure] | None:
         """All constraints, written for assembly: scratch equations with them; None where there are none."""
@@ -259,9 +251,8 @@ class Plant(Block):
             return b, setting, closure_of(setting, elements)
 
     def __repr__(self) -> str:
-        bodies = len(self.mechanism.links)
-        joints = bodies + len(self.mechanism.cut)
-        facts = f"{bodies} bodies, {joints} joints, {self._dof} degrees of freedom"
+        bodies, cut = len(self.mechanism.links), len(self.mechanism.cut)
+        facts = f"{bodies} bodies, {bodies + cut} joints, {self._dof} degrees of freedom"
         sides = (("inputs", self.inputs), ("outputs", self.outputs))
         ports = "".join(f"; {side} {', '.join(found)}" for side, found in sides if found)
         return f"<Plant '{self.model.name}': {facts}{ports}>"
@@ -374,57 +365,34 @@ class Plant(Block):
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:
         """Initial value of every continuous state by name."""
-        links = self.mechanism.links
-        found = {f"{link.name}.q": q for link, q in zip(links, self.start, strict=True) if link.joint.nq}
-        found |= {
-            f"{link.name}.qd": qd
-            for link, qd in zip(self.mechanism.links, self.rates, strict=True)
-            if link.joint.nv
-        }
-        found |= {name: np.array([v.ic]) for name, v in self.integrals.items()}
-        found |= {name: initial for name, (_, initial) in self.control_states.items()}
-        for port in self.inputs.values():
-            found |= filter_states(port, self.formulas)
-        found |= {s.name: np.array([s.start]) for s in self._wheels}
+        found = self._start_states.by_name(self.inputs.values(), self.formulas)
         if self.audit:
             found |= {f"audit.{name}": np.zeros(1) for name in ledger.ACCOUNTS}
         return MappingProxyType(found)
 
     @cached_property
-    def _wheels(self) -> tuple[WheelState, ...]:
-        return wheel_states(self.model.all(Inertia_Wheel), self.mechanism, self.start, self.rates)
+    def _start_states(self) -> StartStates:
+        return start_states(self.model, self.mechanism, self.formulas, self.start, self.rates)
+
+    @property
+    def recursive(self) -> list[Reference_Variable]:
+        """Variables whose expression or subroutine asks for their own value, v = g(v, y, t)."""
+        return recursive_variables(self.model, self._roles, self.trust)
+
+    @property
+    def integrals(self) -> Mapping[str, Reference_Variable]:
+        """Variables in dot_form, by the name of their state."""
+        return self._start_states.integrals
+
+    @property
+    def control_states(self) -> Mapping[str, tuple[Any, np.ndarray]]:
+        """Control elements with states, and their initial values, by the name of the states."""
+        return self._start_states.controls
 
     @cached_property
     def _roles(self) -> Mapping[int, Role]:
         driven = {id for port in self.inputs.values() for id in port.variables}
         return roles_of(self.model, self.formulas, driven)
-
-    @property
-    def recursive(self) -> list[Reference_Variable]:
-        """Variables whose expression or subroutine asks for their own value, v = g(v, y, t)."""
-
-        def asks_itself(v: Reference_Variable) -> bool:
-            if self._roles.get(v.id) is not Role.EXPLICIT or not (v.has_subroutine and self.trust):
-                return self._roles.get(v.id) is Role.ITSELF
-            return v.id in variables_asked_for(self.model, v)
-
-        return [v for v in self.model.all(Reference_Variable) if asks_itself(v)]
-
-    @cached_property
-    def integrals(self) -> dict[str, Reference_Variable]:
-        """Variables in dot_form, by the name of their state."""
-        variables = [v for v in self.model.all(Reference_Variable) if v.dot_form]
-        names = unique_names([(v.label, "variable", v.id) for v in variables])
-        taken = {link.name for link in self.mechanism.links}
-        return {
-            f"variable_{v.id}" if name in taken else name: v for name, v in zip(names, variables, strict=True)
-        }
-
-    @cached_property
-    def control_states(self) -> dict[str, tuple[Any, np.ndarray]]:
-        """Control elements with states, and their initial values, by the name of the states."""
-        taken = {link.name for link in self.mechanism.links} | set(self.integrals)
-        return control_states(self.model, self.formulas, taken)
 
     @property
     def _dof(self) -> int:
@@ -440,10 +408,7 @@ class Plant(Block):
             "joints": joints_of(self.mechanism),
             "dof": self._dof,
             "cut joints": [joint.where for joint in self.mechanism.cut],
-            "assembly": {} if self.assembly is None else dict(self.assembly.moved),
-            "rates of least kinetic energy": {} if self.assembly is None else dict(self.assembly.chosen),
-            "singular start": "" if self.assembly is None else self.assembly.singular,
-            "redundant constraints": [] if self.assembly is None else list(self.assembly.redundant),
+            **facts_of_assembly(self.assembly),
             "states": {name: value.tolist() for name, value in self.initial.items()},
             "inputs": list(self.inputs.values()),
             "outputs": list(self.outputs.values()),
@@ -533,18 +498,7 @@ class Plant(Block):
             self.formulas,
             declare_inputs(b, self.inputs.values(), self.formulas),
             Tunables(b, self.model, self.tunable),
-            self.start,
-            self.rates,
-            self.integrals,
-            self.control_states,
-            self._wheels,
+            self._start_states,
             self._roles,
             self.trust,
         )
-
-
-def _passed_on(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Texts of warnings, which are shown after all."""
-    for w in caught:
-        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    return tuple(str(w.message) for w in caught)

@@ -1,9 +1,10 @@
-"""The joints of a mechanism as plain data, for `Plant.info` and the command line."""
+"""The joints of a mechanism and its assembly as plain data, for `Plant.info` and the command line."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from plant.assembly.assemble import Assembly
 from plant.mechanics.mechanism import GROUND, Mechanism
 
 
@@ -22,3 +23,13 @@ def joints_of(mechanism: Mechanism) -> list[dict[str, Any]]:
         }
         for link in links
     ]
+
+
+def facts_of_assembly(assembly: Assembly | None) -> dict[str, Any]:
+    """What closing the constraints at the start did; nothing where there are none."""
+    return {
+        "assembly": {} if assembly is None else dict(assembly.moved),
+        "rates of least kinetic energy": {} if assembly is None else dict(assembly.chosen),
+        "singular start": "" if assembly is None else assembly.singular,
+        "redundant constraints": [] if assembly is None else list(assembly.redundant),
+    }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from blocks.errors import ModelError
 
@@ -35,3 +37,18 @@ class ModelProblems(ModelError):
     def __reduce__(self) -> tuple[type[ModelProblems], tuple[list[str], str, str | None]]:
         # Exceptions are pickled by their message; this one is made from its problems.
         return type(self), (self.problems, self.about, self.path)
+
+
+@contextmanager
+def recorded() -> Iterator[list[warnings.WarningMessage]]:
+    """Warnings of this stretch are kept in a list instead of being shown; see `passed_on`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield caught
+
+
+def passed_on(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Texts of warnings that were recorded, which are shown after all."""
+    for w in caught:
+        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    return tuple(str(w.message) for w in caught)

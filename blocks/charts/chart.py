@@ -15,7 +15,8 @@ from blocks.arguments import is_number
 from blocks.charts.rounds import STARTED, ChartClock, Env, Rounds
 from blocks.charts.states import ChartTree, State, Transition, states_of, transitions_of
 from blocks.contract import checks
-from blocks.contract.block import THRESHOLD, Block, Equations
+from blocks.contract.block import Block, Equations
+from blocks.contract.block_equations import THRESHOLD
 from blocks.contract.memories import Repeated
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, as_scalar, column

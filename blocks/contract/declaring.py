@@ -1,10 +1,11 @@
 """What one block has declared so far while it is traced, and the checks every declaration passes.
 
-`Equations` in `block.py` is the contract a block sees; this is the book it writes into.
+`Equations` in `block_equations.py` is the contract a block sees; this is the book it writes into.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from blocks.contract.callback import PythonCall
 from blocks.contract.declared import BlockEvent, Declared, Input, Output, Parameter, SampleHistory, Term
 from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Evolving, Memory, Slope
 from blocks.contract.rate import Rate, Ticks
-from blocks.contract.symbols import Array, as_array, column
+from blocks.contract.symbols import Array, as_array, as_matrix, as_scalar, column, hash_of
 from blocks.contract.units import Found, PhysicalUnit, Units, UnitText, units_of
 from blocks.errors import BlockError, near_miss, shown
 
@@ -111,6 +112,18 @@ class Declarations:
             self._rounding,
         )
 
+    def known(self, without: Sequence[ca.SX] = ()) -> list[tuple[ca.SX, np.ndarray]]:
+        """Every symbol declared so far with its value at the start; not the time, nor those in `without`.
+
+        Inputs are zero, no tick has passed. To look at equations with numbers while they are being written.
+        """
+        left_out = {hash_of(e) for symbols in without for e in symbols.nonzeros()}
+        pairs = [(m.symbol, m.initial) for m in self._memories.values()]
+        pairs += [(p.symbol, p.value[p.mask]) for p in self._parameters.values()]
+        pairs += [(i.symbol, np.zeros(i.size)) for i in self._inputs.values()]
+        pairs += [(symbol, np.zeros(symbol.numel())) for three in self._rates.values() for symbol in three]
+        return [(s, v) for s, v in pairs if not s.numel() or hash_of(s.nonzeros()[0]) not in left_out]
+
     def _slopes_where_they_may(self) -> None:
         """Slopes are found last of all, so only what is found then may use them."""
         slopes = [m.symbol for m in self._memories_of(Slope)]
@@ -157,6 +170,33 @@ class Declarations:
         for memory in unknowns:
             self._memories[memory.name] = replace(memory, expression=residual[start : start + memory.size])
             start += memory.size
+
+    @staticmethod
+    def _numbers(name: str, value: Any) -> np.ndarray:
+        """The numbers of a parameter; inf is one, nan is none."""
+        try:
+            array = np.array(value, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise BlockError(
+                f"parameter '{name}' is {shown(value)}, expected numbers.", port=name, value=value
+            ) from None
+        if np.any(np.isnan(array)):
+            raise BlockError(f"parameter '{name}' is not a number: {shown(value)}.", port=name, value=value)
+        if array.ndim > 2:
+            raise BlockError(f"parameter '{name}' has {array.ndim} dimensions, expected at most 2.")
+        return array
+
+    @staticmethod
+    def _shaped(symbol: ca.SX, mask: np.ndarray) -> Array:
+        """A column of symbols as an array of the shape of `mask`, zero where it is False."""
+        if mask.ndim == 0:
+            return as_scalar(symbol)
+        if mask.ndim == 1:
+            return as_array(symbol)
+        matrix = ca.SX(*mask.shape)
+        for k, (i, j) in enumerate(np.argwhere(mask)):
+            matrix[int(i), int(j)] = symbol[k]
+        return as_matrix(matrix)
 
     def _memories_of(self, kind: type[M]) -> list[M]:
         return [m for m in self._memories.values() if isinstance(m, kind)]

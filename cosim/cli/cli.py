@@ -12,24 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blocks.errors import PlantloopError, SimulationError
-from cosim.cli import failures, model_info, study_commands
+from blocks.errors import PlantloopError
+from cosim.cli import failures, model_info, run_command, study_commands
 from cosim.cli.shared import Trust
 from cosim.cli.shared import checked_path as _checked_path
 from cosim.cli.shared import errors_as_messages as _errors_as_messages
-from cosim.cli.signals import uninterrupted
-from cosim.cli.terminal import Row, numbers, print_error, print_heading, print_rows, print_sections
-from cosim.progress import progress_bar
+from cosim.cli.terminal import Row, print_heading, print_rows, print_sections
 from cosim.version import __version__
 
 if TYPE_CHECKING:
     from cosim.engines.native.cache import Content
-    from cosim.result.result import Result
-    from cosim.scenario import Scenario
-    from cosim.scenario.comparison import Differences
-    from cosim.system import System
-
-INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
 
 app = typer.Typer(
     help="Put a mechanical plant in a control loop: run scenarios, look into models.",
@@ -92,13 +84,13 @@ def run(
     with _errors_as_messages():
         path = _checked_path(file, "run", (".toml", ".xml", ".fmu", ".ssp"))
         if path.suffix.lower() in (".fmu", ".ssp"):
-            _run_package(path, out, engine, trust)
+            run_command.run_package_file(path, out, engine, trust)
             return
         if path.suffix.lower() == ".xml":
             for value, name in ((case, "--case"), (replay or None, "--replay"), (pace, "--pace")):
                 if value is not None:
                     raise PlantloopError(f"{name} belongs to scenarios and studies; '{path}' is a deck.")
-            _run_deck(path, out, engine or "auto", plot, trust, coordinates or "joint")
+            run_command.run_deck_file(path, out, engine or "auto", plot, trust, coordinates or "joint")
             return
         if coordinates is not None:
             raise PlantloopError(
@@ -112,132 +104,7 @@ def run(
             if code := studies.run_one(path, trust, one):
                 raise typer.Exit(code)
             return
-        from cosim.scenario import load_scenario
-
-        loaded = load_scenario(path, trust)
-        folder = out or Path("results") / plain(loaded.name)
-        print_heading(loaded.name, loaded.tables.scenario.description)
-        system = loaded.system()
-        try:
-            with progress_bar(loaded.tables.run.until) as progress:
-                result = loaded.run(engine=engine, progress=progress, system=system)
-        except SimulationError as error:
-            if error.result is None:
-                raise
-            print_error(str(error))
-            _write_partial_result(loaded, error.result, folder, plot)
-            failures.keep(loaded, system, error, folder, engine)
-            raise typer.Exit(1) from None
-        if not result.complete:
-            print_error(result.message)
-            _write_partial_result(loaded, result, folder, plot)
-            raise typer.Exit(INTERRUPTED)
-        _write_and_show(loaded, system, result, folder, plot)
-        if check_step:
-            from cosim.scenario.comparison import halved_steps
-
-            _show_differences(halved_steps(loaded, result, engine))
-
-
-def plain(name: str) -> str:
-    """A name as that of a folder: a file named "...xml" has the stem ".."."""
-    return name.strip(". ") or "run"
-
-
-def _run_package(path: Path, out: Path | None, engine: str | None, trust: bool) -> None:
-    """Run an FMU or an SSP package by itself over its default experiment."""
-    from cosim.cli import fmu_commands, ssp_commands
-    from cosim.cli.package_runs import run_package
-
-    folder = out or Path("results") / plain(path.stem)
-    if path.suffix.lower() == ".ssp":
-        run_package(path, folder, lambda: ssp_commands.run(path, engine, trust))
-    else:
-        run_package(path, folder, lambda: fmu_commands.run(path, engine))
-
-
-def _run_deck(path: Path, out: Path | None, engine: str, plot: bool, trust: bool, coordinates: str) -> None:
-    """Run a deck's Command block."""
-    from cosim.deck import run_deck
-    from cosim.deck.report import rows, write
-
-    folder = out or Path("results") / plain(path.stem)
-    print_heading(path.stem, f"{path} ({coordinates} coordinates)")
-    try:
-        run = run_deck(path, engine=engine, coordinates=coordinates, trust=trust, out=folder)
-    except PlantloopError as error:
-        if error.result is not None:
-            with uninterrupted():
-                files = write(error.result, path.stem, folder, plot)
-            for file in files:
-                print_error(f"partial result written: {file}")
-        raise
-    with uninterrupted():
-        files = write(run.result, run.name, folder, plot)
-    shown = [*rows(run), *(("written" if k == 0 else "", str(file)) for k, file in enumerate(files))]
-    print_rows(Row(name, text) for name, text in shown)
-    if not run.complete:
-        raise typer.Exit(INTERRUPTED)
-
-
-def _write_partial_result(scenario: Scenario, result: Result, folder: Path, plot: bool) -> None:
-    """Write what a run that did not reach its end has computed."""
-    from cosim.scenario.report import write
-
-    with uninterrupted():
-        files = write(scenario, result, folder, plot)
-    for file in files:
-        print_error(f"partial result written: {file}")
-
-
-def _write_and_show(scenario: Scenario, system: System, result: Result, folder: Path, plot: bool) -> None:
-    """Write the files, show the table; a check that fails is a failure of the command."""
-    from cosim.scenario.report import findings, write
-
-    with uninterrupted():
-        files = write(scenario, result, folder, plot)
-    found = findings(scenario, result)
-    rows = [Row(name, text) for name, text in _run_rows(scenario, system, result)]
-    for k, finding in enumerate(found):
-        mark = {None: "", True: "  ok", False: "  FAILED"}[finding.passed]
-        style = "red" if finding.passed is False else ""
-        rows.append(Row("checks" if k == 0 else "", f"{finding.what} = {finding.text}{mark}", style))
-    rows += [Row("written" if k == 0 else "", str(file)) for k, file in enumerate(files)]
-    print_rows(rows)
-    failed = [finding.what for finding in found if finding.passed is False]
-    if failed:
-        raise PlantloopError(f"{len(failed)} of {len(found)} checks failed: {', '.join(failed)}.")
-
-
-def _run_rows(scenario: Scenario, system: System, result: Result) -> Iterator[tuple[str, str]]:
-    """What ran and how, row by row."""
-    model, settings, statistics = scenario.tables.model, result.settings, result.statistics
-    if model is not None:
-        yield "model", f"{scenario.source.path.parent / model.file} ({model.coordinates} coordinates)"
-    yield from _port_rows(system)
-    yield "rates", ", ".join(map(str, system.rates)) or "continuous"
-    ran = statistics.get("engine", settings["engine"].value)  # with the share of Python, if there is any
-    yield "engine", f"{ran} ({settings['engine'].origin})"
-    given = ("step", "rtol", "atol", "max_step")
-    used = [
-        f"{n} {settings[n].value:g}" for n in given if n in settings and settings[n].value != float("inf")
-    ]
-    yield "solver", ", ".join([settings["solver"].value, *used])
-    wall = f"{statistics['wall time [s]']:.3g} s of wall time"
-    yield "run", f"{statistics['simulated time [s]']:g} s in {wall}, {statistics['steps']} steps"
-    if not scenario.tables.checks.final and len(result.time):
-        for k, name in enumerate(list(result)[:6]):
-            yield ("final" if k == 0 else ""), f"{name} = {numbers(result[name][-1])}"
-
-
-def _port_rows(system: System) -> Iterator[tuple[str, str]]:
-    for k, (port, rate) in enumerate(system.port_rates.items()):
-        yield ("ports" if k == 0 else ""), f"{port}: {rate}"
-
-
-# --- cosim compare --------------------------------------------------------------------------------------
-def _show_differences(found: Differences) -> None:
-    print_rows(Row(name, text) for name, text in found.rows())
+        run_command.run_scenario(path, out, engine, plot, trust, check_step)
 
 
 # --- cosim info -----------------------------------------------------------------------------------------
@@ -413,7 +280,7 @@ def _compare_ways(file: Path, ways: str, step: float | None, trust: bool) -> Non
 
     loaded = load_scenario(_checked_path(file, "compare", (".toml",)), trust)
     print_heading(loaded.name, loaded.tables.scenario.description)
-    _show_differences(compared(loaded, tuple(w.strip() for w in ways.split(",")), step))
+    run_command.show_differences(compared(loaded, tuple(w.strip() for w in ways.split(",")), step))
 
 
 # --- cosim cache ----------------------------------------------------------------------------------------
@@ -443,7 +310,7 @@ def _content(found: Content) -> str:
     return f"{found.entries} compiled libraries, {found.size / 2**20:.1f} MB"
 
 
-# --- cosim bench ----------------------------------------------------------------------------------------
+# --- cosim view -----------------------------------------------------------------------------------------
 @app.command()
 def view(
     files: Annotated[
@@ -515,6 +382,3 @@ def bench(
         from cosim.cli.bench import run_scripts
 
         run_scripts(Path.cwd(), names or [], smoke)
-
-
-# --- shared ---------------------------------------------------------------------------------------------

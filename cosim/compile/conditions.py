@@ -150,9 +150,7 @@ def at_rest(
     inside = f"{latch.path.rpartition('/')[0]}/"
     layer = between.with_new_values()
     for path, port in _entering(placed, inside):
-        outputs = placed[path].traced.declared.outputs
-        size = next(o.size for o in outputs if o.name == port)
-        layer.outputs[path, port] = ca.SX.zeros(size)
+        layer.outputs[path, port] = ca.SX.zeros(placed[path].output(port).size)
     for node in order:
         if node.path.startswith(inside) and node.path != latch.path:
             layer.output(node)

@@ -51,9 +51,7 @@ class Expressions:
 
     def output(self, node: SignalNode) -> None:
         """Evaluate an output, or one component of it."""
-        inst = self.placed[node.path]
-        declared = next(o for o in inst.traced.declared.outputs if o.name == node.name)
-        value = self.of(node.path, f"y:{node.name}", declared.expression)
+        value = self.of(node.path, f"y:{node.name}", self.placed[node.path].output(node.name).expression)
         port = (node.path, node.name)
         if port in self.opened:
             self.cut_off[port], value = value, self.added[port]
@@ -69,8 +67,7 @@ class Expressions:
         whole = self.outputs.get(port)
         if whole is None:
             old = self.base.find(port) if self.base else None
-            outputs = self.placed[node.path].traced.declared.outputs
-            size = next(o.size for o in outputs if o.name == node.name)
+            size = self.placed[node.path].output(node.name).size
             whole = ca.SX.nan(size) if old is None else ca.SX(old)
             self.outputs[port] = whole
         whole[node.component] = value
@@ -82,8 +79,7 @@ class Expressions:
 
     def mismatch(self, node: SignalNode) -> ca.SX:
         """What the equations give for an output minus what was assumed."""
-        declared = next(o for o in self.placed[node.path].traced.declared.outputs if o.name == node.name)
-        value = self.of(node.path, f"y:{node.name}", declared.expression)
+        value = self.of(node.path, f"y:{node.name}", self.placed[node.path].output(node.name).expression)
         port = (node.path, node.name)
         if port in self.added:
             value = value + self.added[port]

@@ -339,7 +339,7 @@ class _Writer:
         """All outputs in order, unknowns first; returns what is zero at the unknowns."""
         unknowns = sorted(cut, key=str)
         for node in unknowns:
-            size = 1 if node.component is not None else self._size(node)
+            size = 1 if node.component is not None else self.placed[node.path].output(node.name).size
             symbol = ca.SX.sym(f"{node}", size)
             self.v.w.add(LoopSlot, f"loop {node}", symbol, np.zeros(size))
             self.v.loops += [Sought(str(node))] * size
@@ -357,10 +357,6 @@ class _Writer:
             if (found := inst.memories(AlgebraicUnknown))
         ]
         return ca.vertcat(ca.SX(0, 1), *residuals, *[between.mismatch(node) for node in unknowns])
-
-    def _size(self, node: SignalNode) -> int:
-        outputs = self.placed[node.path].traced.declared.outputs
-        return next(o.size for o in outputs if o.name == node.name)
 
     def _delays(self, between: Expressions) -> tuple[Delay, ...]:
         found = []

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from blocks.contract.block import Block
-from blocks.contract.units import Units
+from blocks.contract.units import Units, units_of
+from blocks.errors import WiringError, shown
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,23 @@ class Inport:
 
     size: int = 1
     unit: Units = ""
+
+    @staticmethod
+    def of(name: str, size: Any, unit: Units) -> Inport:
+        """An inport of what a user says.
+
+        Raises
+        ------
+        WiringError    the size is no whole number of 1 or more, or the unit is none
+        """
+        if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
+            raise WiringError(
+                [f"the size of inport {shown(name)} is {shown(size)}, expected a whole number, 1 or more."],
+                value=size,
+            )
+        if unit:
+            units_of(unit, f"inport '{name}'")
+        return Inport(int(size), unit)
 
 
 @dataclass(frozen=True)

@@ -176,8 +176,7 @@ class Dependencies:
         """Inputs and memories a node reads, with the components, and whether it reads implicit unknowns."""
         d = inst.traced.declared
         if node.kind == "y":
-            output = next(o for o in d.outputs if o.name == node.name)
-            inputs, own, _, _ = inst.traced.depends(f"y:{node.name}", output.expression)
+            inputs, own, _, _ = inst.traced.depends(f"y:{node.name}", inst.output(node.name).expression)
         elif node.kind == "z":
             residual = ca.vertcat(*[m.equation for m in inst.memories(AlgebraicUnknown)])
             inputs, own, _, _ = inst.traced.depends("z:", residual)

@@ -8,6 +8,7 @@ from typing import TypeVar
 import casadi as ca
 
 from blocks.contract.block import Block
+from blocks.contract.declared import Output
 from blocks.contract.memories import Memory, Refreshed
 from blocks.contract.trace import BlockNumbers, Traced
 from cosim.compile.netlist import Port
@@ -46,6 +47,10 @@ class PlacedBlock:
     def memories(self, kind: type[M]) -> list[M]:
         """Memories of a kind, in order of declaration."""
         return self.traced.declared.memories_of(kind)
+
+    def output(self, name: str) -> Output:
+        """Output by name."""
+        return next(o for o in self.traced.declared.outputs if o.name == name)
 
     def memory(self, name: str) -> Memory:
         """Memory by name."""

@@ -21,9 +21,11 @@ from blocks.arguments import flag, is_number
 from blocks.errors import PlantloopError, shown
 from cosim.fmi.coupling.quality import CouplingQuality
 from cosim.names import listed
+from cosim.result.checked_values import checked_instants, checked_rows, checked_ticks, fitting, plain
 from cosim.result.drawing import KeptDrawing
 from cosim.result.record import Event, FloatArray, SettingValue, TickSeries
-from cosim.signal_tree import Leaf, SignalTree
+from cosim.result.spectrum import amplitudes
+from cosim.signal_tree import SignalTree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,16 +85,16 @@ class Result:
     drawing: KeptDrawing | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        time = _instants(self.time, f"result '{self.name}'")
-        signals = {s: _rows(v, len(time), s) for s, v in self.signals.items()}
-        ticks = {s: _checked_ticks(s, *t) for s, t in self.ticks_of.items()}
+        time = checked_instants(self.time, f"result '{self.name}'")
+        signals = {s: checked_rows(v, len(time), s) for s, v in self.signals.items()}
+        ticks = {s: checked_ticks(s, *t) for s, t in self.ticks_of.items()}
         width = {s: v.shape[1] for s, v in signals.items()}
         width |= {s: t.values.shape[1] for s, t in ticks.items() if s not in width}
         frozen: dict[str, Any] = {
             "time": time,
             "signals": signals,
             "ticks_of": ticks,
-            "tree": _fitting(self.tree, width),
+            "tree": fitting(self.tree, width),
             "events": tuple(Event(float(t), str(name), plain(b), plain(a)) for t, name, b, a in self.events),
             "settings": {
                 str(k): SettingValue(plain(v), str(origin)) for k, (v, origin) in self.settings.items()
@@ -389,7 +391,7 @@ class Result:
         return figure
 
     def spectrum(self, name: str, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw the amplitudes of one component over frequency; the numbers: ``amplitudes`` of this module.
+        """Draw the amplitudes of one component over frequency; the numbers: `cosim.result.spectrum`.
 
         Raises
         ------
@@ -416,98 +418,3 @@ def _two_times(window: Any) -> tuple[float, float]:
             f"window is {shown(window)}, expected two times, the first one smaller.", value=window
         )
     return float(pair[0]), float(pair[1])
-
-
-def amplitudes(time: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Frequencies (m,) [Hz] and amplitudes (m,) of a signal (n,) without its mean, at equal steps.
-
-    A sine of amplitude a that fits the length shows a at its frequency: a flat-top window keeps amplitudes
-    between the lines to 0.1 percent. Source: G. Heinzel, A. Rüdiger, R. Schilling, Spectrum and spectral
-    density estimation by the DFT, 2002, section D.3.1 (SFT5F).
-
-    Raises
-    ------
-    PlantloopError      fewer than 16 values
-    """
-    n = len(time)
-    if n < 16:
-        raise PlantloopError(f"a spectrum of {n} instants says nothing; 16 are the least.")
-    even = np.linspace(time[0], time[-1], n)
-    course = np.interp(even, time, values)
-    z = 2 * np.pi * np.arange(n) / n
-    weights = (0.1881, -0.36923, 0.28702, -0.13077, 0.02488)
-    window = sum(w * np.cos(k * z) for k, w in enumerate(weights))
-    found = np.fft.rfft((course - course.mean()) * window) / (n * weights[0])
-    size = 2 * np.abs(found)
-    step = (even[-1] - even[0]) / (n - 1)
-    return np.fft.rfftfreq(n, step), size
-
-
-def plain(value: object) -> Any:
-    """``value`` with nothing but None, bool, int, float, str, tuples and dicts with text keys.
-
-    Never fails, because it runs when a result is being rescued: what JSON cannot hold becomes its text.
-    """
-    match value:
-        case None | bool() | np.bool_():
-            return None if value is None else bool(value)
-        case int() | np.integer():
-            return int(value)
-        case float() | np.floating():
-            return float(value)
-        case str():
-            return str(value)
-        case np.ndarray():
-            return plain(value.tolist())
-        case Mapping():
-            return {str(k): plain(v) for k, v in value.items()}
-        case set() | frozenset():
-            return tuple(plain(v) for v in sorted(value, key=str))
-        case tuple() | list():
-            return tuple(plain(v) for v in value)
-        case _:
-            return str(value)
-
-
-def _read_only(values: object) -> FloatArray:
-    view = np.asarray(values, dtype=np.float64).view()
-    view.flags.writeable = False
-    return view
-
-
-def _instants(values: object, owner: str) -> FloatArray:
-    time = _read_only(values)
-    if time.ndim != 1 or bool(np.any(np.diff(time) < 0)):
-        raise PlantloopError(f"times of {owner} must be one row of numbers that never decrease, got {time}.")
-    return time
-
-
-def _rows(values: object, n: int, owner: str) -> FloatArray:
-    """``values`` as read-only (n, k)."""
-    given = _read_only(values)
-    array = given[:, np.newaxis] if given.ndim == 1 else given
-    if array.ndim != 2 or array.shape[0] != n:
-        raise PlantloopError(
-            f"values of '{owner}' do not match its {n} instants: got shape {given.shape}, "
-            f"expected ({n},) or ({n}, k).",
-            path=owner,
-        )
-    return array
-
-
-def _checked_ticks(signal: str, time: object, values: object) -> TickSeries:
-    instants = _instants(time, f"the ticks of '{signal}'")
-    return TickSeries(instants, _rows(values, len(instants), signal))
-
-
-def _fitting(tree: SignalTree, width: Mapping[str, int]) -> SignalTree:
-    """What a tree says of signals of these widths."""
-    for signal, k in width.items():
-        if signal in tree and tree[signal].size != k:
-            raise PlantloopError(
-                f"'{signal}' has {k} components, and {tree[signal].size} in the tree of signals.", path=signal
-            )
-    if len(tree) == len(width) and all(n == leaf.name for n, leaf in zip(width, tree.leaves, strict=True)):
-        return tree
-    leaves = (tree[n] if n in tree else Leaf(n, 0, k) for n, k in width.items())
-    return SignalTree.of(leaves, tree.aliases)

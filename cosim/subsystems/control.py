@@ -12,7 +12,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from blocks.contract.block import THRESHOLD, Block, Equations
+from blocks.contract.block import Block, Equations
+from blocks.contract.block_equations import THRESHOLD
 from blocks.contract.declaring import Declarations
 from blocks.contract.memories import Conditional, LatchedOutput, StartValue
 from blocks.contract.rate import Ticks

@@ -67,7 +67,7 @@ def assemble(
         rates = assembler.going_on(q, rates)
         singular = singular_start(mechanism, in_line, rates)
     closing, qd = replace(closing, design=design), rates.of(0)
-    moved = moves(mechanism, q0, q, assembler.q_cuts)
+    moved = moves(mechanism, q0, q)
     large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
     if large and not held:
         most = sorted(large.items(), key=lambda item: -abs(item[1]))[:6]
@@ -81,8 +81,8 @@ def assemble(
     for line in [*lines, *([singular] if singular else [])]:
         warn_user(line, PlantWarning)
     return Assembly(
-        tuple(np.split(q, assembler.q_cuts)) if mechanism.links else (),
-        tuple(np.split(qd, assembler.cuts)) if mechanism.links else (),
+        tuple(mechanism.coordinates_by_link(q)),
+        tuple(mechanism.rates_by_link(qd)),
         closing,
         moved,
         tuple(lines),
@@ -92,10 +92,11 @@ def assemble(
     )
 
 
-def moves(mechanism: Mechanism, q0: np.ndarray, q: np.ndarray, cuts: np.ndarray) -> dict[str, float]:
+def moves(mechanism: Mechanism, q0: np.ndarray, q: np.ndarray) -> dict[str, float]:
     """How far each coordinate is from where it was, by name; those that moved only."""
     moved = {}
-    for link, a, b in zip(mechanism.links, np.split(q0, cuts), np.split(q, cuts), strict=True):
+    before_and_after = (mechanism.coordinates_by_link(values) for values in (q0, q))
+    for link, a, b in zip(mechanism.links, *before_and_after, strict=True):
         for (name, _), before, after in zip(link.joint.coordinates, a, b, strict=True):
             if after != before:
                 moved[f"{link.name}.q ({name})"] = float(after - before)

@@ -64,7 +64,7 @@ class PoseAndTwist:
 def motions_of(plant: Plant, q: Parts, qd: Parts) -> dict[Key, PoseAndTwist]:
     """Motion of every body of a plant at coordinates q and rates qd, (nq,) and (nv,) of each link."""
     mechanism = plant.mechanism
-    starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
+    starts = mechanism.rate_starts
     rates = np.concatenate([np.zeros(0), *qd])
     at = Start(mechanism, list(q), mechanism.frames_at(q))
     return {
@@ -99,17 +99,17 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Pl
     assembler = None if closing is None else Assembler(*closing, massless_links(mechanism), time)
     if assembler is None:
         rates = _least_impact(_wishes(mechanism, bodies, start), mechanism.dof)
-        return replace(plant, start=tuple(start), rates=tuple(_split(mechanism, rates)))
+        return replace(plant, start=tuple(start), rates=tuple(mechanism.rates_by_link(rates)))
     assert plant.assembly is not None  # it has constraints, so it was assembled
     given = np.concatenate([np.zeros(0), *start])
     closed = assembler.positions_closed(given)
-    parts = np.split(closed, assembler.q_cuts) if mechanism.links else []
+    parts = mechanism.coordinates_by_link(closed)
     rates = assembler.rates(closed, _wishes(mechanism, bodies, parts)).of(0)
     assembly = Assembly(
         tuple(parts),
-        tuple(_split(mechanism, rates)),
+        tuple(mechanism.rates_by_link(rates)),
         plant.assembly.closing,
-        moves(mechanism, given, closed, assembler.q_cuts),
+        moves(mechanism, given, closed),
         plant.assembly.redundant,
         plant.assembly.dof,
     )
@@ -131,11 +131,6 @@ def moved_bodies(
             if by > TELLING:
                 found[what] = by
     return found
-
-
-def _split(mechanism: Mechanism, rates: np.ndarray) -> list[np.ndarray]:
-    cuts = np.cumsum([link.joint.nv for link in mechanism.links])[:-1]
-    return np.split(rates, cuts) if mechanism.links else []
 
 
 def _coordinates(mechanism: Mechanism, bodies: Mapping[Key, PoseAndTwist]) -> list[np.ndarray]:
@@ -186,7 +181,7 @@ def _is_same_joint(link: Link, other: Link) -> bool:
 
 def _wishes(mechanism: Mechanism, bodies: Mapping[Key, PoseAndTwist], q: Parts) -> list[Wish]:
     """Velocities of all bodies, weighted so that least squares are the least in the mass metric."""
-    starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
+    starts = mechanism.rate_starts
     at = Start(mechanism, list(q), mechanism.frames_at(q))
     wishes = []
     for i, link in enumerate(mechanism.links):

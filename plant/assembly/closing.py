@@ -81,8 +81,6 @@ class Assembler:
             squares += max(self.size, 1.0) ** 2 * ca.sum2(c * c) + ca.sum2(t * t)
         self._second = numbers(closure.gamma)
         self._natural = numbers(ca.sqrt(squares))
-        self.q_cuts = np.cumsum([link.joint.nq for link in links])[:-1]
-        self.cuts = np.cumsum([link.joint.nv for link in links])[:-1]
         self.positions = np.array(closure.positions, dtype=int)
         self.velocities = np.array(closure.velocities, dtype=int)
         self._kept = np.arange(closure.size)
@@ -174,7 +172,7 @@ class Assembler:
     def _moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Coordinates after unit time at rates `step`; quaternions stay of length 1."""
         q = q + self._qdot(q, step)[0]
-        parts = np.split(q, self.q_cuts)
+        parts = self.mechanism.coordinates_by_link(q)
         for part, link in zip(parts, self.mechanism.links, strict=True):
             units = [k for k, (_, unit) in enumerate(link.joint.coordinates) if unit == "1"]
             if units:

@@ -43,7 +43,7 @@ class Start:
 
 def wishes_of(mechanism: Mechanism, q: Sequence[np.ndarray]) -> list[Wish]:
     """Velocities the bodies are given, in terms of the joint rates at coordinates q, one (nq,) per link."""
-    starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
+    starts = mechanism.rate_starts
     at = Start(mechanism, list(q), mechanism.frames_at(q))
     return [wish for i in range(len(mechanism.links)) for wish in _wishes(at, i, starts)]
 
@@ -67,7 +67,7 @@ def initial_rates(mechanism: Mechanism) -> tuple[np.ndarray, ...]:
     -----
     PlantWarning    naming each body whose given velocity the joints do not allow
     """
-    starts = np.cumsum([0, *(link.joint.nv for link in mechanism.links)])
+    starts = mechanism.rate_starts
     at = Start(mechanism, [link.q0 for link in mechanism.links], [link.seat for link in mechanism.links])
     wishes = [wish for i in range(len(mechanism.links)) for wish in _wishes(at, i, starts)]
     rates = np.zeros(starts[-1])

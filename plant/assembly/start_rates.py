@@ -51,8 +51,7 @@ def singular_start(mechanism: Mechanism, joints: list[str], rates: Rates) -> str
 def named_rates(mechanism: Mechanism, qd: np.ndarray) -> dict[str, float]:
     """Rates of all joints by the names of their states."""
     found = {}
-    cuts = np.cumsum([link.joint.nv for link in mechanism.links])[:-1]
-    for link, part in zip(mechanism.links, np.split(qd, cuts), strict=True):
+    for link, part in zip(mechanism.links, mechanism.rates_by_link(qd), strict=True):
         for name, value in zip(link.joint.rates, part, strict=True):
             found[f"{link.name}.qd ({name})"] = float(value)
     return found

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from blocks.contract.block import Equations
 from plant.description import Body, Share
@@ -18,8 +17,9 @@ from plant.equations.instants import Instants
 from plant.equations.quantities import PlantDeclarations
 from plant.equations.role import Role
 from plant.equations.setting import Setting
+from plant.equations.start_states import StartStates
 from plant.equations.variable_unknowns import VariableUnknowns
-from plant.equations.wheels import Wheels, WheelState
+from plant.equations.wheels import Wheels
 from plant.expressions.formulas import Formulas
 from plant.mechanics.absolute import Bodies
 from plant.mechanics.inertia import tree_inertias
@@ -60,20 +60,14 @@ def declare_states(
     formulas: Formulas,
     inputs: Inputs,
     numbers: Tunables,
-    start: Sequence[np.ndarray],
-    rates: Sequence[np.ndarray],
-    integrals: Mapping[str, Reference_Variable],
-    control_states: Mapping[str, tuple[Any, np.ndarray]],
-    wheel_states: Sequence[WheelState],
+    states: StartStates,
     roles: Mapping[int, Role],
     trust: bool,
 ) -> States:
     """Declare all states of a plant.
 
-    start, rates : (nq,), (nv,) coordinates and rates of each link at the start
-    integrals : variables in dot_form by the name of their state
+    states : their names, and their values at the start
     roles : of all variables
-    control_states : as `plant.equations.controls.control_states` gives them
     """
     links = mechanism.links
     q = [
@@ -85,17 +79,17 @@ def declare_states(
         )
         if link.joint.nq
         else None
-        for link, value in zip(links, start, strict=True)
+        for link, value in zip(links, states.q, strict=True)
     ]
     qd = [
         b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates, part=link.name)
         if link.joint.nv
         else None
-        for link, rate in zip(links, rates, strict=True)
+        for link, rate in zip(links, states.qd, strict=True)
     ]
     sums = [
         (b.continuous(name, v.ic, static="hold" if v.static_hold else "solve"), v)
-        for name, v in integrals.items()
+        for name, v in states.integrals.items()
     ]
     positions, speeds = (
         [ca.SX(0, 1) if part is None else ca.SX(part) for part in parts] for parts in (q, qd)
@@ -113,8 +107,8 @@ def declare_states(
         inputs,
         {v.id: ca.SX(z) for z, v in sums},
         numbers,
-        Controls(b, model, formulas, control_states),
-        Wheels(b, wheel_states),
+        Controls(b, model, formulas, states.controls),
+        Wheels(b, states.wheels),
         Instants(b),
         VariableUnknowns(b),
         roles,

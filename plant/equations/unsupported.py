@@ -16,6 +16,7 @@ from plant.elements import (
     Control_PlantInput,
     Control_PlantOutput,
     Element,
+    Force_Penalty,
     Model,
     Post_Request,
     Reference_Variable,
@@ -149,3 +150,12 @@ def refuse_massless(mechanism: Mechanism, links: Sequence[int]) -> None:
         )
     if problems:
         raise ModelProblems(problems, about=mechanism.description.name)
+
+
+def cure_of_jumps(model: Model) -> str:
+    """What to change in the elements of a model where its equations jump at a switch."""
+    sharp = [f for f in model.all(Force_Penalty) if f.unilateral and f.smoothing_factor is None]
+    cure = "In expressions write STEP or IMPACT, which change smoothly, instead of IF, SIGN and the like."
+    for force in reversed(sharp):
+        cure = f"{force.where}: its damping begins at g = 0 at once; give it a smoothing_factor. {cure}"
+    return cure

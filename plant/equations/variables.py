@@ -55,6 +55,18 @@ def hard_constraints(model: Model, roles: Mapping[int, Role]) -> list[Reference_
     return [v for v in model.all(Reference_Variable) if roles[v.id] is Role.CONSTRAINT]
 
 
+def recursive_variables(model: Model, roles: Mapping[int, Role], trust: bool) -> list[Reference_Variable]:
+    """Variables defined by themselves, v = g(v, y, t); subroutines are asked only with `trust`."""
+
+    def asks_itself(v: Reference_Variable) -> bool:
+        role = roles.get(v.id)
+        if role is not Role.EXPLICIT or not (v.has_subroutine and trust):
+            return role is Role.ITSELF
+        return v.id in variables_asked_for(model, v)
+
+    return [v for v in model.all(Reference_Variable) if asks_itself(v)]
+
+
 def mention_unused_penalties(model: Model, roles: Mapping[int, Role]) -> None:
     """Warn of penalty factors of variables that solve an equation for themselves."""
     for variable in model.all(Reference_Variable):

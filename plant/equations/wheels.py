@@ -27,7 +27,6 @@ from plant.elements import Inertia_Wheel
 from plant.equations.setting import Setting
 from plant.forces.wrench import Spin
 from plant.mechanics.mechanism import GROUND, Mechanism
-from plant.mechanics.tree import starts_of
 from plant.names import unique_names
 
 
@@ -47,7 +46,7 @@ def wheel_states(
     names = unique_names([(w.label, "wheel", w.id) for w in wheels])
     if not wheels:
         return ()
-    starts = np.array(starts_of(mechanism))
+    starts = mechanism.rate_starts
     at = Start(mechanism, list(q), mechanism.frames_at(q))
     rates = np.concatenate([np.zeros(0), *qd])
     found = []

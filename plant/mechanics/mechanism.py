@@ -121,6 +121,19 @@ class Mechanism:
         """Degrees of freedom of the tree."""
         return sum(link.joint.nv for link in self.links)
 
+    @cached_property
+    def rate_starts(self) -> np.ndarray:
+        """(links + 1,) where the rates of each link begin among all of them, and their number last."""
+        return np.cumsum([0, *(link.joint.nv for link in self.links)])
+
+    def coordinates_by_link(self, q: np.ndarray) -> list[np.ndarray]:
+        """All coordinates as one (nq,) per link."""
+        return np.split(q, np.cumsum([link.joint.nq for link in self.links])[:-1]) if self.links else []
+
+    def rates_by_link(self, qd: np.ndarray) -> list[np.ndarray]:
+        """All rates as one (nv,) per link."""
+        return np.split(qd, self.rate_starts[1:-1]) if self.links else []
+
     def place(self, key: Hashable) -> FramePlace:
         """Where a named frame sits."""
         body, at = self.description.point(key)

@@ -127,10 +127,8 @@ def _posed(A: Matrix, r: Matrix, E_link: Matrix, r_link: Matrix) -> list[Matrix]
 
 def starts_of(mechanism: Mechanism) -> list[int]:
     """Where the rates of each link begin among all of them, and their number last."""
-    starts = [0]
-    for link in mechanism.links:
-        starts.append(starts[-1] + link.joint.nv)
-    return starts
+    found: list[int] = mechanism.rate_starts.tolist()
+    return found
 
 
 def _short(mechanism: Mechanism) -> bool:

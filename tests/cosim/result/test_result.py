@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from blocks.errors import PlantloopError
+from cosim.result.checked_values import plain
 from cosim.result.record import TickSeries
-from cosim.result.result import Result, plain
+from cosim.result.result import Result
 
 # -- looking at it
 from tests.helpers.results import assert_same, awkward, made, pendulum

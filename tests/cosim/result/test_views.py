@@ -6,7 +6,7 @@ import pytest
 from blocks import Gain, Integrator, Relay, Sine
 from blocks.errors import PlantloopError
 from cosim import Result, simulate
-from cosim.result.result import amplitudes
+from cosim.result.spectrum import amplitudes
 from tests.helpers.runs import build
 
 

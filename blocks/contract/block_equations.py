@@ -1,0 +1,500 @@
+"""The calls with which a block declares its ports, numbers, states, equations and events: `Equations`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.callback import FUNCTION, PythonCall
+from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term
+from blocks.contract.declaring import Declarations
+from blocks.contract.instance import Make
+from blocks.contract.memories import (
+    AcceptedMemory,
+    Afterwards,
+    AlgebraicUnknown,
+    Branch,
+    Conditional,
+    ContinuousState,
+    CountedInstants,
+    DelayedSignal,
+    DeliveredOutput,
+    DiscreteState,
+    External,
+    ExternalOutput,
+    Memory,
+    ModeMemory,
+    RandomDraw,
+    SampledMemory,
+    Slope,
+)
+from blocks.contract.rate import Rate, Ticks, instants
+from blocks.contract.symbols import Array, as_array, as_scalar, column
+from blocks.contract.units import Units, UnitText
+from blocks.errors import BlockError, near_miss
+
+STATIC = ("solve", "hold", "zero")
+DISTRIBUTIONS = ("normal", "uniform")
+THRESHOLD = 1e-10  # |g| up to this counts as on the threshold of a zero crossing
+
+
+class Equations(Declarations):
+    """Collects what one block declares while it is traced. Its calls are the whole block contract.
+
+    Signals, states and memories are 1-D arrays of shape (size,); scalar parameters and ``time`` have
+    shape (). An expression handed back is raveled and its size checked.
+
+    Parameters
+    ----------
+    sizes : dict            size of each input, where known
+    fields : dict           the dataclass fields by name, to recognise which are run-time numbers
+    guess : int or None     size to give an input nothing is known of; once one is guessed, checks are lenient
+    """
+
+    # --- ports ------------------------------------------------------------------------------------
+    def input(
+        self,
+        name: str,
+        size: int | None = None,
+        hold: PortHold | None = None,
+        labels: Sequence[str] = (),
+        unit: Units = "",
+    ) -> Array:
+        """Input port; `size=None` takes the size of what is connected. Returns (size,).
+
+        unit : what is connected is checked to be in it, as "N*m"; one per component, or for all
+        """
+        self._unique(name, self._inputs, "input")
+        known = self._sizes.get(name)
+        if size is None:
+            if known is None:
+                if self._guess is None:
+                    raise BlockError(f"the size of input '{name}' is not known.", port=name)
+                self.guessed = True
+            actual = known if known is not None else int(self._guess or 1)
+        else:
+            actual = int(size)
+        symbol = self._symbol(name, actual)
+        units = self._units(unit, f"input '{name}'", actual)
+        self._inputs[name] = Input(name, actual, size is None, hold, symbol, tuple(labels), units)
+        return as_array(symbol)
+
+    def output(
+        self,
+        name: str,
+        expression: Any,
+        sample: Rate | Ticks | None = None,
+        offset: Rate = 0,
+        initial: Any = 0.0,
+        labels: Sequence[str] = (),
+        auxiliary: bool = False,
+        unit: Units = "",
+    ) -> None:
+        """Output port. With `sample` it is refreshed at its ticks and held in between, else continuous.
+
+        unit : of its values, as "rad/s"; one per component, or for all
+        An `auxiliary` output is only there to be looked at, and no part of the block's linear model.
+        """
+        self._unique(name, self._outputs, "output")
+        value = column(expression, f"output '{name}'")
+        if sample is not None:
+            ticks = self._ticks(sample, offset)
+            value = column(self._sampled(f"{name}@sampled", value, ticks, initial, output=name))
+        units = self._units(unit, f"output '{name}'", int(value.numel()))
+        self._outputs[name] = Output(name, value, tuple(labels), auxiliary, units)
+
+    # --- numbers ----------------------------------------------------------------------------------
+    def parameters(self, **values: Any) -> list[Array]:
+        """Tunable numbers, in the order given: scalars of shape (), arrays in their own shape."""
+        return [self.parameter(name, value) for name, value in values.items()]
+
+    def parameter(
+        self, name: str, value: Any, unit: UnitText = "", aliases: Sequence[str] = (), full: bool = False
+    ) -> Array:
+        """One tunable number or array, known by its `aliases` too. Zeros of a matrix stay 0 unless `full`.
+
+        unit : of all its numbers, as "kg*m^2"
+        """
+        self._unique(name, self._parameters, "parameter")
+        array = self._numbers(name, value)
+        mask = array != 0 if array.ndim >= 2 and not full else np.ones(array.shape, dtype=bool)
+        symbol = self._symbol(name, int(mask.sum()))
+        self._parameters[name] = Parameter(
+            name, array, mask, self._field_of(value), symbol, self._unit(unit, name), tuple(aliases)
+        )
+        return self._shaped(symbol, mask)
+
+    # --- states and memories ----------------------------------------------------------------------
+    def continuous(
+        self,
+        name: str,
+        initial: Any,
+        size: int | None = None,
+        static: str = "solve",
+        nominal: float = 1.0,
+        labels: Sequence[str] = (),
+        part: str = "",
+    ) -> Array:
+        """ODE state. A scalar initial value expands to `size`. Give its equation with `derivative`.
+
+        static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
+        nominal : typical size; the absolute tolerance is scaled by it
+        part : component of the block it belongs to, such as a joint; rates belong to the coordinates of
+            their part
+        """
+        if static not in STATIC:
+            raise BlockError(f"state '{name}': static='{static}', {near_miss(static, STATIC)}")
+        more = {"static": static, "nominal": float(nominal), "labels": tuple(labels), "part": part}
+        return self._memory(ContinuousState, name, initial, size, **more)
+
+    def derivative(self, state: Array, expression: Any) -> None:
+        """Give x' of a continuous state."""
+        self._complete(state, ContinuousState, expression, "derivative")
+
+    def discrete(
+        self,
+        name: str,
+        initial: Any,
+        sample: Rate | Ticks,
+        offset: Rate = 0,
+        size: int | None = None,
+        labels: Sequence[str] = (),
+    ) -> Array:
+        """State that changes at its ticks, in the update phase. Give its next value with `update`."""
+        ticks = self._ticks(sample, offset)
+        return self._memory(DiscreteState, name, initial, size, ticks=ticks, labels=tuple(labels))
+
+    def update(self, state: Array, expression: Any) -> None:
+        """Give x[k+1] of a discrete state from the values at tick k."""
+        self._complete(state, DiscreteState, expression, "update")
+
+    def sampled(
+        self,
+        expression: Any,
+        sample: Rate | Ticks,
+        offset: Rate = 0,
+        initial: Any = 0.0,
+        name: str | None = None,
+    ) -> Array:
+        """Memory refreshed with `expression` in the output phase of its ticks, held in between."""
+        label = name or f"sampled{len(self._memories)}"
+        return self._sampled(label, column(expression), self._ticks(sample, offset), initial)
+
+    def _sampled(self, name: str, value: ca.SX, ticks: Ticks, initial: Any, output: str = "") -> Array:
+        array = self._memory(SampledMemory, name, initial, value.numel(), ticks=ticks, output=output)
+        self._complete(array, SampledMemory, value, "sampled value")
+        return array
+
+    def sample_history(self, newest: Array, older: Sequence[Array]) -> None:
+        """Say that discrete states are the older samples of a sampled memory, the newest of them first.
+
+        All have the ticks and the size of `newest`. In steady running they are equal to it, which linear
+        models take as given; `sample_count` says how many of them count, which events restart.
+        """
+        now = self._memories[self._name_of(newest, "a history of samples")]
+        states = [self._memories[self._name_of(state, "a history of samples")] for state in older]
+        kinds: list[type[Memory]] = [SampledMemory, *(DiscreteState for _ in states)]
+        for m, kind in zip([now, *states], kinds, strict=True):
+            if not isinstance(m, kind) or (m.rate, m.size) != (now.rate, now.size):
+                raise BlockError(
+                    f"'{m.name}' in the history of '{now.name}' is {m.word} with {m.size} components at "
+                    f"{m.rate}, expected {kind.word} with {now.size} at {now.rate}."
+                )
+        assert now.rate is not None  # a sampled memory has one
+        self._histories.append(SampleHistory(now.name, tuple(m.name for m in states), now.rate))
+
+    def tick_time(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
+        """Time of the newest tick [s]; before the first one, its time to come."""
+        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[0])
+
+    def tick_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
+        """Number of ticks so far, the present one included."""
+        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[1])
+
+    def sample_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
+        """Like `tick_count`, but an event that resets a state starts it anew at 1: holds restart there."""
+        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[2])
+
+    def external(
+        self,
+        name: str,
+        make: Make,
+        argument: Any,
+        size: int,
+        sample: Rate | Ticks,
+        offset: Rate = 0,
+        initial: Any = 0.0,
+    ) -> Array:
+        """Output of something that is not looked into, called by the host at its ticks: y = call(t, u).
+
+        ``make()`` gives every run an `Instance` of its own: called, saved, loaded and closed with it.
+        """
+        return self._memory(
+            ExternalOutput,
+            name,
+            initial,
+            size,
+            ticks=self._ticks(sample, offset),
+            block=External(make, column(argument)),
+        )
+
+    def delivered(self, name: str, initial: Any, size: int, sample: Rate | Ticks) -> Array:
+        """What a co-simulation master writes at the ticks of a rate, before all else there."""
+        return self._memory(DeliveredOutput, name, initial, size, ticks=self._ticks(sample, 0))
+
+    def opaque(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        argument: Any,
+        size: int,
+        jacobian: Callable[..., Any] | None = None,
+        hessian: Callable[..., Any] | None = None,
+        make: Callable[[], Any] | None = None,
+        about: str = FUNCTION,
+        compiled: Callable[[Any], Any] | None = None,
+    ) -> Array:
+        """A pure Python function inside continuous equations: y = function(t, u), (size,).
+
+        It is called at every evaluation, also at trial values, so it must keep nothing. ``jacobian(t, u)``
+        gives dy/du, (size, n); without it CasADi takes central differences. ``hessian(t, u)`` gives d2y/du2,
+        (size, n, n), of a function that does not look at t. Compiled code calls it as well.
+
+        What a run needs of its own is made by ``make()``, once per run for all calls that share it;
+        functions then take it first, ``function(instance, t, u)``. Where it has ``save() -> bytes`` and
+        ``load(bytes)`` it is part of snapshots; a ``close()`` is called at the end. Messages say `about`.
+        ``compiled(instance)`` gives what the native engine may call instead, or None, see `PythonCall`.
+        """
+        u = column(argument)
+        call = PythonCall(name, function, int(u.numel()), int(size), jacobian, hessian, make, about, compiled)
+        self._calls.append(call)
+        (value,) = call.call([self._time, u], False, True)
+        return as_array(value)
+
+    def instants(self, times: Any, name: str | None = None) -> Array:
+        """How many of the listed instants [s] have passed, shape (1,); a step ends on each of them."""
+        exact = instants(tuple(np.atleast_1d(np.asarray(times, dtype=object)).ravel().tolist()))
+        alone = times[0] if isinstance(times, (list, tuple)) and len(times) == 1 else times
+        owner = self._field_of(times) if self._field_of(alone) is None else self._field_of(alone)
+        label = name or f"instants{len(self._memories)}"
+        return self._memory(CountedInstants, label, 0.0, 1, times=exact, times_field=owner)
+
+    def mode(self, name: str, initial: Any, size: int | None = None, at_ticks: Any = None) -> Array:
+        """Discrete state without ticks, changed only by events.
+
+        With `at_ticks`, an expression or a function of the mode itself, it starts from that value and takes
+        it at every instant with ticks, in dependency order: sampled blocks never see a branch that a jump at
+        the same instant has left. Between ticks it is memory and needs events (`when`).
+        """
+        if at_ticks is None:
+            return self._memory(ModeMemory, name, initial, size)
+        return self._branch(name, initial, size, at_ticks)
+
+    def _branch(
+        self, name: str, initial: Any, size: int | None, at_ticks: Any, rest: float | None = None
+    ) -> Array:
+        array = self._memory(Branch, name, initial, size, rest=rest)
+        value = at_ticks(array) if callable(at_ticks) else at_ticks
+        self._complete(array, Branch, value, "value at ticks")
+        return array
+
+    def accepted(self, name: str, expression: Any, initial: Any, size: int | None = None) -> Array:
+        """Memory refreshed with `expression` after every accepted step and event.
+
+        `expression` may be a function of the memory itself: ``lambda old: np.maximum(old, u)``.
+        """
+        width = size if callable(expression) else column(expression).numel()
+        array = self._memory(AcceptedMemory, name, initial, width)
+        value = expression(array) if callable(expression) else expression
+        self._complete(array, AcceptedMemory, value, "accepted value")
+        return array
+
+    def conditional(
+        self, name: str, initial: Any, value: Any, ticks: Ticks | None = None, start: Any = None
+    ) -> Array:
+        """Memory refreshed in the output phase of `ticks`, or (None) of every instant and after its events.
+
+        ``value(old)`` gives its new value from the old one; `start` what it is before the first instant,
+        found there; without it `initial`. For the framework's own blocks around conditional parts.
+        """
+        first = None if start is None else column(start)
+        size = None if first is None else first.numel()
+        array = self._memory(Conditional, name, initial, size, ticks=ticks, start=first)
+        self._complete(array, Conditional, value(array), "value")
+        return array
+
+    def afterwards(
+        self, name: str, initial: Any, value: Any, ticks: Ticks | None = None, start: Any = None
+    ) -> Array:
+        """Like `conditional`, but it changes behind all else at an instant."""
+        first = None if start is None else column(start)
+        array = self._memory(Afterwards, name, initial, None, ticks=ticks, start=first)
+        self._complete(array, Afterwards, value(array), "value")
+        return array
+
+    def delayed(
+        self,
+        expression: Any,
+        seconds: Any,
+        initial: Any = 0.0,
+        name: str | None = None,
+        shortest: float = 0.0,
+        longest: float = 0.0,
+    ) -> Array:
+        """The value of `expression` so many seconds ago; `initial` before there is a past.
+
+        Where `seconds` changes during a run it stays within `shortest` and `longest` [s]: no step is longer
+        than the one, and the past is kept for the other.
+        """
+        value, label = column(expression), name or f"delayed{len(self._memories)}"
+        limits = {"shortest": float(shortest), "longest": float(longest)}
+        array = self._memory(DelayedSignal, label, initial, value.numel(), seconds=column(seconds), **limits)
+        self._complete(array, DelayedSignal, value, "delayed signal")
+        return array
+
+    def slope(
+        self, expression: Any, name: str | None = None, assuming: Sequence[tuple[Array, float]] = ()
+    ) -> Array:
+        """How fast `expression` changes along the solution, per s: its exact derivative by time.
+
+        For crossings and resets of events, for derivatives of continuous states, and, of expressions without
+        unknowns, for residuals. What is held between instants does not change, nor, here, a delayed signal.
+
+        assuming : unknowns of this block, and the numbers to take for them instead of their values
+        """
+        value = column(expression)
+        taken = tuple((self._name_of(unknown, "an assumption"), float(v)) for unknown, v in assuming)
+        label = name or f"slope{len(self._memories)}"
+        array = self._memory(Slope, label, 0.0, value.numel(), assuming=taken)
+        self._complete(array, Slope, value, "expression of a slope")
+        return array
+
+    def random(
+        self,
+        sample: Rate | Ticks,
+        kind: str = "normal",
+        size: int = 1,
+        offset: Rate = 0,
+        name: str | None = None,
+    ) -> Array:
+        """One draw per tick: "normal" (mean 0, variance 1) or "uniform" on [0, 1)."""
+        if kind not in DISTRIBUTIONS:
+            raise BlockError(f"random draw '{kind}': {near_miss(kind, DISTRIBUTIONS)}")
+        ticks = self._ticks(sample, offset)
+        label = name or f"random{len(self._memories)}"
+        return self._memory(RandomDraw, label, 0.0, size, ticks=ticks, distribution=kind)
+
+    def algebraic(self, name: str, guess: Any, size: int | None = None, about: str = "") -> Array:
+        """Implicit unknown, found so that `residual` is zero; Newton starts from `guess`.
+
+        about : whose equation it is, for messages
+        """
+        return self._memory(AlgebraicUnknown, name, guess, size, about=about)
+
+    def residual(self, expression: Any) -> None:
+        """Expression that the algebraic unknowns make zero; as many components in all as unknowns."""
+        self._residuals.append(column(expression))
+
+    def invariant(self, expression: Any, tolerance: float = 1e-13) -> None:
+        """Expression kept at zero by projecting the continuous states.
+
+        After every accepted step, and at every logged instant, states that miss `tolerance` by more than its
+        tenth are corrected: by what `correction` gives, else by the least change of this block's states.
+        """
+        self._invariants.append((column(expression), tolerance))
+
+    def log_states(self) -> None:
+        """The continuous states are in the log of every run whose signals are not chosen, beside the outputs.
+
+        For blocks that are drawn from their states, such as plants.
+        """
+        self._states_logged = True
+
+    def rounding_matters(self, factor: float) -> None:
+        """Near some states a last digit decides where the invariants lead: steps are not asked for more.
+
+        For invariants whose rank falls at singular states, such as those of closed loops in a stretched pose.
+        When a step fails its tolerances, its start is moved by a last digit and back onto the invariants;
+        `factor` times what that changes is no error of the step. Without it every error above the tolerances
+        counts.
+        """
+        if not factor >= 0:
+            raise BlockError(f"rounding_matters({factor}): expected a factor of 0 or more.", value=factor)
+        self._rounding = float(factor)
+
+    def correction(self, state: Array, expression: Any) -> None:
+        """What to add to a continuous state to bring the invariants of this block (nearly) to zero.
+
+        A Gauss-Newton step; it is repeated until the tolerances hold. Where one state of a block has a
+        correction, all its corrections are given this way.
+        """
+        memory = self._memories[self._name_of(state, "a correction")]
+        if not isinstance(memory, ContinuousState):
+            raise BlockError(f"correction given for '{memory.name}', which is no continuous state.")
+        value = self._sized(expression, memory.size, f"correction of '{memory.name}'")
+        self._memories[memory.name] = replace(memory, correction=value)
+
+    # --- events -----------------------------------------------------------------------------------
+    def when(
+        self,
+        crossing: Any,
+        resets: Mapping[Array, Any] | Sequence[tuple[Array, Any]],
+        direction: str = "both",
+        name: str | None = None,
+        warning: str = "",
+        anew: Sequence[str] = (),
+        by_value: bool = False,
+    ) -> None:
+        """Zero-crossing event: when `crossing` crosses zero each state of `resets` takes its new value.
+
+        With direction "both", what the reset of a continuous state does to the crossing is no crossing of
+        this event.
+
+        resets : {state: value}, or a list of (state, value)
+        warning : what to warn of at the end of a run in which it fired
+        anew : names of events of this block for which nothing that the resets do is a crossing
+        by_value : on the threshold the value alone decides, and nobody asks how the crossing moves there
+        """
+        pairs = []
+        for state, value in resets.items() if isinstance(resets, Mapping) else resets:
+            target = self._memories[self._name_of(state, "a reset")]
+            if not target.resettable:
+                raise BlockError(f"event resets '{target.name}', which is no state or mode.")
+            pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
+        self._event(
+            crossing, direction, name, tuple(pairs), "", warning=warning, anew=tuple(anew), by_value=by_value
+        )
+
+    def stop(self, crossing: Any, message: str, direction: str = "both") -> None:
+        """End the run where `crossing` crosses zero, keeping the result."""
+        self._event(crossing, direction, None, (), message)
+
+    def where_event(self, g: Any, a: Any, b: Any, name: str | None = None) -> Array:
+        """`a` while g >= 0, else `b`; the branch is held during a step and flipped by an event."""
+        label = name or f"branch{len(self._memories)}"
+        side = self._scalar(g)
+
+        def held(old: Array) -> Array:
+            return np.where(np.abs(side) > THRESHOLD, side > 0, old)
+
+        branch = self._branch(label, 1.0, None, held, rest=1.0)
+        for state, direction, value in (("on", "rising", 1.0), ("off", "falling", 0.0)):
+            resets = ((label, self._sized(value, 1, "branch")),)
+            self._event(g, direction, f"{label} {state}", resets, "", rest=1)
+        return np.where(branch[0] > 0.5, a, b)
+
+    def _scalar(self, g: Any) -> Array:
+        return as_scalar(self._sized(g, 1, "condition of a branch"))
+
+    @property
+    def time(self) -> Array:
+        """t [s], shape ()."""
+        return as_scalar(self._time)
+
+    def term(self, text: str, expression: Any) -> None:
+        """Name a part of the equations; on a non-finite value the first bad term is reported by `text`."""
+        self._terms.append(Term(text, column(expression)))
