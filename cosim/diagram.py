@@ -15,7 +15,6 @@ import copy
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ import numpy as np
 from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.contract.units import Units
-from blocks.errors import PlantloopError, WiringError, near_miss, shown
+from blocks.errors import WiringError, near_miss, shown
 from cosim.block_names import checked_block_name, checked_name, split_port, written_connection
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Driven, Inport, Netlist
@@ -372,17 +371,9 @@ class Diagram:
         ------
         PlantloopError      the page cannot be written, or the diagram cannot run
         """
-        if live:
-            if out is not None:
-                raise PlantloopError("a live view is no file: leave out= away, save its result.", value=out)
-            # a diagram knows nothing of what runs and shows it: it is looked for when it is asked for
-            return import_module("cosim.viewer.server.live_view").view_diagram(self, show=show, **options)
-        if options:
-            raise PlantloopError(f"{', '.join(options)} belongs to live views.", hint="Add live=True.")
-        from cosim.viewer.page import view
-        from cosim.viewer.page_data import of_diagram
+        from cosim.viewer.asked import view_diagram_as_asked
 
-        return view(of_diagram(self), out, show)
+        return view_diagram_as_asked(self, out, show, live, options)
 
     def draw(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """The diagram as a picture: laid out from left to right, subsystems as frames, a colour per rate.
@@ -397,15 +388,9 @@ class Diagram:
 
         >>> d.draw("loop.svg")
         """
-        from cosim.drawing.sheet import draw
-        from cosim.viewer.diagram_data import diagram_data
+        from cosim.viewer.asked import draw_diagram
 
-        system, problems = None, ""
-        try:
-            system = self.system()
-        except PlantloopError as error:
-            problems = str(error)
-        return draw(diagram_data(self.netlist(), system, problems), path)
+        return draw_diagram(self, path)
 
     # --- what is in it --------------------------------------------------------------------------------
     @property
