@@ -47,11 +47,14 @@ GROWING = 1e-6  # of the largest eigenvalue: a growth beyond it is unstable
 
 
 class StaticsError(PlantloopError):
-    """No equilibrium was found; ``state`` names the worst, ``value`` is what it still accelerates by."""
+    """No equilibrium was found; ``state`` names the worst, ``value`` is what it still accelerates by.
 
-    def __init__(self, message: str, state: str = "", **more: Any) -> None:
+    part : what of its block that state belongs to, such as a joint, "" where the block says nothing
+    """
+
+    def __init__(self, message: str, state: str = "", part: str = "", **more: Any) -> None:
         super().__init__(message, **more)
-        self.state = state
+        self.state, self.part = state, part
 
 
 @dataclass(frozen=True)
@@ -215,7 +218,7 @@ class _Statics:
         drag, reach = 0.0, FIRST_MOVE
         for done in range(rounds):
             if not np.isfinite(at.r).all() or not np.isfinite(at.jacobian).all():
-                raise StaticsError(self._why("is not finite", at), self._worst(at)[0])
+                raise self._given_up("is not finite")
             step, inverse = _newton(at)
             left = float(np.abs(at.r + at.jacobian @ step).max(initial=0.0))
             explained = left <= UNEXPLAINED * self.scale
@@ -231,10 +234,8 @@ class _Statics:
             else:
                 drag = 0.0
             at = taken
-        raise StaticsError(
-            self._why(f"was not found in {rounds} rounds", at), self._worst(at)[0], value=self._worst(at)[1],
-            hint="Start nearer to it, hold what nothing holds, or let energy attrition (MKEAM) find it.",
-        )  # fmt: skip
+        hint = "Start nearer to it, hold what nothing holds, or let energy attrition (MKEAM) find it."
+        raise self._given_up(f"was not found in {rounds} rounds", hint)
 
     def _newton_step(
         self, at: _Point, step: np.ndarray, inverse: np.ndarray, longest: float
@@ -296,21 +297,23 @@ class _Statics:
         stable = growth <= GROWING * float(np.abs(own).max(initial=0.0)) or not at.free
         return Equilibrium(rounds, float(np.abs(at.r).max(initial=0.0)), growth, bool(stable))
 
-    def _worst(self, at: _Point) -> tuple[str, float]:
-        """Name of the state whose rate is the farthest from rest, and that rate."""
+    def _worst(self) -> tuple[int, float]:
+        """Place of the state whose rate is the farthest from rest, and that rate."""
         f = self._rates()
         places = np.concatenate([self.r_index, self.z_index])
         bad = np.where(np.isfinite(f[places]), np.abs(f[places]), np.inf)
         k = int(places[int(np.argmax(bad))])
-        return self.model.state_names[k], float(f[k])
+        return k, float(f[k])
 
-    def _why(self, what: str, at: _Point) -> str:
-        name, value = self._worst(at)
-        rate = "accelerates by" if name in self._rate_names() else "changes by"
-        return f"a static equilibrium {what}: '{name}' still {rate} {value:.6g}."
-
-    def _rate_names(self) -> set[str]:
-        return {self.model.state_names[k] for k in self.r_index}
+    def _given_up(self, what: str, hint: str | None = None) -> StaticsError:
+        k, value = self._worst()
+        rate = "accelerates by" if k in self.r_index else "changes by"
+        name = self.model.state_names[k]
+        slot = next(s for s in self.system.states.values() if k in s.index)
+        return StaticsError(
+            f"a static equilibrium {what}: '{name}' still {rate} {value:.6g}.",
+            name, slot.memory.part, value=value, hint=hint,
+        )  # fmt: skip
 
     def _open(self) -> str:
         found = np.array(self._invariants(*self.model.arguments())[0], dtype=float).ravel()

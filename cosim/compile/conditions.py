@@ -12,9 +12,9 @@ from blocks.errors import PlantloopError, WiringError
 from cosim.compile.expressions import Expressions
 from cosim.compile.gating import Obeyed, gated, gated_control
 from cosim.compile.netlist import PartCondition
-from cosim.compile.order import SignalNode
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import SignalRates
+from cosim.compile.signal_nodes import SignalNode
 from cosim.subsystems.control import Latch, PartControl
 
 Parts = Mapping[str, PartCondition]  # by the path of the diagram that is a part

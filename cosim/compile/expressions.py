@@ -7,8 +7,8 @@ from functools import cached_property
 import casadi as ca
 
 from cosim.compile.netlist import Port
-from cosim.compile.order import SignalNode
 from cosim.compile.placed_block import PlacedBlock
+from cosim.compile.signal_nodes import SignalNode
 
 
 class Expressions:

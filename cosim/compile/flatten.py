@@ -31,10 +31,11 @@ from cosim.compile.expressions import Expressions
 from cosim.compile.jumps import warn_of_jumps
 from cosim.compile.looked_at import FollowingBranch, without_idle_events
 from cosim.compile.netlist import Driven, Netlist
-from cosim.compile.order import Dependencies, SignalNode
+from cosim.compile.order import Dependencies
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import SignalRates, insert_holds
 from cosim.compile.schedule import build_schedule
+from cosim.compile.signal_nodes import SignalNode
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes
 from cosim.compile.units import WireUnits, convert, follow_units

@@ -8,9 +8,7 @@ loop is only reported where the equations really have one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
-import casadi as ca
 import networkx as nx
 import numpy as np
 
@@ -18,24 +16,14 @@ from blocks.contract.memories import AlgebraicUnknown, Refreshed
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
 from cosim.compile.placed_block import PlacedBlock
-
-
-class SignalNode(NamedTuple):
-    """An output ("y"), a sampled memory ("m") or the implicit unknowns ("z") of a block.
-
-    Whole, or one component of it.
-    """
-
-    path: str
-    kind: str
-    name: str
-    component: int | None = None
-    shown: str = ""  # what messages call it, where that is not its name
-
-    def __str__(self) -> str:
-        suffix = "" if self.component is None else f"[{self.component}]"
-        return f"{self.path}.{self.shown or self.name}{suffix}"
-
+from cosim.compile.signal_nodes import (
+    OutputSignal,
+    SampledSignal,
+    SignalKind,
+    SignalNode,
+    UnknownSignals,
+    WholeSignal,
+)
 
 # Inputs by number and memories by name that a node reads, each with its components; reads it unknowns too?
 _Reads = tuple[list[tuple[int, np.ndarray]], list[tuple[str, np.ndarray]], bool]
@@ -54,28 +42,28 @@ class Dependencies:
         self.placed, self.at_tick, self.solve = placed, at_tick, solve
         self.cut = set(cut)  # outputs that are unknowns of a loop between ticks
         self.solved: list[list[SignalNode]] = []  # memories that depend on themselves at a tick, loop by loop
-        self.split: set[tuple[str, str, str]] = set()
-        self.held: set[tuple[str, str, str]] = set()  # branches of a cycle at a tick: they change after it
+        self.split: set[WholeSignal] = set()
+        self.held: set[WholeSignal] = set()  # branches of a cycle at a tick: they change after it
         self.alone: set[SignalNode] = (
             set()
         )  # memories of a cycle whose rates never meet: each its own segment
         self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
         self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
-        self._sizes: dict[tuple[str, str, str], int] = {}
-        self._kept_whole: set[tuple[str, str, str]] = set()
-        self._shown: dict[tuple[str, str, str], str] = {}
-        self._used: dict[tuple[int, str, str, int | None], _Reads] = {}
+        self._sizes: dict[WholeSignal, int] = {}
+        self._kept_whole: set[WholeSignal] = set()
+        self._shown: dict[WholeSignal, str] = {}
+        self._used: dict[tuple[int, type[SignalKind], str, int | None], _Reads] = {}
         for inst in placed.values():
             for o in inst.traced.declared.outputs:
-                self._sizes[inst.path, "y", o.name] = o.size
+                self._sizes[inst.path, OutputSignal, o.name] = o.size
             if at_tick:
                 for m in inst.memories(Refreshed):
-                    self._sizes[inst.path, "m", m.name] = m.size
+                    self._sizes[inst.path, SampledSignal, m.name] = m.size
                     if m.repeats:
-                        self._kept_whole.add((inst.path, "m", m.name))
-                    self._shown[inst.path, "m", m.name] = m.shown
+                        self._kept_whole.add((inst.path, SampledSignal, m.name))
+                    self._shown[inst.path, SampledSignal, m.name] = m.shown
                 if inst.memories(AlgebraicUnknown):
-                    self._sizes[inst.path, "z", "unknowns"] = 1
+                    self._sizes[inst.path, UnknownSignals, "unknowns"] = 1
 
     def order(self) -> list[SignalNode]:
         """All nodes, each after what it needs; members of a loop that is solved stand together.
@@ -119,12 +107,12 @@ class Dependencies:
 
     def _expected(self, component: set[SignalNode]) -> bool:
         """A cycle through implicit unknowns and cut outputs only: they are solved at every evaluation."""
-        implicit = any(n.kind == "z" or n in self.cut for n in component)
-        return implicit and not any(n.kind == "m" for n in component)
+        implicit = any(n.kind is UnknownSignals or n in self.cut for n in component)
+        return implicit and not any(n.kind is SampledSignal for n in component)
 
     def _cut(self, graph: nx.DiGraph, component: set[SignalNode]) -> None:
         """Choose the unknowns of a loop: its sampled memories, or as few outputs as a greedy choice finds."""
-        memories = sorted((n for n in component if n.kind == "m"), key=str)
+        memories = sorted((n for n in component if n.kind is SampledSignal), key=str)
         if memories:
             self.solved.append(memories)
             return
@@ -141,7 +129,7 @@ class Dependencies:
         condensed = nx.condensation(graph)
         order: list[SignalNode] = []
         for k in nx.topological_sort(condensed):
-            order += sorted(condensed.nodes[k]["members"], key=lambda n: (n.kind, str(n)), reverse=True)
+            order += sorted(condensed.nodes[k]["members"], key=lambda n: (n.kind.rank, str(n)), reverse=True)
         return order
 
     def _graph(self) -> nx.DiGraph:
@@ -166,25 +154,16 @@ class Dependencies:
         for k, mask in inputs:
             source = inst.drivers[k]
             if source is not None:
-                yield from self._components(source[0], "y", source[1], mask)
+                yield from self._components(source[0], OutputSignal, source[1], mask)
         for name, mask in memories:
-            yield from self._components(inst.path, "m", name, mask)
+            yield from self._components(inst.path, SampledSignal, name, mask)
         if unknowns:
-            yield self._node(inst.path, "z", "unknowns")
+            yield self._node(inst.path, UnknownSignals, "unknowns")
 
     def _reads(self, inst: PlacedBlock, node: SignalNode) -> _Reads:
         """Inputs and memories a node reads, with the components, and whether it reads implicit unknowns."""
         d = inst.traced.declared
-        if node.kind == "y":
-            inputs, own, _, _ = inst.traced.depends(f"y:{node.name}", inst.output(node.name).expression)
-        elif node.kind == "z":
-            residual = ca.vertcat(*[m.equation for m in inst.memories(AlgebraicUnknown)])
-            inputs, own, _, _ = inst.traced.depends("z:", residual)
-        else:
-            memory = inst.refreshed(node.name)
-            inputs, own, _, _ = inst.traced.depends(f"m:{node.name}", memory.reads)
-            if memory.external:  # an opaque function may use all it is given
-                inputs, own = _for_all(inputs, memory.size), _for_all(own, memory.size)
+        inputs, own = node.kind.uses(inst, node.name)
         rows = slice(None) if node.component is None else slice(node.component, node.component + 1)
         ends = np.cumsum([i.size for i in d.inputs])[:-1]
         parts = np.split(np.any(inputs[rows], axis=0), ends)
@@ -195,15 +174,17 @@ class Dependencies:
         ticked = [
             (m.name, used[inst.traced.slices[m.name]])
             for m in inst.memories(Refreshed)
-            if not (node.kind == "m" and m.reads_itself and m.name == node.name)
+            if not (node.kind is SampledSignal and m.reads_itself and m.name == node.name)
         ]
         unknowns = any(used[inst.traced.slices[m.name]].any() for m in inst.memories(AlgebraicUnknown))
         return ports, [(name, mask) for name, mask in ticked if mask.any()], unknowns
 
-    def _node(self, path: str, kind: str, name: str, component: int | None = None) -> SignalNode:
+    def _node(self, path: str, kind: type[SignalKind], name: str, component: int | None = None) -> SignalNode:
         return SignalNode(path, kind, name, component, self._shown.get((path, kind, name), ""))
 
-    def _components(self, path: str, kind: str, name: str, mask: np.ndarray) -> Iterator[SignalNode]:
+    def _components(
+        self, path: str, kind: type[SignalKind], name: str, mask: np.ndarray
+    ) -> Iterator[SignalNode]:
         if (path, kind, name) in self.held:
             return
         if (path, kind, name) in self.split:
@@ -213,17 +194,17 @@ class Dependencies:
             yield self._node(path, kind, name)
 
     def _may_keep(self, node: SignalNode) -> bool:
-        return node.kind == "m" and self.placed[node.path].refreshed(node.name).may_keep
+        return node.kind is SampledSignal and self.placed[node.path].refreshed(node.name).may_keep
 
     # --- cycles through rates that never meet ----------------------------------------------------
     def _ticks(self, node: SignalNode) -> Ticks | None:
-        if node.kind != "m":
+        if node.kind is not SampledSignal:
             return None
         return self.placed[node.path].refreshed(node.name).rate
 
     def _meeting(self, graph: nx.DiGraph) -> nx.DiGraph:
         """Sampled memories of a cycle, with an edge where one needs another at the same instant."""
-        memories = [n for n in graph if n.kind == "m"]
+        memories = [n for n in graph if n.kind is SampledSignal]
         found = nx.DiGraph()
         found.add_nodes_from(memories)
         for memory in memories:
@@ -235,7 +216,7 @@ class Dependencies:
         return found
 
     def _coincides(self, cycle: nx.DiGraph) -> bool:
-        outputs = cycle.subgraph([n for n in cycle if n.kind == "y" and n not in self.cut])
+        outputs = cycle.subgraph([n for n in cycle if n.kind is OutputSignal and n not in self.cut])
         if not nx.is_directed_acyclic_graph(outputs):
             return True
         return not nx.is_directed_acyclic_graph(self._meeting(cycle))
@@ -263,14 +244,14 @@ class Dependencies:
     def _text(self, cycle: nx.DiGraph) -> str:
         """One loop hop by hop, each block output and the input it reaches."""
         nodes = self._loop(cycle)
-        when = "at a tick" if any(n.kind == "m" for n in nodes) else "between ticks"
-        first = next(k for k, n in enumerate(nodes) if n.kind == "y")
+        when = "at a tick" if any(n.kind is SampledSignal for n in nodes) else "between ticks"
+        first = next(k for k, n in enumerate(nodes) if n.kind is OutputSignal)
         nodes = nodes[first:] + nodes[: first + 1]
         hops, ports = [], set()
         source, port = nodes[0], ""
         for node in nodes[1:]:
             port = port or self._port(source, node)
-            if node.kind == "y":  # a sampled value is seen where its block shows it
+            if node.kind is OutputSignal:  # a sampled value is seen where its block shows it
                 hops += [f"  {source}  ->  {port}", f"  {port}  feeds through to  {node}"]
                 ports |= {str(source), port}
                 source, port = node, ""
@@ -278,7 +259,7 @@ class Dependencies:
 
     def _loop(self, cycle: nx.DiGraph) -> list[SignalNode]:
         """One closed walk, among those that are loops at one instant."""
-        outputs = cycle.subgraph([n for n in cycle if n.kind != "m"])
+        outputs = cycle.subgraph([n for n in cycle if n.kind is not SampledSignal])
         if not nx.is_directed_acyclic_graph(outputs):
             return [source for source, _ in nx.find_cycle(outputs)]
         walk: list[SignalNode] = []
@@ -308,14 +289,9 @@ def _up_to_memories(
     queue = [start]
     while queue:
         for node in neighbours(queue.pop()):
-            if node.kind == "m":
+            if node.kind is SampledSignal:
                 memories.add(node)
             elif node not in between:
                 between.add(node)
                 queue.append(node)
     return between, memories
-
-
-def _for_all(mask: np.ndarray, rows: int) -> np.ndarray:
-    """What any component uses, for each of `rows` components."""
-    return np.tile(np.any(mask, axis=0), (rows, 1))

@@ -19,8 +19,9 @@ from blocks.contract.memories import Afterwards, DiscreteState, Repeated
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
 from cosim.compile.expressions import Expressions
-from cosim.compile.order import Dependencies, SignalNode
+from cosim.compile.order import Dependencies
 from cosim.compile.placed_block import PlacedBlock
+from cosim.compile.signal_nodes import OutputSignal, SampledSignal, SignalNode, UnknownSignals
 from cosim.segments import (
     Activation,
     AtRate,
@@ -110,12 +111,14 @@ class _Labels:
     def _solved_together(self, order: list[SignalNode]) -> dict[SignalNode, list[SignalNode]]:
         """Nodes of each set that is solved at once: implicit unknowns, cut outputs, loops at a tick."""
         d = self.dependencies
-        if not (d.cut or d.solved or any(n.kind == "z" for n in self.graph)):
+        if not (d.cut or d.solved or any(n.kind is UnknownSignals for n in self.graph)):
             return {}
         rank = {n: k for k, n in enumerate(order)}
         found: dict[SignalNode, list[SignalNode]] = {}
         for component in nx.strongly_connected_components(self.graph):
-            if (len(component) > 1 and not component & d.alone) or any(n.kind == "z" for n in component):
+            if (len(component) > 1 and not component & d.alone) or any(
+                n.kind is UnknownSignals for n in component
+            ):
                 members = sorted(component, key=rank.__getitem__)
                 found.update(dict.fromkeys(members, members))
         return found
@@ -128,8 +131,8 @@ class _Labels:
         return label
 
     def _put(self, node: SignalNode, label: _Label, group: list[SignalNode]) -> None:
-        solved = len(group) > 1 or node.kind == "z"
-        if node.kind == "m":
+        solved = len(group) > 1 or node.kind is UnknownSignals
+        if node.kind is SampledSignal:
             writer = ("loop", group[0]) if solved else _writer(self.placed, node, self.dependencies.alone)
             same = label.writers <= {writer}
             label = _Label(max(label.level, 0) if same else label.level + 1, frozenset([writer]))
@@ -208,7 +211,7 @@ def _segment(
         if node in members:
             fresh.sample(node)
             written.add(node)
-        elif node.kind == "y" and any(n in written or n in changed for n in before):
+        elif node.kind is OutputSignal and any(n in written or n in changed for n in before):
             fresh.output(node)
             changed.add(node)
     values, places = [], []

@@ -128,8 +128,7 @@ def _swing(stage: Stage, model: SystemAtPoint, limits: Param_Static) -> int:
 
 def _placed(stage: Stage, command: Simulate, time: float, error: StaticsError) -> StaticsError:
     """The error with the command, and the joint and body of the state that is worst."""
-    owner = error.state.split("[")[0].rpartition(".")[0].removeprefix("plant.")
-    links = [link for link in stage.plant.mechanism.links if link.name == owner]
+    links = [link for link in stage.plant.mechanism.links if link.name == error.part]
     who = ""
     if links:
         body = links[0].body.source
@@ -138,7 +137,7 @@ def _placed(stage: Stage, command: Simulate, time: float, error: StaticsError) -
     hint = "" if error.hint is None else f" {error.hint}"
     text = str(error).removesuffix(hint)
     return StaticsError(
-        f"{command.where}: at t={time:g} s {text}{who}", error.state,
+        f"{command.where}: at t={time:g} s {text}{who}", error.state, error.part,
         path=command.where, time=time, value=error.value, hint=error.hint,
     )  # fmt: skip
 

@@ -237,6 +237,7 @@ def test_what_falls_is_named(coordinates):
     assert "stone" in text and "still accelerates by -9.81" in text and "Body_Rigid id=3" in text
     assert e.value.value == pytest.approx(-9.81)
     assert "on that body acts no force element" in text
+    assert e.value.part == "stone"
 
 
 def test_attrition_names_what_never_stops(coordinates):

@@ -1,0 +1,87 @@
+"""What is put in order when a system is computed: outputs, sampled memories, implicit unknowns."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.memories import AlgebraicUnknown
+from cosim.compile.placed_block import PlacedBlock
+
+Masks = tuple[np.ndarray, np.ndarray]  # (components, inputs), (components, memories): what uses what
+
+
+class SignalKind(abc.ABC):
+    """A kind of node, as a class of which nothing is made.
+
+    rank : where nodes of this kind stand among those of one cycle; higher ones come first
+    """
+
+    rank: ClassVar[int]
+
+    @staticmethod
+    @abc.abstractmethod
+    def uses(inst: PlacedBlock, name: str) -> Masks:
+        """Which components of inputs and memories a node of a block uses, for each of its components."""
+
+
+class SampledSignal(SignalKind):
+    """A memory that signals pass at a tick."""
+
+    rank = 0
+
+    @staticmethod
+    def uses(inst: PlacedBlock, name: str) -> Masks:
+        memory = inst.refreshed(name)
+        inputs, own, _, _ = inst.traced.depends(f"m:{name}", memory.reads)
+        if memory.external:  # an opaque function may use all it is given
+            return _for_all(inputs, memory.size), _for_all(own, memory.size)
+        return inputs, own
+
+
+class OutputSignal(SignalKind):
+    """An output."""
+
+    rank = 1
+
+    @staticmethod
+    def uses(inst: PlacedBlock, name: str) -> Masks:
+        inputs, own, _, _ = inst.traced.depends(f"y:{name}", inst.output(name).expression)
+        return inputs, own
+
+
+class UnknownSignals(SignalKind):
+    """All implicit unknowns of a block together."""
+
+    rank = 2
+
+    @staticmethod
+    def uses(inst: PlacedBlock, name: str) -> Masks:
+        residual = ca.vertcat(*[m.equation for m in inst.memories(AlgebraicUnknown)])
+        inputs, own, _, _ = inst.traced.depends("z:", residual)
+        return inputs, own
+
+
+class SignalNode(NamedTuple):
+    """An output, a sampled memory or the implicit unknowns of a block; whole, or one component of it."""
+
+    path: str
+    kind: type[SignalKind]
+    name: str
+    component: int | None = None
+    shown: str = ""  # what messages call it, where that is not its name
+
+    def __str__(self) -> str:
+        suffix = "" if self.component is None else f"[{self.component}]"
+        return f"{self.path}.{self.shown or self.name}{suffix}"
+
+
+WholeSignal = tuple[str, type[SignalKind], str]  # path, kind and name of a node that is not split
+
+
+def _for_all(mask: np.ndarray, rows: int) -> np.ndarray:
+    """What any component uses, for each of `rows` components."""
+    return np.tile(np.any(mask, axis=0), (rows, 1))
