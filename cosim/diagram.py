@@ -15,6 +15,7 @@ import copy
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from blocks.contract.units import Units
 from blocks.errors import WiringError, near_miss, shown
 from cosim.block_names import checked_block_name, checked_name, split_port, written_connection
 from cosim.compile.flatten import flatten
+from cosim.compile.masks import checked
 from cosim.compile.netlist import Driven, Inport, Netlist
 from cosim.diagram_facts import facts_of, parameters_of, states_of
 from cosim.diagram_parameters import DiagramParameters

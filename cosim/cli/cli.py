@@ -160,7 +160,7 @@ def check(
 ) -> None:
     """List jumps, unit faults, outputs nobody reads, suspicious rates; exit code 1 for the first two."""
     from cosim.analysis.findings import KINDS, findings
-    from cosim.diagram import around
+    from cosim.block_alone import around
 
     with _errors_as_messages():
         path = _checked_path(file, "check", (".toml", ".xml"))
