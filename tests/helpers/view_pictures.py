@@ -1,8 +1,10 @@
 """The pictures of docs/view.md, one per part of the page: ``python -m tests.helpers.view_pictures docs``."""
 
 import io
+import shutil
 import sys
 import tempfile
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from PIL import Image
@@ -12,6 +14,8 @@ from cosim import Diagram, Study, simulate
 from cosim.scenario import load_scenario
 from cosim.viewer.compare_data import of_two
 from cosim.viewer.page import view
+from cosim.viewer.server.edit_view import edit_scenario
+from cosim.viewer.server.live_view import view_scenario
 from plant import Plant
 from tests.helpers.browser import shown
 
@@ -109,19 +113,49 @@ def two(file):
     return "viewer.setTime(0.6)"
 
 
-PICTURES = {f.__name__: f for f in (whole, diagram, scopes, motion, study, linear, two)}
+@contextmanager
+def live(folder):
+    """The pendulum under way, pushed, its sliders open."""
+    for file in ("scenario.toml", "inverted_pendulum.xml"):
+        shutil.copy(f"examples/inverted_pendulum/{file}", folder)
+    with view_scenario(load_scenario(folder / "scenario.toml"), show=False) as view:
+        for k in range(150):
+            if k in (60, 70):
+                view.do("set", name="plant_disturbance_force.value", value=1.0 * (k == 60))
+            view.do("step")
+        sliders = "document.getElementById('open-sliders').click();"
+        show = f"{sliders} document.querySelector('[data-do=trails]').click();"
+        yield view.address, f"{show} document.querySelector('[data-arrows=velocity]').click()"
+
+
+@contextmanager
+def edit(folder):
+    """A block of the pendulum's scenario, chosen, and the library."""
+    for file in ("scenario.toml", "inverted_pendulum.xml"):
+        shutil.copy(f"examples/inverted_pendulum/{file}", folder)
+    with edit_scenario(folder / "scenario.toml", show=False) as view:
+        click = "dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+        yield view.address, f"document.querySelector('.node[data-path=controller]').{click}"
+
+
+PICTURES = {f.__name__: f for f in (whole, diagram, scopes, motion, study, linear, two, live, edit)}
+SERVED = ("live", "edit")
 
 
 def draw(name, folder):
     """Make a page, look at it, and write docs/view-NAME.png (the whole page: view.png)."""
-    with tempfile.TemporaryDirectory() as aside:
-        file = Path(aside) / f"{name}.html"
-        look = PICTURES[name](file)
-        with shown(file, SIZE) as page:
-            page.evaluate("document.documentElement.classList.remove('dark')")
-            page.evaluate(f"() => {{ {look} }}")
-            page.wait_for_timeout(600)
-            picture = Image.open(io.BytesIO(page.screenshot()))
+    with ExitStack() as stack:
+        aside = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if name in SERVED:
+            source, look = stack.enter_context(PICTURES[name](aside))
+        else:
+            source = aside / f"{name}.html"
+            look = PICTURES[name](source)
+        page = stack.enter_context(shown(source, SIZE, offline=name not in SERVED))
+        page.evaluate("document.documentElement.classList.remove('dark')")
+        page.evaluate(f"() => {{ {look} }}")
+        page.wait_for_timeout(600)
+        picture = Image.open(io.BytesIO(page.screenshot()))
     for colours in (128, 64, 32, 16):
         kept = io.BytesIO()
         picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(kept, "PNG", optimize=True)

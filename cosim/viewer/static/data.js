@@ -37,6 +37,11 @@ viewer.shown = (x) => {
   return size !== 0 && (size >= 1e5 || size < 1e-3) ? x.toExponential(4) : Number(x.toPrecision(6)).toString();
 };
 
+viewer.tick = (x) => { // a number at an axis: no digit more than it needs
+  const short = Number(x.toPrecision(6)), size = Math.abs(short);
+  return size !== 0 && (size >= 1e5 || size < 1e-3) ? short.toExponential() : short.toString();
+};
+
 viewer.element = (tag, properties = {}, ...children) => { // texts are texts, never markup
   const found = document.createElement(tag);
   for (const [key, value] of Object.entries(properties)) {

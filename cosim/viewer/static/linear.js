@@ -72,15 +72,11 @@ viewer.linear = (data) => {
   const degrees = (list) => { let last = null, turns = 0; return list.map(([a, b]) => { let p = (Math.atan2(b, a) * 180) / Math.PI + turns; if (last !== null) while (p - last > 180) { p -= 360; turns -= 360; } if (last !== null) while (p - last < -180) { p += 360; turns += 360; } last = p; return p; }); };
   const sheet = viewer.sheet(place, (g, w, h, c) => {
     const from = data.names[box("from").value], to = data.names[box("to").value], kind = box("kind").value, cut = from === to;
-    const frame = (x0, y0, x1, y1, xs, ys, [xl, yl], logx) => {
+    const frame = (x0, y0, x1, y1, xs, ys, [xl, yl], logx, steps = null) => {
       const X = (v) => x0 + ((logx ? Math.log(v / xs[0]) / Math.log(xs[1] / xs[0]) : (v - xs[0]) / (xs[1] - xs[0])) * (x1 - x0)), Y = (v) => y1 - ((v - ys[0]) / (ys[1] - ys[0])) * (y1 - y0);
-      g.strokeStyle = c.line; g.fillStyle = c.faint; g.lineWidth = 1;
-      for (let k = 0; k <= 4; k++) {
-        const v = ys[0] + (k / 4) * (ys[1] - ys[0]), u = logx ? xs[0] * (xs[1] / xs[0]) ** (k / 4) : xs[0] + (k / 4) * (xs[1] - xs[0]);
-        g.beginPath(); g.moveTo(x0, Y(v)); g.lineTo(x1, Y(v)); g.moveTo(X(u), y0); g.lineTo(X(u), y1); g.stroke();
-        g.textAlign = "right"; g.fillText(Number(v.toPrecision(3)), x0 - 4, Y(v) + 4);
-        g.textAlign = "center"; g.fillText(Number(u.toPrecision(2)), X(u), y1 + 12);
-      }
+      g.lineWidth = 1;
+      const decades = () => viewer.ticks(Math.log10(xs[0]), Math.log10(xs[1]), 6, [1, 2, 5, 10]).map((k) => 10 ** k);
+      viewer.frame(g, c, X, Y, logx ? decades() : viewer.ticks(...xs), viewer.ticks(...ys, 5, steps), { left: x0, right: x1, top: y0, bottom: y1 });
       g.fillStyle = c.ink; g.textAlign = "center"; g.fillText(xl, (x0 + x1) / 2, y1 + 25);
       g.save(); g.translate(12, (y0 + y1) / 2); g.rotate(-Math.PI / 2); g.fillText(yl, 0, 0); g.restore();
       return (xv, yv, colour = "#0072b2") => { g.save(); g.beginPath(); g.rect(x0, y0, x1 - x0, y1 - y0); g.clip(); g.strokeStyle = colour; g.lineWidth = 1.6; g.beginPath(); xv.forEach((v, k) => g.lineTo(X(v), Y(yv[k]))); g.stroke(); g.restore(); };
@@ -97,7 +93,7 @@ viewer.linear = (data) => {
     if (kind === "bode") {
       const middle = (h - 20) / 2, phases = degrees(list), lines = [];
       lines.push([frame(62, 20, w - 12, middle - 8, range, viewer.range(sizes), ["", "gain [dB]"], true), sizes]);
-      lines.push([frame(62, middle + 12, w - 12, h - 32, range, viewer.range(phases), ["frequency [rad/s]", "phase [deg]"], true), phases]);
+      lines.push([frame(62, middle + 12, w - 12, h - 32, range, viewer.range(phases), ["frequency [rad/s]", "phase [deg]"], true, [1, 5, 15, 30, 45, 90, 180, 360]), phases]);
       for (const [line, values] of lines) {
         line(frequencies, values);
         for (const at of marks ? [marks.crossover, marks.phase_crossover] : []) if (at) line([at, at], viewer.range(values), "#d55e00");

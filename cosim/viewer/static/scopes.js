@@ -60,7 +60,7 @@ viewer.scopes = (result, signals) => {
       class: "signal", draggable: true, title: s.name + (s.unit ? " [" + s.unit + "]" : ""),
       onclick: (e) => toggle(s.name, e.shiftKey ? add() : chosen ?? add()),
       ondragstart: (e) => e.dataTransfer.setData("text/plain", s.name),
-    }, s.name, value);
+    }, viewer.element("span", { class: "name" }, s.name), value);
     row.dataset.signal = s.name;
     rows.set(s.name, { row, value });
     tree.append(row);
@@ -122,7 +122,7 @@ viewer.scopes = (result, signals) => {
     axes.plot?.destroy();
     axes.plot = null;
     if (!axes.names.length) return;
-    const height = Math.max(110, Math.floor((plots.clientHeight - 4) / every.length) - 36);
+    const height = Math.max(100, Math.floor((plots.clientHeight - 4) / every.length) - 36);
     const steps = uPlot.paths.stepped({ align: 1 }), straight = uPlot.paths.linear();
     const units = [...new Set(axes.names.map((n) => signals.get(n).unit))];
     const series = (n, k) => ({
@@ -135,8 +135,8 @@ viewer.scopes = (result, signals) => {
     const grid = { stroke: ink(), grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8884", width: 1 } };
     const xlabel = { time: "time [s]", phase: axes.names[0] ?? "", spectrum: "frequency [Hz]" }[axes.kind];
     const list = axes.kind === "phase" ? axes.names.slice(1, 2).map((n) => series(n, 0)) : beside(axes).map(series);
-    const sides = [{ ...grid, label: xlabel, labelSize: 16, size: 34 }, { ...grid, size: 60, label: units[0] || undefined, labelSize: 16, values: (_, v) => v.map(viewer.shown) }];
-    if (axes.kind === "time" && units.length === 2) sides.push({ ...grid, scale: "z", side: 1, grid: { show: false }, label: units[1], labelSize: 16, size: 60, values: (_, v) => v.map(viewer.shown) });
+    const sides = [{ ...grid, label: xlabel, labelSize: 16, size: 34 }, { ...grid, space: 20, size: 60, label: units[0] || undefined, labelSize: 16, values: (_, v) => v.map((x) => (x == null ? "" : viewer.tick(x))) }];
+    if (axes.kind === "time" && units.length === 2) sides.push({ ...grid, scale: "z", side: 1, grid: { show: false }, label: units[1], labelSize: 16, size: 60, values: (_, v) => v.map((x) => (x == null ? "" : viewer.tick(x))) });
     axes.plot = new uPlot({
       width: Math.max(240, plots.clientWidth - 6), height, scales: { x: { time: false }, y: {}, z: {} },
       series: [{ label: xlabel, value: (_, v) => (v == null ? "" : viewer.shown(v)) }, ...list], axes: sides,

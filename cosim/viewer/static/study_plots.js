@@ -23,6 +23,30 @@ viewer.range = (list) => {
   return low === high ? [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2] : [low, high];
 };
 
+// round numbers from low to high, about so many; steps: those there may be between them
+viewer.ticks = (low, high, about = 5, steps = null) => {
+  const rough = (high - low) / about, power = 10 ** Math.floor(Math.log10(rough)), step = (steps ?? [1, 2, 5, 10].map((f) => f * power)).find((f) => f >= rough * 0.999) ?? rough;
+  const found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
+  return found;
+};
+
+// a grid with numbers at the left and below; X and Y: where a value is, xs and ys: the numbers, edges of the grid in pixels
+viewer.frame = (g, colours, X, Y, xs, ys, { left, right, top, bottom }) => {
+  g.strokeStyle = colours.line;
+  g.fillStyle = colours.faint;
+  g.textAlign = "center";
+  for (const v of xs) {
+    g.beginPath(); g.moveTo(X(v), top); g.lineTo(X(v), bottom); g.stroke();
+    g.fillText(viewer.tick(v), Math.min(X(v), right - 8), bottom + 13);
+  }
+  g.textAlign = "right";
+  for (const v of ys) {
+    g.beginPath(); g.moveTo(left, Y(v)); g.lineTo(right, Y(v)); g.stroke();
+    g.fillText(viewer.tick(v), left - 4, Y(v) + 4);
+  }
+};
+
 // order in which rows are drawn: those not selected first, then the selected, the chosen one last
 viewer.drawn = (study, f) => {
   for (const wanted of [0, 1]) for (let i = 0; i < study.count; i++) if (study.selected[i] === wanted && i !== study.chosen) f(i, wanted === 1);
@@ -32,7 +56,7 @@ viewer.drawn = (study, f) => {
 viewer.parallel = (study) => {
   const place = document.querySelector("#parallel .canvas"), varies = (c) => { const v = c.list.find(Number.isFinite); return c.list.some((w) => Number.isFinite(w) && w !== v); };
   const axes = study.numeric.filter((c) => c.role !== "wall" && varies(c)).slice(0, 14).map((c) => ({ ...c, range: viewer.range(c.list), brush: null }));
-  const top = 26, bottom = 20;
+  const top = 38, bottom = 20;
   let width = 1, height = 1;
   const X = (k) => 45 + (k * (width - 90)) / Math.max(1, axes.length - 1);
   const Y = (a, v) => height - bottom - ((v - a.range[0]) / (a.range[1] - a.range[0])) * (height - top - bottom);
@@ -57,7 +81,7 @@ viewer.parallel = (study) => {
       g.fillText(a.name, x, 11 + (k % 2) * 11 * (axes.length > 6), 90);
       g.fillStyle = c.faint;
       g.fillText(viewer.shown(a.range[0]), x, h - 6);
-      g.fillText(viewer.shown(a.range[1]), x + 24, top + 9);
+      g.fillText(viewer.shown(a.range[1]), x, top - 4);
       if (a.brush) { g.fillStyle = "#0072b255"; g.fillRect(x - 7, Y(a, a.brush[1]), 14, Math.max(2, Y(a, a.brush[0]) - Y(a, a.brush[1]))); }
     });
   });
@@ -106,14 +130,7 @@ viewer.scatter = (study) => {
   const sheet = viewer.sheet(place, (g, w, h, c) => {
     const a = x(), b = y(), wide = ([p, q]) => [p - (q - p) * 0.04, q + (q - p) * 0.04];
     area = { w, h, x: wide(viewer.range(a.list)), y: wide(viewer.range(b.list)) };
-    g.strokeStyle = c.line;
-    g.fillStyle = c.faint;
-    for (let k = 0; k <= 4; k++) {
-      const vx = area.x[0] + (k / 4) * (area.x[1] - area.x[0]), vy = area.y[0] + (k / 4) * (area.y[1] - area.y[0]);
-      g.beginPath(); g.moveTo(X(vx), top); g.lineTo(X(vx), h - bottom); g.moveTo(left, Y(vy)); g.lineTo(w - right, Y(vy)); g.stroke();
-      g.textAlign = "center"; g.fillText(Number(vx.toPrecision(3)), X(vx), h - bottom + 13);
-      g.textAlign = "right"; g.fillText(Number(vy.toPrecision(3)), left - 4, Y(vy) + 4);
-    }
+    viewer.frame(g, c, X, Y, viewer.ticks(...area.x), viewer.ticks(...area.y), { left, right: w - right, top, bottom: h - bottom });
     g.fillStyle = c.ink;
     g.textAlign = "center"; g.fillText(a.name, (left + w) / 2, h - 5);
     g.save(); g.translate(11, h / 2); g.rotate(-Math.PI / 2); g.fillText(b.name, 0, 0); g.restore();
@@ -171,14 +188,7 @@ viewer.envelopes = (study) => {
     const [low, high] = viewer.range([...viewer.range(envelope[0]), ...viewer.range(envelope[1])]), t0 = times[0], t1 = times[times.length - 1] > t0 ? times[times.length - 1] : t0 + 1;
     const X = (t) => left + ((t - t0) / (t1 - t0)) * (w - left - right), Y = (v) => h - bottom - ((v - low) / (high - low)) * (h - top - bottom);
     area = { X, Y };
-    g.strokeStyle = c.line;
-    g.fillStyle = c.faint;
-    for (let k = 0; k <= 4; k++) {
-      const t = t0 + (k / 4) * (t1 - t0), v = low + (k / 4) * (high - low);
-      g.beginPath(); g.moveTo(X(t), top); g.lineTo(X(t), h - bottom); g.moveTo(left, Y(v)); g.lineTo(w - right, Y(v)); g.stroke();
-      g.textAlign = "center"; g.fillText(Number(t.toPrecision(3)), X(t), h - bottom + 13);
-      g.textAlign = "right"; g.fillText(Number(v.toPrecision(3)), left - 4, Y(v) + 4);
-    }
+    viewer.frame(g, c, X, Y, viewer.ticks(t0, t1), viewer.ticks(low, high), { left, right: w - right, top, bottom: h - bottom });
     g.fillStyle = "#0072b2";
     for (let b = 0; b + 1 < bands.length - 1; b += 2) {
       g.globalAlpha = 0.16;
@@ -205,7 +215,7 @@ viewer.envelopes = (study) => {
     if (k !== undefined) curve(curves[k], "#e69f00", 2.5);
     g.fillStyle = c.ink;
     g.textAlign = "left";
-    g.fillText((s.name + (s.unit ? ` [${s.unit}]` : "")) + `: ${bands.slice(0, 2).join(" to ")}, ${bands.slice(2, 4).join(" to ")}, ${bands.slice(4, 6).join(" to ")} and median of all cases` + (study.chosen >= 0 ? (k === undefined ? `; nothing stored of case ${study.number(study.chosen)}` : `; case ${study.number(study.chosen)}`) : ""), left, 12);
+    g.fillText((s.name + (s.unit ? ` [${s.unit}]` : "")) + `: ${bands.slice(0, 2).join(" to ")}, ${bands.slice(2, 4).join(" to ")}, ${bands.slice(4, 6).join(" to ")} and median of all cases` + (study.chosen >= 0 ? (k === undefined ? `; nothing stored of case ${study.number(study.chosen)}` : `; case ${study.number(study.chosen)}`) : ""), left, 12, w - left - right);
     g.textAlign = "center"; g.fillText("time [s]", (left + w) / 2, h - 5);
     study.lines = lines + (k !== undefined ? 1 : 0);
   });

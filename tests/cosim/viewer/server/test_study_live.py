@@ -114,19 +114,22 @@ def test_a_page_opened_before_the_first_case_is_done(finished, tmp_path):
         wait_until(page, "document.querySelector('[data-study=said]').textContent === ''")
 
 
+def opened_as_soon_as_it_is_one(folder, running):
+    while running.is_alive():
+        try:
+            return open_study(folder)
+        except PlantloopError:
+            running.join(0.02)
+    return open_study(folder)
+
+
 def test_a_study_is_watched_from_its_first_to_its_last_case(tmp_path):
     study = Study(loop(), until=0.5, sweep={"k.k": list(np.linspace(1.0, 20.0, 60))})
-    begun = threading.Event()
-    running = threading.Thread(
-        target=lambda: study.run(tmp_path / "out", workers=1, progress=lambda *_: begun.set())
-    )
+    running = threading.Thread(target=lambda: study.run(tmp_path / "out", workers=1))
     running.start()
     try:
-        while not (tmp_path / "out").is_dir() or not list((tmp_path / "out").iterdir()):
-            running.join(0.02)
-        running.join(0.3)
         with (
-            open_study(tmp_path / "out").view(live=True, show=False) as live,
+            opened_as_soon_as_it_is_one(tmp_path / "out", running).view(live=True, show=False) as live,
             shown(live.address, offline=False) as page,
         ):
             wait_until(page, "document.querySelectorAll('#cases tbody tr').length === 60", seconds=60.0)
