@@ -3,9 +3,10 @@ viewer.motion = async (plants, result) => {
   const room = document.getElementById("motion"), canvas = room.querySelector(".canvas"), list = room.querySelector(".list");
   room.hidden = false;
   await viewer.vendor("three");
+  const many = plants.reduce((n, p) => n + p.bodies.length, 0) > 60;
   let renderer;
-  try {
-    renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+  try { // smooth edges of many bodies cost a third of a frame where a processor draws them
+    renderer = new THREE.WebGLRenderer({ antialias: !many });
   } catch (error) {
     canvas.append(viewer.element("p", {}, "This browser has no WebGL: motion cannot be drawn. " + error.message));
     return;
@@ -66,7 +67,6 @@ viewer.motion = async (plants, result) => {
   };
   const colours = viewer.colours.map((c) => new THREE.MeshLambertMaterial({ color: c }));
   const grey = new THREE.MeshLambertMaterial({ color: 0x8a929c }), dark = new THREE.MeshLambertMaterial({ color: 0x454c55 });
-  const many = plants.reduce((n, p) => n + p.bodies.length, 0) > 60;
   // many bodies are lines in one buffer
   const crowd = many ? viewer.polylines(plants.flatMap((p, n) => p.bodies.map((b, k) => ({ count: b.points.length, colour: colours[(k + n) % colours.length].color })))) : null;
   const crowded = many ? plants.flatMap((p) => p.bodies.map((b) => ({ plant: p, link: b.link, points: b.points.flat(), count: b.points.length }))) : [];
