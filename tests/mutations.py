@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import functools
 import multiprocessing
 import os
 import random
@@ -37,6 +38,7 @@ CORE = (
     "blocks/library",
 )  # fmt: skip
 TESTS = ("tests/blocks", "tests/plant", "tests/cosim", "tests/systems")
+CHOICE = "from tests.helpers.runs import"
 NATIVE = "cosim/engines/native/native.py"  # tests that run it run C
 MOST = 400  # tests for one change
 SLOWER = 8.0  # how much longer than it was measured a run may take: machines are busy
@@ -79,11 +81,17 @@ def mirrored(file: str, known: Covering) -> str:
     return f"tests/{folder}/" if folder else "tests/"
 
 
+@functools.cache
+def chooses(file: str) -> bool:
+    """Whether PLANTLOOP_TEST_ENGINE chooses the engine of a file's tests: for C it is the native one."""
+    return CHOICE in (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).exists() else False
+
+
 def tests_for(change: Change, known: Covering, budget: float) -> list[str]:
     """Tests that run a change, likely and short ones first, as many as the budget (s) allows."""
     near = mirrored(change.file, known)
     if change.file.endswith(".c"):
-        found = known.by_file.get(NATIVE, set())
+        found = known.by_file.get(NATIVE, set()) | {t for t in known.seconds if chooses(t.partition("::")[0])}
     else:
         found = set() if change.module_level else known.of(change.file, change.lines)
         if not found:  # it may run when the file is imported: for tests of the file and of its folder

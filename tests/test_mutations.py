@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 
 import pytest
 
@@ -170,3 +171,22 @@ def test_lines_that_run_at_import_are_tried_with_the_tests_of_their_folder():
 
     assert chosen(7, False) == ["tests/c/test_c.py::c"]
     assert chosen(7, True) == chosen(8, False) == ["tests/plant/b/test_b.py::b"]
+
+
+def test_changes_of_c_are_tried_with_the_rules_of_time_on_the_native_engine(tmp_path, monkeypatch):
+    assert mutations.chooses("tests/cosim/engines/test_time.py")
+    assert not mutations.chooses("tests/plant/mechanics/test_tree.py")
+    seconds = dict.fromkeys(
+        ("tests/cosim/engines/test_time.py::a", "tests/plant/mechanics/test_tree.py::b"), 1.0
+    )
+    known = Covering({}, {}, {}, seconds)
+    in_c_file = Change("cosim/engines/native/runtime/lu.c", 1, 0, 1, "1", "2", (1,))
+    assert mutations.tests_for(in_c_file, known, 9.0) == ["tests/cosim/engines/test_time.py::a"]
+    monkeypatch.setenv("PLANTLOOP_TEST_ENGINE", "")
+    for file, engine in (("a.c", "native"), ("a.py", "reference")):
+        (tmp_path / file).write_bytes(b"1")
+        seen = []
+        bench = Told(tmp_path, tmp_path)
+        bench.run = lambda *_, seen=seen: (seen.append(os.environ["PLANTLOOP_TEST_ENGINE"]), (0, ""))[1]
+        bench.judge(Change(file, 1, 0, 1, "1", "2", (1,)), ["t::a"], 1.0)
+        assert seen == [engine]

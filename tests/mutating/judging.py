@@ -50,7 +50,7 @@ class Bench:
 
     root: Path
     copy: Path
-    sound: dict[str, bool] = field(default_factory=dict)  # tests that failed: do they without a change?
+    sound: dict[tuple[str, str], bool] = field(default_factory=dict)  # by engine and test: passes as it is?
 
     def make(self) -> None:
         """Copy what is tested and the tests, with compiled modules that are checked by their content."""
@@ -74,6 +74,7 @@ class Bench:
         file = self.copy / change.file
         source = file.read_bytes()
         began = time.monotonic()
+        os.environ["PLANTLOOP_TEST_ENGINE"] = "native" if change.file.endswith(".c") else "reference"
         while tests:
             file.write_bytes(change.applied(source))
             try:
@@ -93,9 +94,10 @@ class Bench:
 
     def passes(self, test: str, limit: float) -> bool:
         """Does a test pass on the copy as it is? Found once."""
-        if test not in self.sound:
-            self.sound[test] = self.run([test], limit)[0] == 0
-        return self.sound[test]
+        key = (os.environ.get("PLANTLOOP_TEST_ENGINE", ""), test)
+        if key not in self.sound:
+            self.sound[key] = self.run([test], limit)[0] == 0
+        return self.sound[key]
 
     def run(self, tests: list[str], limit: float, *options: str) -> tuple[int, str]:
         """Exit code of pytest (-9 where it took too long), and what it said last."""
