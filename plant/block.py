@@ -35,6 +35,7 @@ from plant.equations.controls import check_controls
 from plant.equations.filters import declare_inputs
 from plant.equations.outcome import Awaited, Solved, Withheld
 from plant.equations.output_signals import declare_outputs, signals_of
+from plant.equations.port_units import with_units
 from plant.equations.pushes import declare_pushes, push_ports
 from plant.equations.quantities import Quantities
 from plant.equations.role import Role
@@ -177,7 +178,7 @@ class Plant(Block):
             mention_massless(mechanism)
             formulas = formulas_of(model)
             check_controls(model)
-            inputs, outputs, requests = ports_of(model)
+            inputs, outputs, requests = with_units(ports_of(model), model, formulas)
             plant = Plant(
                 model,
                 inputs,

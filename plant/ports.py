@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 
 from blocks.arguments import is_number
 from blocks.contract.declared import PortHold
 from blocks.contract.rate import Rate, Ticks, rational
+from blocks.contract.units import Found, Units
 from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, near_miss, shown
 from plant.elements import (
@@ -39,6 +40,7 @@ class Port:
     offset_time : s             samples at offset_time + k*sampling_period
     hold_order : int            degree of the extrapolation between samples
     origin : str                where the last three come from: "file", "file default" or "with_port"
+    units : per signal          what is known of them, None where nothing is; () for nothing at all
     filter : s                  time constant of a second-order filter behind the port (`equations.filters`);
                                 0 for none. Inputs only
     """
@@ -53,6 +55,12 @@ class Port:
     hold_order: int = 0
     origin: str = "file"
     filter: float = 0.0
+    units: Found = field(default=(), repr=False)
+
+    @property
+    def unit(self) -> Units:
+        """Units of its signals as a block declares them."""
+        return tuple(u or "" for u in self.units)
 
     @property
     def hold(self) -> PortHold:

@@ -27,6 +27,7 @@ NUMBERS = {
 }  # fmt: skip
 
 Unit = PhysicalUnit | None
+Mixed = dict[tuple[str, str], tuple[PhysicalUnit, PhysicalUnit]]
 
 
 @dataclass(frozen=True)
@@ -43,34 +44,44 @@ def unit_flow(traced: Traced, inputs: Sequence[Found], parameters: Mapping[str, 
     inputs : of every input in order, one per component; parameters : of those whose unit is known
     """
     d = traced.declared
-    own: list[Unit] = [None] * traced.own.numel()
     p = [parameters.get(q.name) for q in d.parameters for _ in range(q.size)]
-    mixed: dict[tuple[str, str], tuple[PhysicalUnit, PhysicalUnit]] = {}
+    free: list[Unit] = [None] * traced.own.numel()
 
-    def units(name: str, expression: ca.SX) -> list[Unit]:
+    def units(name: str, expression: ca.SX, own: list[Unit], mixed: Mixed) -> list[Unit]:
         f = traced.function(name, expression)
-        return _outcome(f, [[SECOND], own, p, [None] * d.tick_symbols.numel(), *inputs], mixed)
+        return _outcome(f, [[None], own, p, [None] * d.tick_symbols.numel(), *inputs], mixed)
 
+    mixed: Mixed = {}  # of inputs alone: what a state is in may hide in a number that is not written
+    for o in d.outputs:
+        units(f"y:{o.name}", o.expression, free, mixed)
+    for m in traced.evolving:
+        units(f"m:{m.name}", m.equation, free, mixed)
+    own = list(free)
     for _ in range(ROUNDS):
         before = list(own)
         for m in traced.evolving:
-            found = units(f"m:{m.name}", m.equation)
+            place = traced.slices[m.name]
+            if not isinstance(m, ContinuousState) and ca.depends_on(m.equation, m.symbol):
+                continue  # a sum over ticks: the sample time in it may be 1 and not written
+            found = units(f"m:{m.name}", m.equation, own, {})
             if isinstance(m, ContinuousState):
                 found = [None if u is None else u.times(SECOND) for u in found]
-            place = traced.slices[m.name]
-            own[place] = [
-                new if old is None else old for old, new in zip(own[place], found, strict=False)
-            ] or own[place]
+            own[place] = [b if a is None else a for a, b in zip(own[place], found, strict=True)]
         if own == before:
             break
-    outputs = {o.name: tuple(units(f"y:{o.name}", o.expression)) for o in d.outputs}
+    inside: Mixed = {}
+    for m in traced.evolving:
+        units(f"m:{m.name}", m.equation, own, inside)
+    if inside.keys() - mixed.keys():  # x' = u - x: a time constant of 1 s is not written
+        own = free
+    outputs = {o.name: tuple(units(f"y:{o.name}", o.expression, own, {})) for o in d.outputs}
     return UnitFlow(outputs, tuple(mixed.values()))
 
 
 def _outcome(
     f: ca.Function,
     arguments: Sequence[Sequence[Unit]],
-    mixed: dict[tuple[str, str], tuple[PhysicalUnit, PhysicalUnit]],
+    mixed: Mixed,
 ) -> list[Unit]:
     """Units of the one output of a function of scalars."""
     count = f.nnz_out(0)
@@ -104,7 +115,7 @@ def _of(
     op: int,
     units: Sequence[Unit],
     constants: Sequence[float | None],
-    mixed: dict[tuple[str, str], tuple[PhysicalUnit, PhysicalUnit]],
+    mixed: Mixed,
 ) -> Unit:
     """The unit of one operation."""
     a, b = units[0], units[-1]

@@ -7,7 +7,7 @@ or found, is another. Where both were only found from equations it is a finding 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from blocks.errors import PlantloopError, WiringError, near_miss
 from blocks.library.unit_conversion import UnitConversion
 from cosim.compile.netlist import Port
 from cosim.compile.placed_block import PlacedBlock
-from cosim.compile.unit_flow import unit_flow
+from cosim.compile.unit_flow import UnitFlow, unit_flow
 from cosim.compile.wiring import Wiring
 
 VISITS = 20  # of one block, on wires in a circle
@@ -86,6 +86,7 @@ class _Units:
     def __init__(self, wiring: Wiring, traced: Mapping[str, Traced], found: WireUnits) -> None:
         self.wiring, self.traced, self.found = wiring, traced, found
         self.given: dict[Port, Found] = {}
+        self.flows: dict[Hashable, UnitFlow] = {}
         self.sizes: dict[Port, int] = {}
         for path, named in wiring.units.items():
             self._read(path, named)
@@ -176,7 +177,7 @@ class _Units:
         silent = [o for o in traced.declared.outputs if not self._whole((path, o.name))]
         if not silent:
             return
-        flow = unit_flow(traced, arrived, self._own_parameters(path)).outputs
+        flow = self._flow(path, arrived).outputs
         for o in silent:
             port = (path, o.name)
             old = self.found.outputs.get(port, ()) or (None,) * o.size
@@ -189,6 +190,14 @@ class _Units:
         units = self.found.outputs.get(port, ())
         return bool(units) and all(units)
 
+    def _flow(self, path: str, arrived: list[Found]) -> UnitFlow:
+        """What comes out of a block; once for all blocks of a shape with the same units."""
+        traced, own = self.traced[path], self._own_parameters(path)
+        key = (id(traced), tuple(arrived), tuple(own.items()))
+        if key not in self.flows:
+            self.flows[key] = unit_flow(traced, arrived, own)
+        return self.flows[key]
+
     def _own_parameters(self, path: str) -> dict[str, PhysicalUnit]:
         names = [q.name for q in self.traced[path].declared.parameters]
         return {n: u for n in names if (u := self.found.parameters.get((path, n))) is not None}
@@ -199,7 +208,15 @@ class _Units:
         arrived = [self.found.inputs.get((path, i.name), ()) for i in traced.declared.inputs]
         if not any(arrived):
             return
-        for a, b in unit_flow(traced, arrived, self._own_parameters(path)).mixed:
+        flow = self._flow(path, arrived)
+        for o in traced.declared.outputs:
+            for said, found in zip(
+                self.found.outputs.get((path, o.name), ()), flow.outputs[o.name], strict=False
+            ):
+                if said and found and not (said.offset or found.offset or said.is_same(found)):
+                    cure = "Convert an input, or say the unit of what multiplies it."
+                    self.fault(f"'{path}.{o.name}' is in {said}, but by its inputs {found}: {cure}", False)
+        for a, b in flow.mixed:
             cure = _cure(a, b, "an input")
             if a.is_kind_of(b):
                 known = cure.partition(" Convert")[0]
@@ -229,14 +246,13 @@ class _Units:
                 if there is not None and not there.is_same(here) and check:
                     self._wrong(begun[k], there, hop, here, asked[k])
                 if there is None and asked[k] and check:
-                    self._pointless(begun[k], hop, begun[k])
+                    self._pointless(source, hop, source)
                 first[k] = first[k] if first[k] is not None else here
                 now[k], begun[k], asked[k] = here, hop, False
         if check:
-            for k in range(size):
-                if asked[k]:
-                    self._pointless(begun[k], (path, name), (path, name))
-                    break
+            half = [k for k in range(size) if asked[k] and now[k] is not None]
+            if half or (any(asked) and not any(now)):
+                self._pointless(source, (path, name), (path, name) if half else source)
             pairs = [(a, b) for a, b in zip(first, now, strict=True) if a and b]
             if any(not a.is_same(b) and a.is_kind_of(b) for a, b in pairs):
                 self.found.conversions[path, name] = (tuple(first), tuple(now))

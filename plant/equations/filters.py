@@ -42,7 +42,7 @@ def declare_inputs(b: Equations, ports: Iterable[Port], formulas: Formulas) -> I
     found: dict[int, ca.SX] = {}
     drifts: list[tuple[ca.SX, ca.SX]] = []
     for port in ports:
-        signal = ca.SX(b.input(port.name, port.size, hold=port.hold))
+        signal = ca.SX(b.input(port.name, port.size, hold=port.hold, unit=port.unit))
         if port.filter:
             signal, rate, second = _filtered(b, port, signal, formulas)
             drifts += [(signal[k], rate[k]) for k in range(port.size)]

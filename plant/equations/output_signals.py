@@ -39,4 +39,4 @@ def declare_outputs(
         y: Any = signals[port.name]
         if port.ticks is not None:
             y = hold(b, as_array(y), port.hold_order, port.ticks, f"{port.name}_hold")
-        b.output(port.name, y, labels=port.labels, auxiliary=port.name in requests)
+        b.output(port.name, y, labels=port.labels, auxiliary=port.name in requests, unit=port.unit)

@@ -36,6 +36,10 @@ def _reading(name: str, signature: str, kind: str, read: Callable[..., ca.SX]) -
     return LanguageFunction(name, signature, read, example, refers=lambda *literals: ((kind, literals),))
 
 
+def _measures(name: str) -> str:
+    return "force" if name in ("FM", "FX", "FY", "FZ") else "torque"
+
+
 def _read() -> dict[str, str]:
     """Functions that read what one element exerts, with the types of elements they read."""
     found: dict[str, str] = {}
@@ -58,11 +62,15 @@ FUNCTIONS = (
     _reading("WHEELW", "id", "wheel", lambda scope, id: scope.wheel(id)[1]),
     # between two markers
     *(
-        LanguageFunction(name, "I [, J]", _force(name), f"{name}(1, 2)", refers=_between)
+        LanguageFunction(
+            name, "I [, J]", _force(name), f"{name}(1, 2)", refers=_between, quantity=_measures(name)
+        )
         for name in ("FM", "TM")
     ),
     *(
-        LanguageFunction(name, "I [, J [, K]]", _force(name), f"{name}(1, 2, 3)", refers=_between)
+        LanguageFunction(
+            name, "I [, J [, K]]", _force(name), f"{name}(1, 2, 3)", refers=_between, quantity=_measures(name)
+        )
         for name in ("FX", "FY", "FZ", "TX", "TY", "TZ")
     ),
     # of one element: jflag 0 at I, 1 at J; comp 1 FM, 2-4 FX FY FZ, 5 TM, 6-8 TX TY TZ

@@ -64,6 +64,7 @@ class LanguageFunction:
     jump : callable      ``(scope, lines, *arguments of evaluate after scope)`` to the value where it jumps at
                          literal times, None where it does not
     chosen : callable    ``(*values)`` to one condition per argument that says whether its value counts
+    quantity : str       what its value measures, "length", "velocity", ..., where that is always the same
     """
 
     name: str
@@ -77,6 +78,7 @@ class LanguageFunction:
     corners: Callable[[Lines, SplineData | None], Iterable[float]] = lambda lines, spline: ()
     jump: Callable[..., ca.SX | None] = lambda *arguments: None
     chosen: Callable[..., tuple[ca.SX, ...]] | None = None
+    quantity: str = ""
 
     @functools.cached_property
     def arguments(self) -> tuple[str, ...]:

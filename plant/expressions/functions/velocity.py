@@ -84,32 +84,38 @@ def _angular_rate(axis: int) -> Callable[..., ca.SX]:
     return lambda scope, i, j, k, l: component(scope, angular_acceleration(scope, i, j, l), axis, k)
 
 
-def _acceleration(name: str, signature: str, evaluate: Callable[..., ca.SX]) -> LanguageFunction:
+def _acceleration(
+    name: str, signature: str, evaluate: Callable[..., ca.SX], quantity: str
+) -> LanguageFunction:
     def accelerates(i: int, j: int, *others: int) -> tuple[Reference, ...]:
         return tuple(
             ("acceleration", (id,)) for id in (i, j, others[-1]) if id
         )  # L is the last, K needs none
 
     example = f"{name}(1, 2, 3, 4)" if "K" in signature else f"{name}(1, 2, 3)"
-    return LanguageFunction(name, signature, evaluate, example, refers=accelerates)
+    return LanguageFunction(name, signature, evaluate, example, refers=accelerates, quantity=quantity)
+
+
+def _size_of(vector: Callable[..., ca.SX]) -> Callable[..., ca.SX]:
+    return lambda scope, *ids: norm(vector(scope, *ids))
 
 
 FUNCTIONS = (
-    LanguageFunction("VM", "I [, J [, L]]", speed, "VM(1, 2, 3)"),
-    LanguageFunction("VR", "I [, J [, L]]", separation_rate, "VR(1, 2, 3)"),
-    LanguageFunction("VX", "I [, J [, K [, L]]]", _linear(0), "VX(1, 2, 3, 4)"),
-    LanguageFunction("VY", "I [, J [, K [, L]]]", _linear(1), "VY(1, 2, 3, 4)"),
-    LanguageFunction("VZ", "I [, J [, K [, L]]]", _linear(2), "VZ(1, 2, 3, 4)"),
-    LanguageFunction("WM", "I [, J]", lambda scope, *ids: norm(angular_velocity(scope, *ids)), "WM(1, 2)"),
-    LanguageFunction("WX", "I [, J [, K]]", _angular(0), "WX(1, 2, 3)"),
-    LanguageFunction("WY", "I [, J [, K]]", _angular(1), "WY(1, 2, 3)"),
-    LanguageFunction("WZ", "I [, J [, K]]", _angular(2), "WZ(1, 2, 3)"),
-    _acceleration("ACCM", "I [, J [, L]]", lambda scope, *ids: norm(acceleration(scope, *ids))),
-    _acceleration("ACCX", "I [, J [, K [, L]]]", _linear_rate(0)),
-    _acceleration("ACCY", "I [, J [, K [, L]]]", _linear_rate(1)),
-    _acceleration("ACCZ", "I [, J [, K [, L]]]", _linear_rate(2)),
-    _acceleration("WDTM", "I [, J [, L]]", lambda scope, *ids: norm(angular_acceleration(scope, *ids))),
-    _acceleration("WDTX", "I [, J [, K [, L]]]", _angular_rate(0)),
-    _acceleration("WDTY", "I [, J [, K [, L]]]", _angular_rate(1)),
-    _acceleration("WDTZ", "I [, J [, K [, L]]]", _angular_rate(2)),
+    LanguageFunction("VM", "I [, J [, L]]", speed, "VM(1, 2, 3)", quantity="velocity"),
+    LanguageFunction("VR", "I [, J [, L]]", separation_rate, "VR(1, 2, 3)", quantity="velocity"),
+    LanguageFunction("VX", "I [, J [, K [, L]]]", _linear(0), "VX(1, 2, 3, 4)", quantity="velocity"),
+    LanguageFunction("VY", "I [, J [, K [, L]]]", _linear(1), "VY(1, 2, 3, 4)", quantity="velocity"),
+    LanguageFunction("VZ", "I [, J [, K [, L]]]", _linear(2), "VZ(1, 2, 3, 4)", quantity="velocity"),
+    LanguageFunction("WM", "I [, J]", _size_of(angular_velocity), "WM(1, 2)", quantity="rotation rate"),
+    LanguageFunction("WX", "I [, J [, K]]", _angular(0), "WX(1, 2, 3)", quantity="rotation rate"),
+    LanguageFunction("WY", "I [, J [, K]]", _angular(1), "WY(1, 2, 3)", quantity="rotation rate"),
+    LanguageFunction("WZ", "I [, J [, K]]", _angular(2), "WZ(1, 2, 3)", quantity="rotation rate"),
+    _acceleration("ACCM", "I [, J [, L]]", _size_of(acceleration), "acceleration"),
+    _acceleration("ACCX", "I [, J [, K [, L]]]", _linear_rate(0), "acceleration"),
+    _acceleration("ACCY", "I [, J [, K [, L]]]", _linear_rate(1), "acceleration"),
+    _acceleration("ACCZ", "I [, J [, K [, L]]]", _linear_rate(2), "acceleration"),
+    _acceleration("WDTM", "I [, J [, L]]", _size_of(angular_acceleration), "rotation acceleration"),
+    _acceleration("WDTX", "I [, J [, K [, L]]]", _angular_rate(0), "rotation acceleration"),
+    _acceleration("WDTY", "I [, J [, K [, L]]]", _angular_rate(1), "rotation acceleration"),
+    _acceleration("WDTZ", "I [, J [, K [, L]]]", _angular_rate(2), "rotation acceleration"),
 )

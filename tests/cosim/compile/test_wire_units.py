@@ -12,8 +12,10 @@ from blocks import (
     Constant,
     Demux,
     Derivative,
+    DiscreteIntegrator,
     Equations,
     Gain,
+    Hold,
     Integrator,
     Mux,
     PlantloopError,
@@ -284,13 +286,62 @@ def test_results_carry_units_to_xarray_and_files(tmp_path):
 
 
 def test_wires_in_a_circle_come_to_an_end():
-    """x' = x: the unit of a rate times s is that of the state, whatever it is."""
+    """x' = x + m: the state is in m s, which is added to m/s around the circle."""
     d = Diagram()
     d.add("i", Integrator(1.0))
     d.add("sum", Sum("++"))
     d.add("m", Constant(0.0), units={"y": "m/s"})
     d.connect("i.y -> sum.in1", "m.y -> sum.in2", "sum.y -> i.u")
     with pytest.raises(WiringError, match="adds or compares"):  # m and m/s
+        d.system()
+
+
+@dataclass(frozen=True)
+class Lag(Block):
+    """x' = u - x: a time constant of 1 s that is not written."""
+
+    def define(self, b: Equations) -> None:
+        """Declare ports and the state."""
+        u = b.input("u")
+        x = b.continuous("x", 0.0, size=1)
+        b.derivative(x, u - x)
+        b.output("x", x)
+
+
+@pytest.mark.parametrize("block", [Lag(), Hold(order=1, sample=1.0), DiscreteIntegrator(sample=1.0)])
+def test_numbers_that_are_not_written_do_not_mislead(block):
+    """A period or time constant of 1 s: nothing false is found behind them."""
+    port = {"Lag": "x", "Hold": "y", "DiscreteIntegrator": "y"}[type(block).__name__]
+    for unit in ("m", "m*s"):
+        d = Diagram()
+        d.add("u", Sine(1.0, 1.0), units={"y": "m"})
+        d.add("block", block)
+        d.connect("u.y -> block.u")
+        if type(block).__name__ != "Hold" or unit == "m":
+            d.add("g", Gain(1.0), units={"u": unit})
+            d.connect(f"block.{port} -> g.u")
+        assert not [f for f in d.check() if f.fault]
+        d.system()
+
+
+def test_an_output_that_its_inputs_do_not_give_is_a_note():
+    d = Diagram()
+    d.add("i", Integrator(1.0), units={"y": "m"})
+    d.add("g", Gain(-1.0), units={"u": "mm", "k": "1/s"})
+    d.connect("i.y -> g.u", convert=True)
+    d.connect("g.y -> i.u")
+    (found,) = (f for f in d.check() if f.kind == "units")
+    assert found.place == "i.y" and not found.fault and "'i.y' is in m, but by its inputs mm" in found.text
+
+
+def test_components_without_units_stay_as_they_are_on_converted_wires():
+    d = Diagram()
+    d.add("a", Constant([1.0, 2.0, 3.0]), units={"y": ["mm", "", "deg"]})
+    d.add("b", Gain(1.0), units={"u": ["m", "", "rad"]})
+    d.connect("a.y -> b.u", convert=True)
+    assert simulate(d, 0.1)["b.y"][-1] == pytest.approx([1e-3, 2.0, np.deg2rad(3.0)], rel=1e-12)
+    d.replace("b", Gain(1.0), units={"u": ["m", "m", "rad"]})
+    with pytest.raises(WiringError, match=r"unit of 'a\.y' is not known"):
         d.system()
 
 
