@@ -10,13 +10,13 @@ from tests.helpers.checks_page import checked, pytest_addoption, pytest_configur
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_folders(tmp_path_factory, worker_id):
+def own_folders(tmp_path_factory):
     """Compiled code and temporary files of compilers stay out of the user's folders.
 
     The workers of one run share what was compiled; several runs do with a folder in PLANTLOOP_TEST_CACHE.
     """
     own = tmp_path_factory.getbasetemp()
-    shared = (own if worker_id == "master" else own.parent) / "compiled"
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "compiled"
     shared.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLANTLOOP_CACHE", os.environ.get("PLANTLOOP_TEST_CACHE", str(shared)))
