@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import PlantloopError
 from cosim.simulation import Simulation
 from cosim.viewer.arrow_data import MANY, Flat, ForcesFound, described
 from plant.arrows import Arrow, arrows_of, point_velocity, units_of, velocities_of
@@ -21,6 +20,10 @@ class ArrowsNow:
     plant, path : the block and where it is; driven : signals that are the values of its inputs, where these
     are no signals themselves; forces : how its observed version becomes a flat system, None: only what the
     run has itself
+
+    Raises
+    ------
+    PlantloopError      forces are asked for, and depend on what is held between instants
     """
 
     def __init__(
@@ -28,7 +31,7 @@ class ArrowsNow:
     ) -> None:
         self._value: ValueOf = lambda name: sim.value(driven.get(name, name))
         self.path, self._sim, self._mechanism = path, sim, plant.mechanism
-        self.units, self.problem = units_of(plant), ""
+        self.units = units_of(plant)
         links = plant.mechanism.links
         names = [f"{path}.{link.name}" for link in links]
         self._q = [f"{n}.q" for n, link in zip(names, links, strict=True) if link.joint.nq]
@@ -38,10 +41,7 @@ class ArrowsNow:
         missing = sorted({a.output for a in wanted if a.kind != "velocity"} - logged)
         self._found: ForcesFound | None = None
         if missing and forces is not None:
-            try:
-                self._found = ForcesFound.of(plant, path, missing, forces)
-            except PlantloopError as error:
-                self.problem = str(error)
+            self._found = ForcesFound.of(plant, path, missing, forces)
         have = logged | set(() if self._found is None else self._found.names)
         self.arrows: tuple[Arrow, ...] = tuple(a for a in wanted if a.kind == "velocity" or a.output in have)
         self._logged = sorted(logged)

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from blocks import Gain, Integrator
+from blocks import Gain, Integrator, PlantloopError
 from cosim import Diagram, Result, simulate
 from cosim.scenario import load_scenario
 from cosim.viewer.server.live_view import view_diagram, view_scenario
@@ -186,6 +186,14 @@ def test_bodies_trails_and_arrows_move_with_the_run(forces):
         k = first + (3 if a["turning"] else 0)
         values = wanted[f"plant.{prefix}{a['name']}"]
         assert np.allclose(a["value"], values[-1, k : k + 3], atol=1e-5 * np.abs(values).max()), a["name"]
+
+
+def test_forces_that_cannot_be_found_live_say_why():
+    plant = Plant.read("tests/data/plants/bricard.xml")
+    with pytest.raises(PlantloopError, match="they depend on 'repeats' between instants"):
+        plant.view(live=True, show=False, forces=True)
+    with pytest.raises(PlantloopError, match="forces is 1, expected True or False"):
+        plant.view(live=True, show=False, forces=1)
 
 
 def test_hostile_names_are_texts(tmp_path):
