@@ -446,7 +446,7 @@ class Plant(Block):
         """
         # plants know nothing of what runs and shows them: it is looked for when it is asked for
         if live or options:
-            alone = import_module("cosim.diagram").around(self)
+            alone = import_module("cosim.block_alone").around(self)
             return alone.view(out=out, show=show, live=live, **options)
         page, contents = (import_module(f"cosim.viewer.{name}") for name in ("page", "page_data"))
         return page.view(contents.of_diagram(self), out, show)
