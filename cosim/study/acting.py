@@ -108,7 +108,7 @@ class _Making:
         end = one.after + one.within if one.within is not None else one.before
         message = f"requirement '{one.name}' is not met"
         self.blocks[name] = RequirementStop(message, one.after, None if math.isinf(end) else end)
-        self._condition(name, one.always)
+        self._condition(name, one.always, sharp=False)  # met where the margin is not negative
 
     def _move(self, name: str, parameter: str, value: Any, beginning: Beginning, over: float | None) -> None:
         found = self.system.names("parameter").find(parameter)
@@ -153,7 +153,7 @@ class _Making:
         self.blocks[name] = block
         self.outputs.setdefault(port, []).append((name, "y"))
 
-    def _condition(self, name: str, when: Formula | None) -> None:
+    def _condition(self, name: str, when: Formula | None, sharp: bool = True) -> None:
         if when is None:
             return
         if any(isinstance(part, Temporal) for part in below(when)):
@@ -171,7 +171,7 @@ class _Making:
                 )
             signals.append((one, component or 0))
             sources.append(self._output(full, one))
-        self.blocks[f"{name}_when"] = ActionCondition(when, tuple(signals))
+        self.blocks[f"{name}_when"] = ActionCondition(when, tuple(signals), sharp)
         for k, source in enumerate(sources):
             self.inputs[f"{name}_when", f"s{k}"] = source
         self.inputs[name, "when"] = (f"{name}_when", "y")

@@ -12,6 +12,7 @@ from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from cosim.study.formulas import TIME, Compared, Formula, Logic, value
 
+EDGE = 1e-9  # how far from its threshold a condition is put at least, on the side that is true: beyond `rest`
 EPS = 2.0**-30  # s after the start: when a condition that holds from the start counts as coming true
 
 
@@ -53,30 +54,39 @@ class Beginning:
 class ActionCondition(Block):
     """Robustness of a condition of signals: its inputs are "s0", "s1", ..., one number each; output "y".
 
+    sharp : it is above 0 where the condition is true and below 0 where it is not, also by equality: a counter
+        that jumps to 3 makes n.y >= 3 true, a lamp at 0 is not lamp.y > 0
+
     Direct feedthrough: all.
     """
 
     formula: Formula
     signals: tuple[tuple[str, int], ...]  # name in the formula, component of the input
+    sharp: bool = True
 
     def define(self, b: Equations) -> None:
         """Declare ports."""
         found: dict[str, Any] = {TIME: b.time}
         for k, (name, component) in enumerate(self.signals):
             found[name] = b.input(f"s{k}")[component]
-        b.output("y", _robust(self.formula, found))
+        b.output("y", _robust(self.formula, found, self.sharp))
 
 
-def _robust(formula: Formula, known: dict[str, Any]) -> Any:
+def _robust(formula: Formula, known: dict[str, Any], sharp: bool) -> Any:
     """Robustness of a condition without operators over time, in symbols."""
     match formula:
         case Compared():
             a, c = value(formula.left, known.__getitem__), value(formula.right, known.__getitem__)
             if formula.sign in ("==", "!="):
-                return -np.abs(a - c) if formula.sign == "==" else np.abs(a - c)
-            return c - a if formula.sign[0] == "<" else a - c
+                apart = np.where(a == c, -EDGE, np.abs(a - c))
+                return -apart if formula.sign == "==" else apart
+            margin = c - a if formula.sign[0] == "<" else a - c
+            if not sharp:
+                return margin
+            true = margin >= 0 if formula.sign in ("<=", ">=") else margin > 0
+            return np.where(true, margin + EDGE, margin - EDGE)
         case Logic():
-            parts = [_robust(part, known) for part in formula.parts]
+            parts = [_robust(part, known, sharp) for part in formula.parts]
             if formula.word == "not":
                 return -parts[0]
             if formula.word == "implies":

@@ -28,7 +28,7 @@ from cosim.study.formulas import (
     value,
 )
 from cosim.study.probes import INSIDE, Probes
-from cosim.study.robustness import SLACK, robustness
+from cosim.study.robustness import SLACK, holds, robustness
 from cosim.study.study_schema import METRICS, MetricTable, RequirementTable
 
 ROBUSTNESS = ".robustness"  # behind the name of a requirement: the column of its margin
@@ -205,10 +205,10 @@ def reduction(
 ) -> np.ndarray:
     """One number per run from a signal at the instants `time`, (runs,)."""
     if part.reduction in ("count", "duration"):
-        holds = robustness(part.of, time, look) >= 0
+        true = holds(part.of, look)
         if part.reduction == "count":  # how often it comes true, a true start included
-            return np.asarray(holds[:, 0] + (holds[:, 1:] & ~holds[:, :-1]).sum(axis=1), dtype=float)
-        return np.asarray((holds[:, :-1] * np.diff(time)).sum(axis=1), dtype=float)
+            return np.asarray(true[:, 0] + (true[:, 1:] & ~true[:, :-1]).sum(axis=1), dtype=float)
+        return np.asarray((true[:, :-1] * np.diff(time)).sum(axis=1), dtype=float)
     span = time[-1] if len(time) else 0.0
     if part.reduction == "integral":
         return integrals[part.of]

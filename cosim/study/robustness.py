@@ -1,10 +1,11 @@
 """How much margin a condition has, instant by instant: the robustness of signal temporal logic.
 
 A comparison a < b has the robustness b - a: positive where it holds, and by how much; "and" is the least of
-its parts, "or" the largest, "not" the negative. ``always[a, b]`` is the least robustness between a and b
-seconds from now, ``eventually[a, b]`` the largest; ``p until[a, b] q`` the best over times s of that window
-of q at s and p up to before s. What of a window is after the end of the run is left out: the least of nothing
-is inf.
+its parts, "or" the largest, "not" the negative. Where a and b are equal a == b holds and a != b does not: the
+sign of their margins says so, which are as small as a number can be there. ``always[a, b]`` is the least
+robustness between a and b seconds from now, ``eventually[a, b]`` the largest; ``p until[a, b] q`` the
+best over times s of that window of q at s and p up to before s. What of a window is after the end of the run
+is left out: the least of nothing is inf.
 
 Source: A. Donzé, O. Maler, "Robust satisfaction of temporal logic over real-valued signals", FORMATS 2010,
 definition 3; on sampled signals as in the library RTAMT.
@@ -13,7 +14,7 @@ definition 3; on sampled signals as in the library RTAMT.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 
 import numpy as np
@@ -21,6 +22,11 @@ import numpy as np
 from cosim.study.formulas import Compared, Formula, Logic, Temporal
 
 Look = Callable[[Formula], np.ndarray]
+LEAST = float(np.finfo(float).tiny)  # margin of what holds, or does not, by equality
+SIGNS: Mapping[str, Callable[..., np.ndarray]] = {
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+    "==": np.equal, "!=": np.not_equal,
+}  # fmt: skip
 SLACK = 1e-9  # relative: a window whose end misses an instant by rounding reaches it
 
 
@@ -41,6 +47,7 @@ def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
                 case ">":
                     return np.asarray(a - b)
             apart = np.abs(a - b)
+            apart = np.where(apart == 0, -LEAST, apart)
             return -apart if formula.sign == "==" else apart
         case Logic():
             parts = [robustness(part, time, look) for part in formula.parts]
@@ -60,6 +67,28 @@ def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
                 return -largest(-parts[0], time, formula.begin, formula.end)
             return largest(parts[0], time, formula.begin, formula.end)
     raise TypeError(f"{type(formula).__name__} is no condition")
+
+
+def holds(formula: Formula, look: Look) -> np.ndarray:
+    """Is a condition without operators over time true, instant by instant, (..., n) bool.
+
+    Unlike the sign of its robustness this tells a < b from a <= b where both are equal: a lamp that is 0 is
+    not lamp.y > 0.  look : as of `robustness`
+    """
+    match formula:
+        case Compared():
+            return SIGNS[formula.sign](look(formula.left), look(formula.right))
+        case Logic():
+            parts = [holds(part, look) for part in formula.parts]
+            match formula.word:
+                case "and":
+                    return reduce(np.logical_and, parts)
+                case "or":
+                    return reduce(np.logical_or, parts)
+                case "not":
+                    return ~parts[0]
+            return ~parts[0] | parts[1]
+    raise TypeError(f"{type(formula).__name__} is no condition of an instant")
 
 
 def window(time: np.ndarray, begin: float, end: float) -> tuple[np.ndarray, np.ndarray]:

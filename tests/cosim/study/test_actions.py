@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blocks import Constant, Demux, Gain, Mux, PlantloopError, Step, Sum, TransferFunction
+from blocks import Constant, Demux, DiscreteIntegrator, Gain, Mux, PlantloopError, Step, Sum, TransferFunction
 from cosim import Diagram, Simulation, Study
 
 
@@ -204,3 +204,30 @@ def test_mistakes(quiet, action, says):
     with pytest.raises(PlantloopError) as error:
         Study(quiet, until=2.0, actions=[action])
     assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("when", "begins"),
+    [
+        ("n.y >= 3", 0.3), ("n.y > 3", 0.4), ("n.y == 3", 0.3), ("not (n.y < 3)", 0.3),
+        ("not (n.y <= 3)", 0.4),
+        ("n.y <= 0", 0.0), ("n.y < 0", None), ("n.y != 0", 0.1), ("not (n.y == 0)", 0.1),
+        ("n.y >= 2 and n.y != 2", 0.3),
+        ("0.1*n.y >= 0.3", 0.3), ("n.y > 0 implies n.y >= 2", 0.0), ("n.y >= 3 or t > 0.75", 0.3),
+    ],
+)  # fmt: skip
+def test_a_condition_is_true_as_it_says_also_where_both_sides_are_equal(when, begins):
+    d = Diagram("counting")
+    d.add("ten", Constant(10.0))
+    d.add("n", DiscreteIntegrator(sample=0.1))  # 0, 1, 2, ... at the ticks
+    d.add("seen", Gain(1.0))
+    d.connect("ten.y", "n.u")
+    d.connect("ten.y", "seen.u")
+    found = ran(d, {"when": when, "switch": {"seen.u": 7.0}}, until=1.0)
+    assert np.allclose(found["n.y"][::10, 0], np.arange(11), atol=1e-12)
+    on = found.time[found["seen.y"][:, 0] == 7.0]
+    if begins is None:
+        assert not len(on)
+    else:
+        assert on[0] == pytest.approx(begins, abs=0.0101)
+        assert begins == 0.0 or on[0] == pytest.approx(begins, abs=1e-12)

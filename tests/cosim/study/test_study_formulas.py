@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blocks import ExpressionError
+from blocks import Constant, ExpressionError, Step
+from cosim import Diagram, Study
 from cosim.study.formulas import names, parsed, value
 from cosim.study.robustness import largest, robustness, window
 
@@ -125,3 +126,40 @@ def test_robustness_is_that_of_rtamt(text, a, chance):
     look = lambda f: np.broadcast_to(value(f, known.__getitem__), (1, len(a)))
     ours = robustness(parsed(ours_text), np.array(time, float), look)[0]
     assert np.allclose(ours, theirs, atol=1e-12), (ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("condition", "count", "duration"),
+    [
+        ("lamp.y > 0", 1, 1.0), ("lamp.y >= 0", 1, 2.0), ("lamp.y < 1", 1, 1.0), ("lamp.y <= 1", 1, 2.0),
+        ("lamp.y == 1", 1, 1.0), ("lamp.y != 0", 1, 1.0),
+        ("not (lamp.y > 0)", 1, 1.0), ("lamp.y < 0", 0, 0.0),
+        ("lamp.y > 0 and off.y > 0", 0, 0.0), ("lamp.y > 0 or off.y >= 0", 1, 2.0),
+        ("off.y > 0 implies lamp.y > 2", 1, 2.0),
+    ],
+)  # fmt: skip
+def test_a_lamp_that_is_off_is_not_counted_as_on(condition, count, duration):
+    d = Diagram("lamp")
+    d.add("lamp", Step(time=1.0))
+    d.add("off", Constant(0.0))
+    metrics = {"n": f"count({condition})", "s": f"duration({condition})"}
+    found = Study(d, until=2.0, log_every=0.125, metrics=metrics).case(0).measures
+    assert found["n"] == count
+    assert found["s"] == pytest.approx(duration, abs=1e-12)
+
+
+@pytest.mark.parametrize("stop", [False, True])
+@pytest.mark.parametrize(
+    ("condition", "met"),
+    [("off.y != 0", False), ("not (off.y == 0)", False), ("off.y == 0", True), ("lamp.y != 1", False)],
+)  # fmt: skip
+def test_unequal_is_broken_where_both_are_equal(condition, met, stop):
+    d = Diagram("lamp")
+    d.add("lamp", Step(time=1.0))
+    d.add("off", Constant(0.0))
+    requirements = [{"name": "r", "always": condition, "stop": stop}]
+    found = Study(d, until=2.0, log_every=0.125, requirements=requirements).case(0).measures
+    assert found["r"] == met
+    assert (found["r.robustness"] >= 0) == met
+    ends = 2.0 if met or not stop else 1.0 if "lamp" in condition else 0.0
+    assert found["end_time"] == pytest.approx(ends, abs=1e-8)
