@@ -160,9 +160,9 @@ def test_bodies_are_drawn_where_the_plant_is(model, coordinates, tmp_path):
             wanted = np.array([values[row] for values in centres.values()])
             nearest = np.linalg.norm(np.array(drawn)[:, None] - wanted[None], axis=2).min(axis=1)
             assert nearest.max() < 1e-9 * max(1.0, np.abs(wanted).max())
-        page.evaluate("viewer.setTime(0.25)")
-        colours = page.evaluate(
+        colours = page.evaluate(  # read while it is drawn: the browser keeps no copy of the buffer
             """() => {
+            viewer.setTime(0.25);
             const c = document.querySelector('#motion canvas'), t = document.createElement('canvas');
             t.width = c.width; t.height = c.height; const g = t.getContext('2d'); g.drawImage(c, 0, 0);
             return new Set(new Uint32Array(g.getImageData(0, 0, t.width, t.height).data.buffer)).size; }"""
