@@ -414,8 +414,13 @@ class System:
         return f"state {index}"
 
     def stop_event(self, message: str) -> int:
-        """The event that ends a run with this message, counted from 1; 0 without a message."""
-        return [e.stop for e in self.events].index(message) + 1 if message else 0
+        """Which of `stops` ended a run with this message, counted from 1; 0 without a message."""
+        return self.stops.index(message) + 1 if message else 0
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """What a run may say that ended: of every event, "" where it ends none, and behind them of units."""
+        return (*(e.stop for e in self.events), *(text for u in self.units for text in u.block.endings))
 
     def info(self) -> dict[str, Any]:
         """Sizes, rates, ports and execution order, for ``cosim info``."""

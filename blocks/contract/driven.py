@@ -126,6 +126,7 @@ class DrivenBlock(Block):
     ticks : communication points [s]; name : of the unit in messages, such as its file
     calls : fills in a structure of compiled code what to call of a unit, and returns what must live as long;
         None where it cannot be called without Python
+    endings : all messages with which it may end the run, see `Reached`
     """
 
     inputs: tuple[UnitPort, ...]
@@ -137,6 +138,7 @@ class DrivenBlock(Block):
     name: str = ""
     calls: Callable[[Any, Any], list[Any] | None] = lambda unit, table: None
     sampled: bool = False
+    endings: tuple[str, ...] = ()
 
     @property
     def n_inputs(self) -> int:

@@ -166,7 +166,7 @@ def _starts(
     )
     for k, run in enumerate(runs):
         _give(system, replace(start, x=x[k], h=h[k], w=w[k], p=p[k], next=h[k].copy()), run, f"run {k}: ")
-    width, stop = system.tree(names).width, any(event.stop for event in system.events)
+    width, stop = system.tree(names).width, any(system.stops)
     check_memory(
         8.0 * count * (len(times) + stop) * (1 + width),
         f"{count} runs with {len(times)} rows of {width} numbers",
@@ -216,7 +216,7 @@ def _all(starts: Starts, workers: int, progress: Callable[[int], None] | None) -
         if (error := _repeated(engine, starts, k)) is not None:
             errors[k] = error
     engine.instances.close()
-    messages = tuple(starts.system.events[event - 1].stop if event else "" for event in starts.stopped)
+    messages = tuple(starts.system.stops[k - 1] if k else "" for k in starts.stopped)
     stopped = starts.stopped > 0
     for k in map(int, np.flatnonzero(stopped)):  # its last row is the stop
         starts.rows[k, starts.logged[k] :] = starts.rows[k, starts.logged[k] - 1]

@@ -66,10 +66,16 @@ def _connector(c: Connector) -> str:
 
 
 def _link(prefix: str, link: ConnectorLink) -> str:
-    start, end = (prefix + ".".join(part for part in port if part) for port in (link.start, link.end))
+    ends = ((link.start, link.start_index), (link.end, link.end_index))
+    start, end = (prefix + ".".join(part for part in port if part) + _index(index) for port, index in ends)
     t = link.transformation
     scaled = f", times {t.factor:g} plus {t.offset:g}" if t is not None and not t.table else ""
     return f"{start} -> {end}{scaled}{', by a table' if t is not None and t.table else ''}"
+
+
+def _index(index: tuple[int, ...]) -> str:
+    """The one component of an array, counted from 1."""
+    return f"[{','.join(map(str, index))}]" if index else ""
 
 
 def run(path: Path, engine: str | None, trust: bool) -> Result:

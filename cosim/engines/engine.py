@@ -112,8 +112,8 @@ class Engine(abc.ABC):
         """
 
     @abc.abstractmethod
-    def arrive(self) -> None:
-        """Everything that happens at the instant that `approach` came to."""
+    def arrive(self, ended: str = "") -> None:
+        """Everything that happens at the instant that `approach` came to; `ended`: why the run ends there."""
 
     @abc.abstractmethod
     def log_mark(self) -> Any:

@@ -29,7 +29,7 @@ class Starts:
     rows : (runs, capacity, 1 + width) time and signals side by side; nan where nothing was logged; a row per
         instant, and one more for the end of a run where an event may stop it
     logged : (runs,) int64 rows written
-    stopped : (runs,) int32, the event that ended a run, counted from 1, or 0
+    stopped : (runs,) int32, which of `System.stops` ended a run, counted from 1, or 0
     ended : (runs,) s, where it stands
     state : (runs,) int32, 0 for a run that is done, by its end or by a stop event
     """

@@ -378,6 +378,7 @@ def driven_co_simulation(
         Ticks.of(sample, offset),
         f"FMU '{setup.description.file}'",
         CoSimulationUnit.calls,
+        endings=(setup.end_message,),
     )
 
 

@@ -351,7 +351,7 @@ class ModelExchangeUnit:
             if not tunable and (now != before).any():
                 raise FMUCallError(
                     f"FMU '{self.description.file}': '{v.name}' is {v.variability} and was changed in a run, "
-                    f"to {now.tolist()}.",
+                    f"at t={t:.9g} s, to {now.tolist()}.",
                     port=v.name,
                     time=t,
                     hint="Give it before the run, with parameters= or start=.",

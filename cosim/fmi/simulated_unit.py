@@ -58,6 +58,7 @@ class SimulatedUnit(Block):
             lambda: RunningUnit(self, tuple(q.name for q in shaped)),
             Ticks.of(self.sample, self.offset),
             type(self.block).__name__,
+            endings=tuple(dict.fromkeys(text for text in system.stops if text)),
         )
 
 

@@ -43,7 +43,7 @@ def shape_faults(context: Context, system: System) -> Iterator[str]:
             yield from _history(
                 f"the past of '{delay.name}'", context.histories[delay.name], len(delay.initial)
             )
-    if context.stopped not in ("", *(event.stop for event in system.events)):
+    if context.stopped not in ("", *system.stops):
         yield "it was stopped by an event that is not there"
 
 

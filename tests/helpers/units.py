@@ -12,6 +12,8 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.driven import DrivenBlock, Reached, UnitPort
 from blocks.contract.rate import Ticks
 
+MESSAGE = "it is enough"
+
 
 @dataclass(frozen=True, eq=False)
 class LinearUnit(Block):
@@ -45,7 +47,7 @@ class LinearUnit(Block):
         ports = lambda names: tuple(UnitPort(n, continuous=self.continuous) for n in names)
         return DrivenBlock(
             ports(self.inputs), ports(self.outputs), (), np.zeros(len(self.inputs)), lambda: _Unit(self),
-            Ticks.of(self.sample, self.offset), "linear unit",
+            Ticks.of(self.sample, self.offset), "linear unit", endings=(MESSAGE,),
         )  # fmt: skip
 
 
@@ -82,7 +84,7 @@ class _Unit:
             self.maps[h] = expm(M * h)
         found = self.maps[h] @ np.concatenate([z, u, slope, curvature])
         self.z, self.u = found[:n], found[n : n + m]
-        return Reached(t + h, "it is enough" if t + h >= self.of.ends else "")
+        return Reached(t + h, MESSAGE if t + h >= self.of.ends else "")
 
     def outputs(self):
         y = self.of.C @ self.z

@@ -138,8 +138,9 @@ class NativeEngine(Engine):
             self._run.approach = 0
             self._leave()
 
-    def arrive(self) -> None:
+    def arrive(self, ended: str = "") -> None:
         """See `Engine.arrive`."""
+        self.context.stopped = self.context.stopped or ended
         self._enter()
         try:
             with self.instances.answering():
@@ -368,7 +369,7 @@ class NativeEngine(Engine):
     def _leave(self) -> None:
         c, s, counted = self.context, self._state, self._run.counters
         c.t, c.step, c.error, c.started = s.t, s.step, s.error, bool(s.started)
-        c.stopped = self.system.events[s.stopped - 1].stop if s.stopped else ""
+        c.stopped = self.system.stops[s.stopped - 1] if s.stopped else ""
         c.ticks[:] = self._ticks.tolist()
         c.instants = dict(zip(self._lists, self._instants.tolist(), strict=True))
         self._leave_delays()

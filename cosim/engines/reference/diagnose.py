@@ -64,6 +64,12 @@ def _of_calls(
 ) -> SimulationError:
     """Error for Python functions that gave no numbers: theirs is the fault, whatever reads them."""
     paths = dict(zip(system.calls, system.callers, strict=True))
+    for live in failed:
+        if isinstance(live.error, SimulationError):  # it says what, where and why itself: of an FMU
+            path = paths[live.call]
+            said = type(live.error)(f"block '{path}': {live.error}", path=path, port=live.error.port, time=t)
+            said.__cause__ = live.error
+            return said
     told = []
     for live in failed:
         elsewhere = f" of block '{paths[live.call]}'" if paths[live.call] != place.path else ""

@@ -51,11 +51,12 @@ class ReferenceEngine(Engine):
                 self.parts.unknowns.stop_at_delayed_jumps()
                 self._to(min(until, self.next_stop()), repetition, None, until)
 
-    def arrive(self) -> None:
+    def arrive(self, ended: str = "") -> None:
         """See `Engine.arrive`."""
         t = self.context.t
         with self.instances.answering(), np.errstate(all="ignore"):
             if not self.context.stopped:
+                self.context.stopped = ended
                 self._instant(t, Repetition(t, self.parts.events.crossings))
 
     def log_mark(self) -> Any:

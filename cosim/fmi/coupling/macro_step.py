@@ -81,7 +81,7 @@ class MacroStep:
             time, y = run.standing.y[0]
             if time <= self.context.t:
                 self.exchange.write(k, Curve.held(self.context.t, y))
-        self.engine.arrive()
+        self.engine.arrive(message)
         return message
 
     def approach(self, t: float) -> None:

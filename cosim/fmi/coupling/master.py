@@ -198,7 +198,7 @@ class MasterEngine(Engine):
         """See `Engine.approach`."""
         raise PlantloopError("a co-simulation master is no unit of another one.")
 
-    def arrive(self) -> None:
+    def arrive(self, ended: str = "") -> None:
         """See `Engine.arrive`."""
         raise PlantloopError("a co-simulation master is no unit of another one.")
 

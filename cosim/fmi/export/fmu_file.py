@@ -19,7 +19,7 @@ from cosim.fmi.export import binaries
 from cosim.fmi.export.descriptions import build_description, description_2, description_3
 from cosim.fmi.export.exported_model import ExportedModel
 from cosim.fmi.export.exported_variables import variables_of
-from cosim.fmi.export.sources import common, headers, of_version
+from cosim.fmi.export.sources import common, headers_of, of_version
 from cosim.names import listed, mapped
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_parameter
@@ -164,7 +164,7 @@ def _write(target: Path, model: ExportedModel, version: str, platforms: Sequence
         )
     if sources:
         entries |= {f"sources/{f.name}": f.text.encode() for f in model.files(version)}
-        entries |= {f"sources/{name}": text.encode() for name, text in headers().items()}
+        entries |= {f"sources/{name}": text.encode() for name, text in headers_of(version).items()}
         if version == "3.0":
             entries["sources/buildDescription.xml"] = build_description(facts)
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.stem}-", delete=False) as made:

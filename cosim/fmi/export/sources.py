@@ -24,6 +24,12 @@ def headers() -> dict[str, str]:
     return {p.name: p.read_text() for p in sorted(found)}
 
 
+def headers_of(version: str) -> dict[str, str]:
+    """Those that sources of one version of FMI include."""
+    own = f"fmi{version[0]}"
+    return {name: text for name, text in headers().items() if name.startswith(own) or name[:3] != "fmi"}
+
+
 @once
 def common() -> tuple[CFile, ...]:
     """The runtime, and instances: the same for all models and versions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,6 +108,41 @@ def test_the_end_that_a_unit_asks_for(version: str, engine: str) -> None:
     assert "stair.fmu" in r.message and "terminateSimulation" in r.message
     assert r.time[-1] == 9.0 and r["stair.counter"][-1, 0] == 10
     assert r.complete
+
+
+@pytest.mark.parametrize("kind", ["cs", "me"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_end_is_the_last_row_asked_for_or_not(kind: str, engine: str) -> None:
+    d = Diagram("end")
+    d.add("stair", FMU(build_fmu("stair"), kind=kind, sample=0.2 if kind == "cs" else None))
+    r = simulate(d, until=100.0, log_at=[3.5, 50.0], engine=engine)
+    assert r.time == pytest.approx([3.5, 9.0], abs=1e-12)
+    assert r["stair.counter"].ravel().tolist() == [4.0, 10.0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_many_runs_that_units_end(engine: str) -> None:
+    d = Diagram("end")
+    d.add("stair", FMU(build_fmu("stair"), kind="cs", sample=0.2))
+    runs = simulate_many(d, 2, 20.0, log_at=[2.5, 20.0], engine=engine)
+    assert not runs.errors and runs.stopped.all()
+    assert runs.time_of_stop == pytest.approx([9.0, 9.0], abs=1e-12)
+    assert all("terminateSimulation" in text for text in runs.message)
+    assert runs["stair.counter"][..., 0].tolist() == [[3.0, 10.0], [3.0, 10.0]]
+
+
+@pytest.mark.parametrize("coupling", [None, "jacobi", "gauss-seidel"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_snapshots_of_a_run_that_a_unit_ended(tmp_path: Path, engine: str, coupling: str | None) -> None:
+    d = Diagram("end")
+    d.add("stair", FMU(build_fmu("stair"), kind="cs", sample=0.2))
+    with Simulation(d, engine=engine, coupling=coupling) as sim:
+        sim.advance(12.0)
+        sim.save(tmp_path / "end.npz")
+    with Simulation(d, engine=engine, coupling=coupling) as sim:
+        sim.load(tmp_path / "end.npz")
+        sim.advance(13.0)
+        assert sim.time == 9.0 and "terminateSimulation" in sim.result().message
 
 
 def test_numbers_of_all_types_go_through() -> None:
