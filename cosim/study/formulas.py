@@ -391,6 +391,8 @@ class Parser:
         for one in more:
             if not isinstance(one, PlainNumber):
                 raise self.error("expected a number.", one.column)
+            if word == "percentile" and one.value > 100:
+                raise self.error(f"{one.value:g} is no percentile: they go from 0 to 100.", one.column)
         return Reduced(column, word, of, tuple(one.value for one in more if isinstance(one, PlainNumber)))
 
     def _window(self) -> tuple[float, float]:

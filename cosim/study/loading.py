@@ -19,6 +19,7 @@ from cosim.scenario.loader import scenario_from
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.source import ScenarioFile, no_such_file, read_source
 from cosim.study.formulas import Reduced, Temporal, below
+from cosim.study.measures import ROBUSTNESS
 from cosim.study.sample_draws import DESIGNS, MOST_CORNERS, SHARES, correlation_matrix
 from cosim.study.study_schema import (
     STUDY_TABLES,
@@ -90,7 +91,7 @@ def _check_sampling(
     for name in ("file", "cases", "parameters"):
         if name != needs and name in given:
             place.at(name).add_problem(f'does not go with method = "{s.method}"; leave it out.')
-    if needs not in given or (needs == "parameters" and not s.parameters):
+    if needs not in given or not getattr(s, needs):
         place.add_problem(f"method = \"{s.method}\" needs '{needs}'.")
     drawn = (*SHARES, *DESIGNS)
     if s.method in drawn and s.runs is None:
@@ -184,6 +185,10 @@ def _check_action(action: ActionTable, given: Mapping[str, Any], place: FilePlac
     for name in given:
         if name not in ("name", "at", "when", deed, *needs, *takes):
             place.at(name).add_problem(f"does not go with {shown}; leave it out.")
+    if action.when is not None and any(isinstance(p, (Temporal, Reduced)) for p in below(action.when)):
+        place.at("when").add_problem(
+            "is a condition of an instant: nothing over time, such as always(...) or integral(...), fits in."
+        )
     if action.probability is not None and (action.sample is None or action.probability > 1):
         place.add_problem("'probability' is a number up to 1, of every 'sample' [s].")
 
@@ -239,7 +244,15 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
             if count > 1:
                 k = found.index(name)
                 place.at(table, k, "name").add_problem(f"'{name}' is there {count} times; rename the others.")
+    margins = {f"{name}{ROBUSTNESS}" for name in lists["requirements"]}
+    varied = {name for axis in tables.sweep for name in axis.names}
+    if tables.sampling is not None:
+        varied |= {*tables.sampling.parameters, *(name for case in tables.sampling.cases for name in case)}
     for name in tables.metrics:
+        if name in margins:
+            place.at("metrics", name).add_problem("is the column of a requirement's margin; rename it.")
+        if name in varied:
+            place.at("metrics", name).add_problem("is the name of what varies too; rename the metric.")
         if name in lists["requirements"]:
             place.at("metrics", name).add_problem("is the name of a requirement too; rename one.")
         if name in RESERVED:
@@ -253,6 +266,8 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
             hint = near_miss(name, tables.metrics)
             place.at("search", "metrics").add_problem(f"no metric '{name}'; {hint}")
     for k, name in enumerate(lists["requirements"]):
+        if name in varied:
+            place.at("requirements", k, "name").add_problem("is the name of what varies too; rename it.")
         if name in RESERVED:
             place.at("requirements", k, "name").add_problem("is a column of every table of cases; rename it.")
 

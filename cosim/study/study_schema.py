@@ -312,6 +312,12 @@ def signals_outside(formula: Formula) -> list[str]:
 
 
 METRICS = ("settling", "rise", "overshoot", "percentile")
+METRIC_TAKES = {
+    "settling": ("band", "relative", "value"),
+    "rise": ("value", "low", "high"),
+    "overshoot": ("value",),
+    "percentile": ("q",),
+}
 
 
 def metric(value: Any, place: FilePlace) -> MetricTable | Formula | None:
@@ -336,6 +342,13 @@ def metric(value: Any, place: FilePlace) -> MetricTable | Formula | None:
         place.add_problem("key 'band' is missing: settling into what?")
     elif kinds[0] == "percentile" and (table.q is None or table.q > 100):
         place.add_problem("key 'q' must be a number from 0 to 100, such as q = 95.")
+    elif kinds[0] == "rise" and not table.low < table.high:
+        place.at("high").add_problem(f"is {table.high:g}, expected more than low = {table.low:g}.")
+    for name in value if len(kinds) == 1 else ():
+        if name not in (kinds[0], *METRIC_TAKES[kinds[0]]) and any(
+            f.name == name for f in fields(MetricTable)
+        ):
+            place.at(name).add_problem(f"does not go with {kinds[0]}; leave it out.")
     return table
 
 

@@ -128,6 +128,28 @@ BAD = {
     ),
     "search of no runs": ("[search]\nruns = 0", ["[search]", "runs", "at least 1"]),
     "unknown table": ("[sweeep]\na = 1", ["sweeep", "did you mean 'sweep'"]),
+    "percentile above 100": ('[metrics]\na = "percentile(lag.y, 120)"', ["[metrics] a", "from 0 to 100"]),
+    "rise that goes back": (
+        '[metrics]\na = { rise = "lag.y", low = 0.9, high = 0.1 }', ["[metrics] a", "high", "more than low = 0.9"]
+    ),
+    "band of a rise": ('[metrics]\na = { rise = "lag.y", band = 0.1 }', ["[metrics] a", "band", "does not go with rise"]),
+    "action on an integral": (
+        '[[actions]]\nwhen = "integral(lag.y) > 1"\nset = { "k.k" = 1.0 }', ["[actions[0]] when", "condition of an instant"]
+    ),
+    "action on what is to come": (
+        '[[actions]]\nwhen = "always(lag.y > 1)"\nset = { "k.k" = 1.0 }', ["[actions[0]] when", "condition of an instant"]
+    ),
+    "empty list of cases": ('[sampling]\nmethod = "list"\ncases = []', ["[sampling]", "needs 'cases'"]),
+    "metric called as a margin": (
+        '[metrics]\n"r.robustness" = "max(lag.y)"\n[[requirements]]\nname = "r"\nalways = "lag.y < 1"',
+        ["r.robustness", "margin"],
+    ),
+    "metric called as a parameter": (
+        '[sweep]\n"k.k" = [1, 2]\n[metrics]\n"k.k" = "max(lag.y)"', ["[metrics]", "k.k", "what varies"]
+    ),
+    "requirement called as a parameter": (
+        '[sweep]\n"k.k" = [1, 2]\n[[requirements]]\nname = "k.k"\nalways = "lag.y < 1"', ["name", "what varies"]
+    ),
     "no TOML": ("[sweep\na = 1", ["not valid TOML", "^"]),
 }  # fmt: skip
 TWO = """
