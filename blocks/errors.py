@@ -99,6 +99,21 @@ def shown(value: object, most: int = 80) -> str:
 LONGEST = 200  # characters of a name that is compared with others: the time grows with their square
 
 
+SAID_ELSEWHERE = {
+    "std": "variance", "sigma": "variance", "sd": "variance",
+    "ts": "sample", "dt": "sample step", "sample_time": "sample",
+    "x0": "initial", "initial_condition": "initial", "ic": "initial", "initial_value": "initial",
+    "upper": "high", "upper_limit": "high", "lower": "low", "lower_limit": "low",
+    "gain": "k", "final": "after", "final_value": "after", "initial_output": "before",
+    "numerator": "num", "denominator": "den",
+    "switch_on_point": "on_point", "switch_off_point": "off_point",
+    "log": "signals", "outputs": "signals", "params": "parameters", "method": "solver",
+    "t_final": "until", "tf": "until", "t_end": "until", "stop_time": "until", "duration": "until",
+    "step_size": "step", "t_eval": "log_at",
+}  # fmt: skip
+"""What Simulink, SciPy and python-control call it, and what it is called here, for suggestions alone."""
+
+
 def near_miss(name: object, choices: Iterable[str]) -> str:
     """Text that offers the nearest known name, or lists what there is.
 
@@ -107,6 +122,8 @@ def near_miss(name: object, choices: Iterable[str]) -> str:
     """
     known, given = sorted(choices), str(name)
     close = [k for k in known if k.lower() == given.lower()]
+    if not close and (words := SAID_ELSEWHERE.get(given.lower())):
+        close = [word for word in words.split() if word in known]
     if not close and len(given) <= LONGEST:
         close = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
     if not close and len(given) <= LONGEST:

@@ -176,7 +176,9 @@ class Diagram:
 
         Raises
         ------
-        WiringError    no such block or port, with the near miss
+        WiringError    no such block, with the near miss; nor such a port where it is given as ``a["y"]`` or
+                       with "->". Ports in "a.y", "b.u" are looked for when the diagram runs or is checked,
+                       and what is wrong with all of them is told together
         """
         flag(convert, "convert")
         if (isinstance(source, str) and "->" in source) or not targets:

@@ -7,13 +7,14 @@ A setting is one field of `RunSettings`: its default, what it may be, and its te
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -248,7 +249,18 @@ def misplaced(solver: str, given: Mapping[str, Any]) -> str | None:
 
 
 def takes_settings(function: F) -> F:
-    """Show the settings that a function takes as ``**settings`` in its signature and docstring."""
+    """Show the settings that a function takes as ``**settings`` in its signature and docstring.
+
+    A keyword that is none of those shown is refused, with the near miss among all of them.
+    """
+
+    @functools.wraps(function)
+    def taking(*args: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in known:
+                raise PlantloopError(f"no setting '{name}'; {near_miss(name, known)}", value=given[name])
+        return function(*args, **given)
+
     signature = inspect.signature(function)
     shown = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     annotations = {name: hint.__forward_arg__ for name, hint in Keywords.__annotations__.items()}
@@ -258,9 +270,10 @@ def takes_settings(function: F) -> F:
         )
         for n, f in SETTINGS.items()
     ]
-    function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
-    function.__doc__ = with_texts(function.__doc__)
-    return function
+    known = [p.name for p in shown if p.name != "self" and p.kind is not p.POSITIONAL_ONLY]
+    taking.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    taking.__doc__ = with_texts(function.__doc__)
+    return cast(F, taking)
 
 
 def with_texts(doc: str | None) -> str | None:
@@ -269,6 +282,6 @@ def with_texts(doc: str | None) -> str | None:
         return doc
     lines = []
     for name, f in SETTINGS.items():
-        head = f"    {name} : {f.type}".ljust(28)
+        head = f"    {name} : {f.type}".ljust(27) + " "
         lines += textwrap.wrap(head + f.metadata["text"], 108, subsequent_indent=" " * 28)
     return doc.replace(PLACEHOLDER, "\n".join(lines) + "\n")

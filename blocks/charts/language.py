@@ -154,7 +154,9 @@ def _parsed(code: str, mode: str) -> Any:
     try:
         return ast.parse(code.strip(), mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise BlockError(f"{shown(code)} cannot be read: {error}.", value=code) from None
+        of_c = any(sign in code.replace("!=", "") for sign in ("&&", "||", "!"))
+        cure = "Write and, or, not for &&, ||, !." if of_c else None
+        raise BlockError(f"{shown(code)} cannot be read: {error}.", value=code, hint=cure) from None
 
 
 def _statement(node: ast.stmt, c: ChartValues, code: str) -> None:

@@ -188,7 +188,11 @@ class BlockType(abc.ABCMeta):
         except TypeError as wrong:
             if unknown := [name for name in kwargs if name not in signature.parameters]:
                 what = f"has no field '{unknown[0]}'; {near_miss(unknown[0], signature.parameters)}"
-                raise BlockError(f"{cls.__name__} {what}", value=unknown[0]) from error
+                sampled = f"Discrete{cls.__name__}"
+                bases: Any = cls.__bases__
+                siblings = {c.__name__ for base in bases for c in base.__subclasses__()}
+                cure = f"{sampled} has a sample time." if sampled in siblings else None
+                raise BlockError(f"{cls.__name__} {what}", value=unknown[0], hint=cure) from error
             bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
             written = signature.replace(parameters=bare, return_annotation=signature.empty)
             raise BlockError(f"{cls.__name__}: {wrong}.", hint=f"Write {cls.__name__}{written}.") from error

@@ -307,8 +307,11 @@ def _gain_margins(model: _Loop, w: np.ndarray, loop: np.ndarray) -> tuple[float,
         value = model.one(x)
         if value.real < 0 and abs(value.imag) < 1e-3 * abs(value):
             found.append((-1 / value.real, x))
-    for x in (w[0], w[-1]):  # L is real at zero frequency and at the Nyquist frequency
-        value = model.one(x)
+    for x in (w[0], w[-1], 0.0):  # L is real at zero frequency and at the Nyquist frequency
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = model.one(x)
+        if not abs(value) < 1e9:  # it integrates
+            continue
         if value.real < 0 and abs(value.imag) < 1e-6 * abs(value):
             found.append((-1 / value.real, x))
     above = min((g for g, _ in found if g > 1), default=np.inf)

@@ -49,6 +49,21 @@ def test_an_unknown_setting_has_a_near_miss():
 
 
 @pytest.mark.parametrize(
+    ("word", "here"), {"x0": "initial", "dt": "step", "log": "signals", "paramters": "parameters"}.items()
+)
+def test_keywords_of_other_tools_are_answered_with_those_here(word, here):
+    for run in (lambda **k: simulate(ramp(), 1.0, **k), lambda **k: simulate_many(ramp(), [{}], 1.0, **k)):
+        with pytest.raises(PlantloopError, match=f"no setting '{word}'; did you mean '{here}'"):
+            run(**{word: 1.0})
+    with pytest.raises(PlantloopError, match="no setting 'stop_time'; did you mean 'until'"):
+        simulate(ramp(), stop_time=1.0)
+
+
+def test_names_and_texts_of_settings_stand_apart_in_the_help():
+    assert "coupling : Coupling | None how units" in simulate.__doc__
+
+
+@pytest.mark.parametrize(
     ("keywords", "text"),
     [
         (

@@ -10,16 +10,21 @@ import pytest
 
 import cosim
 from blocks import (
+    PID,
     Constant,
     Function,
     Gain,
     Integrator,
     PlantloopError,
     PythonFunction,
+    RandomNumber,
+    Saturation,
     StateSpace,
     Step,
     Sum,
     TimeTable,
+    Transition,
+    UnitDelay,
 )
 from blocks.contract.trace import trace
 from cosim import Diagram, Result, linearize, trim
@@ -314,6 +319,26 @@ def test_short_texts_for_objects(pendulum):
     assert repr(Simulation(labelled(), engine="reference")) == (
         "<Simulation of 'drive' at t = 0 s: 2 continuous states, 0 rates; dopri5, reference engine>"
     )
+
+
+@pytest.mark.parametrize(
+    ("make", "cure"),
+    [
+        (lambda: RandomNumber(std=1.0, sample=0.1), "did you mean 'variance'"),
+        (lambda: Integrator(x0=1.0), "did you mean 'initial'"),
+        (lambda: Integrator(initial_condition=1.0), "did you mean 'initial'"),
+        (lambda: Saturation(upper_limit=1.0), "did you mean 'high'"),
+        (lambda: Gain(gain=2.0), "did you mean 'k'"),
+        (lambda: PID(kp=1.0, sample_time=0.1), "DiscretePID has a sample time"),
+        (lambda: UnitDelay(ts=0.1), "did you mean 'sample'"),
+    ],
+)
+def test_fields_by_the_names_of_other_tools_are_answered_with_those_here(make, cure):
+    says(cure, make)
+
+
+def test_logical_operators_of_c_in_a_guard_are_answered_with_those_here():
+    says("Write and, or, not", Transition, "a", "b", "v > 1 && v < 3")
 
 
 def test_help_lists_the_public_names():

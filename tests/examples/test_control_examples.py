@@ -54,3 +54,11 @@ def test_the_converter_has_the_currents_of_the_periodic_state():
     found = run("dc_converter")
     assert found.found == pytest.approx(found.known, abs=1e-6)
     assert found.output == pytest.approx(12.0, abs=1e-6)
+
+
+def test_the_rod_written_in_python_has_the_margins_of_its_transfer_function():
+    found = run("pendulum_in_python")
+    assert found.gain == pytest.approx(found.known_gain, rel=1e-6)  # reached at zero frequency
+    assert found.phase == pytest.approx(found.known_phase, rel=1e-6)
+    assert found.poles == pytest.approx(found.known_poles, rel=1e-6)
+    assert abs(found.angle) < 1e-4
