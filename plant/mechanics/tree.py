@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import casadi as ca
@@ -127,8 +128,7 @@ def _posed(A: Matrix, r: Matrix, E_link: Matrix, r_link: Matrix) -> list[Matrix]
 
 def starts_of(mechanism: Mechanism) -> list[int]:
     """Where the rates of each link begin among all of them, and their number last."""
-    found: list[int] = mechanism.rate_starts.tolist()
-    return found
+    return list(accumulate((link.joint.nv for link in mechanism.links), initial=0))  # trees of spatial_v2 too
 
 
 def _short(mechanism: Mechanism) -> bool:
