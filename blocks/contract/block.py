@@ -39,6 +39,9 @@ class Block(metaclass=BlockType):
     switches_by_design: ClassVar[bool] = False
     """True where continuous equations jump on purpose, with the docstring saying so: no note about it."""
 
+    units_follow: ClassVar[bool] = False
+    """True where no number with a unit can hide in the equations, as a gain of 1: what is added must fit."""
+
     reaches: ClassVar[str] = ""
     """What of the machine its runs touch, "" for nothing: a scenario needs trust for such a block."""
 

@@ -73,6 +73,7 @@ class PhysicalUnit:
     powers : of each of `BASE`; None for a unit of which nothing but its name is known
     terms : units it is written with, each with its power, so that "mm/s" times "s" is "mm"
     sure : False where nobody said it and it follows from equations of a plant
+    followed : True where it follows from equations in which a number may hide that has a unit, as a gain of 1
 
     >>> PhysicalUnit.of("km/h").conversion(PhysicalUnit.of("m/s"))
     (0.2777777777777778, 0.0)
@@ -84,6 +85,7 @@ class PhysicalUnit:
     offset: float = 0.0
     terms: tuple[tuple[str, Fraction], ...] = ()
     sure: bool = field(default=True, compare=False)
+    followed: bool = field(default=False, compare=False)
 
     @staticmethod
     def of(text: str | PhysicalUnit) -> PhysicalUnit:
@@ -151,7 +153,9 @@ class PhysicalUnit:
             merged[term] = merged.get(term, Fraction(0)) + power * p
         terms = tuple((t, p) for t, p in merged.items() if p)
         factor, sure = self.factor * other.factor ** float(power), self.sure and other.sure
-        return PhysicalUnit(_written(terms), powers, factor, 0.0, terms, sure)
+        return PhysicalUnit(
+            _written(terms), powers, factor, 0.0, terms, sure, self.followed or other.followed
+        )
 
     def power(self, exponent: Fraction) -> PhysicalUnit | None:
         """The unit of a power."""
@@ -160,6 +164,10 @@ class PhysicalUnit:
     def guessed(self) -> PhysicalUnit:
         """The same, of something that nobody said it of."""
         return replace(self, sure=False)
+
+    def behind_equations(self) -> PhysicalUnit:
+        """The same, of what equations make of it in which a number may hide."""
+        return replace(self, followed=True)
 
     def __str__(self) -> str:
         return self.name

@@ -43,6 +43,7 @@ class Integrator(Block):
         d.connect(source["y"], position["u"])
     """
 
+    units_follow = True
     initial: ArrayLike = 0.0
     low: ArrayLike | None = None
     high: ArrayLike | None = None

@@ -29,6 +29,7 @@ class Gain(Block):
         d.connect(source["y"], double["u"])
     """
 
+    units_follow = True
     k: ArrayLike
 
     def __post_init__(self) -> None:
@@ -59,6 +60,7 @@ class Sum(Block):
         d.connect(source["y"], error["in1"])
     """
 
+    units_follow = True
     signs: str | int = "++"
 
     def __post_init__(self) -> None:
@@ -90,6 +92,7 @@ class Product(Block):
         d.connect(source["y"], power["in1"])
     """
 
+    units_follow = True
     operations: str | int = "**"
 
     def __post_init__(self) -> None:

@@ -1,7 +1,8 @@
 """Which units come out of a block when those of its inputs and parameters are known: its equations are asked.
 
-Sums have the unit of their terms, products the product of units, a state the unit of its rate times s. What a
-written number stands for is not known, so that a product with one has no known unit.
+Sums have the unit of their terms, products the product of units, a state the unit of its rate times s. What
+a written number stands for is not known: a product with one has no known unit, nor has a sum with such a
+product. A gain of 1 is not even written: what equations of users' own make is noted, never refused.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from blocks.contract.units import ONE, SECOND, Found, PhysicalUnit
 MOST = 20_000  # operations of a block that are looked at
 ROUNDS = 3  # for states that depend on each other
 
-ALIKE = {ca.OP_ADD, ca.OP_SUB, ca.OP_FMIN, ca.OP_FMAX}  # both operands, and the outcome, have one unit
-KEPT = {ca.OP_ASSIGN, ca.OP_NEG, ca.OP_FABS, ca.OP_TWICE}
+CHOICES = {ca.OP_FMIN, ca.OP_FMAX}
+ALIKE = CHOICES | {ca.OP_ADD, ca.OP_SUB}  # both operands, and the outcome, have one unit
+KEPT = {ca.OP_ASSIGN, ca.OP_NEG, ca.OP_FABS}
 NUMBERS = {
     ca.OP_SIN, ca.OP_COS, ca.OP_TAN, ca.OP_EXP, ca.OP_LOG, ca.OP_SIGN, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE,
     ca.OP_NOT, ca.OP_AND, ca.OP_OR, ca.OP_TANH,
@@ -38,10 +40,30 @@ class UnitFlow:
     mixed: tuple[tuple[PhysicalUnit, PhysicalUnit], ...] = ()
 
 
-def unit_flow(traced: Traced, inputs: Sequence[Found], parameters: Mapping[str, PhysicalUnit]) -> UnitFlow:
+@dataclass
+class _Step:
+    """What is known of one value on the way to the outcome."""
+
+    unit: Unit = None
+    constant: float | None = None
+    product: bool = False  # of a number whose unit is not known: no sum with it has a known unit
+    half: bool = False  # of a choice between two
+
+    def bare(self) -> bool:
+        """Is it a number, a parameter or an input of which nothing is said?"""
+        return self.unit is None and not self.product
+
+
+def unit_flow(
+    traced: Traced,
+    inputs: Sequence[Found],
+    parameters: Mapping[str, PhysicalUnit],
+    follows: bool = True,
+) -> UnitFlow:
     """Units of what a block gives.
 
     inputs : of every input in order, one per component; parameters : of those whose unit is known
+    follows : False where a number may hide in the equations: units of sums and products are `followed`
     """
     d = traced.declared
     p = [parameters.get(q.name) for q in d.parameters for _ in range(q.size)]
@@ -49,7 +71,7 @@ def unit_flow(traced: Traced, inputs: Sequence[Found], parameters: Mapping[str, 
 
     def units(name: str, expression: ca.SX, own: list[Unit], mixed: Mixed) -> list[Unit]:
         f = traced.function(name, expression)
-        return _outcome(f, [[None], own, p, [None] * d.tick_symbols.numel(), *inputs], mixed)
+        return _outcome(f, [[None], own, p, [None] * d.tick_symbols.numel(), *inputs], mixed, follows)
 
     mixed: Mixed = {}  # of inputs alone: what a state is in may hide in a number that is not written
     for o in d.outputs:
@@ -65,7 +87,7 @@ def unit_flow(traced: Traced, inputs: Sequence[Found], parameters: Mapping[str, 
                 continue  # a sum over ticks: the sample time in it may be 1 and not written
             found = units(f"m:{m.name}", m.equation, own, {})
             if isinstance(m, ContinuousState):
-                found = [None if u is None else u.times(SECOND) for u in found]
+                found = [_integrated(u, follows) for u in found]
             own[place] = [b if a is None else a for a, b in zip(own[place], found, strict=True)]
         if own == before:
             break
@@ -78,63 +100,72 @@ def unit_flow(traced: Traced, inputs: Sequence[Found], parameters: Mapping[str, 
     return UnitFlow(outputs, tuple(mixed.values()))
 
 
+def _integrated(rate: Unit, follows: bool) -> Unit:
+    unit = None if rate is None else rate.times(SECOND)
+    return unit if unit is None or follows else unit.behind_equations()
+
+
 def _outcome(
     f: ca.Function,
     arguments: Sequence[Sequence[Unit]],
     mixed: Mixed,
+    follows: bool,
 ) -> list[Unit]:
     """Units of the one output of a function of scalars."""
     count = f.nnz_out(0)
     found: list[Unit] = [None] * count
     if f.n_instructions() > MOST:
         return found
-    work: dict[int, Unit] = {}
-    constants: dict[int, float] = {}
+    work: dict[int, _Step] = {}
     for k in range(f.n_instructions()):
         op, into, out = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
         if op == ca.OP_INPUT:
             given = arguments[into[0]]
-            work[out[0]] = given[into[1]] if into[1] < len(given) else None
-            constants.pop(out[0], None)
+            work[out[0]] = _Step(given[into[1]] if into[1] < len(given) else None)
         elif op == ca.OP_OUTPUT:
-            found[out[1]] = work[into[0]]
+            found[out[1]] = work[into[0]].unit
         elif op == ca.OP_CONST:
-            work[out[0]], constants[out[0]] = None, f.instruction_constant(k)
+            work[out[0]] = _Step(constant=f.instruction_constant(k))
         elif len(out) == 1 and len(into) <= 2 and op != ca.OP_CALL:
-            unit = _of(op, [work[i] for i in into], [constants.get(i) for i in into], mixed)
-            constants.pop(out[0], None)
-            work[out[0]] = unit
+            work[out[0]] = _of(op, [work[i] for i in into], mixed, follows)
         else:  # a call: a plant, a spline
-            for place in out:
-                work[place] = None
-                constants.pop(place, None)
+            work.update({place: _Step(product=True) for place in out})
     return found
 
 
-def _of(
-    op: int,
-    units: Sequence[Unit],
-    constants: Sequence[float | None],
-    mixed: Mixed,
-) -> Unit:
-    """The unit of one operation."""
-    a, b = units[0], units[-1]
+def _of(op: int, operands: Sequence[_Step], mixed: Mixed, follows: bool) -> _Step:
+    """What is known behind one operation."""
+    first, last = operands[0], operands[-1]
+    a, b = first.unit, last.unit
     if op in ALIKE:
         if a is None or b is None:
-            return b if a is None else a
+            known = (b if a is None else a) if first.bare() or last.bare() else None
+            return _Step(known, product=known is None and (first.product or last.product))
         if not a.is_same(b):
             mixed.setdefault((a.name, b.name), (a, b))
-            return None
-        return a if a.sure else b
+            return _Step(product=True)
+        common = a if a.sure else b
+        chosen = op in CHOICES or (first.half and last.half)
+        return _Step(common if follows or chosen else common.behind_equations())
     if op in KEPT:
-        return a
+        return _Step(a, product=first.product, half=first.half)
     if op in NUMBERS:
-        return ONE
-    if op in (ca.OP_IF_ELSE_ZERO, ca.OP_COPYSIGN):
-        return b if op == ca.OP_IF_ELSE_ZERO else a
+        return _Step(ONE)
+    if op == ca.OP_IF_ELSE_ZERO:
+        return _Step(b, product=last.product, half=True)
+    if op == ca.OP_COPYSIGN:
+        return _Step(a, product=first.product)
+    unit = _product(op, a, b, last.constant)
+    if unit is not None and not follows:
+        unit = unit.behind_equations()
+    return _Step(unit, product=unit is None)
+
+
+def _product(op: int, a: Unit, b: Unit, exponent: float | None) -> Unit:
+    """The unit of what is multiplied, divided or raised."""
     if a is None or b is None:
-        if op in (ca.OP_CONSTPOW, ca.OP_POW) and a is not None and constants[1] is not None:
-            return a.power(Fraction(constants[1]).limit_denominator(100))
+        if op in (ca.OP_CONSTPOW, ca.OP_POW) and a is not None and exponent is not None:
+            return a.power(Fraction(exponent).limit_denominator(100))
         return None
     match op:
         case ca.OP_MUL:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from blocks.contract.block import Block
 from blocks.contract.trace import TraceCache, Traced
 from blocks.contract.units import Found, PhysicalUnit, spread, units_of
 from blocks.errors import PlantloopError, WiringError, near_miss
@@ -193,9 +194,14 @@ class _Units:
     def _flow(self, path: str, arrived: list[Found]) -> UnitFlow:
         """What comes out of a block; once for all blocks of a shape with the same units."""
         traced, own = self.traced[path], self._own_parameters(path)
-        key = (id(traced), tuple(arrived), tuple(own.items()))
+        key = (
+            id(traced),
+            tuple(arrived),
+            tuple(own.items()),
+            any(u and u.followed for s in arrived for u in s),
+        )
         if key not in self.flows:
-            self.flows[key] = unit_flow(traced, arrived, own)
+            self.flows[key] = unit_flow(traced, arrived, own, _units_follow(self.wiring.blocks[path]))
         return self.flows[key]
 
     def _own_parameters(self, path: str) -> dict[str, PhysicalUnit]:
@@ -221,7 +227,9 @@ class _Units:
             if a.is_kind_of(b):
                 known = cure.partition(" Convert")[0]
                 cure = f"{known} Put UnitConversion('{a}', '{b}') before one of its inputs."
-            self.fault(f"block '{path}' adds or compares {a} and {b}: {cure}", a.sure and b.sure)
+            sure = a.sure and b.sure and _units_follow(self.wiring.blocks[path])
+            sure = sure and not (a.followed or b.followed)
+            self.fault(f"block '{path}' adds or compares {a} and {b}: {cure}", sure)
 
     def _arrive(self, path: str, name: str, source: Port, check: bool = False) -> Found:
         """What arrives at an input, along its wire from an output: units behind all conversions."""
@@ -276,7 +284,13 @@ class _Units:
             return
         out, into = ".".join(source), ".".join(target)
         cure = _cure(a, b, f"'{into}'")
-        self.fault(f"'{out}' is in {a} but input '{into}' expects {b}: {cure}", a.sure or b.sure)
+        self.fault(
+            f"'{out}' is in {a} but input '{into}' expects {b}: {cure}", (a.sure or b.sure) and not a.followed
+        )
+
+
+def _units_follow(block: object) -> bool:
+    return isinstance(block, Block) and block.units_follow
 
 
 def _said(traced: Traced) -> bool:

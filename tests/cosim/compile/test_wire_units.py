@@ -14,6 +14,7 @@ from blocks import (
     Derivative,
     DiscreteIntegrator,
     Equations,
+    Function,
     Gain,
     Hold,
     Integrator,
@@ -352,3 +353,29 @@ def test_the_block_of_a_conversion():
     d.connect("u.y -> deg.u")
     r = simulate(d, 0.1)
     assert r["deg.y"][-1] == pytest.approx(180.0, rel=1e-14) and r.tree["deg.y"].unit(0) == "deg"
+
+
+def test_a_number_that_hides_in_equations_of_ones_own_refuses_nothing():
+    """A damper of 1 N s/m and a spring of 1 N/m are not written: the sum is a force all the same."""
+    for law in (
+        lambda x, v: 80 * x + 1.0 * v,
+        lambda x, v: x + v,
+        lambda x, v: 2 * x - 3 * v,
+        lambda x, v: x * v,
+    ):
+        d = Diagram()
+        d.add("x", Constant(0.5), units={"y": "m"})
+        d.add("v", Constant(-2.0), units={"y": "m/s"})
+        d.add("law", Function(law))
+        d.add("cart", Gain(1.0), units={"u": "N"})
+        d.connect("x.y -> law.x", "v.y -> law.v", "law.y -> cart.u")
+        assert simulate(d, 0.1)["cart.y"][-1] == law(0.5, -2.0)
+
+
+def test_the_sum_of_a_known_and_an_unknown_product_has_no_unit():
+    d = Diagram()
+    d.add("v", Constant(-2.0), units={"y": "m/s"})
+    d.add("law", Function(lambda v, w: 80 * w + v))
+    d.add("w", Constant(1.0))
+    d.connect("v.y -> law.v", "w.y -> law.w")
+    assert simulate(d, 0.1).tree["law.y"].unit(0) == ""
