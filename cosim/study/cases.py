@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -155,9 +155,23 @@ def _listed(cases: Sequence[Mapping[str, Any]]) -> tuple[dict[str, np.ndarray], 
                 path=odd,
                 hint="Give every case a value of everything.",
             )
-    found = {name: _array(name, [case[name] for case in cases]) for name in first}
-    seeds = found.pop(SEED, None)
-    return found, None if seeds is None else seeds[:, 0].astype(np.uint64)
+    found = {name: _array(name, [case[name] for case in cases]) for name in first if name != SEED}
+    if SEED not in first:
+        return found, None
+    return found, _seeds([case[SEED] for case in cases], lambda k: f"[sampling] cases[{k}], '{SEED}'")
+
+
+def _seeds(values: Sequence[Any], where: Callable[[int], str]) -> np.ndarray:
+    """(cases,) uint64 of seeds as they are given, digit for digit: a double keeps only 53 bits of them."""
+    for k, value in enumerate(values):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or not 0 <= value < 2**63:
+            raise PlantloopError(
+                f"{where(k)}: got {value!r}, expected a whole number from 0 to 2^63 - 1.",
+                path=SEED,
+                hint="Seeds of cases are in the table of a study, and shown by --dry-run.",
+            )
+    return np.array([int(v) for v in values], dtype=np.uint64)
 
 
 def _from_file(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
@@ -185,7 +199,7 @@ def _from_file(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
     seeds = None
     for name in frame.columns:
         if name == SEED:
-            seeds = frame[name].to_numpy().astype(np.uint64)
+            seeds = _seeds(list(frame[name]), lambda k: f"'{path.name}', column '{SEED}', row {k + 1}")
             continue
         whole, bracket, rest = str(name).rpartition("[")
         several = bracket and rest[:-1].isdigit() and f"{whole}[0]" in frame.columns

@@ -1,0 +1,58 @@
+"""Seeds of listed cases are taken digit for digit: a case drawn again by its seed is the same."""
+
+import numpy as np
+import pytest
+
+from blocks import Gain, PlantloopError, RandomNumber
+from cosim import Diagram, Study
+
+LARGE = 5260156776034276967  # more digits than a double has
+
+
+@pytest.fixture
+def noisy():
+    d = Diagram("noisy")
+    d.add("noise", RandomNumber(sample=0.1))
+    d.add("k", Gain(1.0))
+    d.connect("noise.y -> k.u")
+    return d
+
+
+def study_of(d, **sampling):
+    return Study(d, until=0.5, sampling=sampling, metrics={"last": "final(k.y)"})
+
+
+def test_a_case_is_found_again_by_its_seed(noisy, tmp_path):
+    drawn = study_of(
+        noisy,
+        method="monte_carlo",
+        runs=3,
+        seed=4,
+        parameters={"k.k": {"distribution": "uniform", "low": 1.0, "high": 2.0}},
+    ).run(tmp_path / "drawn", workers=1)
+    row = drawn.table.iloc[1]
+    listed = [{"k.k": float(row["k.k"]), "seed": int(row["seed"])}]
+    again = study_of(noisy, method="list", cases=listed).run(tmp_path / "listed", workers=1).table.iloc[0]
+    assert again["seed"] == row["seed"] > 2**53
+    assert again["last"] == row["last"]
+    (tmp_path / "cases.csv").write_text(f"k.k,seed\n{float(row['k.k'])!r},{row['seed']}\n")
+    of_file = study_of(noisy, method="file", file=str(tmp_path / "cases.csv"))
+    assert of_file.run(tmp_path / "file", workers=1).table.iloc[0]["last"] == row["last"]
+
+
+def test_large_seeds_stay_what_they_are(noisy, tmp_path):
+    cases = [{"k.k": 1.0, "seed": s} for s in (LARGE, np.int64(3), 0)]
+    s = study_of(noisy, method="list", cases=cases).run(tmp_path / "s", workers=1)
+    assert list(s.table["seed"]) == [LARGE, 3, 0]
+
+
+@pytest.mark.parametrize("seed", [-3, 1.5, 2**63, True, "7", None, float("nan")])
+def test_what_is_no_seed_is_refused(noisy, tmp_path, seed):
+    with pytest.raises(PlantloopError, match=r"seed|whole number"):
+        study_of(noisy, method="list", cases=[{"k.k": 1.0, "seed": seed}]).run(tmp_path / "s", workers=1)
+
+
+def test_a_seed_in_a_file_that_is_none_names_file_and_row(noisy, tmp_path):
+    (tmp_path / "cases.csv").write_text("k.k,seed\n1.0,5\n2.0,-1\n")
+    with pytest.raises(PlantloopError, match=r"cases\.csv.*column 'seed', row 2.*whole number"):
+        study_of(noisy, method="file", file=str(tmp_path / "cases.csv")).run(tmp_path / "s", workers=1)
