@@ -92,7 +92,7 @@ def main() -> Found:
     result = simulate(d, until=3.0, initial={"rod.hinge.q": 0.3}, log_every=0.01)
     found = margins(d, at="c.u")
     print(found)
-    print(f"python-control: gain {gain:.4g}, phase margin {phase:.6f} deg at {crossover:.6f} rad/s")
+    print(f"known (python-control): gain {gain:.4g}, phase {phase:.6f} deg at {crossover:.6f} rad/s")
     poles = np.sort_complex(linearize(d).poles())
     return Found(found.gain[0], gain, found.phase, phase, poles, known, float(result["rod.angle"][-1, 0]))
 
