@@ -27,7 +27,7 @@ from cosim.study.action_blocks import (
     RequirementStop,
     SensorFault,
 )
-from cosim.study.formulas import Formula, Temporal, below, names
+from cosim.study.formulas import Formula, names
 from cosim.study.study_schema import ActionTable, RequirementTable
 from cosim.system import System
 
@@ -156,10 +156,6 @@ class _Making:
     def _condition(self, name: str, when: Formula | None, sharp: bool = True) -> None:
         if when is None:
             return
-        if any(isinstance(part, Temporal) for part in below(when)):
-            raise PlantloopError(
-                "when: a condition of an instant has no always, eventually or until.", path=name
-            )
         signals, sources = [], []
         for one in names(when):
             full, component = self.system.locate(one)

@@ -187,7 +187,7 @@ def _check_action(action: ActionTable, given: Mapping[str, Any], place: FilePlac
             place.at(name).add_problem(f"does not go with {shown}; leave it out.")
     if action.when is not None and any(isinstance(p, (Temporal, Reduced)) for p in below(action.when)):
         place.at("when").add_problem(
-            "is a condition of an instant: nothing over time, such as always(...) or integral(...), fits in."
+            "is a condition of an instant: nothing over time, such as always(...) or integral(...), fits."
         )
     if action.probability is not None and (action.sample is None or action.probability > 1):
         place.add_problem("'probability' is a number up to 1, of every 'sample' [s].")
