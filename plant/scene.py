@@ -5,7 +5,7 @@ Plain data for whoever draws it. Points are along the axes of the link they are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.derived import Derived
-from plant.elements import Force_SpringDamper
+from plant.elements import Force_SpringDamper, Post_Graphic
 from plant.forces.table import FORCES
 from plant.mechanics.mechanism import GROUND, Mechanism, plane_normal
 
@@ -62,6 +62,29 @@ class ForceShape:
 
 
 @dataclass(frozen=True, eq=False)
+class SolidShape:
+    """A shape the deck draws: a BOX, CYLINDER (also of two radii) or SPHERE on a link.
+
+    sizes : of a box its lengths (3,), of a cylinder the radii at its bottom and top and its length, of a
+        sphere its radius; negative lengths go the other way
+    origin, axes : (3,), (3, 3) its frame on the link, axes as columns; a box has its middle there, a cylinder
+        its bottom, along z
+    ends : has it a bottom, a top
+    """
+
+    name: str
+    kind: str
+    link: int
+    origin: np.ndarray
+    axes: np.ndarray
+    sizes: tuple[float, ...]
+    colour: tuple[int, int, int] | None
+    ends: tuple[bool, bool]
+    inside: bool  # its outer faces are seen
+    corners: int
+
+
+@dataclass(frozen=True, eq=False)
 class Scene:
     """Shapes of a plant.
 
@@ -74,6 +97,7 @@ class Scene:
     bodies: tuple[BodyShape, ...]
     joints: tuple[JointShape, ...]
     forces: tuple[ForceShape, ...]
+    solids: tuple[SolidShape, ...]
     states: tuple[str, ...]
     gravity: np.ndarray | None
     normal: np.ndarray | None
@@ -131,6 +155,7 @@ def scene_of(plant: Any) -> Scene:
         tuple(_bodies(mechanism, joints, forces)),
         joints,
         forces,
+        tuple(_solids(plant)),
         tuple(f"{link.name}.q" if link.joint.nq else "" for link in links),
         mechanism.description.gravity,
         plane_normal(mechanism.description),
@@ -168,6 +193,38 @@ def _forces(plant: Any) -> list[ForceShape]:
                 ForceShape(name, force.tag, (first.link, last.link), np.array([first.s, last.s]), spring)
             )
     return found
+
+
+def _solids(plant: Any) -> Iterator[SolidShape]:
+    """What the deck draws on bodies."""
+    for graphic in plant.model.all(Post_Graphic):
+        if not graphic.shape or graphic.hidden:
+            continue
+        place = plant.mechanism.place(graphic.marker_id)
+        origin, ends = place.s, graphic.ends_type.upper()
+        sizes: tuple[float, ...]
+        if graphic.shape == "SPHERE":
+            kind, sizes = "SPHERE", (graphic.radius,)
+        elif graphic.shape in ("CYLINDER", "FRUSTUM"):
+            straight = graphic.shape == "CYLINDER"
+            bottom, top = (graphic.radius,) * 2 if straight else (graphic.bottom_radius, graphic.top_radius)
+            kind, sizes = "CYLINDER", (bottom, top, graphic.length)
+        else:
+            kind, sizes = "BOX", (graphic.length_x, graphic.length_y, graphic.length_z)
+            if graphic.shape == "BOXDEFINEDFROMCORNER":
+                origin = origin + place.A @ np.array(sizes) / 2
+        yield SolidShape(
+            graphic.label or f"{graphic.tag} {graphic.id}",
+            kind,
+            place.link,
+            origin,
+            place.A,
+            sizes,
+            graphic.rgb,
+            (ends in ("CLOSED", "BOTTOM_ONLY"), ends in ("CLOSED", "TOP_ONLY")),
+            graphic.is_material_inside,
+            4 + 8 * min(graphic.refinement_level, 6),
+        )
 
 
 def _bodies(

@@ -190,6 +190,14 @@ def _shapes(scene: Any) -> dict[str, Any]:
             }
             for f in scene.forces
         ],
+        "solids": [
+            {
+                "name": s.name, "kind": s.kind, "link": s.link, "sizes": list(s.sizes), "colour": s.colour,
+                "frame": lists(np.r_[s.origin, s.axes.T.ravel()]), "ends": s.ends, "inside": s.inside,
+                "corners": s.corners,
+            }
+            for s in scene.solids
+        ],
         "gravity": lists(scene.gravity),
         "normal": lists(scene.normal),
     }  # fmt: skip

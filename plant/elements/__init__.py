@@ -13,6 +13,7 @@ from plant.elements import (
     constraints,
     controls,
     forces,
+    graphics,
     markers,
     outputs,
     references,
@@ -31,6 +32,7 @@ from plant.elements.draft import Draft as Draft
 from plant.elements.element import Element as Element
 from plant.elements.element import Source as Source
 from plant.elements.forces import *  # noqa: F403
+from plant.elements.graphics import *  # noqa: F403
 from plant.elements.markers import *  # noqa: F403
 from plant.elements.markers import Frame as Frame
 from plant.elements.model import Model as Model
@@ -54,5 +56,5 @@ def _table(*families: ModuleType) -> Mapping[str, type[Element]]:
 
 
 ELEMENTS = _table(
-    world, bodies, markers, constraints, forces, references, controls, outputs, wheels, commands
+    world, bodies, markers, constraints, forces, references, controls, outputs, graphics, wheels, commands
 )

@@ -39,6 +39,7 @@ def robot_scene(robot: RobotPlant) -> Scene:
         tuple(bodies),
         tuple(joints),
         (),
+        (),
         ("q",),
         gravity,
         None,

@@ -85,7 +85,7 @@ def test_all_mistakes_are_told_together():
 
 
 def test_commands_for_files_and_pictures_are_passed_over():
-    commands = '<ResOutput plt_angle="EULER"/><H3DOutput switch_on="TRUE"/><Post_Graphic id="1"/>' + SECOND
+    commands = '<ResOutput plt_angle="EULER"/><H3DOutput switch_on="TRUE"/>' + SECOND
     assert run_deck(deck(pendulum(0.5), commands)).time == 1.0
 
 

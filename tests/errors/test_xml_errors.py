@@ -386,9 +386,9 @@ def test_unknown_attribute_is_told_once_per_type() -> None:
 
 def test_unknown_element_is_told_once_per_type() -> None:
     (text,) = warned(
-        "  </Model>", '<Post_Graphic id="1"/>\n<post_graphic id="2"><x id="7"/></post_graphic></Model>'
+        "  </Model>", '<Force_Contact id="1"/>\n<force_contact id="2"><x id="7"/></force_contact></Model>'
     )
-    assert "Post_Graphic id=1: this element type is not supported" in text
+    assert "Force_Contact id=1: this element type is not supported" in text
     assert "2 of them, the first at line 41" in text
 
 

@@ -47,6 +47,7 @@ viewer.motion = async (plants, result) => {
   for (const p of plants) {
     const every = Math.max(1, Math.floor(p.count / 60));
     for (let row = 0; row < p.count; row += every) for (const b of p.bodies) b.points.forEach((s) => reach(V(s).applyMatrix4(matrix(p, row, b.link, M))));
+    for (const row of [0, p.count - 1]) for (const s of p.solids) viewer.solidCorners(s).forEach((v) => reach(v.applyMatrix4(matrix(p, row, s.link, M))));
     p.joints.filter((j) => j.link < 0).forEach((j) => reach(V(j.point)));
     p.forces.forEach((f) => f.links.forEach((link, k) => link < 0 && reach(V(f.points[k]))));
   }
@@ -72,10 +73,12 @@ viewer.motion = async (plants, result) => {
   const crowded = many ? plants.flatMap((p) => p.bodies.map((b) => ({ plant: p, link: b.link, points: b.points.flat(), count: b.points.length }))) : [];
   if (crowd) scene.add(crowd.object);
   plants.forEach((p, n) => {
+    const skins = viewer.solids(p.solids);
     if (!many) p.bodies.forEach((b, k) => {
-      const group = new THREE.Group(), paint = colours[(k + n) % colours.length];
-      for (let i = 1; i < b.points.length; i++) group.add(bar(b.points[i - 1], b.points[i], thick, paint));
-      if (b.points.length < 2) group.add(new THREE.Mesh(new THREE.BoxGeometry(4 * thick, 4 * thick, 4 * thick), paint));
+      const group = new THREE.Group(), paint = colours[(k + n) % colours.length], skin = skins.of(b.link, paint);
+      if (skin.length) group.add(...skin);
+      else for (let i = 1; i < b.points.length; i++) group.add(bar(b.points[i - 1], b.points[i], thick, paint));
+      if (b.points.length < 2 && !skin.length) group.add(new THREE.Mesh(new THREE.BoxGeometry(4 * thick, 4 * thick, 4 * thick), paint));
       if (b.centre) {
         const ball = new THREE.Mesh(new THREE.SphereGeometry(1.5 * thick, 12, 8), dark);
         ball.position.copy(V(b.centre));
@@ -86,6 +89,14 @@ viewer.motion = async (plants, result) => {
       scene.add(group);
       moved.push({ plant: p, link: b.link, object: group });
     });
+    for (const [link, paint] of [[-1, grey], ...(many ? p.bodies.map((b, k) => [b.link, colours[(k + n) % colours.length]]) : [])]) {
+      const skin = skins.of(link, paint);
+      if (!skin.length) continue;
+      const group = new THREE.Group().add(...skin);
+      group.matrixAutoUpdate = false;
+      scene.add(group);
+      moved.push({ plant: p, link, object: group });
+    }
     if (!many) p.joints.filter((j) => j.type).forEach((j) => {
       const group = new THREE.Group(), axis = V(j.axis).normalize().multiplyScalar(2.4 * thick);
       const ends = [V(j.point).sub(axis).toArray(), V(j.point).add(axis).toArray()];

@@ -31,6 +31,7 @@ from plant.elements.kinds import (
     Text,
 )
 from plant.formats.motionsolve.reader import read_model
+from plant.scene import scene_of
 
 SIDE = 'a00="0" a10="0" a20="-1" a01="0" a11="1" a21="0" a02="1" a12="0" a22="0"'  # z along X
 
@@ -192,6 +193,13 @@ TRIED: dict[str, list[str]] = {
                      '<Force_SpringDamper id="1" type="TRANSLATIONAL" i_marker_id="41" j_marker_id="22" '
                      'stiffness="3" length="1"/><Post_Request id="1" type="ELEMENTAL_FORCE" elem_type="SPDP" '
                      'elem_id="1" jflag="0" ref_marker_id="12"/>'],
+    "Post_Graphic": ['<Post_Graphic id="1" type="Cylinder" center_marker_id="41" radius="0.1" length="0.5" '
+                     'color="9:99:199"/>',
+                     '<Post_Graphic id="1" type="Frustum" center_marker_id="41" top_radius="0.1" '
+                     'bottom_radius="0.2" length="0.5" ends_type="OPEN"/>',
+                     '<Post_Graphic id="1" type="BoxDefinedFromCorner" corner_marker_id="41" length_x="0.1" '
+                     'length_y="0.2" length_z="0.3"/>',
+                     '<Post_Graphic id="1" type="Sphere" center_marker_id="41" radius="0.1"/>'],
     "Sensor_Evaluate": ['<Sensor_Event id="1" expr="DX(20)" value="0.4" evaluate_id="1"/>'
                         '<Force_Vector_OneBody id="91" type="FORCEONLY" marker_id="41" ref_marker_id="0" '
                         'fx_expression="SENVAL(1)"/><Sensor_Evaluate id="1" expr="TIME+1"/>'],
@@ -264,8 +272,18 @@ def numbers(model: Model) -> tuple[str, str]:
     kinds = [(n, s.memory.static, s.initial.tolist()) for n, s in system.states.items()]
     held = [(n, s.initial.tolist()) for n, s in system.held.items()]
     happens = [(e.name, e.direction, e.stop, e.rest) for e in system.events]
+    drawn = [vars(s) | {"name": None} for s in scene_of(plant).solids]
     text = repr(
-        (kinds, held, happens, system.rates, system.x0.tolist(), [*system.signals], dict(plant.initial))
+        (
+            kinds,
+            held,
+            happens,
+            system.rates,
+            system.x0.tolist(),
+            [*system.signals],
+            dict(plant.initial),
+            drawn,
+        )
     )
     return hashlib.sha256(found + text.encode()).hexdigest(), "\n".join(str(w.message) for w in caught)
 
