@@ -80,4 +80,4 @@ def power(base: ca.SX, exponent: ca.SX) -> ca.SX:
         exponent > 0, 0, ca.if_else(exponent < 0, math.inf, ca.if_else(exponent == 0, 1, exponent))
     )
     above = ca.if_else(base > 0, base, 1) ** exponent
-    return ca.if_else(base > 0, above, ca.if_else(base == 0, at, below))
+    return ca.if_else(base > 0, above, ca.if_else(base == 0, at, ca.if_else(base < 0, below, base)))

@@ -5,6 +5,7 @@ import pytest
 
 from blocks import (
     AlgebraicLoopError,
+    Clock,
     Constant,
     DiscreteStateSpace,
     Function,
@@ -66,6 +67,16 @@ def test_a_nonlinear_loop():
     assert y == pytest.approx(0.8 * np.cos(np.sin(0.7 * r.time) - y), abs=1e-12)
 
 
+@pytest.mark.parametrize("size", [1e-7, 1e9])
+def test_a_loop_of_any_size(size):
+    """v = (0.5 + 0.3 sin(sin t - v)) size, whose residual is the rounding of large numbers."""
+    d = feedback(Function(lambda u: size * (0.5 + 0.3 * np.sin(u / size))), Sine(size))
+    r = simulate(d, 2.0, solve_loops=True, log_every=0.05)
+    v = r["f.y"][:, 0] / size
+    assert v == pytest.approx(0.5 + 0.3 * np.sin(np.sin(r.time) - v), rel=1e-11)
+    assert np.ptp(v) > 0.1
+
+
 def test_a_loop_of_vectors():
     K = np.array([[0.3, -0.2, 0.1], [0.2, 0.5, 0.4], [-0.6, 0.1, 0.2]])
     d = feedback(Gain(K), Constant([1.0, 2.0, 3.0]))
@@ -107,6 +118,19 @@ def test_a_loop_at_ticks_only():
         simulate(d, 1.0)
     time, y = simulate(d, 1.0, solve_loops=True).ticks("f.y")
     assert y[:, 0] == pytest.approx(np.sin(time) - np.tanh(2 * y[:, 0]), abs=1e-12)
+
+
+def test_a_loop_at_ticks_through_one_component_of_a_vector():
+    """The component in the middle feeds itself back; its neighbours are sampled beside it."""
+
+    d = Diagram("vector")
+    f = d.add("f", Function(lambda t, v: np.concatenate([t, t + np.cos(v), 2 * t + 1]), sample=0.1))
+    d.connect(d.add("t", Clock())["y"], f["t"])
+    d.connect(f["y"], d.add("half", Function(lambda u: u[1:2] / 2))["u"])
+    d.connect("half.y", f["v"])
+    time, y = simulate(d, 1.0, solve_loops=True).ticks("f.y")
+    assert y[:, [0, 2]] == pytest.approx(np.stack([time, 2 * time + 1], axis=1), abs=1e-15)
+    assert y[:, 1] == pytest.approx(time + np.cos(y[:, 1] / 2), abs=1e-12)
 
 
 def test_a_loop_through_nested_subsystems_feedthrough_and_sampled_blocks():
