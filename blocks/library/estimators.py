@@ -15,6 +15,8 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.contract.shipping import HoldsFunctions
 from blocks.contract.symbols import Array, as_array, as_matrix, column
+from blocks.library.designed import Around, DesignedForPlants, check_around, place, spread
+from blocks.library.designed import around as around_of
 from blocks.library.kept import named
 from blocks.library.models import (
     check_model,
@@ -41,6 +43,7 @@ class Luenberger(Block):
     poles : (n,) of A - L C, in rad/s, or with a sample time in the unit circle; structural
     initial : number or (n,); run-time number
     sample, offset : s; None means continuous; structural
+    around : (x0, u0, y0) about which the model holds, from which x, u, y differ; None: zeros; structural
 
     Use::
 
@@ -55,10 +58,12 @@ class Luenberger(Block):
     initial: ArrayLike = 0.0
     sample: Rate | None = None
     offset: Rate = 0
+    around: Around | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.rate(self, optional=True)
         check_model(self)
+        check_around(self)
         continuous_only(self)
         checks.assign(self, initial=checks.numbers(self, "initial"))
         n = len(self.system[0])
@@ -91,18 +96,23 @@ class Luenberger(Block):
         """Declare ports and the estimate."""
         L = self.gain()
         A, B, C, D, _ = model_of(self) if self.sample is None else sampled_model(self)
-        u, y = b.input("u", size=B.shape[1]), b.input("y", size=len(C))
+        x0, u0, y0 = place(self)
+        u, y = b.input("u", size=B.shape[1]) - u0, b.input("y", size=len(C)) - y0
         if self.sample is None:
             x = b.continuous("x", self.initial, size=len(A))
         else:
             x = b.discrete("x", self.initial, self.sample, self.offset, size=len(A))
-        following = A @ x + B @ u + L @ (y - C @ x - D @ u)
-        (b.derivative if self.sample is None else b.update)(x, following)
+        dx = x - x0
+        following = A @ dx + B @ u + L @ (y - C @ dx - D @ u)
+        if self.sample is None:
+            b.derivative(x, following)
+        else:
+            b.update(x, x0 + following)
         b.output("x", x)
 
 
 @dataclass(frozen=True)
-class KalmanFilter(Block):
+class KalmanFilter(DesignedForPlants, Block):
     """Kalman filter of a linear system.
 
     With a sample time, at tick k: Output: x = xf = x_k + M (y_k - C x_k - D u_k).  Update: x_k+1 = A xf + B
@@ -119,6 +129,10 @@ class KalmanFilter(Block):
     initial : number or (n,); run-time number
     P0 : covariance of initial, for "time-varying"; structural
     sample, offset : s; None means continuous; structural
+    around : (x0, u0, y0) about which the model holds, from which x, u, y differ; None: zeros; structural
+
+    ``KalmanFilter.of(plant, Q, R)`` makes u and y of the ports of a plant: Q is the density of disturbances
+    at its inputs, x has the states of ``linearize(plant)``.
 
     Use::
 
@@ -137,10 +151,18 @@ class KalmanFilter(Block):
     P0: ArrayLike = field(default=1.0, kw_only=True)
     sample: Rate | None = field(default=None, kw_only=True)
     offset: Rate = field(default=0, kw_only=True)
+    around: Around | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def _designed(cls, point: Any, Q: ArrayLike = 1.0, R: ArrayLike = 1.0, **more: Any) -> Self:
+        B = point.matrices[1]
+        fields = {"around": around_of(point.x0, point.u0, point.y0), "initial": tuple(point.x0)} | more
+        return cls(point.matrices, B @ spread(Q, B.shape[1], "Q", cls) @ B.T, R, **fields)
 
     def __post_init__(self) -> None:
         checks.rate(self, optional=True)
         check_model(self)
+        check_around(self)
         continuous_only(self)
         checks.choice(self, "kind", ("steady", "time-varying"))
         if self.kind == "time-varying" and self.sample is None:
@@ -172,14 +194,15 @@ class KalmanFilter(Block):
     def define(self, b: Equations) -> None:
         """Declare ports and the estimate."""
         A, B, C, D, _ = model_of(self) if self.sample is None else sampled_model(self)
-        u, y = b.input("u", size=B.shape[1]), b.input("y", size=len(C))
+        x0, u0, y0 = place(self)
+        u, y = b.input("u", size=B.shape[1]) - u0, b.input("y", size=len(C)) - y0
         if self.sample is None:
             x = b.continuous("x", self.initial, size=len(A))
-            b.derivative(x, A @ x + B @ u + self.gain() @ (y - C @ x - D @ u))
+            b.derivative(x, A @ (x - x0) + B @ u + self.gain() @ (y - C @ (x - x0) - D @ u))
             b.output("x", x)
             return
         x = b.discrete("x", self.initial, self.sample, self.offset, size=len(A))
-        innovation = y - C @ x - D @ u
+        innovation = y - C @ (x - x0) - D @ u
         if self.kind == "steady":
             filtered = x + self.gain() @ innovation
         else:
@@ -187,7 +210,7 @@ class KalmanFilter(Block):
             M = _gain(P, C, np.array(self.R))
             filtered = x + M @ innovation
             store(A @ (P - M @ C @ P) @ A.T + sampled_noise(self, np.array(self.Q)))
-        b.update(x, A @ filtered + B @ u)
+        b.update(x, x0 + A @ (filtered - x0) + B @ u)
         b.output("x", filtered, self.sample, self.offset, initial=self.initial)
 
 

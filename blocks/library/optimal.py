@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
+from blocks.library.designed import Around, DesignedForPlants, as_seen, check_around, followed, place, spread
+from blocks.library.designed import around as around_of
 from blocks.library.models import (
     check_model,
     continuous_only,
@@ -26,17 +28,21 @@ __all__ = ["LQG", "LQI", "LQR"]
 
 
 @dataclass(frozen=True)
-class LQR(Block):
+class LQR(DesignedForPlants, Block):
     """Linear-quadratic regulator: state feedback with the gain that is best for a model.
 
-    Output: u = -K x, K minimising the integral of x'Qx + u'Ru, or with a sample time the sum of it over the
-    ticks for the model behind a zero-order hold; then taken at ticks and held, 0 before the first one.
+    Output: u = u0 - K (x - x0), K minimising the integral of x'Qx + u'Ru of the differences, or with a sample
+    time the sum of it over the ticks for the model behind a zero-order hold; then taken at ticks and held, u0
+    before the first one.
     Direct feedthrough: x to u.
 
     system : python-control system, as ``linearize(plant)`` gives one, or matrices (A, B); structural
     Q : (n, n), (n,) diagonal or a number, weights of x, positive semidefinite; structural
     R : (m, m), (m,) or a number, weights of u, positive definite; structural
     sample, offset : s; None means continuous; structural
+    around : (x0, u0, y0) about which the model holds, numbers or vectors; None: zeros; structural
+
+    ``LQR.of(plant, Q, R)`` makes x of the outputs of a plant: as many as it has independent states.
 
     Use::
 
@@ -51,10 +57,17 @@ class LQR(Block):
     R: ArrayLike = 1.0
     sample: Rate | None = None
     offset: Rate = 0
+    around: Around | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def _designed(cls, point: Any, *weights: Any, **more: Any) -> Self:
+        system, around = as_seen(point, cls)
+        return cls(system, *weights, around=around, **more)
 
     def __post_init__(self) -> None:
         checks.rate(self, optional=True)
         check_model(self)
+        check_around(self)
         continuous_only(self)
         weight(self, "Q", len(self.system[0]))
         weight(self, "R", np.shape(self.system[1])[1], definite=True)
@@ -67,22 +80,27 @@ class LQR(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the product."""
-        K = self.gain()
-        b.output("u", -(K @ b.input("x", size=K.shape[1])), self.sample, self.offset)
+        K, (x0, u0, _) = self.gain(), place(self)
+        u = u0 - K @ (b.input("x", size=K.shape[1]) - x0)
+        b.output("u", u, self.sample, self.offset, initial=u0)
 
 
 @dataclass(frozen=True)
-class LQI(Block):
+class LQI(DesignedForPlants, Block):
     """Linear-quadratic regulator with integral action: outputs of the model follow a reference without error.
 
-    Output: u = -K x - Ki z, [K Ki] minimising the integral of x'Qx + z'Qi z + u'Ru (with a sample time the
-    sum).
-    Derivative: z' = C x - r, with a sample time z_k+1 = z_k + T (C x_k - r_k).  Initial value: z = 0.
+    Output: u = u0 - K (x - x0) - Ki z, [K Ki] minimising the integral of x'Qx + z'Qi z + u'Ru of the
+    differences (with a sample time the sum).
+    Derivative: z' = C (x - x0) + y0 - r, with a sample time z_k+1 = z_k + T z'_k.  Initial value: z = 0.
     Direct feedthrough: x to u.
 
     system : python-control system, or matrices (A, B, C, D) with D = 0; structural
     Q : weights of x, Qi : of z, R : of u: matrices, diagonals or numbers; structural
     sample, offset : s; None means continuous; structural
+    around : (x0, u0, y0) about which the model holds, numbers or vectors; None: zeros; structural
+
+    ``LQI.of(plant, Q, Qi, R, follow=names)`` makes x of the outputs of a plant: as many as it has independent
+    states; `follow` names those that follow r, default all.
 
     Use::
 
@@ -98,10 +116,17 @@ class LQI(Block):
     R: ArrayLike = 1.0
     sample: Rate | None = None
     offset: Rate = 0
+    around: Around | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def _designed(cls, point: Any, *weights: Any, follow: Any = None, **more: Any) -> Self:
+        system, around = followed(point, follow, cls)
+        return cls(system, *weights, around=around, **more)
 
     def __post_init__(self) -> None:
         checks.rate(self, optional=True)
         check_model(self)
+        check_around(self)
         continuous_only(self)
         if np.any(np.asarray(self.system[3])):
             raise checks.fault(
@@ -123,24 +148,25 @@ class LQI(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports, the integral and the product."""
-        K, C = self.gain(), np.array(self.system[2])
-        x, r = b.input("x", size=C.shape[1]), b.input("r", size=len(C))
+        K, C, (x0, u0, y0) = self.gain(), np.array(self.system[2]), place(self)
+        x, error = b.input("x", size=C.shape[1]) - x0, y0 - b.input("r", size=len(C))
         if self.sample is None:
             z = b.continuous("z", 0.0, size=len(C))
-            b.derivative(z, C @ x - r)
+            b.derivative(z, C @ x + error)
         else:
             z = b.discrete("z", 0.0, self.sample, self.offset, size=len(C))
-            b.update(z, z + checks.period(self) * (C @ x - r))
+            b.update(z, z + checks.period(self) * (C @ x + error))
         n = C.shape[1]
-        b.output("u", -(K[:, :n] @ x) - K[:, n:] @ z, self.sample, self.offset)
+        b.output("u", u0 - K[:, :n] @ x - K[:, n:] @ z, self.sample, self.offset, initial=u0)
 
 
 @dataclass(frozen=True)
-class LQG(Block):
+class LQG(DesignedForPlants, Block):
     """Linear-quadratic-Gaussian regulator: a Kalman filter and the best feedback of what it estimates.
 
     Continuous: x' = A x + B u + L (y - C x), x the estimate.  Output: u = -K x.  With a sample time at tick k
-    xf = x_k + M (y_k - C x_k), u_k = -K xf.  Update: x_k+1 = A xf + B u_k.  Initial value: x = 0.
+    xf = x_k + M (y_k - C x_k), u_k = -K xf.  Update: x_k+1 = A xf + B u_k.  Initial value: x = 0.  Where
+    `around` is given, x, u and y are what they differ by from it here.
     Direct feedthrough: y to u at ticks with a sample time, else none.
 
     system : python-control system, or matrices (A, B, C, D) with D = 0; structural
@@ -148,6 +174,10 @@ class LQG(Block):
     Qn, Rn : spectral densities (of a discrete model covariances) of the noise on x' and on y, Rn definite;
         with a sample time Rn is the covariance of a sample; structural
     sample, offset : s; None means continuous; structural
+    around : (x0, u0, y0) about which the model holds, numbers or vectors; None: zeros; structural
+
+    ``LQG.of(plant, Q, R, Qn, Rn)`` makes u and y of the ports of a plant: Q weighs its outputs, Qn is the
+    density of disturbances at its inputs.
 
     Use::
 
@@ -164,10 +194,26 @@ class LQG(Block):
     Rn: ArrayLike = 1.0
     sample: Rate | None = field(default=None, kw_only=True)
     offset: Rate = field(default=0, kw_only=True)
+    around: Around | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def _designed(
+        cls,
+        point: Any,
+        Q: ArrayLike = 1.0,
+        R: ArrayLike = 1.0,
+        Qn: ArrayLike = 1.0,
+        Rn: ArrayLike = 1.0,
+        **more: Any,
+    ) -> Self:
+        _, B, C, _ = point.matrices
+        Q, Qn = C.T @ spread(Q, len(C), "Q", cls) @ C, B @ spread(Qn, B.shape[1], "Qn", cls) @ B.T
+        return cls(point.matrices, Q, R, Qn, Rn, around=around_of(point.x0, point.u0, point.y0), **more)
 
     def __post_init__(self) -> None:
         checks.rate(self, optional=True)
         check_model(self)
+        check_around(self)
         continuous_only(self)
         if np.any(np.asarray(self.system[3])):
             raise checks.fault(self, "system", "has D other than 0", "D = 0", "Filter the output.")
@@ -192,15 +238,16 @@ class LQG(Block):
         """Declare ports, the estimate and the product."""
         K, L = self.gains()
         A, B, C, _, _ = model_of(self) if self.sample is None else sampled_model(self)
-        y = b.input("y", size=len(C))
+        _, u0, y0 = place(self)
+        y = b.input("y", size=len(C)) - y0
         if self.sample is None:
             x = b.continuous("x", 0.0, size=len(A))
             u = -(K @ x)
             b.derivative(x, A @ x + B @ u + L @ (y - C @ x))
-            b.output("u", u)
+            b.output("u", u0 + u)
             return
         x = b.discrete("x", 0.0, self.sample, self.offset, size=len(A))
         filtered = x + L @ (y - C @ x)
         u = -(K @ filtered)
         b.update(x, A @ filtered + B @ u)
-        b.output("u", u, self.sample, self.offset)
+        b.output("u", u0 + u, self.sample, self.offset, initial=u0)

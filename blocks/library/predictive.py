@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.errors import SimulationError
+from blocks.library.designed import Around, DesignedForPlants, check_around, followed, place
 from blocks.library.models import check_model, sampled_model, weight
 
 __all__ = ["MPC"]
@@ -20,13 +21,14 @@ LIMITS = (("u_min", "u_max"), ("du_min", "du_max"), ("y_min", "y_max"))
 
 
 @dataclass(frozen=True)
-class MPC(Block):
+class MPC(DesignedForPlants, Block):
     """Linear model predictive controller with limits.
 
     Output: u_k, the first of the inputs that minimise, over the next N ticks, the sum of
     (y - r)'Q(y - r) + du'R du, du = u_k - u_k-1, with y = C x from the model, within the limits; held between
-    ticks, 0 before the first one.  Update: u_k-1 = u.  Direct feedthrough: x and r to u, at ticks.
-    Found by OSQP to 1e-8, always from the same start, so that a run repeats itself. Where no u keeps all
+    ticks, u0 before the first one.  Update: u_k-1 = u.  Direct feedthrough: x and r to u, at ticks.
+    Found by OSQP to 1e-8 (or where it does not converge, by least distances), always from the same start, so
+    that a run repeats itself. Where no u keeps all
     limits the run stops there and says so; with `slack` it never does for the limits of y: each may be passed
     by some e >= 0 at a cost of slack (e + e^2), which is added to the sum. A `slack` above the multipliers of
     the limits passes them only where it must.
@@ -38,6 +40,10 @@ class MPC(Block):
         tick and of y at the ticks to come; None for none; structural
     slack : above 0, cost of passing a limit of y; None: no limit is passed; structural
     sample, offset : s; structural
+    around : (x0, u0, y0) about which the model holds: y = y0 + C (x - x0); None: zeros; structural
+
+    ``MPC.of(plant, N, Q, R, follow=names)`` makes x of the outputs of a plant: as many as it has independent
+    states; `follow` names those that are y, default all.
 
     Use::
 
@@ -62,10 +68,17 @@ class MPC(Block):
     slack: float | None = field(default=None, kw_only=True)
     sample: Rate = field(kw_only=True)
     offset: Rate = field(default=0, kw_only=True)
+    around: Around | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def _designed(cls, point: Any, *design: Any, follow: Any = None, **more: Any) -> Self:
+        system, around = followed(point, follow, cls)
+        return cls(system, *design, around=around, **more)
 
     def __post_init__(self) -> None:
         checks.rate(self)
         check_model(self)
+        check_around(self)
         sampled_model(self)
         if np.any(np.asarray(self.system[3])):
             raise checks.fault(self, "system", "has D other than 0", "D = 0")
@@ -98,14 +111,49 @@ class MPC(Block):
     def define(self, b: Equations) -> None:
         """Declare ports and the call of the solver."""
         n, m, p = len(self.system[0]), np.shape(self.system[1])[1], len(self.system[2])
-        x, r = b.input("x", size=n), b.input("r", size=p)
-        last = b.discrete("last", 0.0, self.sample, self.offset, size=m)
-        u = b.external("u", self._make, np.concatenate([x, r, last]), m, self.sample, self.offset)
+        x0, u0, y0 = place(self)
+        x, r = b.input("x", size=n) - x0, b.input("r", size=p) - y0
+        last = b.discrete("last", u0, self.sample, self.offset, size=m)
+        known = np.concatenate([x, r, last])
+        u = b.external("u", self._make, known, m, self.sample, self.offset, initial=u0)
         b.update(last, u)
         b.output("u", u)
 
     def _make(self) -> _Program:
         return _Program(self)
+
+
+def nearest(
+    H: np.ndarray, q: np.ndarray, G: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray | None:
+    """x that minimises x'Hx / 2 + q'x within low <= G x <= high, H definite; None if there is none.
+
+    A least-distance problem, solved by nonnegative least squares in finitely many steps: slower than an
+    iteration that converges, but where limits meet in one point that may not.
+
+    Source: Lawson & Hanson, Solving Least Squares Problems, 1995, ch. 23.4.
+    """
+    from scipy.linalg import cho_solve, cholesky, solve_triangular  # slow to import
+    from scipy.optimize import nnls
+
+    factor = cholesky(H, lower=True)
+    start = cho_solve((factor, True), -q)  # of the smallest value, limits aside
+    both, ends = np.vstack([G, -G]), np.concatenate([low - G @ start, G @ start - high])
+    rows, ends = both[np.isfinite(ends)], ends[np.isfinite(ends)]
+    sizes = np.linalg.norm(rows, axis=1)
+    rows, ends = rows / sizes[:, None], ends / sizes
+    reduced = solve_triangular(factor, rows.T, lower=True)
+    matrix = np.vstack([reduced, ends])
+    away = np.zeros(len(matrix))
+    away[-1] = 1.0
+    try:
+        multipliers, left = nnls(matrix, away)
+    except RuntimeError:  # it goes in circles
+        return None
+    residual = matrix @ multipliers - away
+    if left < 1e-10 or not residual[-1]:
+        return None
+    return np.asarray(start + solve_triangular(factor, -residual[:-1] / residual[-1], lower=True, trans="T"))
 
 
 class _Program:
@@ -128,6 +176,7 @@ class _Program:
         for i in range(N):
             for j in range(i + 1):
                 self.moves[i * self.p : (i + 1) * self.p, j * self.m : (j + 1) * self.m] = held[i - j]
+        _, self.u0, self.y0 = place(block)
         self.weights = np.kron(np.eye(N), np.array(block.Q))
         moved = 2.0 * (self.moves.T @ self.weights @ self.moves + np.kron(np.eye(N), np.array(block.R)))
         soft = 0 if block.slack is None else N * self.p
@@ -173,7 +222,7 @@ class _Program:
         solver.setup(
             sparse.csc_matrix(np.triu(self.H)), np.zeros(len(self.H)), sparse.csc_matrix(rows),
             np.full(len(rows), -np.inf), np.full(len(rows), np.inf),
-            verbose=False, eps_abs=1e-8, eps_rel=1e-8, max_iter=100_000, polishing=True, warm_starting=False,
+            verbose=False, eps_abs=1e-8, eps_rel=1e-8, max_iter=4_000, polishing=True, warm_starting=False,
             adaptive_rho_interval=50,
         )  # fmt: skip
         return solver
@@ -183,24 +232,29 @@ class _Program:
         if not np.all(np.isfinite(argument)):
             return np.full(self.m, np.nan)
         x, r, last = np.split(argument, [self.n, self.n + self.p])
-        ahead = self.free @ x + self.held @ last
+        ahead = self.free @ x + self.held @ (last - self.u0)
         q = self.prices.copy()
         q[: self.N * self.m] = 2.0 * self.moves.T @ self.weights @ (ahead - np.tile(r, self.N))
+        change: np.ndarray | None
         if self._solver is None:
             change = np.linalg.solve(self.H, -q)
         else:
-            shifts = {"u_min": np.tile(last, self.N), "du_min": 0.0, "y_min": ahead, "slack": 0.0}
+            shown = ahead + np.tile(self.y0, self.N)
+            shifts = {"u_min": np.tile(last, self.N), "du_min": 0.0, "y_min": shown, "slack": 0.0}
             low = np.concatenate([lowest - shifts[name] for name, lowest, _ in self.limits])
             high = np.concatenate([highest - shifts[name] for name, _, highest in self.limits])
             self._solver.update(q=q, l=low, u=high)
             found = self._solver.solve(raise_error=False)
-            if "solved" not in found.info.status or "inaccurate" in found.info.status:
+            exact = "solved" in found.info.status and "inaccurate" not in found.info.status
+            change = found.x if exact else None
+            if "infeasible" not in found.info.status and not exact:  # it went on for too long
+                change = nearest(self.H, q, np.vstack(self.rows), low, high)
+            if change is None:
                 raise SimulationError(
                     f"MPC: the quadratic program at t={t:.9g} s is {found.info.status}.",
                     time=t,
                     hint="Widen the limits of y, give a slack=, or start where they can be kept.",
                 )
-            change = found.x
         return np.asarray(last + change[: self.m])
 
     def save(self) -> bytes:

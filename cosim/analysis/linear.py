@@ -23,6 +23,7 @@ from cosim.analysis.pade import order as pade_order
 from cosim.analysis.steady import mention_unsteady
 from cosim.diagram import Diagram
 from cosim.names import listed
+from cosim.port_handles import Node
 from cosim.run.context import Context
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def linearize(
-    system: Block | Diagram,
+    system: Block | Diagram | Node,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     at: OperatingPoint | Context | Mapping[str, Any] | None = None,
@@ -44,7 +45,8 @@ def linearize(
 
     Parameters
     ----------
-    system : Block or Diagram    of a block alone, all its inputs and outputs are used
+    system : Block or Diagram    of a block alone, all its inputs and outputs are used; a handle that
+                                 `Diagram.add` gave stands for its block
     inputs : list of str         inputs of the diagram, or outputs or inputs of blocks to which the input is
                                  added ("push.y", "plant.force", "arm.u" of a subsystem); default the
                                  diagram's inports

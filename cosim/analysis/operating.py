@@ -20,6 +20,7 @@ from cosim.diagram import Diagram
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
 from cosim.names import Names, component_names, listed, mapped, no_block
+from cosim.port_handles import Node
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.opaque_blocks import looking_at
@@ -51,8 +52,10 @@ REMEMBERED = 16  # blocks looked at alone whose diagrams are kept
 _recent: deque[tuple[Block, Diagram]] = deque(maxlen=REMEMBERED)  # used last
 
 
-def diagram_of(system: Block | Diagram) -> Diagram:
-    """A diagram as it is; a block in a diagram of its own, which is kept for a while."""
+def diagram_of(system: Block | Diagram | Node) -> Diagram:
+    """A diagram as it is; a block, or what a handle stands for, in a diagram of its own, kept for a while."""
+    if isinstance(system, Node):
+        system = system.diagram.content(system.name)
     if isinstance(system, Diagram):
         return system
     if not isinstance(system, Block):
@@ -65,7 +68,7 @@ def diagram_of(system: Block | Diagram) -> Diagram:
 
 
 def model_of(
-    system: Block | Diagram,
+    system: Block | Diagram | Node,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     at: OperatingPoint | Context | Mapping[str, Any] | None = None,

@@ -16,6 +16,7 @@ from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, st
 from cosim.analysis.relaxation import Descent, relaxed
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
+from cosim.port_handles import Node
 from cosim.run.given import set_input
 from cosim.slots import Slot
 from cosim.system import pick
@@ -24,7 +25,7 @@ CORRECTIONS = 4  # steps back onto the invariants after each one downhill
 
 
 def trim(
-    system: Block | Diagram,
+    system: Block | Diagram | Node,
     x: Mapping[str, Any] | None = None,
     u: Mapping[str, Any] | None = None,
     y: Mapping[str, Any] | None = None,
