@@ -18,10 +18,11 @@ from blocks.contract.driven import DrivenBlock, Reached, UnitParameter, UnitPort
 from blocks.contract.rate import Rate, Ticks
 from blocks.errors import BlockError
 from cosim.engines.native import bindings
+from cosim.fmi.compiled_calls import void
 from cosim.fmi.compiled_slave import compiled_calls_of
 from cosim.fmi.description import FLOATS, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
-from cosim.fmi.interface.component import Component
+from cosim.fmi.interface.component import Component, SavedState
 from cosim.fmi.interface.input_curves import InputDerivatives, IntermediateInputs
 from cosim.fmi.interface.outcomes import StepOutcome
 from cosim.fmi.model_exchange_block import joined
@@ -59,6 +60,7 @@ class CoSimulationUnit:
         self._derivatives: InputDerivatives | None = None
         own = self._component
         self._native = own if isinstance(own, Component) else None  # others take no derivatives of inputs
+        self._rooms: list[SavedState] = []  # states of the FMU that compiled code goes back to
         if curves is not None and self._native is not None:
             curves.belongs_to(self._native, self._description.inputs)
 
@@ -220,7 +222,23 @@ class CoSimulationUnit:
             if self._intermediate is not None:
                 found.append(self._intermediate.shared)
                 table.asked = bindings.pointer(self._intermediate.shared)
+            if table.goes_back and not self._goes_back(table):
+                return None
         return found
+
+    def _goes_back(self, table: Any) -> bool:
+        """Let compiled code save and restore the state of the FMU."""
+        c = self._native
+        if c is None or not self.rolls_back:
+            return False
+        if not self._rooms:
+            self._rooms = [c.save() for _ in table.kept]
+        table.get_state, table.set_state = (
+            void(c.call.function(f)) for f in (c.dialect.save, c.dialect.load)
+        )
+        for there, room in zip(table.kept, self._rooms, strict=True):
+            there.state = bindings.ffi().cast("void **", void(room.pointer))
+        return True
 
     def came_to(self, t: float) -> None:
         """Compiled code has let it step to t [s]."""
@@ -312,6 +330,8 @@ class CoSimulationUnit:
 
     def close(self) -> None:
         """Terminate and free the FMU."""
+        for room in self._rooms:
+            room.close()
         if self._time is not None:
             with contextlib.suppress(FMUError):  # it is freed whatever it says
                 self._component.terminate()

@@ -1,7 +1,8 @@
 """The exchange between units in compiled code (runtime/coupling.c), where all can be called without Python.
 
-Compiled code walks the steps of the coupling; it asks for a whole step where one is iterated, and for what
-only Python can say of a unit: why a call failed, whether it ends the run.
+Compiled code walks the steps of the coupling; it asks for what only Python can say of a unit: why a call
+failed, whether it ends the run. Of a step that is repeated (iterated, or by error control) and that meets
+anything out of the ordinary nothing is left, and Python makes it.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from blocks.contract.driven import CalledUnit
 from blocks.errors import naming_block
 from cosim.engines.native import bindings as b
 from cosim.engines.native.native import NativeEngine
-from cosim.fmi.coupling.coupled_system import OURS, UnitPlaces
+from cosim.fmi.coupling.coupled_system import OURS, CoupledSystem, UnitPlaces
+from cosim.fmi.coupling.error_control import ErrorControl
 from cosim.fmi.coupling.macro_step import MacroStep
 from cosim.fmi.coupling.unit_run import KEPT, UnitRun, UnitStanding
 from cosim.system import System
 
 ROWS = 1024  # of the quality of a unit's inputs, at first
+LEVELS = 2  # PL_LEVELS of the runtime
 MOST = 2**20  # numbers of them: large enough for NumPy to ask for large pages of memory
 REASONS = (
     "PL_UNITS_HOST", "PL_UNITS_FULL", "PL_UNIT_STEP", "PL_UNIT_STEPPED", "PL_UNIT_GET", "PL_UNITS_ENDED",
@@ -34,13 +37,16 @@ REASONS = (
 class UnitTable:
     """One unit of a run as the structure `pl_fmu_unit` `table`."""
 
-    def __init__(self, places: UnitPlaces, table: Any, order: int, first: int, period: int) -> None:
+    def __init__(
+        self, places: UnitPlaces, table: Any, samples: int, goes_back: bool, first: int, period: int
+    ) -> None:
         self.places, self.table = places, table
         block, t = places.block, table
         n, m = block.n_inputs, block.n_outputs
         t.first, t.period, t.start, t.since = first, period, places.inputs.start, places.since
         t.u.n, t.out.n = n, m
-        t.u.most = t.out.most = order + 1
+        t.u.most = t.out.most = samples
+        t.goes_back = goes_back
         integers = {
             "y": places.y,
             "smooth_inputs": places.smooth_inputs, "smooth_outputs": places.smooth_outputs,
@@ -60,6 +66,9 @@ class UnitTable:
         self._rows = np.zeros((ROWS, 1 + 2 * n))
         t.rows, t.capacity = b.pointer(self._rows), len(self._rows)
         self._kept: list[Any] = []
+        self._levels = [np.zeros(KEPT * (n + m) + 1) for _ in range(LEVELS)]
+        for there, values in zip(t.kept, self._levels, strict=True):
+            there.values = b.pointer(values)
 
     def enter(self, run: UnitRun) -> None:
         """Stand where the unit does."""
@@ -98,11 +107,10 @@ class UnitTable:
         return found
 
     def renew_rows(self) -> np.ndarray:
-        """All rows, which are full; more room for those to come, as long as they are not many."""
-        found = self._rows
-        assert self.table.count == len(found)
-        more = 4 if 4 * found.size <= MOST else 1
-        self._rows = np.empty((more * len(found), found.shape[1]))
+        """All rows, which are too many; more room for those to come, as long as they are not many."""
+        found, room = self._rows[: self.table.count], self._rows
+        more = 4 if 4 * room.size <= MOST else 1
+        self._rows = np.empty((more * len(room), room.shape[1]))
         self.table.rows, self.table.capacity, self.table.count = b.pointer(self._rows), len(self._rows), 0
         return found
 
@@ -110,45 +118,78 @@ class UnitTable:
 class CompiledMaster:
     """Advances a coupled run with compiled code.
 
-    by_hand : makes one step of the coupling, at most to a time [s]; returns a message if that ends the run
+    by_hand : makes one step of the coupling, at most to a time [s], of an advance that began at another [s];
+        returns a message if that ends the run
+    control : chooses the macro steps, if anything does
     """
 
-    def __init__(self, macro: MacroStep, engine: NativeEngine, by_hand: Callable[[float], str]) -> None:
-        self.macro, self.engine, self.by_hand = macro, engine, by_hand
-        coupled, system = macro.coupled, engine.system
+    def __init__(
+        self,
+        macro: MacroStep,
+        engine: NativeEngine,
+        by_hand: Callable[[float, float], str],
+        control: ErrorControl | None = None,
+    ) -> None:
+        self.macro, self.engine, self.by_hand, self._control = macro, engine, by_hand, control
+        coupled, coupling = macro.coupled, macro.coupling
         grid = math.lcm(*(t.denominator for u in coupled.units for t in _times(u)))
+        self._goes_back = _can_go_back(macro) and (coupling.rolls_back or macro.begins_iterated)
+        samples = KEPT if self._goes_back else macro.order + 1
         self._table = m = b.new("pl_coupling")
         self._units = b.new("pl_fmu_unit", len(coupled.units))
         self.units = [
-            UnitTable(u, self._units + k, macro.order, *(int(t * grid) for t in _times(u)))
+            UnitTable(u, self._units + k, samples, self._goes_back, *(int(t * grid) for t in _times(u)))
             for k, u in enumerate(coupled.units)
         ]
-        jacobi = [*range(len(coupled.units)), OURS]
-        newest = coupled.coupling.order == "gauss-seidel"
-        widest = max(u.block.n_outputs for u in coupled.units)
-        kept = len(system.x0) + 2 * len(system.h0) + len(system.w0) + len(system.events)
-        kept += system.residual.numel() + len(system.rates) + len(engine.context.instants)
-        self._arrays = {
-            "sequence": np.array(macro.sequence if newest else jacobi, dtype=np.int32),
-            "inputs": np.zeros(coupled.n_inputs + 3 * widest + 1),
-            "kept": np.zeros(kept + 1),
-            "kept_counts": np.zeros(1 + len(system.rates), dtype=np.int64),
-        }
+        self._arrays = self._room()
         for name, array in self._arrays.items():
             setattr(m, name, b.pointer(array))
+        self._levels = [self._room_of_level(level) for level in m.kept]
         m.run, m.units, m.n_units, m.grid = engine.run, self._units, len(self.units), grid
-        m.n_inputs = coupled.n_inputs
-        m.order, m.newest, m.n_sequence = macro.order, newest, len(self._arrays["sequence"])
-        m.idle = _is_idle(system)
+        m.n_inputs, m.n_outputs = coupled.n_inputs, _outputs(coupled)
+        m.order, m.newest = macro.order, coupling.order == "gauss-seidel"
+        m.n_sequence = len(self._arrays["sequence"])
+        m.idle, m.goes_back = _is_idle(engine.system), self._goes_back
+        m.iterate = {False: 0, True: 1, "newton": 2}[coupling.iterate]
+        if control is not None:
+            m.controlled, m.rtol, m.atol = True, control.rtol, control.atol
+            self._adds_up = np.append(control.adds_up, False).astype(np.int32)
+            m.adds_up = b.pointer(self._adds_up)
         self._instances: list[Any] = []
-        self._until, self._message, self._callable = 0.0, "", True
+        self._until, self._begun, self._message, self._callable = 0.0, 0.0, "", True
+
+    def _room(self) -> dict[str, np.ndarray]:
+        """What the structure points to."""
+        macro, coupled = self.macro, self.macro.coupled
+        newest = coupled.coupling.order == "gauss-seidel"
+        jacobi = [*range(len(coupled.units)), OURS]
+        widest, n = max(u.block.n_outputs for u in coupled.units), _outputs(coupled)
+        found = {
+            "sequence": np.array(macro.sequence if newest else jacobi, dtype=np.int32),
+            "inputs": np.zeros(coupled.n_inputs + 3 * widest + 1),
+        }
+        if self._goes_back:
+            matrices = 2 * n * n if coupled.coupling.iterate == "newton" else 0
+            found |= {"iterated": np.zeros(8 * n + matrices + 1)}
+            found |= {"tried": np.zeros(3 * (n + coupled.n_inputs) + 1)}
+        return found
+
+    def _room_of_level(self, level: Any) -> tuple[np.ndarray, np.ndarray]:
+        """What a `pl_kept` points to."""
+        system, engine = self.engine.system, self.engine
+        size = len(system.x0) + 2 * len(system.h0) + len(system.w0) + len(system.events)
+        size += system.residual.numel() + len(system.rates) + len(engine.context.instants)
+        values, logged = np.zeros(size + 1), np.zeros(1 + len(system.rates), dtype=np.int64)
+        level.values, level.logged = b.pointer(values), b.pointer(logged)
+        return values, logged
 
     # --- running ----------------------------------------------------------------------------------
-    def advance(self, until: float, progress: Callable[[float], None] | None) -> None:
-        """To `until` [s], or where a unit or an event ends the run."""
+    def advance(self, until: float, begun: float, progress: Callable[[float], None] | None) -> None:
+        """To `until` [s], or where a unit or an event ends the run; the advance began at `begun` [s]."""
         m = self._table
-        m.phase, m.first_by_host = 0, self.macro.begins_iterated
-        self._until, self._message = until, ""
+        m.phase, m.begins_iterated = 0, self.macro.begins_iterated
+        m.horizon = max(until - begun, until)
+        self._until, self._begun, self._message = until, begun, ""
         self._enter()
         try:
             self.engine.walk(lambda runtime: int(runtime.pl_couple(m, until)), self._serve, until, progress)
@@ -172,21 +213,26 @@ class CompiledMaster:
     def _enter(self) -> None:
         for unit, run in zip(self.units, self.macro.runs, strict=True):
             unit.enter(run)
+        if self._control is not None:
+            self._table.size = self._control.size
 
     def _leave(self) -> None:
         for k, (unit, run) in enumerate(zip(self.units, self.macro.runs, strict=True)):
             unit.leave(run)
             self.macro.log.add_rows(k, unit.take_rows())
-        self.macro.log.macro_steps += int(self._table.macro_steps)
-        self._table.macro_steps = 0
+        m, log = self._table, self.macro.log
+        log.macro_steps += int(m.macro_steps)
+        log.rounds += int(m.rounds)
+        log.rejected += int(m.rejected)
+        m.macro_steps = m.rounds = m.rejected = 0
+        if self._control is not None:
+            self._control.size = float(m.size)
 
     @staticmethod
     def possible(macro: MacroStep) -> bool:
         """Can compiled code go back to where a step of our own blocks began, where that may be needed?"""
-        system, instances = macro.engine.system, macro.engine.instances
-        others = set(instances.names) - {u.path for u in macro.coupled.units}
-        called = any(s.external is not None for s in system.schedule)
-        return macro.coupling.order == "jacobi" or not (system.delays or others or called)
+        needed = macro.coupling.order != "jacobi" or macro.coupling.rolls_back
+        return not needed or _can_go_back(macro)
 
     # --- what compiled code asks for --------------------------------------------------------------
     def _serve(self, reason: int) -> bool:
@@ -196,7 +242,7 @@ class CompiledMaster:
         unit, run = self.units[k], self.macro.runs[k]
         if name == "PL_UNITS_HOST":
             self._leave()
-            ended = self._ends(self.by_hand(self._until))
+            ended = self._ends(self.by_hand(self._until, self._begun))
             self._enter()
             return ended
         if name == "PL_UNITS_FULL":
@@ -236,8 +282,9 @@ class CompiledMaster:
         self._leave()
         ended = min((run.standing for run in macro.runs if run.standing.ended), key=lambda s: s.time)
         if m.newest and m.ours_done:
-            counts = self._arrays["kept_counts"].tolist()
-            self.engine.back(m, (int(m.kept_position), int(m.kept_events), tuple(counts)))
+            there = m.kept[0]
+            counts = self._levels[0][1].tolist()
+            self.engine.back(m, (int(there.position), int(there.events), tuple(counts)))
         macro.approach(ended.time)
         return self._ends(macro.end(ended.ended))
 
@@ -252,6 +299,17 @@ def _put_in_place(batches: Any, count: int, row: Any) -> None:
         batch = batches[0]
         if all(batch.places[k] == k for k in range(batch.total)):
             batch.kind, batch.values = b.constant("PL_FMU_IN_PLACE"), row
+
+
+def _can_go_back(macro: MacroStep) -> bool:
+    """Can compiled code put back all of our own blocks?"""
+    system, instances = macro.engine.system, macro.engine.instances
+    others = set(instances.names) - {u.path for u in macro.coupled.units}
+    return not (system.delays or others or any(s.external is not None for s in system.schedule))
+
+
+def _outputs(coupled: CoupledSystem) -> int:
+    return sum(u.block.n_outputs for u in coupled.units)
 
 
 def _is_idle(system: System) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -109,6 +110,11 @@ class CoupledSystem:
         if s.w.numel():
             table |= _depends(self.inputs, s.w)[:, None]  # a loop or a delay: on everything
         return table
+
+    def follows(self, places: Sequence[np.ndarray]) -> np.ndarray:
+        """(inputs,) bool: which inputs of units depend on some places in h."""
+        symbols = pick(self.system.h, np.concatenate([np.zeros(0, int), *places]))
+        return _depends(self.inputs, symbols)
 
     def _ours_reads(self) -> dict[int, list[int]]:
         """Which outputs of which units our own states follow, by number."""

@@ -2,7 +2,10 @@
 
 One step of H is compared with two of H/2, everything rolled back in between; the two halves count. With the
 order p of the extrapolation, the halves are wrong by (big - fine) / (2^p - 1). The tolerance is one of the
-whole run: a step may use the share of it that its length is of the run.
+whole run: a step may use the share of it that its length is of the run. Signals that follow inputs at once
+have no memory, and their errors do not add up: those may be as large as the tolerance in every step.
+
+`runtime/macro_control.c` does the same in the same order of operations.
 
 Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.4; per unit step.
 """
@@ -10,6 +13,7 @@ Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, sect
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,14 +34,25 @@ class StepSize:
 
 
 class ErrorControl:
-    """Steps all units together, by sizes of its own."""
+    """Steps all units together, by sizes of its own.
 
-    def __init__(self, macro: MacroStep, first: float) -> None:
+    direct : which outputs of each unit follow its inputs at once, (m,) bool
+    """
+
+    def __init__(self, macro: MacroStep, first: float, direct: Sequence[np.ndarray]) -> None:
         self.macro, self.coupling, self._first = macro, macro.coupling, first
         self.size = first
         assert self.coupling.rtol is not None
         self.rtol = self.coupling.rtol
         self.atol = self.coupling.atol if self.coupling.atol is not None else 1e-3 * self.rtol
+        units = macro.coupled.units
+        through = macro.coupled.follows([u.y[at_once] for u, at_once in zip(units, direct, strict=True)])
+        parts = [
+            (at_once[u.smooth_outputs], through[u.inputs][u.smooth_inputs])
+            for u, at_once in zip(units, direct, strict=True)
+        ]
+        self.adds_up = ~np.concatenate([np.zeros(0, bool), *(mask for pair in parts for mask in pair)])
+        """(n,) bool: signals whose errors add up over a run."""
 
     def make(self, limit: float, horizon: float) -> str:
         """One accepted step, at most to `limit` [s]; the tolerance is one over `horizon` [s].
@@ -66,7 +81,8 @@ class ErrorControl:
                     return ended
             fine = self._signals()
             order = self._order()
-            allowed = (self.rtol * self._sizes(fine) + self.atol) * (t1 - t0) / horizon
+            allowed = self.rtol * self._sizes(fine) + self.atol
+            allowed = np.where(self.adds_up, allowed * (t1 - t0) / horizon, allowed)
             errors = np.abs(big - fine) / (2.0**order - 1.0) / allowed
             worst = float(np.max(errors, initial=0.0))
             h = t1 - t0
@@ -126,5 +142,6 @@ class ErrorControl:
             path=names[worst],
             time=t,
             value=float(errors[worst]),
-            hint="It jumps, or the units themselves are less accurate than that: give a larger rtol.",
+            hint="It jumps, or the units themselves are less accurate than that: give a larger rtol."
+            + ("" if self.adds_up.all() else " Some outputs follow inputs at once: iterate=True helps."),
         )

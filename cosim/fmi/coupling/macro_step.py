@@ -10,18 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blocks.errors import BlockError, SimulationError
+from blocks.errors import BlockError
 from cosim.engines.engine import Engine
 from cosim.fmi.coupling.coupled_system import OURS, CoupledSystem
 from cosim.fmi.coupling.curves import Curve, between, through
+from cosim.fmi.coupling.fixed_point import FixedPoint
 from cosim.fmi.coupling.quality import QualityLog
 from cosim.fmi.coupling.rollback import Mark
 from cosim.fmi.coupling.unit_run import UnitRun, kept, restored
 from cosim.fmi.coupling.wiring_of_units import Exchange
-
-ROUNDS = 100  # of an iterated step
-AGREED = 1e-10  # relative to the outputs, and
-AGREED_ABSOLUTE = 1e-12  # absolute: assumed and delivered agree
 
 
 class MacroStep:
@@ -175,7 +172,7 @@ class MacroStep:
     def _iterated(self, t1: float, arriving: Sequence[int]) -> dict[int, np.ndarray]:
         """Until outputs assumed over the step and outputs delivered at its end agree."""
         step = IteratedStep(self, t1, arriving)
-        step.solve("newton" if self.coupling.iterate == "newton" else "substitution")
+        step.solve(self.coupling.iterate == "newton")
         return step.assumed
 
 
@@ -228,63 +225,11 @@ class IteratedStep:
                 macro.exchange.write(k, between((t1, new), older, macro.order, unit.smooth_outputs))
         return found
 
-    def _agree(self, y: np.ndarray, found: np.ndarray) -> bool:
-        allowed = AGREED * np.maximum(self._scale, np.abs(found)) + AGREED_ABSOLUTE
-        return bool(np.all(np.abs(found - y) <= allowed)) or any(run.standing.ended for run in self.runs)
-
-    def solve(self, method: str) -> None:
-        """Find the fixed point.
-
-        Raises
-        ------
-        SimulationError     there is none within some rounds; the worst output is named
-        """
-        y = self.guess()
-        found = self.delivered(y)
-        inverse: np.ndarray | None = None
-        for _ in range(ROUNDS):
-            if self._agree(y, found):
-                return
-            if method == "newton":
-                if inverse is None:
-                    inverse = self._inverse(y, found)
-                step = inverse @ (found - y)
-                before, residual = y, found - y
-                y = y + step
-                found = self.delivered(y)
-                inverse = _broyden(inverse, y - before, residual - (found - y))
-            else:
-                y = found
-                found = self.delivered(y)
-        names = [name for unit in self.units for name in unit.output_names()]
-        worst = int(np.argmax(np.abs(found - y) / (AGREED_ABSOLUTE + np.maximum(self._scale, np.abs(found)))))
-        hint = 'Take a smaller step, or iterate="newton".' if method != "newton" else "Take a smaller step."
-        raise SimulationError(
-            f"the step of the coupling to t={self.t1:.9g} s does not settle in {ROUNDS} rounds: "
-            f"'{names[worst]}' is assumed as {y[worst]:.9g} and delivered as {found[worst]:.9g}.",
-            path=names[worst],
-            time=self.t1,
-            value=float(found[worst] - y[worst]),
-            hint=hint,
-        )
-
-    def _inverse(self, y: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """Of I - dF/dy, by differences."""
-        n = len(y)
-        matrix = np.eye(n)
-        for i in range(n):
-            moved = y.copy()
-            moved[i] += 1e-6 * max(self._scale[i], abs(y[i]), 1e-6)
-            matrix[:, i] -= (self.delivered(moved) - found) / (moved[i] - y[i])
-        inverse: np.ndarray = np.linalg.pinv(matrix)
-        return inverse
-
-
-def _broyden(inverse: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """Broyden's good update of the inverse of (I - dF/dy), given what one step changed the residual by."""
-    moved = inverse @ change
-    below = float(step @ moved)
-    if abs(below) <= 1e-30:
-        return inverse
-    updated: np.ndarray = inverse + np.outer(step - moved, step @ inverse) / below
-    return updated
+    def solve(self, newton: bool) -> None:
+        """Find the fixed point; see `FixedPoint.solve`."""
+        point = FixedPoint(
+            self.delivered, self._scale, self.t1,
+            [name for unit in self.units for name in unit.output_names()],
+            lambda: any(run.standing.ended for run in self.runs),
+        )  # fmt: skip
+        point.solve(self.guess(), newton)

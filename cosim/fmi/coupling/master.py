@@ -17,7 +17,7 @@ from cosim.fmi.coupling.coupling import Coupling
 from cosim.fmi.coupling.error_control import ErrorControl
 from cosim.fmi.coupling.macro_step import MacroStep
 from cosim.fmi.coupling.quality import CouplingQuality
-from cosim.fmi.coupling.unit_run import UnitRun
+from cosim.fmi.coupling.trials import direct_outputs, makes_steps_again
 from cosim.fmi.coupling.wiring_of_units import Exchange
 from cosim.run.context import Context
 from cosim.settings import RunSettings
@@ -51,7 +51,7 @@ class MasterEngine(Engine):
         self._coupled = system.derived.get(("coupled", coupling), lambda: CoupledSystem(system, coupling))
         self._exchange = Exchange(self._coupled, settings, context)
         self._macro = MacroStep(self._coupled, self._ours, self._exchange)
-        self._control = None if coupling.rtol is None else ErrorControl(self._macro, self._shortest())
+        self._control: ErrorControl | None = None
         for pair in coupling.bonds:
             for name in pair:
                 if len(self._coupled.numbers_of(name, "bonds")) > 1:
@@ -77,7 +77,7 @@ class MasterEngine(Engine):
                     path=u.path,
                     hint="Leave it out with a smaller step, or use a unit that can (canGetAndSetFMUState).",
                 )
-            if self._control is not None and not run.unit.variable_step:
+            if self._coupling.rtol is not None and not run.unit.variable_step:
                 raise PlantloopError(
                     f"Coupling: rtol changes the step, but unit '{u.path}' ({u.block.name}) takes steps of "
                     "one size only.",
@@ -99,6 +99,10 @@ class MasterEngine(Engine):
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`."""
         c, self._ours.deadline = self.context, self.deadline
+        if self._coupling.rtol is not None and self._control is None:
+            every = zip(self._coupled.units, self._exchange.runs, strict=True)
+            direct = [direct_outputs(u, run) for u, run in every]
+            self._control = ErrorControl(self._macro, self._shortest(), direct)
         if not c.started:
             ConsistentStart(self._coupled, self._exchange).settle()
             if self._coupling.rolls_back and (liar := self._liar()) is not None:
@@ -110,7 +114,7 @@ class MasterEngine(Engine):
         compiled = self._compiled()
         while c.t < until and not c.stopped:
             if compiled is not None and compiled.can_run:
-                compiled.advance(until, progress)
+                compiled.advance(until, begun, progress)
                 continue
             message = self._step(until, begun)
             if message:
@@ -122,7 +126,7 @@ class MasterEngine(Engine):
 
     def _compiled(self) -> CompiledMaster | None:
         """What makes the steps of this coupling in compiled code; None where they are made here."""
-        if self._coupling.rolls_back or self._ours.name != "native":
+        if self._ours.name != "native":
             return None
         if self._in_code is None:
             from cosim.engines.native.native import NativeEngine
@@ -130,7 +134,7 @@ class MasterEngine(Engine):
 
             if not isinstance(self._ours, NativeEngine) or not CompiledMaster.possible(self._macro):
                 return None
-            self._in_code = CompiledMaster(self._macro, self._ours, lambda t: self._step(t, self.context.t))
+            self._in_code = CompiledMaster(self._macro, self._ours, self._step, self._control)
         return self._in_code
 
     def _liar(self) -> UnitPlaces | None:
@@ -141,7 +145,7 @@ class MasterEngine(Engine):
         if not self._tried:
             self._tried = True
             every = zip(self._coupled.units, self._exchange.runs, strict=True)
-            self._found_liar = next((u for u, run in every if not _honest(u, run)), None)
+            self._found_liar = next((u for u, run in every if not makes_steps_again(u, run)), None)
         return self._found_liar
 
     def _begins_iterated(self) -> bool:
@@ -183,14 +187,14 @@ class MasterEngine(Engine):
     def _sample(self, t: float) -> None:
         """Units that begin at the start of the run take their inputs."""
         runs = self._exchange.runs
-        every = self._control is not None
+        every = self._coupling.rtol is not None
         found = [k for k, run in enumerate(runs) if not run.standing.u and (every or run.standing.time <= t)]
         self._macro.sample(t, found)
 
     def next_stop(self) -> float:
         """See `Engine.next_stop`."""
         stop = self._ours.next_stop()
-        if self._control is not None or not self.context.started:
+        if self._coupling.rtol is not None or not self.context.started:
             return stop
         return min([stop, *(self._next_point(k) for k in range(len(self._coupled.units)))])
 
@@ -237,26 +241,3 @@ class MasterEngine(Engine):
         return self._macro.log.quality(
             names, [u.path for u in units], drivers, steps, self._coupled.shown_order(), self._coupling.bonds
         )
-
-
-def _honest(unit: UnitPlaces, run: UnitRun) -> bool:
-    """Does a unit make the same step twice?"""
-    if not run.unit.rolls_back:
-        return True
-    tried, h = unit.block.make(), float(unit.block.ticks.period)
-    zero, u = np.zeros(unit.block.n_inputs), unit.block.start
-    try:
-        tried.begin(float(unit.block.ticks.offset), u, run.parameters)
-        start = tried.start().copy()
-        there, found = tried.keep(), []
-        for _ in range(2):
-            tried.step(float(unit.block.ticks.offset), h, u, zero, zero)
-            found.append(tried.outputs().copy())
-            tried.restore(there)
-            found.append(tried.outputs().copy())
-    except PlantloopError:  # it stands elsewhere than it says
-        return False
-    finally:
-        tried.close()
-    pairs = ((found[0], found[2]), (found[1], start), (found[3], start))
-    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)

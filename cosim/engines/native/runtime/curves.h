@@ -11,6 +11,8 @@ typedef struct {
     double *value, *slope, *curvature;
 } pl_curve;
 
+/* One whose numbers are in some room, (3, n). */
+PL_INLINE pl_curve pl_curve_in(double *room, int n) { return (pl_curve){0.0, room, room + n, room + 2 * n}; }
 /* The polynomial through the newest samples, about the newest; what is not smooth is held. */
 void pl_through(pl_curve *c, const pl_samples *s, int order, const int32_t *smooth);
 /* From the newest sample to values at `end`; of order 0, and where it is not smooth, those are held. */

@@ -365,6 +365,17 @@ typedef struct {
     double *values; /* (PL_SAMPLES, n) */
 } pl_samples;
 
+/* A unit at one instant, to go back to. */
+typedef struct {
+    void **state;      /* of the FMU, in its own memory */
+    double *values;    /* samples of inputs, then of outputs */
+    double u_time[PL_SAMPLES], out_time[PL_SAMPLES], time, next;
+    int32_t n_u, n_out;
+    int64_t points, count;
+} pl_kept_unit;
+
+enum { PL_LEVELS = 2 }; /* where a step of error control began; and the step that is iterated in it */
+
 /* An FMU for co-simulation as a unit of a master. */
 typedef struct {
     void *component;
@@ -393,6 +404,10 @@ typedef struct {
     int32_t status, ended, has_fresh, arriving;
     double *rows;                    /* (capacity, 1 + 2 n) t, inputs assumed, delivered */
     int64_t count, capacity;
+    int32_t goes_back;               /* is it to save and restore its state? */
+    int32_t part;                    /* its first output among all of an iterated step */
+    void *get_state, *set_state;
+    pl_kept_unit kept[PL_LEVELS];
 } pl_fmu_unit;
 
 /* Why pl_couple came back, besides the reasons of pl_advance. `unit` says which. */
@@ -406,6 +421,15 @@ enum {
     PL_UNITS_NOT_FINITE = 106 /* inputs at `t1` */
 };
 
+/* Our own blocks at one instant, to go back to. */
+typedef struct {
+    double *values;      /* of the context, then counts */
+    pl_context context;
+    int64_t position, events;
+    int64_t *logged;     /* (1 + n_rates,) rows by then: in all, and of each rate */
+    int32_t whole;       /* not only what changes where they have nothing to do */
+} pl_kept;
+
 /* A co-simulation master: units, and our own blocks as one of them. */
 typedef struct {
     pl_run *run;
@@ -415,11 +439,16 @@ typedef struct {
     int64_t grid;
     double *inputs;          /* (n,) of all units */
     int32_t idle;            /* have our own blocks nothing to do but at ticks? */
-    int32_t first_by_host;   /* steps of units without a past are the host's */
-    double *kept;            /* our own blocks at the beginning of a step */
-    int64_t kept_position, kept_events, macro_steps;
-    int64_t *kept_counts;    /* rows logged by then: in all, and of each rate */
-    pl_context kept_context;
+    int32_t begins_iterated; /* are steps iterated that units make without a past? */
+    int32_t goes_back;       /* can all be rolled back here? else the host makes steps that are repeated */
+    int32_t iterate;         /* 1: by substitution, 2: by Newton's method */
+    int32_t controlled;      /* are macro steps chosen by their error? */
+    double rtol, atol, size, horizon; /* tolerances over the horizon [s]; the step tried next [s] */
+    const int32_t *adds_up;  /* (n,) of the signals that are looked at: does their error add up over a run? */
+    double *iterated, *tried;  /* room for iterated steps, (8 n + 2 n^2,) of n outputs; for error control (5 k,) */
+    int32_t n_outputs;
+    int64_t macro_steps, rounds, rejected;
+    pl_kept kept[PL_LEVELS];
     double t1;
     int32_t unit;
     /* private */

@@ -11,6 +11,7 @@ import pytest
 from blocks import Block, Constant, Equations, Function, Hold, Integrator, PlantloopError, UnitDelay
 from cosim import Coupling, Diagram, Simulation, simulate
 from cosim.fmi import FMU
+from cosim.fmi.coupling.macro_step import MacroStep
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
@@ -36,11 +37,13 @@ def fmu(tmp_path_factory):
 
 @dataclass(frozen=True)
 class BouncingBall(Block):
-    """Falls from 1 m, pushed a little, and bounces."""
+    """Falls from a height [m], pushed a little, and bounces."""
+
+    height: float = 1.0
 
     def define(self, b: Equations) -> None:
         push = b.input("push", size=1)
-        x = b.continuous("x", [1.0, 0.0], size=2)
+        x = b.continuous("x", [self.height, 0.0], size=2)
         b.derivative(x, [x[1], -9.81 + push[0]])
         b.when(x[0], [(x, [0.0, -0.7 * x[1]])], direction="falling")
         b.output("h", x[0])
@@ -134,6 +137,52 @@ def test_compiled_code_couples_our_own_blocks_alike(fmu, order, extrapolation):
     assert in_order(found[0]).tobytes() == in_order(found[1]).tobytes()
 
 
+REPEATED = [
+    Coupling(iterate=True),
+    Coupling(order="gauss-seidel", iterate=True, extrapolation=2),
+    Coupling(iterate="newton", extrapolation=1),
+    Coupling(order="gauss-seidel", iterate="newton"),
+    Coupling(extrapolation=2, rtol=1e-2),
+    Coupling(order="gauss-seidel", extrapolation=2, rtol=1e-2),
+    Coupling(order="gauss-seidel", extrapolation=1, iterate="newton", rtol=0.1),
+]
+
+
+def repeated(fmu, engine, coupling, version):
+    """A plant that bounces, a controller that ticks and two FMUs, logged in and between steps."""
+    d = Diagram("pushed")
+    d.add("one", FMU(fmu("mass", version=version), sample="1/40"))
+    d.add("two", FMU(fmu("coupled", version=version), sample="1/40" if coupling.rtol else "1/60"))
+    d.add("ball", BouncingBall(0.05))
+    d.add("sum", Function(lambda h, c, f: f + h - 0.1 * c))
+    d.add("controller", UnitDelay(sample="1/30"))
+    wires = "ball.h sum.h, one.x controller.u, controller.y sum.c, two.f sum.f, sum.y one.f, one.v ball.push"
+    for wire in (wires + ", one.x two.x1, one.v two.v1").split(", "):
+        d.connect(*wire.split())
+    with Simulation(d, coupling=coupling, engine=engine, solver="rk4", step=0.004) as sim:
+        sim.log(np.linspace(0.0, 0.14, 15))
+        sim.advance(0.06)
+        there = sim.snapshot()
+        sim.advance(0.08)
+        sim.restore(there)
+        sim.advance(0.14)
+        r = sim.result()
+    assert len(r.events) >= 1
+    names = (*NAMES, "ball.h", "controller.y")
+    counts = (r.coupling.macro_steps, r.coupling.rounds, r.coupling.rejected)
+    return [*(r[n] for n in names), *(v for c in r.coupling.values() for v in (c.time, c.residual))], counts
+
+
+@pytest.mark.parametrize(("version", "coupling"), [*zip(VERSIONS * 4, REPEATED, strict=False)], ids=str)
+def test_compiled_code_repeats_steps_alike(fmu, coupling, version, monkeypatch):
+    """Iterated and error-controlled steps bit for bit, and as many of them; none is left to Python."""
+    expected, counts = repeated(fmu, "reference", coupling, version)
+    monkeypatch.setattr(MacroStep, "make", None)  # Python makes no step
+    found, counted = repeated(fmu, "native", coupling, version)
+    assert in_order(found).tobytes() == in_order(expected).tobytes()
+    assert counted == counts and max(counts[1:]) > 0
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_quadratic_extrapolation_is_of_third_order(fmu, version):
     errors = []
@@ -169,6 +218,25 @@ def test_error_control(fmu):
     d = two_masses(fmu, 0.01)
     r = simulate(d, 0.5, coupling=Coupling(extrapolation=2, rtol=1e-3), log_at=[0.5])
     assert np.max(np.abs(at_end(r) - exact_at(0.5)) / [0.1, 0.1, 1.4, 1.2]) < 3e-3
+
+
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+def test_error_control_of_held_signals(fmu, order):
+    """The acceleration follows the force at once, which is held: its error is of first order in the step."""
+    d = two_masses(fmu, 0.01)
+    r = simulate(d, 0.5, coupling=Coupling(order=order, rtol=1e-2), log_at=[0.5], engine="native")
+    assert np.max(np.abs(at_end(r) - exact_at(0.5)) / [0.1, 0.1, 1.4, 1.2]) < 3e-2
+
+
+def test_a_step_that_does_not_settle_is_explained_by_python(fmu):
+    """A loop with gain above one: what compiled code gives up stands where it began."""
+    found = []
+    for engine in ("reference", "native"):
+        d = two_masses(fmu, 0.3)
+        with pytest.raises(PlantloopError, match=r"does not settle in 100 rounds") as caught:
+            simulate(d, 3.0, coupling=Coupling(iterate=True), engine=engine)
+        found.append(str(caught.value))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

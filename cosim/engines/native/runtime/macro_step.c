@@ -1,0 +1,255 @@
+#include "macro_step.h"
+
+#include "curves.h"
+#include "exchange.h"
+#include "iterated.h"
+#include "units.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { OURS = -1 };
+
+static const double SNAP = 1e-12; /* of log times, as in log.c */
+
+static int log_is_due(const pl_log *l, double t)
+{
+    return l->every_step || (l->position < l->n_times && l->times[l->position] <= t + SNAP * fabs(t));
+}
+
+static int is_iterated(pl_coupling *m)
+{
+    int arriving = 0, begins = 0;
+
+    for (int k = 0; k < m->n_units; k++) {
+        const pl_fmu_unit *u = &m->units[k];
+        arriving |= u->arriving;
+        begins |= u->arriving && u->u.count < 2;
+    }
+    return arriving && (m->iterate || (m->begins_iterated && begins));
+}
+
+void pl_begin_macro_step(pl_coupling *m, double t1)
+{
+    pl_run *r = m->run;
+
+    m->t1 = t1;
+    m->events = r->counters.events;
+    m->quiet = m->idle && !log_is_due(r->log, t1) && (r->system->n_rates == 0 || pl_next_stop(r) > t1);
+    m->place = m->ours_done = 0;
+    m->phase = (m->iterate || m->begins_iterated) && is_iterated(m) ? PL_ITERATE : PL_NEXT_IN_ORDER;
+}
+
+/* The inputs that a unit gets over the step. */
+static int step_unit(pl_coupling *m, pl_fmu_unit *u)
+{
+    pl_curve c = {0.0, u->value, u->bend, u->curve};
+    const int n = u->u.n;
+
+    if (!m->newest) {
+        pl_through(&c, &u->u, m->order, u->smooth_inputs);
+        for (int i = 0; i < n; i++) u->assumed[i] = pl_curve_at(&c, i, m->t1);
+        return pl_step_unit(u, m->t1, 0);
+    }
+    const int reason = pl_read_inputs(m, m->t1);
+    if (reason) return reason;
+    memcpy(u->assumed, m->inputs + u->start, sizeof(double) * (size_t)n);
+    if (!m->ours_done) { /* our states are still those of the beginning */
+        pl_through(&c, &u->u, m->order, u->smooth_inputs);
+        for (int i = 0; i < n; i++)
+            if (u->late[i]) u->assumed[i] = pl_curve_at(&c, i, m->t1);
+    }
+    pl_between(&c, m->t1, u->assumed, &u->u, m->order, u->smooth_inputs);
+    return pl_step_unit(u, m->t1, 1);
+}
+
+/* The inputs that are held over the step, where nothing is extrapolated. */
+static int hold_inputs(pl_coupling *m, pl_fmu_unit *u)
+{
+    const int n = u->u.n;
+
+    if (m->newest) {
+        const int reason = pl_read_inputs(m, m->t1);
+        if (reason) return reason;
+    }
+    const double *now = m->inputs + u->start;
+    for (int i = 0; i < n; i++)
+        u->value[i] = u->assumed[i] = !m->newest || (u->late[i] && !m->ours_done) ? u->u.values[i] : now[i];
+    return PL_DONE;
+}
+
+static int deliver(pl_coupling *m);
+static int sample(pl_coupling *m);
+
+/* The whole step, in one, where nothing is extrapolated and our own blocks have nothing to do; where a unit needs the
+   host the phases take over. */
+static int quick_step(pl_coupling *m)
+{
+    while (m->place < m->n_sequence) {
+        m->unit = m->sequence[m->place++];
+        if (m->unit == OURS) {
+            m->run->context->t = m->t1;
+            m->ours_done = 1;
+            continue;
+        }
+        pl_fmu_unit *u = &m->units[m->unit];
+        if (!u->arriving) continue;
+        m->phase = PL_ARRIVED;
+        int reason = hold_inputs(m, u);
+        if (!reason) reason = pl_step_unit_held(u, m->t1);
+        if (reason) return reason;
+        if (m->newest) pl_write_held(m, u, u->out.time[0]);
+    }
+    m->phase = PL_DELIVER;
+    const int reason = deliver(m);
+    return reason ? reason : sample(m);
+}
+
+static int next_in_order(pl_coupling *m)
+{
+    if (m->place >= m->n_sequence) {
+        m->phase = PL_DELIVER;
+        return PL_DONE;
+    }
+    m->unit = m->sequence[m->place++];
+    if (m->unit == OURS) {
+        m->phase = PL_APPROACH;
+        for (int k = 0; k < m->n_units; k++)
+            if (m->units[k].ended) return PL_UNITS_ENDED;
+        pl_context *c = m->run->context;
+        if (m->quiet || !(m->t1 > c->t)) {
+            if (m->quiet) c->t = m->t1;
+            m->ours_done = 1;
+            m->phase = PL_NEXT_IN_ORDER;
+            return PL_DONE;
+        }
+        pl_reset(m->run);
+        m->run->approach = 1;
+        return PL_DONE;
+    }
+    if (!m->units[m->unit].arriving) return PL_DONE;
+    const int reason = step_unit(m, &m->units[m->unit]);
+    m->phase = PL_ARRIVED;
+    return reason;
+}
+
+static int arrived(pl_coupling *m)
+{
+    pl_fmu_unit *u = &m->units[m->unit];
+    pl_curve c = pl_curve_in(pl_output_room(m), u->out.n);
+    const int reason = pl_unit_arrived(u);
+
+    if (reason) return reason;
+    m->phase = PL_NEXT_IN_ORDER;
+    if (!m->newest) return PL_DONE;
+    if (u->ended) return PL_UNITS_ENDED;
+    if (!m->order) {
+        pl_write_held(m, u, u->out.time[0]);
+        return PL_DONE;
+    }
+    pl_samples older = u->out; /* without the newest */
+    older.count--;
+    older.values += older.n;
+    memmove(older.time, older.time + 1, sizeof(double) * (PL_SAMPLES - 1));
+    pl_between(&c, m->t1, u->out.values, &older, m->order, u->smooth_outputs);
+    pl_write_curve(m, u, c.t0, c.value);
+    return PL_DONE;
+}
+
+static void forget(pl_samples *s)
+{
+    if (s->count > 1) s->count = 1;
+}
+
+/* Outputs are delivered: what was assumed, and what is. */
+static int deliver(pl_coupling *m)
+{
+    const int jumped = m->run->counters.events > m->events;
+
+    const int as_they_are = m->quiet && !m->order; /* what is held is the same for all times */
+
+    for (int k = 0; k < m->n_units; k++)
+        if (m->units[k].arriving) pl_write_held(m, &m->units[k], as_they_are ? m->units[k].out.time[0] : m->t1);
+    const int reason = pl_read_inputs(m, m->t1);
+    if (reason) return reason;
+    for (int k = 0; k < m->n_units; k++) {
+        pl_fmu_unit *u = &m->units[k];
+        if (!u->arriving) continue;
+        const int n = u->u.n;
+        double *row = u->rows + u->count++ * (1 + 2 * n);
+        row[0] = m->t1;
+        for (int i = 0; i < n; i++) row[1 + i] = u->assumed[i], row[1 + n + i] = m->inputs[u->start + i];
+        if (jumped) forget(&u->u), forget(&u->out);
+        if (m->order) {
+            pl_curve c = pl_curve_in(pl_output_room(m), u->out.n);
+            pl_through(&c, &u->out, m->order, u->smooth_outputs);
+            pl_write_curve(m, u, c.t0, c.value);
+        } else if (!as_they_are) {
+            pl_write_held(m, u, u->out.time[0]);
+        }
+    }
+    m->phase = PL_ARRIVE;
+    return PL_DONE;
+}
+
+static int sample(pl_coupling *m)
+{
+    const int reason = m->quiet && !m->order ? PL_DONE : pl_read_inputs(m, m->t1);
+
+    if (reason) return reason;
+    for (int k = 0; k < m->n_units; k++) {
+        pl_fmu_unit *u = &m->units[k];
+        if (!u->arriving && !(u->next <= m->t1)) continue;
+        pl_add_sample(&u->u, u->time, m->inputs + u->start);
+        u->next = NAN;
+    }
+    m->macro_steps++;
+    m->phase = PL_BEGIN;
+    return PL_DONE;
+}
+
+/* Our own blocks go on to t1, or through what happens there. */
+static int advance_ours(pl_coupling *m, double t)
+{
+    const int reason = pl_advance(m->run, t);
+
+    if (reason != PL_DONE && reason != PL_APPROACHED) return reason;
+    m->run->approach = 0;
+    return PL_DONE;
+}
+
+int pl_walk_macro_step(pl_coupling *m)
+{
+    int reason = PL_DONE;
+
+    while (!reason) {
+        switch (m->phase) {
+        case PL_ITERATE:
+            reason = pl_iterate(m);
+            m->phase = reason ? PL_BEGIN : PL_DELIVER;
+            break;
+        case PL_NEXT_IN_ORDER:
+            reason = m->quiet && !m->order && !m->place ? quick_step(m) : next_in_order(m);
+            break;
+        case PL_ARRIVED: reason = arrived(m); break;
+        case PL_APPROACH:
+            reason = advance_ours(m, m->t1);
+            if (reason) break;
+            m->ours_done = 1;
+            m->phase = PL_NEXT_IN_ORDER;
+            break;
+        case PL_DELIVER: reason = deliver(m); break;
+        case PL_ARRIVE:
+            if (!m->quiet) {
+                reason = advance_ours(m, m->run->context->t);
+                if (reason) break;
+                pl_reset(m->run);
+            }
+            m->phase = PL_SAMPLE;
+            break;
+        case PL_SAMPLE: reason = sample(m); break;
+        default: return PL_DONE;
+        }
+    }
+    return reason;
+}
