@@ -60,6 +60,11 @@ def test_without_states_a_run_arrives_where_it_was_sent_to_the_last_bit(engine):
         sim.advance(t)
         assert sim.time == t
     assert sim.value("b2.y") == np.sign(np.sin(7.0 * targets[-1]))
+    for before, after in ((0.3, 0.9), (0.7, 2.9)):  # 0.3 + (0.9 - 0.3) is more than 0.9
+        sim = Simulation(chain(Sine(frequency=0.1), Sign()), engine=engine, max_step=10.0)
+        sim.advance(before)
+        sim.advance(after)
+        assert sim.time == after
 
 
 @pytest.mark.timeout(30)

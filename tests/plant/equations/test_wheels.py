@@ -147,6 +147,7 @@ def test_two_driven_wheels_keep_momentum_and_energy_is_accounted_for(checked, en
     assert pytest.approx(account.KE, rel=1e-10) == states.KE  # computed outside and inside
     assert r["plant.audit_momentum"][:, 3:] == pytest.approx(L, abs=1e-9)
     assert np.abs(account.drift).max() < 1e-9
+    assert not account.springs.any() and not account.dissipated.any()
     assert abs(account.work_in[-1]) > 0.1
     # work of the motors: the integral of T (s - a.w)
     relative = h / [0.1, 0.2] - w[:, [2, 1]]

@@ -30,10 +30,10 @@ def read(text: str, commands: str, straight: bool = False) -> None:
 @pytest.mark.parametrize(
     ("text", "commands", "reached"),
     [
-        ("AKISPL(2.5*TIME, 0, 7)", TO_2, (2, 0, 5)),
+        ("AKISPL(2.5*TIME, 0, 7, 0)", TO_2, (2, 0, 5)),
         ("AKISPL(3 + TIME, 0, 7)", FOR_1 + FOR_1, (2, 3, 5)),  # one after the other
         ("AKISPL(3 + TIME, 0, 7)", TO_1 + FOR_1, (2, 3, 5)),
-        ("AKISPL(2 - 2*TIME, 0, 7)", TO_2 + TO_1, (2, -2, 2)),
+        ("AKISPL(2 - 2*TIME, 0, 7, 2)", TO_2 + TO_1, (2, -2, 2)),
     ],
 )
 def test_beyond_the_points(text, commands, reached):

@@ -226,6 +226,36 @@ def test_a_nut_on_a_spindle(coordinates):
         assert len(found.lam) == 5
 
 
+@both
+def test_a_rack_on_its_pinion(coordinates):
+    """(I + m R^2) w' = m g R where the rack slides along gravity, and x = R times the turn of the pinion."""
+    R, I, m = 0.3, 0.4, 2.0
+    pinion = rigid_body("pinion", 5.0, (0.0, 0.0, 0.0), np.diag([1.0, 1.0, I]))
+    rack = rigid_body("rack", m, (0.7, -R, 0.0), np.diag([0.1, 0.1, 0.1]))
+    along_x = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    guide, toothed = frame((0.7, -R, 0.0), along_x), frame((0, 0, 0), turn(0.4))
+    joints = [
+        Connection("REVOLUTE", ("ground", frame((0, 0, 0))), ("pinion", frame((0, 0, 0))), key="axle"),
+        Connection("TRANSLATIONAL", ("ground", guide), ("rack", guide), key="guide"),
+        Connection(
+            "RACK_PINION", ("rack", guide), ("pinion", toothed), {"pitch_diameter": 2 * R}, key="teeth"
+        ),
+    ]
+    dynamics = Dynamics(Description.build([pinion, rack], joints, gravity=(G, 0.0, 0.0)), coordinates)
+    alpha = m * G * R / (I + m * R**2)
+    names = [link.name for link in dynamics.mechanism.links]
+    q, qd, expected = dynamics.start.copy(), np.zeros(len(dynamics.columns)), np.zeros(len(dynamics.columns))
+    if coordinates == "joint":
+        places = {names.index("axle"): 1.0, names.index("guide"): R}
+    else:
+        places = {3 * names.index("pinion") + 2: 1.0, 3 * names.index("rack"): R}
+    for k, factor in places.items():
+        q[k], qd[k], expected[k] = q[k] + 1.1 * factor, 2.0 * factor, alpha * factor
+    found = dynamics.at(q, qd)
+    assert found.qdd == pytest.approx(expected, abs=1e-12)
+    assert found.Phi == pytest.approx(0.0, abs=1e-12) and found.rate == pytest.approx(0.0, abs=1e-12)
+
+
 @pytest.mark.parametrize("type", ["Rx", "Ry", "Px", "Py"])
 def test_joints_of_spatial_v2_give_one_motion_in_both_coordinates(type):
     """Tilted frames, a body off the joint: the accelerations of its centre agree."""
