@@ -37,43 +37,53 @@ Names are imported on first use, so that ``import cosim`` stays fast.
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cosim.version import __version__
+from blocks.contract.showing import register
+from blocks.exports import Exports
+from cosim.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cosim.analysis.check import check
-    from cosim.analysis.delay_audit import delay_audit
-    from cosim.analysis.frequency_response import frequency_response
-    from cosim.analysis.gain_schedule import gain_schedule
-    from cosim.analysis.linear import linearize
-    from cosim.analysis.margins import margins
-    from cosim.analysis.modes import modes_of
-    from cosim.analysis.operating import OperatingPoint
-    from cosim.analysis.trim import trim
-    from cosim.analysis.trim_table import trim_table
-    from cosim.batch.many import simulate_many
-    from cosim.block_alone import system_of
-    from cosim.deck.run import run_deck
-    from cosim.diagram import Diagram
-    from cosim.fmi.coupling.coupling import Coupling
-    from cosim.fmi.export.fmu_file import export_fmu
-    from cosim.fmi.fmu import FMU
-    from cosim.fmi.ssp.importing import import_ssp
-    from cosim.fmi.ssp.ssd_writer import export_ssp
-    from cosim.last_steps import replay
-    from cosim.result.result import Result
-    from cosim.settings import RunSettings
-    from cosim.simulation import Simulation, simulate
-    from cosim.study.opening import open_study
-    from cosim.study.study import Study
-    from cosim.subsystems.choices import If, SwitchCase, Variant
-    from cosim.subsystems.for_each import ForEach
-    from cosim.subsystems.loops import For, While
-    from cosim.subsystems.parts import Enabled, FunctionCall, Resettable, Triggered
+    from cosim.analysis.check import check as check
+    from cosim.analysis.delay_audit import delay_audit as delay_audit
+    from cosim.analysis.frequency_response import frequency_response as frequency_response
+    from cosim.analysis.gain_schedule import gain_schedule as gain_schedule
+    from cosim.analysis.linear import linearize as linearize
+    from cosim.analysis.margins import margins as margins
+    from cosim.analysis.modes import modes_of as modes_of
+    from cosim.analysis.operating import OperatingPoint as OperatingPoint
+    from cosim.analysis.trim import trim as trim
+    from cosim.analysis.trim_table import trim_table as trim_table
+    from cosim.batch.many import simulate_many as simulate_many
+    from cosim.block_alone import system_of as system_of
+    from cosim.deck.run import run_deck as run_deck
+    from cosim.diagram import Diagram as Diagram
+    from cosim.fmi.coupling.coupling import Coupling as Coupling
+    from cosim.fmi.export.fmu_file import export_fmu as export_fmu
+    from cosim.fmi.fmu import FMU as FMU
+    from cosim.fmi.ssp.importing import import_ssp as import_ssp
+    from cosim.fmi.ssp.ssd_writer import export_ssp as export_ssp
+    from cosim.last_steps import replay as replay
+    from cosim.result.result import Result as Result
+    from cosim.settings import RunSettings as RunSettings
+    from cosim.simulation import Simulation as Simulation
+    from cosim.simulation import simulate as simulate
+    from cosim.study.opening import open_study as open_study
+    from cosim.study.study import Study as Study
+    from cosim.subsystems.choices import If as If
+    from cosim.subsystems.choices import SwitchCase as SwitchCase
+    from cosim.subsystems.choices import Variant as Variant
+    from cosim.subsystems.for_each import ForEach as ForEach
+    from cosim.subsystems.loops import For as For
+    from cosim.subsystems.loops import While as While
+    from cosim.subsystems.parts import Enabled as Enabled
+    from cosim.subsystems.parts import FunctionCall as FunctionCall
+    from cosim.subsystems.parts import Resettable as Resettable
+    from cosim.subsystems.parts import Triggered as Triggered
 
 _HOMES = {
+    "__version__": "cosim.version",
     "export_ssp": "cosim.fmi.ssp.ssd_writer",
     "import_ssp": "cosim.fmi.ssp.importing",
     "Coupling": "cosim.fmi.coupling.coupling",
@@ -112,48 +122,14 @@ _HOMES = {
     "trim_table": "cosim.analysis.trim_table",
 }
 
-__all__ = [
-    "FMU",
-    "Coupling",
-    "Diagram",
-    "Enabled",
-    "For",
-    "ForEach",
-    "FunctionCall",
-    "If",
-    "OperatingPoint",
-    "Resettable",
-    "Result",
-    "RunSettings",
-    "Simulation",
-    "Study",
-    "SwitchCase",
-    "Triggered",
-    "Variant",
-    "While",
-    "__version__",
-    "check",
-    "delay_audit",
-    "export_fmu",
-    "export_ssp",
-    "frequency_response",
-    "gain_schedule",
-    "import_ssp",
-    "linearize",
-    "margins",
-    "modes_of",
-    "open_study",
-    "replay",
-    "run_deck",
-    "simulate",
-    "simulate_many",
-    "system_of",
-    "trim",
-    "trim_table",
-]
+
+def _show(model: Any, out: Any, show: bool, live: bool, options: Mapping[str, Any]) -> Any:
+    from cosim.viewer.asked import view_model
+
+    return view_model(model, out, show, live, options)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cosim' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+register(_show)
+if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else
+    _exports = Exports(__name__, _HOMES)
+    __getattr__, __dir__ = _exports.get, _exports.dir

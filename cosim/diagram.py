@@ -15,7 +15,6 @@ import copy
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +23,10 @@ import numpy as np
 
 from blocks.arguments import flag
 from blocks.contract.block import Block
+from blocks.contract.showing import show_model
 from blocks.contract.units import Units
 from blocks.errors import WiringError, near_miss, shown
+from cosim.analysis.findings import DiagramFinding, findings
 from cosim.block_names import checked_block_name, checked_name, split_port, written_connection
 from cosim.compile.flatten import flatten
 from cosim.compile.masks import checked
@@ -375,9 +376,7 @@ class Diagram:
         ------
         PlantloopError      the page cannot be written, or the diagram cannot run
         """
-        from cosim.viewer.asked import view_diagram_as_asked
-
-        return view_diagram_as_asked(self, out, show, live, options)
+        return show_model(self, out, show, live, options)
 
     def draw(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """The diagram as a picture: laid out from left to right, subsystems as frames, a colour per rate.
@@ -392,9 +391,9 @@ class Diagram:
 
         >>> d.draw("loop.svg")
         """
-        from cosim.viewer.asked import draw_diagram
+        from cosim.drawing.of_diagram import draw_diagram  # only where pictures are drawn
 
-        return draw_diagram(self, path)
+        return draw_diagram(self.netlist(), self.system, path)
 
     # --- what is in it --------------------------------------------------------------------------------
     @property
@@ -426,22 +425,18 @@ class Diagram:
         """
         return facts_of(self.netlist(), self.system())
 
-    def check(self, solve_loops: bool = False) -> tuple[Any, ...]:
+    def check(self, solve_loops: bool = False) -> tuple[DiagramFinding, ...]:
         """What is to be looked at: jumps, unit faults, outputs nobody reads, rates that go badly together.
 
         Returns
         -------
-        findings : tuple of `cosim.analysis.findings.DiagramFinding`, faults first; printed, each is one line
+        findings : tuple, faults first; printed, each is one line
 
         Raises
         ------
         WiringError, AlgebraicLoopError    the diagram cannot be flattened, for other reasons than its units
         """
-        # the compiler looks, and knows nothing of diagrams: it is looked for when it is asked for
-        found: tuple[Any, ...] = import_module("cosim.analysis.findings").findings(
-            self.netlist(), solve_loops
-        )
-        return found
+        return findings(self.netlist(), solve_loops)
 
     def _repr_html_(self) -> str:
         """In a notebook: the page of `view`."""

@@ -8,7 +8,18 @@ they are first used.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from blocks.exports import Exports
+
+if TYPE_CHECKING:
+    from plant.block import Plant as Plant
+    from plant.constraints.stabilisation import Baumgarte as Baumgarte
+    from plant.constraints.stabilisation import GammaQ as GammaQ
+    from plant.elements import *  # noqa: F403  # exactly what the families list, and `Model`
+    from plant.formats.motionsolve.reader import read_model as read_model
+    from plant.ports import Port as Port
+    from plant.reporting import PlantWarning as PlantWarning
 
 _HOMES = {
     "Plant": "plant.block",
@@ -20,16 +31,11 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    if not name.startswith("_"):
-        elements = importlib.import_module("plant.elements")
-        if name in elements.ELEMENTS or name == "Model":
-            return getattr(elements, name)
-    raise AttributeError(f"module 'plant' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
+def _elements() -> dict[str, Any]:
     elements = importlib.import_module("plant.elements")
-    return [*_HOMES, "Model", *elements.ELEMENTS]
+    return {"Model": elements.Model, **elements.ELEMENTS}
+
+
+if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else
+    _exports = Exports(__name__, _HOMES, _elements)
+    __getattr__, __dir__ = _exports.get, _exports.dir

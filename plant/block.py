@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +15,7 @@ from blocks.arguments import choice, flag
 from blocks.contract.block import Block, Equations
 from blocks.contract.callback import shared
 from blocks.contract.rate import Rate
+from blocks.contract.showing import show_model
 from blocks.contract.symbols import tracing
 from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, ModelError, shown
@@ -444,12 +444,7 @@ class Plant(Block):
         show : bool     False: no browser is opened
         live : bool     run it in the page; see `cosim.Diagram.view`, which takes the same options
         """
-        # plants know nothing of what runs and shows them: it is looked for when it is asked for
-        if live or options:
-            alone = import_module("cosim.block_alone").around(self)
-            return alone.view(out=out, show=show, live=live, **options)
-        page, contents = (import_module(f"cosim.viewer.{name}") for name in ("page", "page_data"))
-        return page.view(contents.of_diagram(self), out, show)
+        return show_model(self, out, show, live, options)
 
     def _write(self, b: Equations) -> Written:
         """The same, for whoever looks at the equations."""

@@ -1,10 +1,12 @@
 """Who imports whom: packages one way, files without circles, names that tell one file from another.
 
-Imports are read from the source: those of types only and those inside functions count like all others.
+Imports are read from the source: those of types only and those inside functions count like all others, and so
+does every text that is the name of one of our modules, because `import_module` may be given it.
 """
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -50,10 +52,16 @@ def files():
     return found
 
 
+@cache
+def tree_of(file):
+    """The syntax tree of a source file."""
+    return ast.parse(file.read_text())
+
+
 def imported(module, file, known):
     """Modules of ours that a file imports, wherever in it."""
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom):
@@ -62,6 +70,25 @@ def imported(module, file, known):
             for alias in node.names:
                 inside = f"{source}.{alias.name}"
                 yield from (name for name in ([inside] if inside in known else [source]) if name in known)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+            yield from {node.value} & known.keys()
+
+
+def put_together(tree):
+    """Names of our modules that are put together when they are needed, which no graph shows."""
+    beginnings = tuple(f"{package}." for package in PACKAGES)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            first = node.values[0]
+            found = isinstance(first, ast.Constant) and first.value.startswith(beginnings)
+        elif isinstance(node, ast.Call):
+            function = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            given = isinstance(node.args[0], (ast.Constant, ast.Subscript)) if node.args else True
+            found = function in ("import_module", "__import__") and not given
+        else:
+            continue
+        if found:
+            yield ast.unparse(node)
 
 
 def imports():
@@ -83,6 +110,24 @@ def circles():
 
 def test_no_file_imports_itself_through_others():
     assert not [sorted(found) for found in circles()]
+
+
+# what is not ours, chosen when it is needed
+LOADED = {"plant.routines.scripts": ["builtins.__import__(name, *arguments, **named)"]}
+
+
+def test_no_name_of_a_module_is_put_together():
+    found = {module: list(put_together(tree_of(file))) for module, file in files().items()}
+    assert {module: texts for module, texts in found.items() if texts} == LOADED
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import_module('cosim.diagram')", "HOMES = {'Diagram': 'cosim.diagram'}", "from cosim import diagram"],
+)
+def test_a_text_that_names_a_module_is_an_import(tmp_path, text):
+    (tmp_path / "one.py").write_text(text)
+    assert set(imported("blocks.one", tmp_path / "one.py", files())) == {"cosim.diagram"}
 
 
 def test_blocks_import_nothing_of_ours_and_plants_only_blocks():
@@ -132,7 +177,7 @@ def test_a_class_name_is_that_of_one_class():
     """Names with an underscore are a file's own."""
     by_name = defaultdict(list)
     for module, file in files().items():
-        for node in ast.parse(file.read_text()).body:
+        for node in tree_of(file).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 by_name[node.name].append(module)
     assert {name: found for name, found in by_name.items() if len(found) > 1}.keys() == CLASSES.keys(), (

@@ -1,5 +1,7 @@
 """The blocks a diagram is built from, one family per file; each family lists its blocks in ``__all__``."""
 
+from typing import TYPE_CHECKING
+
 from blocks.library import (
     algebraic,
     assertions,
@@ -89,46 +91,49 @@ from blocks.library.tracking import *  # noqa: F403
 from blocks.library.unit_conversion import *  # noqa: F403
 from blocks.library.waveforms import *  # noqa: F403
 
-__all__: list[str] = []
-__all__ += algebraic.__all__
-__all__ += assertions.__all__
-__all__ += charts.__all__
-__all__ += continuous.__all__
-__all__ += controllers.__all__
-__all__ += converters.__all__
-__all__ += delays.__all__
-__all__ += derivatives.__all__
-__all__ += detect.__all__
-__all__ += discrete.__all__
-__all__ += elementary.__all__
-__all__ += equations.__all__
-__all__ += estimators.__all__
-__all__ += extremes.__all__
-__all__ += filters.__all__
-__all__ += flip_flops.__all__
-__all__ += friction.__all__
-__all__ += governor.__all__
-__all__ += hold.__all__
-__all__ += linear_algebra.__all__
-__all__ += logic.__all__
-__all__ += lookup.__all__
-__all__ += math.__all__
-__all__ += noise.__all__
-__all__ += nonlinear.__all__
-__all__ += optimal.__all__
-__all__ += play.__all__
-__all__ += predictive.__all__
-__all__ += python_function.__all__
-__all__ += recorded.__all__
-__all__ += routing.__all__
-__all__ += sampled_delays.__all__
-__all__ += sampled_filters.__all__
-__all__ += scheduling.__all__
-__all__ += selection.__all__
-__all__ += sources.__all__
-__all__ += state_feedback.__all__
-__all__ += switching.__all__
-__all__ += tables.__all__
-__all__ += tracking.__all__
-__all__ += unit_conversion.__all__
-__all__ += waveforms.__all__
+_FAMILIES = (
+    algebraic,
+    assertions,
+    charts,
+    continuous,
+    controllers,
+    converters,
+    delays,
+    derivatives,
+    detect,
+    discrete,
+    elementary,
+    equations,
+    estimators,
+    extremes,
+    filters,
+    flip_flops,
+    friction,
+    governor,
+    hold,
+    linear_algebra,
+    logic,
+    lookup,
+    math,
+    noise,
+    nonlinear,
+    optimal,
+    play,
+    predictive,
+    python_function,
+    recorded,
+    routing,
+    sampled_delays,
+    sampled_filters,
+    scheduling,
+    selection,
+    sources,
+    state_feedback,
+    switching,
+    tables,
+    tracking,
+    unit_conversion,
+    waveforms,
+)
+if not TYPE_CHECKING:  # type checkers follow the star imports, and read no list that is put together
+    __all__ = [name for family in _FAMILIES for name in family.__all__]

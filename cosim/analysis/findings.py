@@ -15,7 +15,7 @@ from math import gcd, lcm
 from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.contract.rate import Ticks
-from cosim.analysis.check import bisected_sides
+from cosim.analysis.bisected_sides import bisected_sides
 from cosim.compile.expressions import Expressions
 from cosim.compile.flatten import flatten
 from cosim.compile.jumps import jumps

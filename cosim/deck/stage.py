@@ -139,8 +139,15 @@ class Stage:
     def standing(self) -> Plant:
         """The plant with all its ports, starting where the deck stands."""
         q, qd = self.parts()
-        ports = {"inputs": self.base.inputs, "outputs": self.base.outputs, "jumpy": self.base.jumpy}
-        return replace(self.plant, start=tuple(q), rates=tuple(qd), **ports)
+        base = self.base
+        return replace(
+            self.plant,
+            start=tuple(q),
+            rates=tuple(qd),
+            inputs=base.inputs,
+            outputs=base.outputs,
+            jumpy=base.jumpy,
+        )
 
     def change(self, *elements: Element) -> dict[str, float]:
         """Go on with a model with these elements; how far constraints moved the bodies."""

@@ -5,19 +5,16 @@ Names are imported on first use, so that ``import cosim`` stays fast.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from blocks.exports import Exports
 
 if TYPE_CHECKING:
-    from cosim.fmi.export.fmu_file import export_fmu
-    from cosim.fmi.fmu import FMU
+    from cosim.fmi.export.fmu_file import export_fmu as export_fmu
+    from cosim.fmi.fmu import FMU as FMU
 
 _HOMES = {"FMU": "cosim.fmi.fmu", "export_fmu": "cosim.fmi.export.fmu_file"}
 
-__all__ = ["FMU", "export_fmu"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cosim.fmi' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else
+    _exports = Exports(__name__, _HOMES)
+    __getattr__, __dir__ = _exports.get, _exports.dir

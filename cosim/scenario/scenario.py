@@ -322,9 +322,9 @@ class Scenario:
 
 def _with_origin(plant: Plant, port: str, file: str) -> Plant:
     """The plant, one of whose ports says that its hold comes from a file."""
-    side = "inputs" if port in plant.inputs else "outputs"
-    ports = getattr(plant, side)
-    return replace(plant, **{side: MappingProxyType({**ports, port: replace(ports[port], origin=file)})})
+    ports = plant.inputs if port in plant.inputs else plant.outputs
+    named = MappingProxyType({**ports, port: replace(ports[port], origin=file)})
+    return replace(plant, inputs=named) if ports is plant.inputs else replace(plant, outputs=named)
 
 
 def signal_of(system: System, name: str) -> str:

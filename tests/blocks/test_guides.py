@@ -49,7 +49,7 @@ def answers():
 )
 def test_code_in_a_row_has_the_fields_and_methods_that_are_there(row, found, code):
     """``reset=`` is a field of a block of the row, ``Gain(-1.0)`` can be made, ``d.info()`` is a method."""
-    space = {**vars(blocks), **vars(cosim)}
+    space = {name: getattr(package, name) for package in (blocks, cosim) for name in dir(package)}
     fields = {name for c in found if c is not None for name in inspect.signature(c).parameters}
     for text in code:
         if text in ELSEWHERE or text.isidentifier():

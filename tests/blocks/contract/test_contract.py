@@ -29,8 +29,9 @@ from blocks.contract.trace import TraceCache, trace
 from tests.blocks.examples_table import EXAMPLES
 from tests.helpers.solo import Solo
 
+PUBLIC = {name: getattr(blocks, name) for name in dir(blocks)}
 EXPORTED = sorted(
-    (c for c in vars(blocks).values() if inspect.isclass(c) and issubclass(c, Block) and c is not Block),
+    (c for c in PUBLIC.values() if inspect.isclass(c) and issubclass(c, Block) and c is not Block),
     key=lambda c: c.__name__,
 )
 CASES = [
@@ -116,7 +117,7 @@ def test_the_two_line_use_in_the_docstring_runs(cls):
 
     code = textwrap.dedent(cls.__doc__.split("Use::")[1].split("Source:")[0])
     diagram = Diagram()
-    exec(code, {**vars(blocks), "np": np, "d": diagram, "source": {"y": 0}, "sink": {"u": 0}})
+    exec(code, {**PUBLIC, "np": np, "d": diagram, "source": {"y": 0}, "sink": {"u": 0}})
     assert diagram.added == [cls]
 
 
@@ -242,7 +243,7 @@ def test_a_block_is_a_value(block, sizes):
         assert pickle.loads(pickle.dumps(block)) == block
     called = any(callable(getattr(block, f.name)) for f in dataclasses.fields(block))
     if not functions and not called:
-        assert eval(repr(block), vars(blocks)) == block
+        assert eval(repr(block), PUBLIC) == block
 
 
 @every_block
