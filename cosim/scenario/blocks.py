@@ -14,7 +14,7 @@ from cosim.scenario.keys import Expected, FilePlace, check_known
 
 TYPES: dict[str, type[Block]] = {
     name: cls
-    for name in blocks.__all__
+    for name in dir(blocks)
     if isinstance(cls := getattr(blocks, name), type) and issubclass(cls, Block) and cls is not Block
 }
 TYPES |= {cls.__name__: cls for cls in (UDPSend, UDPReceive, SharedMemoryWrite, SharedMemoryRead)}
