@@ -37,11 +37,11 @@ Names are imported on first use, so that ``import cosim`` stays fast.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from blocks.contract.showing import register
+from blocks.contract.services import register
 from blocks.exports import Exports
+from cosim.services import ModelServices
 from cosim.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -123,13 +123,7 @@ _HOMES = {
 }
 
 
-def _show(model: Any, out: Any, show: bool, live: bool, options: Mapping[str, Any]) -> Any:
-    from cosim.viewer.asked import view_model
-
-    return view_model(model, out, show, live, options)
-
-
-register(_show)
+register(ModelServices())
 if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else
     _exports = Exports(__name__, _HOMES)
     __getattr__, __dir__ = _exports.get, _exports.dir

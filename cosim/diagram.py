@@ -23,7 +23,7 @@ import numpy as np
 
 from blocks.arguments import flag
 from blocks.contract.block import Block
-from blocks.contract.showing import show_model
+from blocks.contract.services import services
 from blocks.contract.units import Units
 from blocks.errors import WiringError, near_miss, shown
 from cosim.analysis.findings import DiagramFinding, findings
@@ -376,7 +376,7 @@ class Diagram:
         ------
         PlantloopError      the page cannot be written, or the diagram cannot run
         """
-        return show_model(self, out, show, live, options)
+        return services().show_model(self, out, show, live, options)
 
     def draw(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """The diagram as a picture: laid out from left to right, subsystems as frames, a colour per rate.

@@ -15,7 +15,7 @@ from blocks.arguments import choice, flag
 from blocks.contract.block import Block, Equations
 from blocks.contract.callback import shared
 from blocks.contract.rate import Rate
-from blocks.contract.showing import show_model
+from blocks.contract.services import services
 from blocks.contract.symbols import tracing
 from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, ModelError, shown
@@ -444,7 +444,7 @@ class Plant(Block):
         show : bool     False: no browser is opened
         live : bool     run it in the page; see `cosim.Diagram.view`, which takes the same options
         """
-        return show_model(self, out, show, live, options)
+        return services().show_model(self, out, show, live, options)
 
     def _write(self, b: Equations) -> Written:
         """The same, for whoever looks at the equations."""

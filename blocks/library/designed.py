@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
 
 from blocks.contract import checks
+from blocks.contract.services import services
 from blocks.errors import BlockError, near_miss, shown
 
 WORST = 1e9  # condition number of outputs in states above which they do not tell the states
@@ -44,10 +44,8 @@ class DesignedForPlants:
         ------
         PlantloopError    a name, no rest there, or a plant that this cannot be designed for
         """
-        # blocks know nothing of diagrams, but who has a plant to linearise has them
-        design_point = import_module("cosim.analysis.design_point").design_point
-        where = {"inputs": inputs, "outputs": outputs, "at": at, "parameters": parameters}
-        return cls._designed(design_point(plant, **where), *design, **more)
+        point = services().design_point(plant, inputs, outputs, at, parameters)
+        return cls._designed(point, *design, **more)
 
     @classmethod
     def _designed(cls, point: Any, *design: Any, **more: Any) -> Self:
