@@ -129,7 +129,7 @@ def _array(name: str, values: Sequence[Any]) -> np.ndarray:
     sizes = {np.size(v) for v in values}
     if len(sizes) > 1:
         raise PlantloopError(
-            f"[sweep] '{name}' has values of different sizes, {sorted(sizes)}; give all as many numbers.",
+            f"'{name}' has values of different sizes, {sorted(sizes)}; give all as many numbers.",
             path=name,
         )
     return np.array([np.ravel(np.asarray(v, dtype=float)) for v in values])
@@ -151,14 +151,14 @@ def _listed(cases: Sequence[Mapping[str, Any]]) -> tuple[dict[str, np.ndarray], 
         if set(case) != set(first):
             odd = sorted(set(case) ^ set(first))[0]
             raise PlantloopError(
-                f"[sampling] cases[{k}] and cases[0] name different things: '{odd}' is in one of them only.",
+                f"cases[{k}] and cases[0] name different things: '{odd}' is in one of them only.",
                 path=odd,
                 hint="Give every case a value of everything.",
             )
     found = {name: _array(name, [case[name] for case in cases]) for name in first if name != SEED}
     if SEED not in first:
         return found, None
-    return found, _seeds([case[SEED] for case in cases], lambda k: f"[sampling] cases[{k}], '{SEED}'")
+    return found, _seeds([case[SEED] for case in cases], lambda k: f"cases[{k}], '{SEED}'")
 
 
 def _seeds(values: Sequence[Any], where: Callable[[int], str]) -> np.ndarray:

@@ -7,7 +7,8 @@
 
 A name has a dot: ``block.port``, ``sub/block.port``, ``block.port[i]``, ``block.port.label``; other names,
 and those inside subsystems called pi, e or t, stand in single quotes. ``t`` is the time [s]. Powers are
-``^`` or ``**``.
+``^`` or ``**``. Windows are in seconds, or say their unit: ``always[0, 200 ms](...)``; ``inf`` or ``end`` is
+the end of the run.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ REDUCTIONS = {  # over a whole run: name -> numbers besides the signal
     "integral": 0, "max": 0, "min": 0, "mean": 0, "rms": 0, "std": 0, "final": 0, "initial": 0, "median": 0,
     "percentile": 1, "time_of_max": 0, "time_of_min": 0, "count": 0, "duration": 0,
 }  # fmt: skip
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0}  # units of windows
 OPERATORS = ("always", "eventually")
 WORDS = ("and", "or", "not", "implies", "until", *OPERATORS)
 
@@ -404,11 +406,21 @@ class Parser:
             self.at += 1
             if kind != "number" and word not in ("inf", "end"):
                 raise self.error("expected a number of seconds.", here)
-            limits.append(math.inf if word in ("inf", "end") else float(word))
+            limits.append(math.inf if kind == "word" else float(word) * self._unit())
             self._need(sign)
+        if math.isinf(limits[0]):
+            raise self.error("the window begins at no time.", column)
         if not limits[0] <= limits[1]:
             raise self.error(f"the window ends at {limits[1]:g} s, before it begins.", column)
         return limits[0], limits[1]
+
+    def _unit(self) -> float:
+        """Seconds that a unit behind a number means; 1 where there is none."""
+        kind, word, _ = self.tokens[self.at]
+        if kind != "word" or word not in SECONDS:
+            return 1.0
+        self.at += 1
+        return SECONDS[word]
 
 
 def parsed(text: str, where: str = "", condition: bool | None = None) -> Formula:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from blocks.contract.rate import instant
 from blocks.errors import PlantloopError, near_miss
 from blocks.files import is_inside
 from cosim.names import mapped
@@ -210,7 +209,12 @@ def _check_requirement(r: RequirementTable, given: Mapping[str, Any], place: Fil
         return
     written = [getattr(r, name) for name in forms]
     if r.check is not None:
-        if bare := signals_outside(r.check):
+        if any(isinstance(part, Temporal) for part in below(r.check)):
+            place.at("check").add_problem(
+                "is of numbers of the whole run: operators over time, such as always(...), belong into "
+                'formula = "...".'
+            )
+        elif bare := signals_outside(r.check):
             place.at("check").add_problem(
                 f"'{bare[0]}' is a signal, expected numbers of the whole run, such as max({bare[0]})."
             )
@@ -270,21 +274,6 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
             place.at("requirements", k, "name").add_problem("is the name of what varies too; rename it.")
         if name in RESERVED:
             place.at("requirements", k, "name").add_problem("is a column of every table of cases; rename it.")
-
-
-def check_windows(tables: StudyTables, until: float, place: FilePlace) -> None:
-    """Nothing is looked for, or begins, after the end of the run."""
-    for k, r in enumerate(tables.requirements):
-        if r.after > until:
-            place.at("requirements", k, "after").add_problem(
-                f"is {r.after:g} s, when the run of {until:g} s is over."
-            )
-    for k, action in enumerate(tables.actions):
-        if action.at is not None and float(instant(action.at)) > until:
-            place.at("actions", k, "at").add_problem(
-                f"is {action.at} s, when the run of {until:g} s is over."
-            )
-    place.raise_problems()
 
 
 RESERVED = ("case", "variant", "seed", "status", "message", "wall_time", "end_time")

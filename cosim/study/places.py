@@ -98,6 +98,24 @@ def checked(system: System, goal: Target, values: np.ndarray) -> None:
         raise structural_error(system, goal.name)
 
 
+def distinct(goals: Mapping[str, Target]) -> None:
+    """Does every number of a case come from one name alone?
+
+    Raises
+    ------
+    PlantloopError     a name and its component are both given, or two names of one thing
+    """
+    taken: dict[tuple[str, int], str] = {}
+    for name, goal in goals.items():
+        for place in map(int, goal.places):
+            if (other := taken.setdefault((goal.vector, place), name)) != name:
+                raise PlantloopError(
+                    f"{goal.label} '{name}' and '{other}' are the same number: which counts is not said.",
+                    path=name,
+                    hint="Keep one of them.",
+                )
+
+
 def put_one(
     system: System,
     goals: Mapping[str, Target],

@@ -25,7 +25,7 @@ from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
 from cosim.study.executors import EXECUTORS, executor_for, processors
 from cosim.study.folder import Folder, url_of
 from cosim.study.job import Job, Tell
-from cosim.study.loading import check_windows, find_key, load_study_file, tables_of_call
+from cosim.study.loading import find_key, load_study_file, tables_of_call
 from cosim.study.measures import measures_of
 from cosim.study.opened import StudyResult
 from cosim.study.reuse import comparable, reused
@@ -36,6 +36,7 @@ from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario
 from cosim.study.study_plan import StudyPlan
 from cosim.study.study_schema import StudyTables
 from cosim.study.telling import Teller, told
+from cosim.study.windows import check_windows
 from cosim.study.work import Tally
 
 

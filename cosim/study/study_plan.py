@@ -19,7 +19,7 @@ from cosim.settings import RunSettings
 from cosim.study.bases import Base
 from cosim.study.cases import Cases
 from cosim.study.measures import Measures
-from cosim.study.places import Target, checked, target
+from cosim.study.places import Target, checked, distinct, target
 from cosim.study.probes import INSIDE, probed
 from cosim.study.study_schema import ActionTable, RequirementTable, StoreTable
 from cosim.system import System
@@ -161,6 +161,7 @@ class Prepared:
         goals = {name: target(system, name) for name in plan.cases.columns}
         for name, goal in goals.items():
             checked(system, goal, plan.cases.columns[name])
+        distinct(goals)
         keep = () if plan.store.keep == "summary" else stored
         times = plan.times
         if not keep and not plan.measures.need_grid:
@@ -215,7 +216,7 @@ def _stored(system: System, shown: tuple[str, ...], store: StoreTable, base: Bas
             fits = fnmatch.filter(shown, name)
             if not fits:
                 raise PlantloopError(
-                    f"[store] signals: no signal fits '{name}'; {near_miss(name.strip('*?.'), shown)}",
+                    f"no signal fits '{name}'; {near_miss(name.strip('*?.'), shown)}",
                     path=name,
                 )
             found += fits

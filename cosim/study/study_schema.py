@@ -45,6 +45,7 @@ KEEP = ("all", "failed", "summary")
 DTYPES = ("float32", "float64")
 DEEDS = ("set", "ramp", "pulse", "fault", "switch")
 
+name_of_column = matching(r"\S(.*\S)?", "a name, without blanks around it")
 plain_word = matching(r"[^\s./\\\[\]]+", "a name without blanks, dots, slashes and brackets")
 
 
@@ -90,7 +91,7 @@ def sweep(value: Any, place: FilePlace) -> tuple[Axis, ...]:
     axes = []
     for path, values in _leaves({n: v for n, v in value.items() if n != "zip"}, place):
         found = place.at(*path).read(values, _values)
-        if found is not None:
+        if found is not None and _has_name(path, place.at(*path)):
             axes.append(Axis((".".join(path),), tuple((v,) for v in found)))
     if "zip" in value:
         axes += _zipped(value["zip"], place.at("zip"))
@@ -112,13 +113,23 @@ def _zipped(value: Any, place: FilePlace) -> list[Axis]:
                 "expected a table; write [[sweep.zip]] and names with lists of equal length below."
             )
             continue
-        columns = {".".join(n): here.at(*n).read(v, _values) for n, v in _leaves(table, here)}
+        leaves = _leaves(table, here)
+        if not leaves:
+            here.add_problem("names nothing; write names with lists of equal length below, or leave it out.")
+        columns = {".".join(n): here.at(*n).read(v, _values) for n, v in leaves if _has_name(n, here.at(*n))}
         lengths = {name: len(rows) for name, rows in columns.items() if rows is not None}
         if len(set(lengths.values())) > 1:
             here.add_problem(f"lists of different lengths: {lengths}; give all as many values.")
         elif lengths and None not in columns.values():
             axes.append(Axis(tuple(columns), tuple(zip(*columns.values(), strict=True))))
     return axes
+
+
+def _has_name(path: tuple[str, ...], place: FilePlace) -> bool:
+    """Notes a problem with an empty name."""
+    if not all(path):
+        place.add_problem('the name is empty, expected that of a number such as "block.k".')
+    return all(path)
 
 
 def _leaves(table: Mapping[str, Any], place: FilePlace) -> list[tuple[tuple[str, ...], Any]]:
@@ -201,6 +212,8 @@ def spreads(value: Any, place: FilePlace) -> dict[str, Distribution]:
     found: dict[str, Distribution] = {}
     for name, item in value.items():
         here = place.at(name)
+        if not _has_name((name,), here):
+            continue
         nested = isinstance(item, dict) and item and all(isinstance(v, dict) for v in item.values())
         if nested:
             found |= {f"{name}.{rest}": v for rest, v in spreads(item, here).items()}
@@ -338,9 +351,9 @@ def metric(value: Any, place: FilePlace) -> MetricTable | Formula | None:
         place.add_problem(
             f"expected one of {', '.join(METRICS)}, got {' and '.join(kinds) or 'none of them'}."
         )
-    elif kinds[0] == "settling" and table.band is None:
+    elif kinds[0] == "settling" and "band" not in value:
         place.add_problem("key 'band' is missing: settling into what?")
-    elif kinds[0] == "percentile" and (table.q is None or table.q > 100):
+    elif kinds[0] == "percentile" and ("q" not in value or (table.q is not None and table.q > 100)):
         place.add_problem("key 'q' must be a number from 0 to 100, such as q = 95.")
     elif kinds[0] == "rise" and not table.low < table.high:
         place.at("high").add_problem(f"is {table.high:g}, expected more than low = {table.low:g}.")
@@ -356,7 +369,7 @@ def metric(value: Any, place: FilePlace) -> MetricTable | Formula | None:
 class RequirementTable:
     """``[[requirements]]``: one of always, eventually, whenever, until, formula, check; times in seconds."""
 
-    name: str = key(text)
+    name: str = key(name_of_column)
     always: Formula | None = key(written(condition=True), default=None)
     eventually: Formula | None = key(written(condition=True), default=None)
     whenever: Formula | None = key(written(condition=True), default=None)
@@ -373,7 +386,9 @@ class RequirementTable:
 class StoreTable:
     """``[store]``: what is kept of every run besides its row in the table."""
 
-    signals: tuple[str, ...] = key(list_of(text), default=())  # names or patterns ("plant.*"); all by default
+    signals: tuple[str, ...] = key(
+        list_of(name_of_column), default=()
+    )  # names or patterns ("plant.*"); all by default
     every: Any = key(duration(above=0), default=None)  # s
     keep: str = key(one_of(KEEP), default="all")
     dtype: str = key(one_of(DTYPES), default="float64")
@@ -397,7 +412,7 @@ class StudyTables:
     sampling: SamplingTable | None = key(record(SamplingTable), default=None)
     variants: tuple[Mapping[str, Any], ...] = key(list_of(variant), default=())
     actions: tuple[ActionTable, ...] = key(list_of(record(ActionTable)), default=())
-    metrics: Mapping[str, Any] = key(table_of(metric), default_factory=dict)
+    metrics: Mapping[str, Any] = key(table_of(metric, name_of_column), default_factory=dict)
     requirements: tuple[RequirementTable, ...] = key(list_of(record(RequirementTable)), default=())
     store: StoreTable = key(record(StoreTable), default=StoreTable())
     search: SearchTable = key(record(SearchTable), default=SearchTable())

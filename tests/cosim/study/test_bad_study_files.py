@@ -150,6 +150,35 @@ BAD = {
     "requirement called as a parameter": (
         '[sweep]\n"k.k" = [1, 2]\n[[requirements]]\nname = "k.k"\nalways = "lag.y < 1"', ["name", "what varies"]
     ),
+    "whole and component": ('[sweep]\n"k.k" = [1]\n"k.k[0]" = [1, 2]', ["[sweep]", "k.k[0]", "the same number", "Keep one"]),
+    "whole swept and component sampled": (
+        '[sweep]\n"lag.x" = [1]\n' + SAMPLED + '[sampling.parameters]\n"lag.x[0]" = { low = 0, high = 1 }',
+        ["[sampling.parameters]", "initial value 'lag.x[0]'", "the same number"],
+    ),
+    "window that ends after the run": (
+        '[[requirements]]\nname = "a"\nalways = "lag.y < 2"\nbefore = 20', ["before", "20 s", "2 s is over", "leave it out"]
+    ),
+    "time that the run does not have": (
+        '[[requirements]]\nname = "a"\neventually = "lag.y > 0"\nafter = 1.5\nwithin = 1',
+        ["within", "1 s after 1.5 s", "2 s", "shorter"],
+    ),
+    "formula about what comes after the run": (
+        '[[requirements]]\nname = "a"\nformula = "always[0, 1](eventually[3, 4](lag.y > 0))"',
+        ["formula", "eventually[3, 4]", "nothing before 3 s", "2 s is over"],
+    ),
+    "formula that looks past the end": (
+        '[[requirements]]\nname = "a"\nformula = "always[1, 9000 ms](lag.y < 2)"', ["formula", "2 s", "always[1, end]"]
+    ),
+    "interval longer than the run": ("[store]\nevery = 5.0", ["[store] every", "5.0 s", "2 s", "shorter"]),
+    "requirement without a word for a name": ('[[requirements]]\nname = " "\nalways = "lag.y < 1"', ["[requirements[0]] name", "expected a name"]),
+    "metric of no name": ('[metrics]\n"" = "max(lag.y)"', ["[metrics]", "expected a name"]),
+    "sweep of no name": ('[sweep]\n"" = [1]', ["[sweep]", "name is empty"]),
+    "sample of no name": (SAMPLED + '[sampling.parameters]\n"" = { low = 0, high = 1 }', ["[sampling.parameters]", "name is empty"]),
+    "zip of nothing": ("[[sweep.zip]]", ["zip", "names nothing"]),
+    "stored signal of no name": ('[store]\nsignals = [""]', ["[store] signals", "expected a name"]),
+    "operator over time in a check": (
+        '[[requirements]]\nname = "a"\ncheck = "always(lag.y < 1)"', ["check", "belong into formula"]
+    ),
     "no TOML": ("[sweep\na = 1", ["not valid TOML", "^"]),
 }  # fmt: skip
 TWO = """

@@ -163,3 +163,12 @@ def test_unequal_is_broken_where_both_are_equal(condition, met, stop):
     assert (found["r.robustness"] >= 0) == met
     ends = 2.0 if met or not stop else 1.0 if "lamp" in condition else 0.0
     assert found["end_time"] == pytest.approx(ends, abs=1e-8)
+
+
+def test_windows_may_say_their_unit():
+    plain = parsed("always[0.2, 90](eventually[0, 0.25](a.y > 0)) and (a.y > 1 until[3600, end] a.y < 0)")
+    said = "always[200 ms, 1.5 min](eventually[0 s, 250000us](a.y > 0)) and (a.y > 1 until[1 h, inf] a.y < 0)"
+    assert parsed(said) == plain
+    for text in ("always[0, 2 m](a.y > 0)", "always[inf, inf](a.y > 0)"):
+        with pytest.raises(ExpressionError):
+            parsed(text)
