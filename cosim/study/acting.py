@@ -29,6 +29,7 @@ from cosim.study.action_blocks import (
 )
 from cosim.study.formulas import Formula, names
 from cosim.study.study_schema import ActionTable, RequirementTable
+from cosim.study.verdicts import ENDS, VERDICT, Ending
 from cosim.system import System
 
 
@@ -38,10 +39,12 @@ def acted(
     solve_loops: bool,
     actions: Sequence[ActionTable],
     stops: Sequence[RequirementTable] = (),
+    ending: Ending | None = None,
 ) -> System:
     """The flat system of a diagram with actions in it; `system` is the one without.
 
     stops : requirements that end the run where they are broken
+    ending : what ends it once verdicts are certain
 
     Raises
     ------
@@ -52,6 +55,8 @@ def acted(
         made.add(action, action.name or f"action{k + 1}")
     for k, one in enumerate(stops):
         made.stop(one, f"stop{k + 1}")
+    if ending is not None:
+        made.end(ending)
     found = flatten(diagram.netlist(), solve_loops, added=made.additions())
     return replace(found, prefix=diagram.prefix)
 
@@ -110,6 +115,18 @@ class _Making:
         self.blocks[name] = RequirementStop(message, one.after, None if math.isinf(end) else end)
         self._condition(name, one.always, sharp=False)  # met where the margin is not negative
 
+    def end(self, ending: Ending) -> None:
+        """What watches requirements, and ends the run once verdicts are certain."""
+        watched = ending.watched()
+        for k, one in enumerate(watched.values()):
+            name = f"{VERDICT}{k}"
+            self.blocks[name] = one.block
+            for port, condition in one.conditions:
+                self._condition(name, condition, sharp=False, port=port)
+        self.blocks[ENDS] = ending.stop()
+        for k in range(len(watched)):
+            self.inputs[ENDS, f"v{k}"] = (f"{VERDICT}{k}", "y")
+
     def _move(self, name: str, parameter: str, value: Any, beginning: Beginning, over: float | None) -> None:
         found = self.system.names("parameter").find(parameter)
         if found is None:
@@ -153,7 +170,7 @@ class _Making:
         self.blocks[name] = block
         self.outputs.setdefault(port, []).append((name, "y"))
 
-    def _condition(self, name: str, when: Formula | None, sharp: bool = True) -> None:
+    def _condition(self, name: str, when: Formula | None, sharp: bool = True, port: str = "when") -> None:
         if when is None:
             return
         signals, sources = [], []
@@ -167,10 +184,10 @@ class _Making:
                 )
             signals.append((one, component or 0))
             sources.append(self._output(full, one))
-        self.blocks[f"{name}_when"] = ActionCondition(when, tuple(signals), sharp)
+        self.blocks[f"{name}_{port}"] = ActionCondition(when, tuple(signals), sharp)
         for k, source in enumerate(sources):
-            self.inputs[f"{name}_when", f"s{k}"] = source
-        self.inputs[name, "when"] = (f"{name}_when", "y")
+            self.inputs[f"{name}_{port}", f"s{k}"] = source
+        self.inputs[name, port] = (f"{name}_{port}", "y")
 
     def _output(self, full: str, shown: str) -> Port:
         """The output of a block that a signal is."""

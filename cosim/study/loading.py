@@ -78,6 +78,12 @@ def read_tables(tables: dict[str, Any], place: FilePlace, trust: bool = False) -
             _check_action(action, tables["actions"][k], place.at("actions", k))
         for k, requirement in enumerate(read.requirements):
             _check_requirement(requirement, tables["requirements"][k], place.at("requirements", k))
+        if read.stop is not None:
+            if not read.requirements:
+                place.at("stop").add_problem("there are no requirements whose verdict could end a run.")
+            for k, requirement in enumerate(read.requirements):
+                if requirement.stop:
+                    place.at("requirements", k, "stop").add_problem("[stop] says when runs end; keep one.")
         _check_names(read, place)
     place.raise_problems()
     return read

@@ -15,6 +15,7 @@ from cosim.engines.starts import DONE, WAITING, Starts
 from cosim.study.measures import ROBUSTNESS
 from cosim.study.places import put
 from cosim.study.study_plan import Prepared, StudyPlan
+from cosim.study.verdicts import with_verdicts
 
 BATCH = 4 * 2**20  # bytes of rows that are in memory at a time
 MOST = 1024  # runs between two looks
@@ -203,6 +204,9 @@ def _measured(plan: StudyPlan, ready: Prepared, starts: Starts, status: np.ndarr
         columns = {n: rows[:, :, 1 + tree[n].start] for n in names}
         for name, value in measures.evaluate(rows[0, :, 0], columns).items():
             found[name][mine] = value
+        for name, signal in ready.verdicts.items():
+            margin = with_verdicts(found[name + ROBUSTNESS][mine], columns[signal][:, -1])
+            found[name][mine], found[name + ROBUSTNESS][mine] = margin >= 0, margin
     return found
 
 

@@ -36,6 +36,7 @@ from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario
 from cosim.study.study_plan import StudyPlan
 from cosim.study.study_schema import StudyTables
 from cosim.study.telling import Teller, told
+from cosim.study.verdicts import Ending
 from cosim.study.windows import check_windows
 from cosim.study.work import Tally
 
@@ -53,7 +54,8 @@ class Study:
     sampling : dict             {"method": "sobol", "runs": 4096, "seed": 1, "parameters": {name: {...}}}
     variants : list or dict     of a scenario the tables that differ, each with a name; of a diagram {name:
                                 Diagram}
-    actions, requirements : list of dict;  metrics, store, search : dict      as the tables of a study file
+    actions, requirements : list of dict;  metrics, stop, store, search : dict      as the tables of a
+                                                                                study file
     parameters, initial, inputs : dict       for all cases
     log_every : s               of stored signals and of metrics, where store has no "every"
     trust : bool                allow the Python code that a study file names to run
@@ -81,6 +83,7 @@ class Study:
         actions: Sequence[Mapping[str, Any]] | None = None,
         requirements: Sequence[Mapping[str, Any]] | None = None,
         metrics: Mapping[str, Any] | None = None,
+        stop: Mapping[str, Any] | None = None,
         store: Mapping[str, Any] | None = None,
         parameters: Mapping[str, Any] | None = None,
         initial: Mapping[str, Any] | None = None,
@@ -92,7 +95,7 @@ class Study:
     ) -> None:
         given = {
             "sweep": sweep, "sampling": sampling, "actions": actions,
-            "requirements": requirements, "metrics": metrics, "store": store, "search": search,
+            "requirements": requirements, "metrics": metrics, "stop": stop, "store": store, "search": search,
         }  # fmt: skip
         drawn = dict(variants) if isinstance(variants, Mapping) else None
         if drawn is None:
@@ -150,7 +153,7 @@ class Study:
         """The key of the study's tables that an error is about, by the name in it."""
         source = self._place.source
         name = str(error.path)
-        for table in ("sweep", "sampling", "actions", "metrics", "requirements", "store", "search"):
+        for table in ("sweep", "sampling", "actions", "metrics", "requirements", "stop", "store", "search"):
             if (keys := find_key(source.tables.get(table), name)) is not None:
                 return source.where((table, *keys))
         return source.path.name
@@ -167,6 +170,7 @@ class Study:
             self.tables.actions,
             self.tables.store,
             tuple(r for r in self.tables.requirements if r.stop),
+            None if self.tables.stop is None else Ending(self.tables.stop.when, self.tables.requirements),
         )
         for k in range(len(made.bases)):
             self._located(partial(made.prepared, k))

@@ -22,6 +22,7 @@ from cosim.study.measures import Measures
 from cosim.study.places import Target, checked, distinct, target
 from cosim.study.probes import INSIDE, probed
 from cosim.study.study_schema import ActionTable, RequirementTable, StoreTable
+from cosim.study.verdicts import VERDICT, Ending
 from cosim.system import System
 from cosim.version import __version__
 
@@ -41,6 +42,7 @@ class StudyPlan:
     actions: tuple[ActionTable, ...]
     store: StoreTable
     stops: tuple[RequirementTable, ...] = ()  # requirements that end a run where they are broken
+    ending: Ending | None = None  # what ends a run once verdicts are certain
 
     @cached_property
     def times(self) -> np.ndarray:
@@ -103,6 +105,8 @@ class StudyPlan:
         }
         if self.stops:
             found["requirements that stop a run"] = _hash([r.name for r in self.stops])
+        if self.ending is not None:
+            found["stop"] = self.ending.when
         for k, name in enumerate(self.variants):
             ready = self.prepared(k)
             label = f"model of variant '{name}'" if len(self.variants) > 1 else "model"
@@ -125,6 +129,7 @@ class Prepared:
     given; goals : where their numbers go
     shown : signals of the model, without what the study added; stored : those that are kept
     logged : signals an engine writes down, `times` : when [s]
+    verdicts : requirement that is watched -> signal of what is certain of it
     """
 
     system: System
@@ -137,6 +142,7 @@ class Prepared:
     stored: tuple[str, ...]
     logged: tuple[str, ...]
     times: np.ndarray
+    verdicts: Mapping[str, str]
 
     @staticmethod
     def of(plan: StudyPlan, variant: int) -> Prepared:
@@ -146,8 +152,11 @@ class Prepared:
         base = plan.bases[variant]
         system = base.system()
         shown = tuple(system.chosen(None))
-        if plan.actions or plan.stops:
-            system = acted(base.diagram(), system, base.settings.solve_loops, plan.actions, plan.stops)
+        if plan.actions or plan.stops or plan.ending is not None:
+            loops = base.settings.solve_loops
+            system = acted(base.diagram(), system, loops, plan.actions, plan.stops, plan.ending)
+        watched = () if plan.ending is None else tuple(plan.ending.watched())
+        verdicts = {name: f"{VERDICT}{k}.y" for k, name in enumerate(watched)}
         stored = _stored(system, shown, plan.store, base)
         probes = plan.measures.probes()
         system = probed(system, probes) if probes.formulas or probes.integrands else system
@@ -175,8 +184,9 @@ class Prepared:
             goals,
             shown,
             keep,
-            (*keep, *probes.formulas, *probes.integrands),
+            (*keep, *probes.formulas, *probes.integrands, *verdicts.values()),
             times,
+            verdicts,
         )
 
     def context(self, columns: Mapping[str, np.ndarray], k: int) -> Context:

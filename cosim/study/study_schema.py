@@ -1,7 +1,7 @@
 """The tables a study file has besides those of a scenario, with what each key may be.
 
 ``[sweep]``, ``[sampling]``, ``[[variants]]``, ``[[actions]]``, ``[metrics]``, ``[[requirements]]``,
-``[store]``, ``[search]``.
+``[stop]``, ``[store]``, ``[search]``.
 """
 
 # ruff: noqa: RUF009 (a field is made by `key`, which is dataclasses.field with a check)
@@ -42,6 +42,7 @@ RANGE = ("from", "to", "count", "spacing")
 SPACINGS = ("linear", "log")
 FAULTS = ("stuck", "bias", "noise", "delay", "dropout")
 KEEP = ("all", "failed", "summary")
+STOPS_WHEN = ("broken", "decided", "certain")  # a requirement; all of them; the first broken or all met
 DTYPES = ("float32", "float64")
 DEEDS = ("set", "ramp", "pulse", "fault", "switch")
 
@@ -395,6 +396,13 @@ class StoreTable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StopTable:
+    """``[stop]``: which verdict ends a run before its end, once it is certain."""
+
+    when: str = key(one_of(STOPS_WHEN))
+
+
+@dataclass(frozen=True, kw_only=True)
 class SearchTable:
     """``[search]``: what `cosim falsify` and `cosim optimise` look for between the bounds of what varies."""
 
@@ -414,6 +422,7 @@ class StudyTables:
     actions: tuple[ActionTable, ...] = key(list_of(record(ActionTable)), default=())
     metrics: Mapping[str, Any] = key(table_of(metric, name_of_column), default_factory=dict)
     requirements: tuple[RequirementTable, ...] = key(list_of(record(RequirementTable)), default=())
+    stop: StopTable | None = key(record(StopTable), default=None)
     store: StoreTable = key(record(StoreTable), default=StoreTable())
     search: SearchTable = key(record(SearchTable), default=SearchTable())
 

@@ -175,9 +175,13 @@ class Log:
         while self._position < len(self.times) and self.times[self._position] <= edge:
             self._add(float(self.times[self._position]))
             self._position += 1
-        here = self._position > 0 and self.times[self._position - 1] >= t - SNAP * abs(t)
-        if self.workspace.context.stopped and not here:
-            self._add(t)  # the end of a run is its last row, asked for or not
+        if not self.workspace.context.stopped:
+            return
+        label = t  # the end of a run is its last row, asked for or not
+        if self._rows and self._position and self.times[self._position - 1] >= t - SNAP * abs(t):
+            label = float(self.times[self._position - 1])  # logged here, perhaps just before the event
+            del self._rows[-1], self._time[-1]
+        self._add(label)
 
     def _add(self, t: float) -> None:
         row = self._row().copy()

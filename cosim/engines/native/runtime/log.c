@@ -81,18 +81,20 @@ static int is_due(const pl_run *r, double t)
     return l->position < l->n_times && l->times[l->position] <= t + SNAP * fabs(t);
 }
 
-/* A stop event ended the run here, and no instant asked for has: the end is the last row, asked for or not. */
-static int ends(const pl_run *r, double t)
+/* A stop event ended the run here: the end is the last row, asked for or not. */
+static int ends(const pl_run *r) { return r->context->stopped && !r->log->every_step; }
+
+/* An instant asked for was logged here: the end takes its row, which may be from just before the event. */
+static int replaces(const pl_run *r, double t)
 {
     const pl_log *l = r->log;
-    if (!r->context->stopped || l->every_step) return 0;
-    return !(l->position > 0 && l->times[l->position - 1] >= t - SNAP * fabs(t));
+    return l->log.count > 0 && l->position > 0 && l->times[l->position - 1] >= t - SNAP * fabs(t);
 }
 
 int pl_log_ticks(pl_run *r)
 {
     const double t = r->context->t;
-    const int both = is_due(r, t) || ends(r, t); /* the log's signals contain those of every rate */
+    const int both = is_due(r, t) || ends(r); /* the log's signals contain those of every rate */
     int known = 0;
 
     for (int i = 0; i < r->system->n_rates; i++) {
@@ -134,7 +136,9 @@ int pl_log_instant(pl_run *r)
         if (!write_row(r, &l->log, l->times[l->position])) return pl_not_finite_at(r, t, r->context->x);
         l->position++;
     }
-    if (!ends(r, t)) return PL_DONE;
+    if (!ends(r)) return PL_DONE;
+    const int again = replaces(r, t);
+    if (again) l->log.count--;
     if (full(&l->log)) return PL_FULL;
-    return write_row(r, &l->log, t) ? PL_DONE : pl_not_finite_at(r, t, r->context->x);
+    return write_row(r, &l->log, again ? l->times[l->position - 1] : t) ? PL_DONE : pl_not_finite_at(r, t, r->context->x);
 }
