@@ -46,6 +46,14 @@ def _verdict(b: Equations) -> tuple[Array, Array]:
     return verdict, np.abs(verdict[0]) < 0.5
 
 
+def _decide(b: Equations, span: Span, crossing: Array, comes: float, over: float) -> None:
+    """The verdict where `crossing` rises through 0 in the window, and the one where that passes without."""
+    looks, passed = span.declare(b)
+    verdict, open_ = _verdict(b)
+    b.when(np.where(open_ & looks, crossing, -1.0), [(verdict, comes)], "rising", "decides")
+    b.output("y", np.where(open_ & passed, over, verdict[0]))
+
+
 @dataclass(frozen=True)
 class AlwaysVerdict(Block):
     """``always p``: broken where the input "p" falls below 0 in the window, met when that is over.
@@ -57,11 +65,7 @@ class AlwaysVerdict(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the event."""
-        p = b.input("p", size=1)[0]
-        looks, over = self.span.declare(b)
-        verdict, open_ = _verdict(b)
-        b.when(np.where(open_ & looks, -p, -1.0), [(verdict, BROKEN)], "rising", "broken")
-        b.output("y", np.where(open_ & over, MET, verdict[0]))
+        _decide(b, self.span, -b.input("p", size=1)[0], BROKEN, MET)
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,7 @@ class EventuallyVerdict(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the event."""
-        p = b.input("p", size=1)[0]
-        looks, over = self.span.declare(b)
-        verdict, open_ = _verdict(b)
-        b.when(np.where(open_ & looks, _sharp(p), -1.0), [(verdict, MET)], "rising", "met")
-        b.output("y", np.where(open_ & over, BROKEN, verdict[0]))
+        _decide(b, self.span, _sharp(b.input("p", size=1)[0]), MET, BROKEN)
 
 
 @dataclass(frozen=True)
