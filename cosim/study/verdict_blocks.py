@@ -25,7 +25,7 @@ def _sharp(margin: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Span:
+class RequirementWindow:
     """A window of a run [s], both ends in it; `end` may be inf."""
 
     begin: float = 0.0
@@ -46,7 +46,7 @@ def _verdict(b: Equations) -> tuple[Array, Array]:
     return verdict, np.abs(verdict[0]) < 0.5
 
 
-def _decide(b: Equations, span: Span, crossing: Array, comes: float, over: float) -> None:
+def _decide(b: Equations, span: RequirementWindow, crossing: Array, comes: float, over: float) -> None:
     """The verdict where `crossing` rises through 0 in the window, and the one where that passes without."""
     looks, passed = span.declare(b)
     verdict, open_ = _verdict(b)
@@ -61,7 +61,7 @@ class AlwaysVerdict(Block):
     Direct feedthrough: none.
     """
 
-    span: Span
+    span: RequirementWindow
 
     def define(self, b: Equations) -> None:
         """Declare ports and the event."""
@@ -75,7 +75,7 @@ class EventuallyVerdict(Block):
     Direct feedthrough: none.
     """
 
-    span: Span
+    span: RequirementWindow
 
     def define(self, b: Equations) -> None:
         """Declare ports and the event."""
@@ -89,7 +89,7 @@ class UntilVerdict(Block):
     Direct feedthrough: none.
     """
 
-    span: Span
+    span: RequirementWindow
 
     def define(self, b: Equations) -> None:
         """Declare ports and the event."""
@@ -110,7 +110,7 @@ class ReactionVerdict(Block):
     Direct feedthrough: none.
     """
 
-    span: Span
+    span: RequirementWindow
     within: float = math.inf
 
     def define(self, b: Equations) -> None:
@@ -135,7 +135,7 @@ class ConsequenceVerdict(Block):
     Direct feedthrough: none.
     """
 
-    span: Span
+    span: RequirementWindow
     within: float = math.inf
 
     def define(self, b: Equations) -> None:

@@ -21,7 +21,7 @@ from cosim.study.verdict_blocks import (
     EventuallyVerdict,
     HorizonVerdict,
     ReactionVerdict,
-    Span,
+    RequirementWindow,
     UntilVerdict,
     VerdictStop,
 )
@@ -77,7 +77,7 @@ class Ending:
 def watched(r: RequirementTable) -> Watched | None:
     """What watches a requirement; None of one that is known at the end of a run only."""
     end = r.before if r.within is None or r.whenever is not None else r.after + r.within
-    span, within = Span(r.after, end), math.inf if r.within is None else r.within
+    span, within = RequirementWindow(r.after, end), math.inf if r.within is None else r.within
     given = [f for f in (r.always, r.eventually, r.whenever, r.until) if f is not None]
     if r.check is not None or any(isinstance(part, Reduced) for f in given for part in below(f)):
         return None
