@@ -17,7 +17,17 @@ from cosim.scenario.schema import Run, Tables
 from cosim.scenario.source import ScenarioFile, no_such_file, read_source
 from cosim.settings import RunSettings, misplaced
 
-OF_STUDIES = ("sweep", "sampling", "variants", "actions", "metrics", "requirements", "store", "search")
+OF_STUDIES = (
+    "sweep",
+    "sampling",
+    "variants",
+    "actions",
+    "metrics",
+    "requirements",
+    "stop",
+    "store",
+    "search",
+)
 
 
 def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from typing import Any
 
@@ -13,6 +14,10 @@ from cosim.study.work import Chunk, Tally, Worker, version
 from cosim.version import __version__
 
 CONNECT = 10  # s to wait for a scheduler
+GUARD = (
+    'Workers read a script again when they start: put what runs the study under if __name__ == "__main__":, '
+    "or use executor='processes'."
+)
 RETRIES = 3  # of a piece whose worker was lost
 
 
@@ -69,13 +74,20 @@ def client_of(job: Job) -> Any:
     from distributed import Client, LocalCluster
 
     if job.scheduler is None:
-        cluster = LocalCluster(
-            n_workers=job.workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            silence_logs=40,
-        )
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise PlantloopError("a worker that starts comes to this study again.", hint=GUARD)
+        try:
+            cluster = LocalCluster(
+                n_workers=job.workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                silence_logs=50,
+            )
+        except RuntimeError as error:
+            raise PlantloopError(
+                f"no workers start on this machine ({str(error).rstrip('.')}).", hint=GUARD
+            ) from error
         client = _OwnCluster(cluster)
         job.begun(f"dashboard at {cluster.dashboard_link}")
         return client

@@ -6,6 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cosim.cli.cli import app
+from cosim.scenario.loader import OF_STUDIES
+from cosim.study.study_schema import STUDY_TABLES
 
 SAMPLED = '[sampling]\nmethod = "sobol"\nruns = 4\n'
 BAD = {
@@ -179,6 +181,11 @@ BAD = {
     "operator over time in a check": (
         '[[requirements]]\nname = "a"\ncheck = "always(lag.y < 1)"', ["check", "belong into formula"]
     ),
+    "stop without a word": ("[stop]", ["[stop]", "'when' is missing"]),
+    "stop of nothing": ('[stop]\nwhen = "broken"', ["[stop]", "no requirements"]),
+    "stop at what is known at the end": (
+        '[[requirements]]\nname = "a"\ncheck = "max(lag.y) < 2"\n[stop]\nwhen = "decided"', ["requirements", "end of a run only"]
+    ),
     "no TOML": ("[sweep\na = 1", ["not valid TOML", "^"]),
 }  # fmt: skip
 TWO = """
@@ -187,6 +194,10 @@ type = "Mux"
 n = 2
 """
 WIRED = '\nconnect = ["step.y -> two.in1", "lag.y -> two.in2", '
+
+
+def test_tables_of_studies_are_known_to_scenarios():
+    assert set(OF_STUDIES) == set(STUDY_TABLES)
 
 
 @pytest.mark.parametrize("name", BAD)
