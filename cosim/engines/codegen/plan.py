@@ -100,14 +100,14 @@ ShapeOperand = (
 
 @dataclass(frozen=True)
 class Shape:
-    """A computation many blocks have in common: for each row of two tables, operations one after the other.
+    """A computation done many times: for each row of two tables, operations one after the other.
 
-    stores : arrays the result of the last one goes to, each at the place in a further column of the row
+    stores : (operation, array) of every result that is kept, at the place in a further column of the row
     """
 
     number: int
     operations: tuple[tuple[str, tuple[ShapeOperand, ...]], ...]
-    stores: tuple[str, ...]
+    stores: tuple[tuple[int, str], ...]
 
     @property
     def columns(self) -> int:
@@ -118,7 +118,7 @@ class Shape:
     @property
     def number_columns(self) -> int:
         """Columns of the table of numbers."""
-        return sum(isinstance(v, NumberColumn) for v in self._operands())
+        return max((v.column + 1 for v in self._operands() if isinstance(v, NumberColumn)), default=0)
 
     def _operands(self) -> Iterator[ShapeOperand]:
         return (v for _, operands in self.operations for v in operands)

@@ -9,11 +9,11 @@ exactly the one CasADi's virtual machine does, so both give the same bits.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import casadi as ca
 
-from cosim.engines.codegen import copies, plan
+from cosim.engines.codegen import copies, plan, stretches
 from cosim.engines.codegen.graph import ARGUMENTS, Graph, GraphConstant, GraphInput, Operation, Output
 from cosim.engines.codegen.plan import (
     OUT,
@@ -31,6 +31,9 @@ SMALL = 15_000  # operations of a graph in which nothing is shared; code that st
 PIECE = 300  # operations per piece
 PREPARE = "prepare"
 ROWS = 128  # copies per piece
+LONG = (
+    60_000  # operations of a graph in which stretches that repeat are looked for: smaller code runs as fast
+)
 
 
 def planned(
@@ -69,8 +72,14 @@ def planned(
         for name, body, stores in zip([*names, PREPARE], bodies, outputs, strict=True)
     ]
     shared = copies.SharedShapes([m.body for m in makers] if share and len(graph.operations) > SMALL else ())
+    parts: list[list[_Part]] = [list(shared.parts(m.body)) for m in makers]
+    if len(graph.operations) > LONG:
+        parts = _with_stretches(makers, parts)
+    for m, part in zip(makers, parts, strict=True):
+        m.cut(part)
+    repeated = stretches.shapes_of((s for m in makers for s in m.repeating()), OUT, SCRATCH)
     shapes: dict[copies.Key, plan.Shape] = {}
-    found = {m.name: m.function(shared, shapes) for m in makers}
+    found = {m.name: m.function(shapes, repeated) for m in makers}
     prepare = found.pop(PREPARE)
     doubles, integers = (max(sizes) for sizes in zip(*(m.scratch for m in makers), strict=True))
     return Plan(found, prepare, known, len(constants), doubles, integers), callees.functions
@@ -122,11 +131,21 @@ def _cut(operations: list[Operation]) -> list[list[Operation]]:
 
 
 Groups = tuple[copies.Group, ...]
-Cut = list[Operation] | Groups  # what makes a piece
+Cut = list[Operation] | Groups | stretches.Stretch
+_Part = copies.Part | stretches.Stretch
 
 
-def _pieces(parts: list[copies.Part]) -> list[Cut]:
-    """Plain code in pieces of equal length, groups of copies in pieces of equal numbers."""
+def _with_stretches(makers: Sequence[_Planner], parts: list[list[_Part]]) -> list[list[_Part]]:
+    """The same with what is plain code divided into stretches that repeat and the rest."""
+    plain = [(k, part) for k, own in enumerate(parts) for part in own if isinstance(part, list)]
+    bodies = [makers[k].body for k, _ in plain]
+    codes = [stretches.Code(part, b.outputs, b.source) for (_, part), b in zip(plain, bodies, strict=True)]
+    found = iter(stretches.repeated(codes))
+    return [[p for part in own for p in (next(found) if isinstance(part, list) else [part])] for own in parts]
+
+
+def _cuts(parts: list[_Part]) -> list[Cut]:
+    """Plain code cut to equal length, groups of copies to equal numbers; stretches as they are."""
     cuts: list[Cut] = []
     groups: list[copies.Group] = []
     room = ROWS
@@ -140,7 +159,7 @@ def _pieces(parts: list[copies.Part]) -> list[Cut]:
     for part in parts:
         if not isinstance(part, copies.Group):
             close()
-            cuts += _cut(part)
+            cuts += _cut(part) if isinstance(part, list) else [part]
             continue
         left = part.copies
         while left:
@@ -170,20 +189,54 @@ class _Planner:
         self.body = copies.FunctionBody(operations, self.stores, seams, self._source)
         self.crossing: dict[int, int] = {}  # value -> place in scratch
         self.made: dict[int, int] = {}  # value -> piece
+        self.cuts: list[Cut] = []
+        self.room = 0  # places in scratch
         self.scratch = (0, 0)  # doubles and integers
 
-    def function(self, shared: copies.SharedShapes, shapes: dict[copies.Key, plan.Shape]) -> FunctionPlan:
-        """The pieces; `shapes` are those known so far, and grow."""
-        cuts = _pieces(shared.parts(self.body))
-        for k, cut in enumerate(cuts):
+    def cut(self, parts: list[_Part]) -> None:
+        """Find cuts, and places for values that are read behind one."""
+        self.cuts = _cuts(parts)
+        for k, cut in enumerate(self.cuts):
             self.made.update(dict.fromkeys(_results(cut), k))
-        room = self._cross(cuts)
-        self.scratch = (room, 0)
-        pieces: list[plan.Piece] = [
-            self._shared(k, cut, shapes) if isinstance(cut, tuple) else self._plain(k, cut, room)
-            for k, cut in enumerate(cuts)
-        ]
-        return FunctionPlan(self.name, pieces, sum(map(_cost, cuts)))
+        self.room = self._cross(self.cuts)
+        self.scratch = (self.room, 0)
+
+    def repeating(self) -> Iterator[tuple[stretches.Stretch, list[int]]]:
+        """Stretches that repeat, each with the operations whose results are read elsewhere."""
+        for cut in self.cuts:
+            if isinstance(cut, stretches.Stretch):
+                yield cut, [i for i, o in enumerate(cut.operations) if o.results[0] in self.crossing]
+
+    def function(
+        self, shapes: dict[copies.Key, plan.Shape], repeated: Mapping[stretches.Key, stretches.StretchShape]
+    ) -> FunctionPlan:
+        """The pieces; stretches in a row share one.
+
+        shapes : those of copies known so far; they grow
+        """
+        pieces: list[plan.Piece] = []
+        piece_of: list[int] = []  # of every cut
+        row = plan.Shared("")  # stretches so far, as long as they are short enough for one piece
+        left = 0
+        for cut in self.cuts:
+            name = f"{self.name}_{len(pieces)}"
+            if isinstance(cut, stretches.Stretch):
+                if left <= 0:
+                    row, left = plan.Shared(name), PIECE
+                    pieces.append(row)
+                self._repeat(cut, repeated[cut.key], row)
+                left -= len(cut.operations)
+            else:
+                left = 0
+                pieces.append(
+                    self._shared(name, len(piece_of), cut, shapes, len(repeated))
+                    if isinstance(cut, tuple)
+                    else self._plain(name, cut)
+                )
+            piece_of.append(len(pieces) - 1)
+        for k, piece in enumerate(pieces):
+            piece.needs = {piece_of[cut] for cut in piece.needs} - {k}
+        return FunctionPlan(self.name, pieces, sum(map(_cost, self.cuts)))
 
     def _source(self, v: int) -> str | float:
         """Where a value that no step of the piece makes comes from: its array, or the number itself."""
@@ -195,9 +248,10 @@ class _Planner:
         return "c" if v in self.constants else SCRATCH
 
     def _cross(self, cuts: list[Cut]) -> int:
-        """Places in scratch for values read by later pieces, reused when nobody needs them any more.
+        """Places in scratch for values read behind a cut, reused when nobody needs them any more.
 
-        Those of copies stand side by side. Returns how many places there are.
+        Those of copies stand side by side; with stretches the last place is for what nobody reads. Returns
+        how many places there are.
         """
         last: dict[int, int] = {}
         for k, cut in enumerate(cuts):
@@ -219,11 +273,11 @@ class _Planner:
                     self.crossing[v] = count
                     count += 1
             free += [self.crossing[v] for v in ends[k]]
-        return count
+        return count + any(isinstance(cut, stretches.Stretch) for cut in cuts)
 
-    def _plain(self, k: int, cut: list[Operation], room: int) -> plan.Plain:
+    def _plain(self, name: str, cut: list[Operation]) -> plan.Plain:
         """Operation after operation."""
-        piece = plan.Plain(f"{self.name}_{k}")
+        piece, room = plan.Plain(name), self.room
         known: dict[int, Operand] = {}
 
         def operand(v: int) -> Operand:
@@ -274,12 +328,14 @@ class _Planner:
             return leaf.index
         return self.constants[v] if v in self.constants else self.crossing[v]
 
-    def _shared(self, k: int, cut: Groups, shapes: dict[copies.Key, plan.Shape]) -> plan.Shared:
-        """Copies of shapes, each with its tables."""
-        piece = plan.Shared(f"{self.name}_{k}")
+    def _shared(
+        self, name: str, k: int, cut: Groups, shapes: dict[copies.Key, plan.Shape], first: int
+    ) -> plan.Shared:
+        """Copies of shapes, which are numbered from `first`, each with its tables; k : which cut it is."""
+        piece = plan.Shared(name)
         for group in cut:
             if group.key not in shapes:
-                shapes[group.key] = _shape(len(shapes), group.key)
+                shapes[group.key] = _shape(first + len(shapes), group.key)
             places = [self._row(k, c, piece) for c in group.copies]
             numbers = [c.numbers for c in group.copies] if group.numbered else []
             piece.copies.append(plan.Copies(shapes[group.key], places, numbers))
@@ -296,6 +352,20 @@ class _Planner:
             row.append(self.crossing[c.result])
         return row
 
+    def _repeat(self, stretch: stretches.Stretch, common: stretches.StretchShape, piece: plan.Shared) -> None:
+        """Add a stretch to a piece: a row of the tables of its shape."""
+        piece.needs.update(self.made[v] for v in stretch.reads if v in self.made)
+        found = [o.results[0] for o in stretch.operations]
+        put_out = [self.stores[v] for v in found if v in self.stores]
+        piece.outputs.update(put_out)
+        kept = [self.crossing.get(found[i], self.room - 1) for i in common.stored]
+        if not piece.copies or piece.copies[-1].shape is not common.shape:
+            piece.copies.append(plan.Copies(common.shape, [], []))
+        table = piece.copies[-1]
+        table.places.append([*map(self._place, stretch.reads), *put_out, *kept])
+        if common.columns:
+            table.numbers.append([stretch.numbers[k] for k in common.columns])
+
 
 def _shape(number: int, key: copies.Key) -> plan.Shape:
     """A key as a plan writes it."""
@@ -309,22 +379,27 @@ def _shape(number: int, key: copies.Key) -> plan.Shape:
         return plan.NumberColumn(int(value)) if kind == copies.NUMBER else plan.PlaceColumn(kind, int(value))
 
     steps = tuple((name, tuple(operand(*v) for v in operands)) for name, *operands in operations)
-    return plan.Shape(number, steps, stores)
+    return plan.Shape(number, steps, tuple((len(steps) - 1, array) for array in stores))
 
 
 def _results(cut: Cut) -> list[int]:
     """Values that others can see."""
     if isinstance(cut, tuple):
         return [c.result for group in cut for c in group.copies]
-    return [v for o in cut for v in o.results]
+    operations = cut.operations if isinstance(cut, stretches.Stretch) else cut
+    return [v for o in operations for v in o.results]
 
 
 def _reads(cut: Cut) -> Iterator[int]:
     if isinstance(cut, tuple):
         return (v for group in cut for c in group.copies for v in c.reads)
+    if isinstance(cut, stretches.Stretch):
+        return iter(cut.reads)
     return (v for o in cut for v in o.operands)
 
 
 def _cost(cut: Cut) -> int:
     """How much code a piece is; tables and shapes count little."""
+    if isinstance(cut, stretches.Stretch):
+        return 1
     return len(cut) if isinstance(cut, tuple) else sum(o.cost for o in cut)

@@ -163,7 +163,7 @@ def shape(s: Shape) -> str:
 
     Its arguments: a, out, the table of places, that of numbers (none: 0), how many rows.
     """
-    arrays = set(s.stores)
+    arrays = {array for _, array in s.stores}
 
     def read(v: ShapeOperand) -> str:
         if isinstance(v, WrittenNumber):
@@ -175,13 +175,14 @@ def shape(s: Shape) -> str:
         arrays.add(v.array)
         return v.array if v.array == "t" else f"{v.array}[q[{v.column}]]"
 
-    lines = [
-        f"        const double a{k} = {OPERATIONS[name].format(*map(read, operands))};"
-        for k, (name, operands) in enumerate(s.operations)
-    ]
+    lines = []
+    stores: dict[int, list[str]] = {}
     first = s.columns - len(s.stores)
-    for k, array in enumerate(s.stores):
-        lines.append(f"        {array}[q[{first + k}]] = a{len(s.operations) - 1};")
+    for k, (result, array) in enumerate(s.stores, first):
+        stores.setdefault(result, []).append(f"        {array}[q[{k}]] = a{result};")
+    for k, (name, operands) in enumerate(s.operations):
+        lines.append(f"        const double a{k} = {OPERATIONS[name].format(*map(read, operands))};")
+        lines += stores.get(k, [])
     body = "\n".join(lines)
     ahead = f"i++, q += {s.columns}" + (f", d += {s.number_columns}" if s.number_columns else "")
     return (

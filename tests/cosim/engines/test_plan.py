@@ -91,8 +91,8 @@ class Interpreter:
                             values.append(v.value if isinstance(v, WrittenNumber) else known[v.value])
                     known.append(PYTHON[name](*values))
                 first = tables.shape.columns - len(tables.shape.stores)
-                for j, array in enumerate(tables.shape.stores):
-                    arrays[array][row[first + j]] = known[-1]
+                for j, (operation, array) in enumerate(tables.shape.stores):
+                    arrays[array][row[first + j]] = known[operation]
 
 
 def test_every_operation_has_its_c():
