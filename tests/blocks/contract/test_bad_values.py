@@ -51,7 +51,7 @@ BAD = {
     "function": len,
     "class": Odd,
     "float32": np.float32(0.5),
-    "long": list(range(1000)),
+    "long": list(range(60)),
     "int8": np.int8(3),
     "bytes": b"1",
     "generator": (v for v in ()),

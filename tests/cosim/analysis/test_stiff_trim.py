@@ -1,5 +1,7 @@
 """Rests beside stiff penalties: two carts on a rail, held along a curved valley by springs."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from scipy.optimize import root
@@ -22,6 +24,7 @@ K1, K2 = 100.0, 50.0  # N/m
 SPRING = {"type": "TRANSLATIONAL", "damping": 1.0}
 
 
+@lru_cache
 def carts(penalty, coordinates="joint"):
     return Plant.from_model(
         Model.build(
