@@ -46,9 +46,11 @@ except compiler.CompilerError as missing:  # pragma: no cover
 @pytest.mark.parametrize(
     ("solver", "log"),
     [
-        ("rk4", {"log_every": 0.05}), ("rk4", {"log_at": [0.0, 0.1234, 1.0]}), ("euler", {"log_every": "step"}),
+        ("rk4", {"log_every": 0.05}),
+        ("rk4", {"log_at": [0.0, 0.1234, 1.0]}),
+        ("euler", {"log_every": "step"}),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("name", DIAGRAMS)
 def test_fixed_steps_give_the_same_bits(diagrams, name, solver, log):
     reference, found = both(diagrams[name], solver=solver, step=0.013, seed=5, **log)
