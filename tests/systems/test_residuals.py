@@ -97,4 +97,5 @@ def test_native_engine(name, coordinates, options):
 @pytest.mark.parametrize("solver", ["rodas4", "DOP853", "Radau", "LSODA"])
 @pytest.mark.parametrize("name", ["four_bar", "leaning_four_bar"])
 def test_other_solvers(name, solver):
-    check(named(name, "joint"), 0.2, solver=solver, rtol=1e-5, atol=1e-7)
+    until = 0.02 if solver == "LSODA" else 0.2  # it begins anew with small steps after each projection
+    check(named(name, "joint"), until, solver=solver, rtol=1e-5, atol=1e-7)
