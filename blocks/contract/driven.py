@@ -108,8 +108,11 @@ class CalledUnit(SteppingUnit, Protocol):
     def came_to(self, t: float) -> None:
         """It was let step to t [s]."""
 
-    def stepped(self, end: float, status: int) -> Reached:
-        """It was let step from where it stood to `end` [s], which gave a status that says more than that."""
+    def stepped(self, end: float, status: int, bent: bool) -> Reached:
+        """It was let step from where it stood to `end` [s], which gave a status that says more than that.
+
+        bent : were inputs not held over the step?
+        """
 
 
 @dataclass(frozen=True, eq=False)

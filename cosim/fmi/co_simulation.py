@@ -27,7 +27,7 @@ from cosim.fmi.interface.input_curves import InputDerivatives, IntermediateInput
 from cosim.fmi.interface.outcomes import StepOutcome
 from cosim.fmi.model_exchange_block import joined
 from cosim.fmi.setup import Setup
-from cosim.fmi.steps import CoSimulationSteps
+from cosim.fmi.steps import CoSimulationSteps, rest_of_step
 from cosim.fmi.unit_ports import UnitInputs, UnitOutputs
 
 FORMAT = 1
@@ -135,9 +135,11 @@ class CoSimulationUnit:
         assert self._time is not None  # it was initialised
         self._ended = self._steps.arrive(self._time, lambda: self._put(parameters, self._given))
 
-    def _advance(self, t: float) -> float:
-        """Step to t [s]; returns where it got."""
+    def _advance(self, t: float, bent: bool = False) -> float:
+        """Step to t [s], in one piece where inputs are `bent` over it; returns where it got."""
         assert self._time is not None  # it was initialised
+        if bent and isinstance(self._steps, CoSimulationSteps):
+            return self._after(self._component.step(self._time, t - self._time, no_way_back=False), t)
         return self._after(self._steps.step(self._time, t), t)
 
     def _after(self, outcome: StepOutcome, t: float) -> float:
@@ -147,9 +149,10 @@ class CoSimulationUnit:
         if outcome.terminate:
             self._ended = True
             return outcome.time
-        if outcome.discarded:
+        if outcome.discarded or (outcome.early and outcome.time < t):
+            did = "discarded" if outcome.discarded else "came back early from"
             raise FMUCallError(
-                f"FMU '{self._description.file}', instance '{self._component.name}': it discarded the step "
+                f"FMU '{self._description.file}', instance '{self._component.name}': it {did} the step "
                 f"from t={self._time:.9g} s over {t - self._time:.9g} s, and got to t={outcome.time:.9g} s. "
                 f"{self._component.log.shown()}",
                 time=outcome.time,
@@ -201,7 +204,7 @@ class CoSimulationUnit:
         if slope.any() or curvature.any():
             self._bend(t, u, slope, curvature)
         try:
-            reached = t if self._ended else self._advance(t + h)
+            reached = t if self._ended else self._advance(t + h, bool(slope.any() or curvature.any()))
         finally:
             if self._intermediate is not None:
                 self._intermediate.hold()
@@ -244,10 +247,12 @@ class CoSimulationUnit:
         """Compiled code has let it step to t [s]."""
         self._time = self._component.call.time = t
 
-    def stepped(self, end: float, status: int) -> Reached:
-        """Compiled code has let it step from where it stood to `end` [s], which gave a status."""
+    def stepped(self, end: float, status: int, bent: bool) -> Reached:
+        """Compiled code has let it step to `end` [s], which gave a status; see `CalledUnit.stepped`."""
         assert self._native is not None and self._time is not None
         outcome = self._native.stepped(self._time, end - self._time, status)
+        if not bent:
+            outcome = rest_of_step(self._native, outcome, self._time, end)
         reached = self._after(outcome, end)
         self._time = reached
         return Reached(reached, self._end_message if self._ended else "")

@@ -57,8 +57,12 @@ class CompiledUnit:
         t.component = void(call.component)
         t.nx, t.np, t.nz = ports.nx, ports.np, ports.n_indicators
         names = FUNCTIONS | {"derivatives": dialect.derivatives, "update": dialect.update}
+        unused = set() if ports.nx else {"set_states", "get_states", "derivatives"}
+        unused |= set() if ports.n_indicators else {"indicators"}
+        unused |= set() if component.interface.needs_completed_step else {"completed"}
         for field, name in names.items():
-            setattr(t, field, void(call.function(name)))
+            if field not in unused:
+                setattr(t, field, void(call.function(name)))
         self._x, self._p = np.full(ports.nx + 1, np.nan), np.zeros(ports.np + 1)
         t.x, t.p, t.t = bindings.pointer(self._x), bindings.pointer(self._p), np.nan
         self._kept: list[Any] = []

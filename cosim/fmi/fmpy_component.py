@@ -58,16 +58,24 @@ class FMPyComponent:
         self.closed = False
         self._new = description.major == 3
         cs, given = interface.kind == "cs", self._given(unpacked)
+        more = {"eventModeUsed": event_mode} if cs and self._new else {}
+        try:
+            self._fmu: Any = self._class(cs)(**given)
+        except (AttributeError, OSError) as error:  # FMPy looks every function of the standard up
+            what = f"FMPy cannot load its binary: {error}"
+            raise description.fault(
+                what, 'Use importer="native", which needs what is called only.'
+            ) from error
+        self._do("instantiate", **more)
+
+    def _class(self, cs: bool) -> Any:
         if self._new:
             from fmpy.fmi3 import FMU3Model, FMU3Slave
 
-            self._fmu: Any = FMU3Slave(**given) if cs else FMU3Model(**given)
-            more = {"eventModeUsed": event_mode} if cs else {}
-        else:
-            from fmpy.fmi2 import FMU2Model, FMU2Slave
+            return FMU3Slave if cs else FMU3Model
+        from fmpy.fmi2 import FMU2Model, FMU2Slave
 
-            self._fmu, more = (FMU2Slave(**given) if cs else FMU2Model(**given)), {}
-        self._do("instantiate", **more)
+        return FMU2Slave if cs else FMU2Model
 
     def _given(self, unpacked: Unpacked) -> dict[str, Any]:
         return {

@@ -75,6 +75,11 @@ def read(xml: bytes, file: str) -> FMUDescription:
         raise _fault(file, f"its description cannot be used: {type(error).__name__}: {error}") from error
 
 
+GRAVE = ("not unique", "references")
+MERE_INFORMATION = ("attribute 'generationDateAndTime'", "attribute 'license'", "attribute 'copyright'")
+"""Nothing that runs depends on these: what is wrong with them is a warning."""
+
+
 def _elements(root: Any) -> Iterable[tuple[str, Any]]:
     """Elements of variables by name."""
     found = root.find("ModelVariables")
@@ -111,8 +116,8 @@ def _validated(xml: bytes, file: str) -> Any:
         problems = [str(p) for p in error.problems]
     except Exception as error:  # FMPy raises what it meets
         raise _fault(file, f"modelDescription.xml cannot be read: {_said(error)}") from error
-    grave = ("not unique", "references")
-    fatal = [p for p in problems if p.startswith(("ERROR", "FATAL")) or any(g in p for g in grave)]
+    fatal = [p for p in problems if p.startswith(("ERROR", "FATAL")) or any(g in p for g in GRAVE)]
+    fatal = [p for p in fatal if not any(m in p for m in MERE_INFORMATION)]
     if fatal:
         raise _fault(file, "modelDescription.xml is not valid", "\n- ".join(["Problems:", *fatal[:10]]))
     try:
@@ -319,8 +324,6 @@ def _check(d: FMUDescription) -> None:
     """What cannot be run whatever the schema says."""
     if not d.kinds:
         raise d.fault("neither <CoSimulation> nor <ModelExchange> in its description")
-    if not d.token:
-        raise d.fault(f"no {'guid' if d.major == 2 else 'instantiationToken'} in its description")
     for kind in d.kinds:
         if not getattr(d, kind).identifier:
             raise d.fault(f"no modelIdentifier of kind '{kind}'")

@@ -24,7 +24,7 @@ from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.exchange import ValueBatch
 from cosim.fmi.model_exchange import continuous
-from cosim.fmi.steps import Steps
+from cosim.fmi.steps import Steps, rest_of_step
 from cosim.fmi.values import check_has_start, checked_value
 
 
@@ -130,7 +130,8 @@ class Session:
             if status == 0:
                 self.time = self.component.call.time = time + size
                 return self.time
-            outcome = self.component.stepped(time, size, status)
+            found = self.component.stepped(time, size, status)
+            outcome = rest_of_step(self.component, found, time, time + size)
         else:
             outcome = self._steps.step(time, time + size)
         if outcome.terminate:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from cosim.fmi.description import Variable
 from cosim.fmi.interface.any_component import AnyComponent
-
-if TYPE_CHECKING:
-    from cosim.fmi.interface.outcomes import StepOutcome
+from cosim.fmi.interface.outcomes import StepOutcome
 
 Put = Callable[[], None]
 """Sets something."""
@@ -56,6 +54,27 @@ class Steps(Protocol):
         """An earlier state was put back."""
 
 
+MOST_PARTS = 100_000  # of one step
+SAME = 1e-12  # relative; times closer than this are one
+
+
+def rest_of_step(component: AnyComponent, outcome: StepOutcome, t: float, end: float) -> StepOutcome:
+    """What comes of a step from t to `end` [s] of which the FMU has made the first part only.
+
+    Where it takes steps of any length the rest is asked for from where it stands, as often as it gets on.
+    """
+    for _ in range(MOST_PARTS):
+        if outcome.terminate or outcome.event or not outcome.early or not component.interface.variable_step:
+            break
+        if end - outcome.time <= SAME * max(1.0, abs(end)):
+            return StepOutcome(end)
+        if not outcome.time > t:
+            break
+        t = outcome.time
+        outcome = component.step(t, end - t, no_way_back=False)
+    return outcome
+
+
 class CoSimulationSteps:
     """The FMU steps itself, and handles its events itself."""
 
@@ -79,7 +98,7 @@ class CoSimulationSteps:
 
     def step(self, t: float, end: float) -> StepOutcome:
         """See `Steps.step`."""
-        return self._component.step(t, end - t, no_way_back=False)
+        return rest_of_step(self._component, self._component.step(t, end - t, no_way_back=False), t, end)
 
     def arrive(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
         """See `Steps.arrive`: it waits for nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,6 +14,7 @@ from blocks.contract.rate import rational
 from blocks.errors import BlockError, near_miss, shown
 from cosim.fmi.description import FLOATS, FMUDescription, Variable
 
+HEX = re.compile("([0-9a-fA-F]{2})*")
 LIMITS = {
     "Int8": (-(2**7), 2**7 - 1), "UInt8": (0, 2**8 - 1),
     "Int16": (-(2**15), 2**15 - 1), "UInt16": (0, 2**16 - 1),
@@ -54,6 +56,8 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
         return value
     if v.type == "Binary" and isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
+    if v.type == "Binary" and isinstance(value, str) and HEX.fullmatch(value):
+        return bytes.fromhex(value)
     if v.type in ("Boolean", "Clock") and (isinstance(value, bool) or value in (0, 1)):
         return bool(value)
     if v.type in FLOATS and isinstance(value, numbers.Real) and not isinstance(value, bool):
@@ -70,7 +74,12 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
         if value in values:
             return values[value]
         raise d.fault(f"'{v.name}' has no item '{value}'; {near_miss(value, values)}", name=v.name)
-    expected = {"String": "a text", "Binary": "bytes", "Boolean": "True or False", "Clock": "True or False"}
+    expected = {
+        "String": "a text",
+        "Binary": "bytes, or their hexadecimal digits as text",
+        "Boolean": "True or False",
+        "Clock": "True or False",
+    }
     wanted = expected.get(v.type, "a number" if v.type in FLOATS else "a whole number")
     raise d.fault(f"'{v.name}' is of type {v.type} and takes {wanted}; got {shown(value)}", name=v.name)
 
@@ -100,7 +109,18 @@ def checked_start(d: FMUDescription, start: Mapping[str, Any]) -> dict[str, Any]
         v = d.variable(name)
         check_has_start(d, v)
         found[name] = checked_value(d, v, value) if v.clock is None else _interval(d, v, value)
+        if v.type in FLOATS:
+            _check_numbers(d, v, found[name])
     return found
+
+
+def _check_numbers(d: FMUDescription, v: Variable, value: Any) -> None:
+    """Refuse a start value that is no number: what an FMU makes of it is anybody's guess."""
+    places = np.flatnonzero(np.isnan(np.atleast_1d(np.asarray(value, dtype=float))))
+    if len(places):
+        index = tuple(int(k) for k in np.unravel_index(int(places[0]), v.shape)) if v.shape else ()
+        where = f" at index {list(index)}" if index else ""
+        raise d.fault(f"start of '{v.name}' is nan{where}, expected a number", name=v.name)
 
 
 def _interval(d: FMUDescription, v: Variable, value: Any) -> Fraction:

@@ -311,6 +311,18 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
         (Var("y", "Int32", "output", "discrete"),), resources={"y.txt": "a"}, directional=False
     ),
     "faulty": _faulty,
+    "partial": lambda: Unit(
+        (
+            Var("u", causality="input", start=0.0),
+            Var("y", causality="output", depends=("u",)),
+            Var("calls", "Int32", "output", "discrete", 0, "exact"),
+            *_parameters(most=0.03),
+        ),
+        versions=("2.0",),
+        kinds=("cs",),
+        directional=False,
+        step=0.1,
+    ),
     "counter": _counter,
     "clockwork": _clockwork,
     "partitions": _partitions,

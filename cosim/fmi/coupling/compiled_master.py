@@ -266,7 +266,8 @@ class CompiledMaster:
         called = cast("CalledUnit", run.unit)
         called.came_to(t.time)
         if stepped:
-            reached = called.stepped(t.end, t.status)
+            bent = bool(a["bend"][:n].any() or a["curve"][:n].any())
+            reached = called.stepped(t.end, t.status, bent)
         else:
             h = t.end - t.time
             inputs = (a[name][:n].copy() for name in ("value", "bend", "curve"))

@@ -74,6 +74,14 @@ class Library:
             ) from error
         self._close = weakref.finalize(self, f.dlclose, self._loaded)
 
+    def has(self, name: str) -> bool:
+        """Does it have a function? Not all makers export those that few hosts call."""
+        try:
+            self.function(name)
+        except FMUError:
+            return False
+        return True
+
     def function(self, name: str) -> Any:
         """A function of the standard.
 

@@ -35,6 +35,7 @@ class UnpackedFolder(Protocol):
         """The binary of this platform."""
 
 
+NOMINALS = "GetNominalsOfContinuousStates"
 CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal", "logStatusPending")
 
 
@@ -89,7 +90,9 @@ class Component:
                 f"FMU '{description.file}', instance '{name}': it could not be instantiated. "
                 f"{self.log.shown()}",
                 path=name,
-                hint="A wrong guid, resources that are missing, or a licence are the usual reasons.",
+                hint="It can be instantiated once in a process only: use isolate=True."
+                if interface.only_once_per_process
+                else "A wrong guid, resources that are missing, or a licence are the usual reasons.",
             )
         call.component = made
         self.clocks = ClockCalls(call)
@@ -263,8 +266,11 @@ class Component:
         return self._vector("GetEventIndicators", out)
 
     def nominals(self, out: np.ndarray) -> np.ndarray:
-        """Nominal values of the states, (nx,), into `out`."""
-        return self._vector("GetNominalsOfContinuousStates", out)
+        """Nominal values of the states, (nx,), into `out`; ones of an FMU that has no function for them."""
+        if not self.call.library.has(self.call.prefix + NOMINALS):
+            out[:] = 1.0
+            return out
+        return self._vector(NOMINALS, out)
 
     def _vector(self, name: str, out: np.ndarray) -> np.ndarray:
         if len(out):

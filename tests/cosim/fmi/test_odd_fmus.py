@@ -7,6 +7,7 @@ import re
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +103,32 @@ def test_derivatives_that_it_says_it_gives_but_refuses(version: str) -> None:
     with pytest.warns(UserWarning, match="says that it gives directional derivatives, but refuses"):
         model = linearize(d)
     np.testing.assert_allclose(model.A, [[0.0, 1.0], [-100.0, -0.5]], atol=1e-6)
+
+
+@pytest.mark.parametrize("how", [{}, {"isolate": True}, {"importer": "fmpy"}], ids=str)
+def test_steps_that_are_discarded_in_part_are_gone_on_with(how: dict[str, Any]) -> None:
+    """Of a step over 0.1 s it makes 0.03 s at a time: four calls, by hand and in runs."""
+    path = build_fmu("partial")
+    with FMU(path, **how).open() as m:
+        m.initialize(start_time=2.0)
+        assert m.step(0.1) == pytest.approx(2.1, abs=1e-12) and m.get("calls") == 4
+        assert m.get("y") == pytest.approx(2.1, abs=1e-12)
+    for coupling in (None, "gauss-seidel"):
+        for engine in ("reference", "native"):
+            d = Diagram("partial")
+            d.add("unit", FMU(path, sample=0.1, **how))
+            d.ground("unit.u")
+            r = simulate(d, 0.5, engine=engine, coupling=coupling)
+            assert r["unit.calls"].ravel()[-1] == 20
+            assert r["unit.y"].ravel()[-1] == pytest.approx(0.5, abs=1e-12)
+    rigid = build_fmu("partial", variable_step=False)
+    d = Diagram("rigid")
+    d.add("unit", FMU(rigid, sample=0.1, **how))
+    d.ground("unit.u")
+    with pytest.raises(
+        PlantloopError, match=r"discarded the step from t=0 s over 0\.1 s, and got to t=0\.03 s"
+    ):
+        simulate(d, 0.5)
 
 
 @pytest.mark.parametrize("isolate", [False, True])
