@@ -6,24 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from blocks import (
-    ADC,
-    DAC,
     PID,
-    BoucWen,
     CompareToConstant,
     CompareToZero,
     Constant,
     Derivative,
     DiscretePID,
     DynamicRateLimiter,
-    Encoder,
     ScheduledFeedback,
     ScheduledPID,
     ScheduledStateSpace,
-    Sine,
 )
 from cosim import simulate
 from tests.helpers.made import chain
@@ -156,23 +150,6 @@ def test_a_filtered_derivative():
     assert found["x"] == pytest.approx([5 * 0.4, 5 * -0.9], rel=1e-13)
 
 
-@pytest.mark.parametrize("low", [0.0, -2.0])
-def test_converters(low):
-    """Steps of (high - low) / 2^bits; a code beyond the range is the last one."""
-    q = (5.0 - low) / 8
-    for u, code in ((low - 1.0, 0), (low + 0.1 * q, 0), (low + 3.9 * q, 3), (low + 4.0 * q, 4), (9.0, 7)):
-        found = evaluated(ADC(3, low, 5.0, sample="1/10"), {"u": u})
-        values = {name.partition("@")[0]: float(v[0]) for name, v in found.items() if "@" in name}
-        assert values == pytest.approx({"y": low + q * code, "code": code}, abs=1e-12)
-    for u, code in ((-1.0, 0), (2.6, 3), (3.4, 3), (12.0, 7)):
-        found = evaluated(DAC(3, low, 5.0, sample="1/10"), {"u": u})
-        assert float(found["y@sampled"][0]) == pytest.approx(low + q * code, abs=1e-12)
-    for u, count in ((-0.1, -1), (0.3, 0), (1.3, 2)):
-        found = evaluated(Encoder(8, 4.0, sample="1/10"), {"u": u})
-        values = {name.partition("@")[0]: float(v[0]) for name, v in found.items() if "@" in name}
-        assert values == pytest.approx({"y": 0.5 * count, "count": count}, abs=1e-12)
-
-
 COMPARED = {
     "==": np.equal,
     "!=": np.not_equal,
@@ -189,13 +166,3 @@ def test_comparisons(operator):
     for block, against in ((CompareToZero(operator), 0.0), (CompareToConstant(operator, 1.0), 1.0)):
         r = simulate(chain(Constant(u), block), 0.1, engine="reference", log_at=[0.0, 0.1])
         assert r["b2.y"].tolist() == [COMPARED[operator](u, against).astype(float).tolist()] * 2
-
-
-def test_hysteresis_of_bouc_and_wen_as_python_integrates_it():
-    """z' = u' - (beta |u'| sign z + gamma u') |z|^n with u = sin t"""
-    beta, gamma, n = 0.7, 0.4, 1.6
-    rate = lambda t, z: np.cos(t) - (beta * abs(np.cos(t)) * np.sign(z) + gamma * np.cos(t)) * abs(z) ** n
-    t = np.linspace(0.5, 6.0, 8)
-    known = solve_ivp(rate, (0, 6), [0.0], t_eval=t, rtol=1e-10, atol=1e-12, max_step=0.01).y[0]
-    r = simulate(chain(Sine(), BoucWen(beta, gamma, n)), 6.0, log_at=t, rtol=1e-9, engine="reference")
-    assert r["b2.y"][:, 0] == pytest.approx(known, abs=1e-6)

@@ -16,6 +16,7 @@ from blocks import (
 )
 from blocks.errors import PlantloopError
 from cosim import Diagram, linearize, margins, simulate
+from cosim.analysis.margins import margins_of
 
 
 def continuous(k=1.0, num=(4.0,), den=(1.0, 3.0, 3.0, 1.0)):
@@ -166,6 +167,15 @@ def test_margins_of_several_rates_are_where_the_simulated_loop_becomes_unstable(
     for k, stable in ((found.gain[1], (0.99, 1.01)), (found.gain[0], (1.02, 0.98))):
         assert [grows(two_rates(k * f)) for f in stable] == [False, True]
     assert [grows(two_rates(late=found.delay * f)) for f in (0.985, 1.015)] == [False, True]
+
+
+def test_a_factor_on_a_loop_of_several_rates_is_taken_off_its_margins():
+    whole = margins_of(two_rates(), "fast.u", None, None, None, rough=True)
+    near, beyond = (
+        margins_of(two_rates(f * whole.gain[1]), "fast.u", None, None, None, rough=True) for f in (0.9, 1.1)
+    )
+    assert near.stable and near.gain[1] == pytest.approx(1 / 0.9, rel=1e-6)
+    assert not beyond.stable and beyond.gain[0] == pytest.approx(1 / 1.1, rel=1e-6)
 
 
 @pytest.mark.parametrize("offset", [0, "1/25"])

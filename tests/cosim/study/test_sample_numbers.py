@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammainc, ndtr, ndtri
 
+from blocks.errors import PlantloopError
 from cosim.study.distributions import distribution
 from cosim.study.formulas import parsed
 from cosim.study.measures import Measures, described
@@ -92,6 +93,11 @@ def test_a_distribution_of_scipy_takes_its_own_numbers():
     assert gammainc(2.5, found.quantile(U) / 0.3) == pytest.approx(U, rel=1e-9)
 
 
+def test_a_range_without_values_is_refused():
+    with pytest.raises(PlantloopError, match="no values between low = 5 and high = 6"):
+        distribution({"distribution": "normal", "mean": 0.0, "std": 0.1, "low": 5.0, "high": 6.0})
+
+
 # --- designs ---------------------------------------------------------------------------------------------
 
 
@@ -147,6 +153,12 @@ def test_correlated_shares_are_a_gaussian_copula():
     z = ndtri(u)
     assert found[:, 0] == pytest.approx(u[:, 0], rel=1e-12)
     assert ndtri(found[:, 1]) == pytest.approx(r * z[:, 0] + math.sqrt(1 - r * r) * z[:, 1], rel=1e-8)
+    ends = correlated(np.array([[1 - 1e-16, 0.5], [1e-300, 0.5]]), correlation_matrix(["a", "b"], []))
+    assert (
+        ends[:, 0] == pytest.approx([1.0, 0.0], abs=2e-12)
+        and (ends > 1e-13).all()
+        and (ends < 1 - 1e-13).all()
+    )
     three = correlation_matrix(["a", "b", "c"], [("a", "c", 0.3), ("c", "b", -0.2)])
     assert three.tolist() == [[1, 0, 0.3], [0, 1, -0.2], [0.3, -0.2, 1]]
     values = drawn(
