@@ -33,6 +33,7 @@ class Bodies:
         self, mechanism: Mechanism, q: Sequence[Matrix], qd: Sequence[Matrix], inertia: Sequence[Matrix]
     ) -> None:
         self.mechanism, self.q, self.qd, self.inertia = mechanism, q, qd, inertia
+        self.starts: list[int] = starts_of(mechanism)  # where the rates of each body begin; their number last
         self._poses: dict[int, tuple[Matrix, Matrix]] = {GROUND: (ca.SX.eye(3), ca.SX(3, 1))}
         self.v: list[Matrix] = []  # velocities, link coordinates
         for i, link in enumerate(mechanism.links):
@@ -124,11 +125,6 @@ class Bodies:
     def reaction(self, i: int, a: Sequence[Matrix], forces: dict[int, Matrix]) -> Matrix:
         """(6, 1) force through the joint of body i to ground: nothing holds it."""
         return ca.SX(6, 1)
-
-    @property
-    def starts(self) -> list[int]:
-        """Where the rates of each body begin."""
-        return starts_of(self.mechanism)
 
     def point_acceleration(self, i: int, a: Matrix, s: Matrix, gravity: Matrix) -> tuple[Matrix, Matrix]:
         """Angular acceleration of body i and acceleration of its point s, both (3, 1) in the ground frame."""

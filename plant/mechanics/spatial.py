@@ -54,6 +54,9 @@ def skew(v: Matrix) -> Matrix:
 
 def cross(v: Matrix, u: Matrix) -> Matrix:
     """(3, 1) cross product v x u."""
+    kinds = [type(part) for part in (v, u) if isinstance(part, (ca.SX, ca.DM)) and not part.nnz()]
+    if kinds:  # often one is zero: spares CasADi's search for the function that fits
+        return ca.SX(3, 1) if ca.SX in (*kinds, type(v), type(u)) else ca.DM(3, 1)
     return ca.sparsify(ca.cross(v, u))
 
 

@@ -174,6 +174,10 @@ class Tree:
             self.S.append(S)
             self.v.append(v)
             self._c.append(c)
+        self.starts: list[int] = starts_of(
+            mechanism
+        )  # where the rates of each joint begin; their number last
+        self._mass: Matrix | None = None
         self._poses: dict[int, tuple[Matrix, Matrix]] = {GROUND: (ca.SX.eye(3), ca.SX(3, 1))}
 
     # --- kinematics -----------------------------------------------------------------------------------
@@ -198,11 +202,6 @@ class Tree:
         A, _ = self.pose(i)
         S = self.S[i]
         return A @ S[:3, :], A @ S[3:, :]
-
-    @property
-    def starts(self) -> list[int]:
-        """Where the rates of each joint begin, and their number last."""
-        return starts_of(self.mechanism)
 
     # --- forward dynamics -----------------------------------------------------------------------------
     def link_accelerations(self, qdd: Sequence[Matrix] | None, gravity: Matrix) -> list[Matrix]:
@@ -297,6 +296,11 @@ class Tree:
 
     def mass_matrix(self) -> Matrix:
         """(n, n) joint-space inertia matrix H, n the degrees of freedom: composite bodies (table 6.2)."""
+        if self._mass is None:
+            self._mass = self._composite()
+        return self._mass
+
+    def _composite(self) -> Matrix:
         links = self.mechanism.links
         starts = self.starts
         IC: list[Matrix] = list(self.inertia)
