@@ -39,6 +39,17 @@ def by_hand(angles: np.ndarray, masses: np.ndarray, until: float) -> np.ndarray:
     return x
 
 
+def empty_loops(turns: int) -> dict[str, Callable[[], object]]:
+    """Two empty loops in C one after the other, and side by side in threads."""
+    empty = library(REPEAT).empty
+
+    def twice() -> None:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(empty, [turns, turns]))
+
+    return {"empty one": lambda: (empty(turns), empty(turns)), "empty two": twice}
+
+
 def main(short: bool = False) -> dict[str, float]:
     """Print the table; returns ms per run."""
     heading("1000 cart-pole scenarios", "numba")
@@ -55,19 +66,11 @@ def main(short: bool = False) -> dict[str, float]:
         )
         return found["plant.state"][:, -1]
 
-    empty = library(REPEAT).empty
-    turns = EMPTY // 20 if short else EMPTY
-
-    def empty_twice() -> None:
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(empty, [turns, turns]))
-
     calls: dict[str, Callable[[], object]] = {
         "hand": lambda: by_hand(angles, masses, until),
         "one": lambda: many(1),
         "two": lambda: many(2),
-        "empty one": lambda: (empty(turns), empty(turns)),
-        "empty two": empty_twice,
+        **empty_loops(EMPTY // 20 if short else EMPTY),
     }
     if installed("numba"):
         loop = numba_loop()
