@@ -43,7 +43,7 @@ def _arrows(plant: Any) -> Iterator[Arrow]:
     shown, mechanism = observed(plant.model, plant.mechanism), plant.mechanism
     for name, (_, centre) in shown.bodies.items():
         place = mechanism.place(centre)
-        yield Arrow(name.removeprefix("body_"), "velocity", False, place.link, place.s, name, 3)
+        yield Arrow(shown.plain[name], "velocity", False, place.link, place.s, name, 3)
     for kind, elements in (("reaction", shown.joints), ("force", shown.forces)):
         for name, element in elements.items():
             marker = _marker(plant, element)
@@ -51,8 +51,7 @@ def _arrows(plant: Any) -> Iterator[Arrow]:
                 continue
             place = mechanism.place(marker)
             for turning in (False, True):
-                plain = name.partition("_")[2]
-                yield Arrow(plain, kind, turning, place.link, place.s, name, 3 * turning)
+                yield Arrow(shown.plain[name], kind, turning, place.link, place.s, name, 3 * turning)
 
 
 def _marker(plant: Any, element: Element) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -93,6 +93,8 @@ class Plant(Block):
                                  plant can be used
     held : place -> number       coordinates held while the start is assembled
     """
+
+    drawn_as: ClassVar[str] = "plant"
 
     model: Model
     inputs: Ports

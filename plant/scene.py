@@ -15,6 +15,7 @@ import numpy as np
 from blocks.contract.derived import Derived
 from plant.elements import Force_SpringDamper, Post_Graphic
 from plant.forces.table import FORCES
+from plant.mechanics.joints import JOINT_TYPES
 from plant.mechanics.mechanism import GROUND, Mechanism, plane_normal
 
 SAME = 1e-9  # relative; points this close are one
@@ -41,10 +42,13 @@ class BodyShape:
 
 @dataclass(frozen=True, eq=False)
 class JointShape:
-    """A joint of a type at `point` (3,) of link `link`, its axis (3,) along that link's axes."""
+    """A joint at `point` (3,) of link `link`, its axis (3,) along that link's axes.
+
+    shape : see `JointType.shape`; "" also for its other end
+    """
 
     name: str
-    type: str
+    shape: str
     link: int
     point: np.ndarray
     axis: np.ndarray
@@ -171,7 +175,7 @@ def _joints(mechanism: Mechanism) -> list[JointShape]:
     for joint in mechanism.description.joints:
         place = mechanism.on(*joint.J)
         name = joint.label or joint.where or str(joint.key)
-        found.append(JointShape(name, joint.type, place.link, place.s, place.A[:, 2]))
+        found.append(JointShape(name, JOINT_TYPES[joint.type].shape, place.link, place.s, place.A[:, 2]))
         other = mechanism.on(*joint.I)
         found.append(JointShape(name, "", other.link, other.s, other.A[:, 2]))
     return found

@@ -90,7 +90,8 @@ def check_tunable(model: Model, tunable: Sequence[str]) -> None:
         for kind in BEARERS
         for element in (*model.all(kind), model.gravity)
         for name, attribute in attributes_of(type(element)).items()
-        if isinstance(attribute.kind, (Number, NumberOrExpression)) and not name.startswith(("v_ic", "w_ic"))
+        if isinstance(attribute.kind, NumberOrExpression)
+        or (isinstance(attribute.kind, Number) and not attribute.kind.start)
     }
     markers = {parameter_name(m, name): m for m in model.all(Reference_Marker) for name in POSITION}
     for wanted in tunable:

@@ -42,6 +42,9 @@ class Block(metaclass=BlockType):
     units_follow: ClassVar[bool] = False
     """True where no number with a unit can hide in the equations, as a gain of 1: what is added must fit."""
 
+    drawn_as: ClassVar[str] = "block"
+    """What pictures of diagrams show it as: a "block", or a "plant"."""
+
     reaches: ClassVar[str] = ""
     """What of the machine its runs touch, "" for nothing: a scenario needs trust for such a block."""
 

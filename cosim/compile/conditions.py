@@ -124,13 +124,15 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
         obeyed = Obeyed(calls is not None, calls.ticks if calls else None, len(anew))
         key = (id(inst.traced), obeyed, control)
         try:
-            if key not in made:
-                made[key] = (gated_control if control else gated)(inst.traced, obeyed)
+            if key not in made and isinstance(inst.block, PartControl):
+                made[key] = gated_control(inst.traced, obeyed, PartControl.ACTIVITY)
+            elif key not in made:
+                made[key] = gated(inst.traced, obeyed)
         except PlantloopError as error:
             problems.append(f"block '{path}': {error}")
             continue
         inst.traced = made[key]
-        inst.drivers.append((nearest.control, "active"))
+        inst.drivers.append((nearest.control, PartControl.ACTIVITY))
         inst.drivers += [(part.control, output) for part in anew for output in ("restarts", "fresh")]
         known = inst.values.initial
         new = {m.name: m.initial for m in inst.traced.declared.memories if m.name not in known}

@@ -72,12 +72,12 @@ def gated(traced: Traced, obeyed: Obeyed) -> Traced:
     return Traced(_Gate(traced.declared, obeyed).declared())
 
 
-def gated_control(traced: Traced, obeyed: Obeyed) -> Traced:
-    """The same for what controls a part inside: it is active only where the part around it is."""
-    found = _Gate(traced.declared, obeyed).declared()
-    (on,) = (i.symbol for i in found.inputs if i.name == ACTIVE)
+def gated_control(traced: Traced, obeyed: Obeyed, activity: str) -> Traced:
+    """The same for what controls a part inside: its output `activity` is above 0 only where both are."""
+    gate = _Gate(traced.declared, obeyed)
+    found = gate.declared()
     outputs = tuple(
-        replace(o, expression=ca.if_else(on > 0.5, o.expression, 0.0)) if o.name == "active" else o
+        replace(o, expression=ca.if_else(gate.on, o.expression, 0.0)) if o.name == activity else o
         for o in found.outputs
     )
     return Traced(replace(found, outputs=outputs))

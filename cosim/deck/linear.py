@@ -26,8 +26,9 @@ from cosim.run.context import Context
 from cosim.run.given import set_input
 from cosim.simulation import Simulation
 from plant import Plant
-from plant.elements import Element, Param_Linear, Reference_PlantState, Simulate
+from plant.elements import Element, Force_Penalty, Param_Linear, Reference_PlantState, Simulate
 from plant.elements.element import attributes_of
+from plant.forces.table import FORCES
 from plant.ports import Port, Ports
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _undamped(element: Element) -> Element | None:
     own: dict[str, Any] = {
         name: 0.0 for name in DAMPING if name in attributes_of(type(element)) and getattr(element, name)
     }
-    return replace(element, **own) if own and element.tag.startswith("Force_") else None
+    return replace(element, **own) if own and isinstance(element, (*FORCES, Force_Penalty)) else None
 
 
 # --- files ----------------------------------------------------------------------------------------------

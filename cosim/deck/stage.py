@@ -32,7 +32,15 @@ from cosim.simulation import Simulation
 from cosim.system import System
 from plant import Plant
 from plant.assembly.carry import carried, motions_of, moved_bodies
-from plant.elements import Element, Model, Post_Request
+from plant.elements import (
+    Element,
+    Model,
+    Param_Linear,
+    Param_Simulation,
+    Param_Static,
+    Param_Transient,
+    Post_Request,
+)
 from plant.ports import Port
 from plant.reporting import PlantWarning
 
@@ -71,9 +79,9 @@ class Stage:
     def load(self, model: Model) -> None:
         """Begin with a model at t = 0."""
         self.parameters: dict[str, Element] = {}
-        for tag, same in model.elements.items():
-            if tag.startswith("Param_") and same:
-                self.parameters[tag] = list(same.values())[-1]
+        for kind in (Param_Linear, Param_Simulation, Param_Static, Param_Transient):
+            for element in model.elements.get(kind.tag, {}).values():  # the last one stands
+                self.parameters[kind.tag] = element
         self.model = _with_results(model)
         self.base = self._base(self.model, first=True)
         self._check_inputs()

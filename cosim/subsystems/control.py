@@ -7,7 +7,7 @@ counts are memories of the schedule, so that the order at one instant is that of
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -35,6 +35,8 @@ class PartControl(Block):
     ticks : of the trigger or call, None where it may change at any time: found by the compiler
     """
 
+    ACTIVITY: ClassVar[str] = "active"  # the output that is above 0.5 while the part is active
+
     enable: bool = False
     trigger: str = ""
     call: bool = False
@@ -56,7 +58,7 @@ class PartControl(Block):
             count = self._count(b)
             seen = b.afterwards("calls seen", 0.0, lambda _: count, self.ticks, start=count)
             active = np.where(count != seen[0], active, 0.0)
-        b.output("active", active)
+        b.output(self.ACTIVITY, active)
         if self.again or self.reset:
             self._restarts(b, active)
 

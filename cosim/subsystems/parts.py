@@ -136,7 +136,7 @@ def part(
             latch = f"({latch})"
         nodes[latch] = Latch(hold, given.get(name))
         source = (source[0], "out") if isinstance(inner.nodes.get(source[0]), Inport) else source
-        wires += [(source, (latch, "u")), ((CONTROL, "active"), (latch, "active"))]
+        wires += [(source, (latch, "u")), ((CONTROL, PartControl.ACTIVITY), (latch, "active"))]
         own.add(latch)
         outports[name] = (latch, "y")
     restarts = bool(control.again or control.reset)

@@ -78,8 +78,7 @@ def _node(
         ports = ports_of(block) if system is None else NodePorts()
         outputs = list(dict.fromkeys([*(n for n in own if n not in fed), *ports.outputs, *used]))
         inputs = list(dict.fromkeys([*ports.inputs, *fed]))
-        if type(block).__module__.partition(".")[0] == "plant":
-            found["kind"] = "plant"
+        found["kind"] = block.drawn_as
         found |= {"doc": inspect.getdoc(type(block)) or "", "fields": _fields(block)}
     found["inputs"] = [{"name": n} for n in inputs]
     found["outputs"] = [

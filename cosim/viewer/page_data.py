@@ -180,7 +180,7 @@ def _shapes(scene: Any) -> dict[str, Any]:
             for b in scene.bodies
         ],
         "joints": [
-            {"name": j.name, "type": j.type, "link": j.link, "point": lists(j.point), "axis": lists(j.axis)}
+            {"name": j.name, "shape": j.shape, "link": j.link, "point": lists(j.point), "axis": lists(j.axis)}
             for j in scene.joints
         ],
         "forces": [

@@ -19,6 +19,7 @@ from plant.expressions.scope import MarkerState
 from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.motion import Roots
 from plant.mechanics.spatial import Matrix, skew
+from plant.mechanics.turning import Turning
 
 NOTHING = ca.SX(3, 1)
 
@@ -56,7 +57,7 @@ class Local:
         self._kinematics, self._state, self._drifts = kinematics, state, list(drifts)
         self._markers: dict[int, _Marker] = {}
         self._branches: list[tuple[ca.SX, ca.SX]] = []
-        self._angles: dict[tuple[str, int, int], ca.SX] = {}
+        self._angles: dict[tuple[Turning, int, int], ca.SX] = {}
         self._integrals: list[ca.SX] = []
         self._unknowns: list[tuple[ca.SX, ca.SX]] = []  # v, and R(v, ...) = 0 in terms of local symbols
 
@@ -87,13 +88,13 @@ class Local:
             )
         return self._markers[id]
 
-    def angle(self, function: str, i: int, j: int, principal: ca.SX) -> ca.SX:
+    def angle(self, turning: Turning, i: int, j: int, principal: ca.SX) -> ca.SX:
         """The angle with turns counted: its principal value and full turns, which are constant locally."""
-        key = (function, i, j)
+        key = (turning, i, j)
         if key not in self._angles:
-            turns = ca.SX.sym(f"{function}{i},{j}")
+            turns = ca.SX.sym(f"{turning.value}{i},{j}")
             actual = self.actual(principal)
-            self._branches.append((turns, self._kinematics.angle(function, i, j, actual) - actual))
+            self._branches.append((turns, self._kinematics.angle(turning, i, j, actual) - actual))
             self._angles[key] = principal + turns
         return self._angles[key]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plant.elements.element import Element, Idle, Others, attributes_of
-from plant.elements.kinds import Boolean, MarkerId, Positive, Real
+from plant.elements.kinds import Boolean, MarkerId, Positive, Real, StartRate
 from plant.elements.markers import Reference_Marker
 
 __all__ = ["Body_Point", "Body_Rigid"]
@@ -51,12 +51,12 @@ class Body_Rigid(Element):
     inertia_xy: Real = 0.0
     inertia_yz: Real = 0.0
     inertia_xz: Real = 0.0
-    v_ic_x: Real | None = None
-    v_ic_y: Real | None = None
-    v_ic_z: Real | None = None
-    w_ic_x: Real | None = None
-    w_ic_y: Real | None = None
-    w_ic_z: Real | None = None
+    v_ic_x: StartRate | None = None
+    v_ic_y: StartRate | None = None
+    v_ic_z: StartRate | None = None
+    w_ic_x: StartRate | None = None
+    w_ic_y: StartRate | None = None
+    w_ic_z: StartRate | None = None
     v_ic_x_flag: Boolean | None = None
     v_ic_y_flag: Boolean | None = None
     v_ic_z_flag: Boolean | None = None
@@ -166,9 +166,9 @@ class Body_Point(Element):
     cg_id: MarkerId
     lprf_id: MarkerId | None = None
     mass: Positive
-    v_ic_x: Real | None = None
-    v_ic_y: Real | None = None
-    v_ic_z: Real | None = None
+    v_ic_x: StartRate | None = None
+    v_ic_y: StartRate | None = None
+    v_ic_z: StartRate | None = None
     v_ic_x_flag: Boolean | None = None
     v_ic_y_flag: Boolean | None = None
     v_ic_z_flag: Boolean | None = None

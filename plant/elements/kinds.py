@@ -59,10 +59,14 @@ def integer(text: str) -> int:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite real number, optionally bounded below (``above`` excludes the bound)."""
+    """A finite real number, optionally bounded below (``above`` excludes the bound).
+
+    start : does it only say where a motion begins, so that it is no number of the equations?
+    """
 
     above: float = -math.inf
     at_least: float = -math.inf
+    start: bool = False
     tags: tuple[str, ...] = ()
 
     def read(self, text: str) -> float:
@@ -267,6 +271,7 @@ def _each(convert: Callable[[Any], Any], entries: Iterable[Any]) -> tuple[Any, .
 Id = Annotated[int, Integer(at_least=1)]
 NoId = Annotated[int, Integer(at_least=0)]
 Real = Annotated[float, Number()]
+StartRate = Annotated[float, Number(start=True)]
 Positive = Annotated[float, Number(above=0.0)]
 NonNegative = Annotated[float, Number(at_least=0.0)]
 Count = Annotated[int, Integer(at_least=1)]

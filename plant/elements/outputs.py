@@ -26,6 +26,9 @@ from plant.elements.subroutine import ExpressionOrSubroutine, UserSubroutine
 __all__ = ["Post_Request", "Sensor_Evaluate", "Sensor_Event"]
 
 
+RESULTS = tuple(f"result{k}" for k in range(1, 9))
+"""Channels that the outcome of a request's subroutine fills, in this order."""
+
 CHANNELS = {
     tuple(f"expr{k}" for k in range(1, 9)): ("EXPRESSION",),
     ("i_marker_id", "j_marker_id"): ("MARKER_",),

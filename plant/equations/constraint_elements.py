@@ -37,6 +37,7 @@ from plant.expressions.functions.corners import arc_sine, direction_angle
 from plant.expressions.scope import Refusal
 from plant.mechanics.joints import JointSetting as JointSetting
 from plant.mechanics.mechanism import in_frame
+from plant.mechanics.turning import Turning
 
 AXES = "xyz"
 
@@ -72,7 +73,7 @@ class Values:
     def angle_z(self, i: int, j: int) -> ca.SX:
         """AZ(I,J) with turns counted."""
         R = self.local.marker(j).A.T @ self.local.marker(i).A
-        return self.local.angle("AZ", i, j, direction_angle(R[1, 0], R[0, 0]))
+        return self.local.angle(Turning.AZ, i, j, direction_angle(R[1, 0], R[0, 0]))
 
     def distance_z(self, i: int, j: int) -> ca.SX:
         """DZ(I,J,J)."""
@@ -103,7 +104,7 @@ def _joint(values: Values, joint: Constraint_Joint) -> Iterator[Condition]:
         local.marker(i),
         local.marker(j),
         lambda: values.angle_z(i, j),
-        lambda y, x: local.angle("pinion", i, j, -direction_angle(y, x)),
+        lambda y, x: local.angle(Turning.PINION, i, j, -direction_angle(y, x)),
         r0,
         A0,
         joint.numbers,

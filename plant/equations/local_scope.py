@@ -24,6 +24,7 @@ from plant.equations.setting import Setting
 from plant.expressions.recursion import RecursionGuard, name_of
 from plant.expressions.scope import MarkerState, Refusal
 from plant.expressions.splines import SplineData
+from plant.mechanics.turning import Turning
 
 
 class LocalScope:
@@ -52,9 +53,9 @@ class LocalScope:
         """A marker as symbols; the ground frame is what it is."""
         return self.local.marker(id)
 
-    def angle(self, function: str, i: int, j: int, principal: ca.SX) -> ca.SX:
+    def angle(self, turning: Turning, i: int, j: int, principal: ca.SX) -> ca.SX:
         """The angle with turns counted."""
-        return self.local.angle(function, i, j, principal)
+        return self.local.angle(turning, i, j, principal)
 
     def value(self, element: Element, attribute: str = "expr") -> ca.SX:
         """What an expression, or else the subroutine, of an element gives; 0 where there is neither."""

@@ -46,16 +46,18 @@ class Observed:
     """The elements of a model that are shown, by the name of their output.
 
     bodies : name -> number of the link and id of its centre of mass; those without one are left out
+    plain : name of an output -> what it shows, as "crank" for "body_crank"
     """
 
     bodies: dict[str, tuple[int, int]]
     joints: dict[str, Element]
     forces: dict[str, Element]
+    plain: dict[str, str]
 
     @property
     def springs(self) -> dict[str, Force_SpringDamper]:
         """Springs with dampers."""
-        found = {name.removeprefix("force_"): e for name, e in self.forces.items()}
+        found = {self.plain[name]: e for name, e in self.forces.items()}
         return {f"spring_{name}": e for name, e in found.items() if isinstance(e, Force_SpringDamper)}
 
 
@@ -65,17 +67,24 @@ def observed(model: Model, mechanism: Mechanism) -> Observed:
     links = [(i, body) for i, body in links if getattr(body, "cg_id", None) is not None]
     joints = [e for kind in JOINTS for e in model.all(kind)]
     forces = [e for kind in FORCES for e in model.all(kind)]
-    bodies = dict(zip(_names("body", [b for _, b in links]), [(i, b.cg_id) for i, b in links], strict=True))
+    plain: dict[str, str] = {}
+
+    def named(what: str, elements: Sequence[Element]) -> list[str]:
+        found = {f"{what}_{name}": name for name in _names(elements)}
+        plain.update(found)
+        return [*found]
+
+    bodies = dict(zip(named("body", [b for _, b in links]), [(i, b.cg_id) for i, b in links], strict=True))
     return Observed(
         bodies,
-        dict(zip(_names("joint", joints), joints, strict=True)),
-        dict(zip(_names("force", forces), forces, strict=True)),
+        dict(zip(named("joint", joints), joints, strict=True)),
+        dict(zip(named("force", forces), forces, strict=True)),
+        plain,
     )
 
 
-def _names(what: str, elements: Sequence[Element]) -> list[str]:
-    names = unique_names([(e.label or f"{e.tag} {e.id}", e.tag.lower(), e.id) for e in elements])
-    return [f"{what}_{name}" for name in names]
+def _names(elements: Sequence[Element]) -> list[str]:
+    return unique_names([(e.label or f"{e.tag} {e.id}", e.tag.lower(), e.id) for e in elements])
 
 
 def declare(b: Equations, values: Setting, solution: Solution, closure: Closure | None) -> None:

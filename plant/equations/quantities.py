@@ -51,6 +51,7 @@ from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.mechanism import GROUND
 from plant.mechanics.motion import MotionDerivatives, Roots
 from plant.mechanics.spatial import cross
+from plant.mechanics.turning import Turning
 from plant.reporting import PlantWarning
 from plant.routines.access import spline_of
 from plant.routines.constraint_routines import constraint_value
@@ -247,9 +248,9 @@ class Quantities:
             self._markers[id] = replace(self.kinematics.marker(id), a=a, al=al)
         return self._markers[id]
 
-    def angle(self, function: str, i: int, j: int, principal: ca.SX) -> ca.SX:
+    def angle(self, turning: Turning, i: int, j: int, principal: ca.SX) -> ca.SX:
         """AX, AY, AZ with turns counted."""
-        return self.kinematics.angle(function, i, j, principal)
+        return self.kinematics.angle(turning, i, j, principal)
 
     def variable(self, id: int) -> ca.SX:
         """VARVAL: a plant input, an integral, a multiplier, an unknown, or the expression of the variable."""

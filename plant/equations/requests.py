@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from plant.elements import ELEMENTS, Post_Request
-
-USER_CHANNELS = 8
-"""Numbers a REQSUB returns."""
+from plant.elements.outputs import RESULTS
 
 # channel -> expression; {i}, {j}, {k} are marker I, marker J and the reference marker
 _MARKER: Mapping[str, Mapping[str, str]] = {
@@ -90,5 +88,5 @@ def _short(name: str) -> str:
 def labels(request: Post_Request) -> tuple[str, ...]:
     """Names of the channels of a request, in order."""
     if request.type == "USERSUB" or (request.type is None and request.has_subroutine):
-        return tuple(f"result{k}" for k in range(1, USER_CHANNELS + 1))
+        return RESULTS
     return tuple(channels(request))

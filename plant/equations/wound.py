@@ -15,6 +15,7 @@ import numpy as np
 from blocks.contract.user_lines import warn_user
 from plant.elements import Force_Bushing, Force_Field, Force_SpringDamper, Model
 from plant.mechanics.mechanism import GROUND, Mechanism
+from plant.mechanics.turning import AXES
 from plant.mechanics.turns import turns_between
 from plant.reporting import PlantWarning
 
@@ -89,7 +90,7 @@ def _springs(model: Model) -> Iterator[Wound]:
 
 def _angle(mechanism: Mechanism, q: Sequence[np.ndarray], axis: int, i: int, j: int) -> float:
     """AX, AY or AZ(I,J) [rad] at coordinates q, with turns counted where joint coordinates count them."""
-    turns = turns_between(mechanism, f"A{'XYZ'[axis]}", i, j)
+    turns = turns_between(mechanism, AXES[axis], i, j)
     if turns is None:
         A_i, A_j = (_axes(mechanism, q, id) for id in (i, j))
         R, start, end = A_j.T @ A_i, (axis + 1) % 3, (axis + 2) % 3

@@ -11,6 +11,7 @@ from typing import Protocol
 import casadi as ca
 
 from plant.expressions.splines import SplineData
+from plant.mechanics.turning import Turning
 
 
 class Refusal(Exception):
@@ -53,8 +54,8 @@ class Scope(Protocol):
         """State of a Reference_Marker; id 0 is the ground frame itself."""
         ...
 
-    def angle(self, function: str, i: int, j: int, principal: ca.SX) -> ca.SX:
-        """Angle AX, AY, AZ, AXU, AYU or AZU of marker `i` relative to `j`.
+    def angle(self, turning: Turning, i: int, j: int, principal: ca.SX) -> ca.SX:
+        """Angle of marker `i` relative to `j`.
 
         `principal` is its value in (-pi, pi]; a plant that counts turns returns a neighbouring branch.
         """

@@ -10,6 +10,7 @@ from plant.expressions.functions.corners import direction_angle
 from plant.forces.wrench import Applied, Wrench
 from plant.mechanics.force_laws import Span
 from plant.mechanics.spatial import cross
+from plant.mechanics.turning import AXES
 
 NOTHING = ca.SX(3, 1)
 
@@ -40,7 +41,7 @@ def turned(setting: Setting, axis: int, i: int, j: int) -> ca.SX:
     """AX, AY or AZ(I,J) [rad]."""
     start, end = (axis + 1) % 3, (axis + 2) % 3
     R = setting.marker(j).A.T @ setting.marker(i).A
-    return setting.angle(f"A{'XYZ'[axis]}", i, j, direction_angle(R[end, start], R[start, start]))
+    return setting.angle(AXES[axis], i, j, direction_angle(R[end, start], R[start, start]))
 
 
 class Offset:

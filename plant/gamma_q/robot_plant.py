@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -37,6 +37,8 @@ class RobotPlant(Block):
 
         robot = d.add("robot", RobotPlant(planar(2), q=[0.1, 0.0]))
     """
+
+    drawn_as: ClassVar[str] = "plant"
 
     model: TreeModel
     q: tuple[float, ...] | Sequence[float] | np.ndarray = ()

@@ -31,7 +31,7 @@ def robot_scene(robot: RobotPlant) -> Scene:
         _, S = link.joint.jcalc(np.zeros(link.joint.nq))
         S = np.array(S, dtype=float).reshape(6, -1)[:, -1]
         turns = np.abs(S[:3]).max() > LEAST
-        kind = "REVOLUTE" if turns else "TRANSLATIONAL"
+        kind = "pin" if turns else "slider"
         joints.append(JointShape(f"joint {i + 1}", kind, i, np.zeros(3), S[:3] if turns else S[3:]))
     gravity = np.array(robot.model.gravity, dtype=float)
     return Scene(

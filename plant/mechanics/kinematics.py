@@ -19,6 +19,7 @@ from plant.mechanics.absolute import Bodies
 from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.mechanics.spatial import constant, cross
 from plant.mechanics.tree import Tree
+from plant.mechanics.turning import Turning
 from plant.mechanics.turns import Turns, turns_between
 
 NOTHING = ca.SX(3, 1)
@@ -41,7 +42,7 @@ class Kinematics:
         self.mechanism: Mechanism = tree.mechanism
         self.time = ca.SX(b.time)
         self._markers: dict[int, MarkerState] = {}
-        self._angles: dict[tuple[str, int, int], ca.SX] = {}
+        self._angles: dict[tuple[Turning, int, int], ca.SX] = {}
         self._since: ca.SX | None = None
 
     def link(self, id: int) -> int:
@@ -80,17 +81,13 @@ class Kinematics:
         return a, al
 
     # --- angles ---------------------------------------------------------------------------------------
-    def angle(self, function: str, i: int, j: int, principal: ca.SX) -> ca.SX:
-        """AX, AY, AZ with turns counted: by joint coordinates where they add up to it, else by a memory.
-
-        "pinion" is the turn about z of I since the design.
-        """
-        name = function[:2] if function.startswith("A") else function
-        key = (name, i, j)
+    def angle(self, turning: Turning, i: int, j: int, principal: ca.SX) -> ca.SX:
+        """AX, AY, AZ with turns counted: by joint coordinates where they add up to it, else by a memory."""
+        key = (turning, i, j)
         if key not in self._angles:
-            turns = turns_between(self.mechanism, name, i, j)
+            turns = turns_between(self.mechanism, turning, i, j)
             self._angles[key] = (
-                self._by_memory(f"{name}({i},{j})", principal)
+                self._by_memory(f"{turning.value}({i},{j})", principal)
                 if turns is None
                 else self._by_coordinates(turns)
             )

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from plant.mechanics.mechanism import Mechanism, in_frame
+from plant.mechanics.turning import Turning
 
 ROUNDING = 1e-14  # rad
 PARALLEL = 1e-9  # how far a marker's axis may be from a joint's for the joint coordinate to be the angle
@@ -22,10 +23,8 @@ class Turns:
     offset: float
 
 
-def turns_between(mechanism: Mechanism, function: str, i: int, j: int) -> Turns | None:
+def turns_between(mechanism: Mechanism, turning: Turning, i: int, j: int) -> Turns | None:
     """The rotation of marker I relative to J by joint coordinates.
-
-    function : "AX", "AY" or "AZ" about that axis of both; "pinion" about z of I, 0 in the design
 
     Returns
     -------
@@ -34,13 +33,13 @@ def turns_between(mechanism: Mechanism, function: str, i: int, j: int) -> Turns 
     A = in_frame(mechanism.frame(mechanism.place(j).link), mechanism.description.frame(i))[1]
     R = in_frame(mechanism.seated(j), mechanism.seated(i))[1]
     place_i, place_j = mechanism.place(i), mechanism.place(j)
-    if function == "pinion":
+    if turning is Turning.PINION:
         x0, y0 = in_frame(mechanism.description.frame(j), mechanism.description.frame(i))[1][2, :2]
         x, y = R[2, :2]
         angle = -math.atan2(y * x0 - x * y0, x * x0 + y * y0)
         signs = _signs(mechanism, A[:, 2], place_i.A[:, 2], i, j)
     else:
-        axis = "XYZ".index(function[1])
+        axis = turning.axis
         start, end = (axis + 1) % 3, (axis + 2) % 3
         angle = math.atan2(R[end, start], R[start, start])
         signs = _signs(mechanism, place_j.A[:, axis], place_i.A[:, axis], i, j)

@@ -43,6 +43,7 @@ from plant.elements import (
     Reference_Array,
     UserSubroutine,
 )
+from plant.elements.outputs import RESULTS
 from plant.equations.setting import Setting
 from plant.expressions.expression import parse
 from plant.expressions.scope import Scope
@@ -53,7 +54,11 @@ from plant.routines.octave import octave_routine
 from plant.routines.opaque_calls import OpaqueRoutine, opaque_function
 from plant.routines.scripts import Script, Stateful, placed, script_path
 
-VECTORS: dict[str, tuple[str, ...]] = {"VFOSUB": ("fx", "fy", "fz"), "VTOSUB": ("tx", "ty", "tz")}
+VECTORS: dict[str, tuple[str, ...]] = {
+    "VFOSUB": ("fx_expression", "fy_expression", "fz_expression"),
+    "VTOSUB": ("tx_expression", "ty_expression", "tz_expression"),
+}
+"""Attributes of a force that the outcome of its subroutine stands for, in this order."""
 VECTORS["GFOSUB"] = (*VECTORS["VFOSUB"], *VECTORS["VTOSUB"])
 VECTOR_ROUTINES = {"FORCEONLY": "VFOSUB", "TORQUEONLY": "VTOSUB", "FORCEANDTORQUE": "GFOSUB"}
 
@@ -118,10 +123,9 @@ def component(element: UserSubroutine, attribute: str) -> int | None:
     """Which number of the outcome stands for an attribute; None if none does."""
     if isinstance(element, (Force_Vector_OneBody, Force_Vector_TwoBody)):
         names = VECTORS[VECTOR_ROUTINES[element.type]]
-        name = attribute.removesuffix("_expression")
-        return names.index(name) if name in names else None
+        return names.index(attribute) if attribute in names else None
     if isinstance(element, Post_Request):
-        return int(attribute.removeprefix("result")) - 1
+        return RESULTS.index(attribute)
     return 0
 
 

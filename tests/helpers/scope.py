@@ -9,6 +9,7 @@ import numpy as np
 
 from plant.expressions.expression import MarkerState, Scope, parse
 from plant.expressions.splines import SplineData
+from plant.mechanics.turning import Turning
 
 GROUND = MarkerState(*(ca.SX(m) for m in (ca.DM.zeros(3), ca.DM.eye(3), ca.DM.zeros(3), ca.DM.zeros(3))))
 
@@ -28,7 +29,7 @@ class Symbols:
     def marker(self, id: int) -> MarkerState:
         return GROUND if id == 0 else self.markers[id]
 
-    def angle(self, function: str, i: int, j: int, principal: ca.SX) -> ca.SX:
+    def angle(self, turning: Turning, i: int, j: int, principal: ca.SX) -> ca.SX:
         return principal
 
     def variable(self, id: int) -> ca.SX:

@@ -1,4 +1,4 @@
-// Plants in space: bodies as bars between their markers, joints by type, forces, the ground.
+// Plants in space: bodies as bars between their markers, joints by their shape, forces, the ground.
 viewer.motion = async (plants, result) => {
   const room = document.getElementById("motion"), canvas = room.querySelector(".canvas"), list = room.querySelector(".list");
   room.hidden = false;
@@ -97,15 +97,15 @@ viewer.motion = async (plants, result) => {
       scene.add(group);
       moved.push({ plant: p, link, object: group });
     }
-    if (!many) p.joints.filter((j) => j.type).forEach((j) => {
+    if (!many) p.joints.filter((j) => j.shape).forEach((j) => {
       const group = new THREE.Group(), axis = V(j.axis).normalize().multiplyScalar(2.4 * thick);
       const ends = [V(j.point).sub(axis).toArray(), V(j.point).add(axis).toArray()];
-      if (/BALL|SPHER/.test(j.type)) {
+      if (j.shape === "ball") {
         const ball = new THREE.Mesh(new THREE.SphereGeometry(1.9 * thick, 14, 10), grey);
         ball.position.copy(V(j.point));
         group.add(ball);
-      } else if (/TRANS|PRISM|CYL/.test(j.type)) group.add(bar(V(j.point).addScaledVector(axis, -2.5).toArray(), V(j.point).addScaledVector(axis, 2.5).toArray(), 0.6 * thick, grey));
-      else if (!/FIX/.test(j.type)) group.add(bar(...ends, 1.5 * thick, grey));
+      } else if (j.shape === "slider") group.add(bar(V(j.point).addScaledVector(axis, -2.5).toArray(), V(j.point).addScaledVector(axis, 2.5).toArray(), 0.6 * thick, grey));
+      else group.add(bar(...ends, 1.5 * thick, grey));
       group.matrixAutoUpdate = false;
       scene.add(group);
       moved.push({ plant: p, link: j.link, object: group });

@@ -13,6 +13,7 @@ import casadi as ca
 from plant.expressions.functions.corners import direction_angle, norm
 from plant.expressions.functions.entry import LanguageFunction
 from plant.expressions.scope import Scope
+from plant.mechanics.turning import Turning
 
 ALIGNED = 1e-8  # sine of the angle between two z-axes below which psi and phi are one angle
 
@@ -42,17 +43,17 @@ def along(axis: int) -> Callable[..., ca.SX]:
     return lambda scope, i, j, k: component(scope, separation(scope, i, j), axis, k)
 
 
-def about(function: str, axis: int) -> Callable[..., ca.SX]:
+def about(turning: Turning) -> Callable[..., ca.SX]:
     """AX, AY, AZ: rotation of I about one axis of J as if the other two were zero.
 
     About x from y_J to y_I, about y from z_J to z_I, about z from x_J to x_I; 0 where that axis of I is
     parallel to the rotation axis.
     """
-    start, end = (axis + 1) % 3, (axis + 2) % 3
+    start, end = (turning.axis + 1) % 3, (turning.axis + 2) % 3
 
     def angle(scope: Scope, i: int, j: int) -> ca.SX:
         R = cosines(scope, i, j)
-        return scope.angle(function, i, j, direction_angle(R[end, start], R[start, start]))
+        return scope.angle(turning, i, j, direction_angle(R[end, start], R[start, start]))
 
     return angle
 
@@ -106,12 +107,12 @@ FUNCTIONS = (
     LanguageFunction("DX", "I [, J [, K]]", along(0), "DX(1, 2, 3)", quantity="length"),
     LanguageFunction("DY", "I [, J [, K]]", along(1), "DY(1, 2, 3)", quantity="length"),
     LanguageFunction("DZ", "I [, J [, K]]", along(2), "DZ(1, 2, 3)", quantity="length"),
-    LanguageFunction("AX", "I [, J]", about("AX", 0), "AX(1, 2)", quantity="angle"),
-    LanguageFunction("AY", "I [, J]", about("AY", 1), "AY(1, 2)", quantity="angle"),
-    LanguageFunction("AZ", "I [, J]", about("AZ", 2), "AZ(1, 2)", quantity="angle"),
-    LanguageFunction("AXU", "I [, J]", about("AXU", 0), "AXU(1, 2)", quantity="angle"),
-    LanguageFunction("AYU", "I [, J]", about("AYU", 1), "AYU(1, 2)", quantity="angle"),
-    LanguageFunction("AZU", "I [, J]", about("AZU", 2), "AZU(1, 2)", quantity="angle"),
+    LanguageFunction("AX", "I [, J]", about(Turning.AX), "AX(1, 2)", quantity="angle"),
+    LanguageFunction("AY", "I [, J]", about(Turning.AY), "AY(1, 2)", quantity="angle"),
+    LanguageFunction("AZ", "I [, J]", about(Turning.AZ), "AZ(1, 2)", quantity="angle"),
+    LanguageFunction("AXU", "I [, J]", about(Turning.AX), "AXU(1, 2)", quantity="angle"),
+    LanguageFunction("AYU", "I [, J]", about(Turning.AY), "AYU(1, 2)", quantity="angle"),
+    LanguageFunction("AZU", "I [, J]", about(Turning.AZ), "AZU(1, 2)", quantity="angle"),
     LanguageFunction("PSI", "I [, J]", psi, "PSI(1, 2)", quantity="angle"),
     LanguageFunction("THETA", "I [, J]", theta, "THETA(1, 2)", quantity="angle"),
     LanguageFunction("PHI", "I [, J]", phi, "PHI(1, 2)", quantity="angle"),

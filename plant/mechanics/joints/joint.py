@@ -221,6 +221,15 @@ class JointType:
         """Whether it restricts anything."""
         return sum(self.fixes) > 0
 
+    @property
+    def shape(self) -> str:
+        """What it looks like: a "ball", a "slider", a "pin", or "" for what holds as if welded."""
+        if sum(self.fixes) == 6:
+            return ""
+        if self.fixes == (3, 0):
+            return "ball"
+        return "slider" if "T" in self.freedoms else "pin"
+
     def equations(self, setting: JointSetting) -> Parts:
         """What it demands where it is a constraint."""
         return [part for write in self.conditions for part in write(setting)]
