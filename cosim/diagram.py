@@ -29,14 +29,13 @@ from blocks.errors import WiringError, near_miss, shown
 from cosim.analysis.findings import DiagramFinding, findings
 from cosim.block_names import checked_block_name, checked_name, split_port, written_connection
 from cosim.compile.flatten import flatten
-from cosim.compile.masks import checked
 from cosim.compile.netlist import Driven, Inport, Netlist
 from cosim.diagram_facts import facts_of, parameters_of, states_of
 from cosim.diagram_parameters import DiagramParameters
 from cosim.linear_blocks import block_of
 from cosim.names import mapped
 from cosim.node_ports import NodePorts, ports_of
-from cosim.port_handles import Node, PortRef
+from cosim.port_handles import Node, PortRef, port_of
 from cosim.subsystems.parts import Subsystem
 from cosim.system import System
 
@@ -102,10 +101,9 @@ class Diagram:
     ) -> Block | Diagram | Subsystem:
         """What goes into a node, checked."""
         if isinstance(block, type):
-            given = block.__name__
-            raise WiringError([f"'{name}' is the class {given}, not a block; write {given}(...)."])
-        if type(block).__module__.partition(".")[0] == "control":
-            block = block_of(block)
+            kind = block.__name__
+            raise WiringError([f"'{name}' is the class {kind}, not a block; write {kind}(...)."])
+        block = block_of(block)
         if not isinstance(block, (Block, Diagram, Subsystem)):
             kind = type(block).__name__
             raise WiringError([f"'{name}' is a {kind}, expected a Block or a Diagram."], path=name)
@@ -113,13 +111,11 @@ class Diagram:
             if inner is self or inner._contains(self):
                 raise WiringError([f"diagram '{inner.name}' cannot contain itself."], path=name)
         masked = next(_diagrams(block), None)
-        for key, value in mapped(parameters, "parameters").items():
-            if masked is None:
-                raise WiringError([f"'{name}' is a block: its parameters are its own fields."], path=name)
-            if "." in key:  # of a diagram inside: found when all of it is known
-                checked(key, value)
-            else:
-                masked._parameters.check(masked.name, key, value)
+        given = mapped(parameters, "parameters")
+        if masked is not None:
+            masked._parameters.check_given(masked.name, given)
+        elif given:
+            raise WiringError([f"'{name}' is a block: its parameters are its own fields."], path=name)
         return block
 
     def inport(self, name: str, size: int = 1, unit: Units = "") -> PortRef:
@@ -476,17 +472,8 @@ class Diagram:
         if isinstance(ref, str):
             node, port = split_port(ref)
             return self[node][port] if checked_now else self[node].unchecked(port)
-        if not isinstance(ref, PortRef):  # callers without types may pass anything
-            text = "" if isinstance(ref, Node) else " or 'block.port'"
-            raise WiringError([f"{shown(ref)} is no port. Write handle['port']{text}."], value=ref)
-        if ref.diagram is not self:
-            whose = f"diagram '{ref.diagram.name}', not to '{self.name}'"
-            if ref.diagram.name == self.name:
-                whose = f"another diagram that is called '{self.name}' too"
-            cure = "Connect through inport and outport of the subsystem."
-            raise WiringError([f"port '{ref}' belongs to {whose}. {cure}"], path=str(ref))
-        # a reference made by hand may name a block that is not there
-        return self[ref.node].unchecked(ref.port)
+        found = port_of(self, ref)  # a reference made by hand may name a block that is not there
+        return self[found.node].unchecked(found.port)
 
     def _contains(self, other: Diagram) -> bool:
         return any(b is other or b._contains(other) for b in self._inside())

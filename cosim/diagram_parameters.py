@@ -52,6 +52,19 @@ class DiagramParameters:
             self.check(whose, name, value)
         return replace(self, values={**self.values, **values})
 
+    def check_given(self, whose: str, given: Mapping[str, Any]) -> None:
+        """Refuse what parameters of this diagram, or of one inside ("part.k"), cannot be.
+
+        Raises
+        ------
+        WiringError, PlantloopError     as `check`; a malformed value
+        """
+        for name, value in given.items():
+            if "." in name:  # of a diagram inside: found when all of it is known
+                checked(name, value)
+            else:
+                self.check(whose, name, value)
+
     def check(self, whose: str, name: str, value: Any) -> None:
         """Is `name` a parameter, and `value` of its kind: numbers, or a text?
 

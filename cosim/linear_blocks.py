@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from blocks.contract.block import Block
 from blocks.errors import WiringError
 
 
-def block_of(system: Any) -> Block:
+def block_of(system: Any) -> Block | Any:
     """The block of a `control.StateSpace` or `control.TransferFunction`; a discrete one is sampled at its dt.
+
+    What is no system of python-control is given back.
 
     Raises
     ------
     WiringError    another kind of system, or a discrete one without a sample time
     """
-    import control
-
+    control = sys.modules.get("control")  # who has a system of it has imported it
+    if control is None or not isinstance(system, control.InputOutputSystem):
+        return system
     from blocks.library.continuous import StateSpace
     from blocks.library.discrete import DiscreteStateSpace
 

@@ -161,3 +161,22 @@ class Node:
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self.ports.inputs, *self.ports.outputs]
+
+
+def port_of(diagram: WiredDiagram, given: Any) -> PortRef:
+    """A reference to a port of this very diagram.
+
+    Raises
+    ------
+    WiringError    something else
+    """
+    if not isinstance(given, PortRef):  # callers without types may pass anything
+        text = "" if isinstance(given, Node) else " or 'block.port'"
+        raise WiringError([f"{shown(given)} is no port. Write handle['port']{text}."], value=given)
+    if given.diagram is not diagram:
+        whose = f"diagram '{given.diagram.name}', not to '{diagram.name}'"
+        if given.diagram.name == diagram.name:
+            whose = f"another diagram that is called '{diagram.name}' too"
+        cure = "Connect through inport and outport of the subsystem."
+        raise WiringError([f"port '{given}' belongs to {whose}. {cure}"], path=str(given))
+    return given

@@ -52,7 +52,7 @@ from plant.equations.unsupported import (
 from plant.equations.variables import mention_unused_penalties, recursive_variables, roles_of
 from plant.equations.wound import mention_wound
 from plant.expressions.formulas import Formulas, formulas_of
-from plant.facts import facts_of_assembly, joints_of
+from plant.facts import facts_of
 from plant.forces.loads import loads
 from plant.formats.motionsolve.described import description_of
 from plant.mechanics.dynamics import MotionAt
@@ -255,7 +255,7 @@ class Plant(Block):
 
     def __repr__(self) -> str:
         bodies, cut = len(self.mechanism.links), len(self.mechanism.cut)
-        facts = f"{bodies} bodies, {bodies + cut} joints, {self._dof} degrees of freedom"
+        facts = f"{bodies} bodies, {bodies + cut} joints, {self.dof} degrees of freedom"
         sides = (("inputs", self.inputs), ("outputs", self.outputs))
         ports = "".join(f"; {side} {', '.join(found)}" for side, found in sides if found)
         return f"<Plant '{self.model.name}': {facts}{ports}>"
@@ -398,26 +398,13 @@ class Plant(Block):
         return roles_of(self.model, self.formulas, driven)
 
     @property
-    def _dof(self) -> int:
+    def dof(self) -> int:
+        """Degrees of freedom."""
         return self.mechanism.dof if self.assembly is None else self.assembly.dof
 
     def info(self) -> dict[str, Any]:
         """What the model is made of, as plain data."""
-        return {
-            "model": self.model.name,
-            "file": self.model.file,
-            "formulation": f"{self.coordinates} coordinates",
-            "bodies": [link.body.where for link in self.mechanism.links],
-            "joints": joints_of(self.mechanism),
-            "dof": self._dof,
-            "cut joints": [joint.where for joint in self.mechanism.cut],
-            **facts_of_assembly(self.assembly),
-            "states": {name: value.tolist() for name, value in self.initial.items()},
-            "inputs": list(self.inputs.values()),
-            "outputs": list(self.outputs.values()),
-            "requests": list(self.requests.values()),
-            "warnings": list(self.warnings),
-        }
+        return facts_of(self)
 
     def __getstate__(self) -> dict[str, Any]:
         # read-only mappings cannot be pickled; plain ones can, and are wrapped again

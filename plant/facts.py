@@ -1,4 +1,4 @@
-"""The joints of a mechanism and its assembly as plain data, for `Plant.info` and the command line."""
+"""A plant, the joints of its mechanism and its assembly as plain data, for `Plant.info` and commands."""
 
 from __future__ import annotations
 
@@ -32,4 +32,23 @@ def facts_of_assembly(assembly: Assembly | None) -> dict[str, Any]:
         "rates of least kinetic energy": {} if assembly is None else dict(assembly.chosen),
         "singular start": "" if assembly is None else assembly.singular,
         "redundant constraints": [] if assembly is None else list(assembly.redundant),
+    }
+
+
+def facts_of(plant: Any) -> dict[str, Any]:
+    """What the model of a `Plant` is made of."""
+    return {
+        "model": plant.model.name,
+        "file": plant.model.file,
+        "formulation": f"{plant.coordinates} coordinates",
+        "bodies": [link.body.where for link in plant.mechanism.links],
+        "joints": joints_of(plant.mechanism),
+        "dof": plant.dof,
+        "cut joints": [joint.where for joint in plant.mechanism.cut],
+        **facts_of_assembly(plant.assembly),
+        "states": {name: value.tolist() for name, value in plant.initial.items()},
+        "inputs": list(plant.inputs.values()),
+        "outputs": list(plant.outputs.values()),
+        "requests": list(plant.requests.values()),
+        "warnings": list(plant.warnings),
     }

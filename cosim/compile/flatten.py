@@ -23,7 +23,6 @@ from blocks.contract.memories import (
     Started,
 )
 from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
-from blocks.contract.units import names_of
 from blocks.errors import PlantloopError, WiringError
 from cosim.compile.additions import NOTHING_ADDED, Additions, put_in
 from cosim.compile.conditions import at_rest, obey, settle_rates
@@ -33,8 +32,9 @@ from cosim.compile.looked_at import FollowingBranch, without_idle_events
 from cosim.compile.netlist import Driven, Netlist
 from cosim.compile.order import Dependencies
 from cosim.compile.placed_block import PlacedBlock
-from cosim.compile.rates import SignalRates, insert_holds
+from cosim.compile.rates import insert_holds
 from cosim.compile.schedule import build_schedule
+from cosim.compile.shown_signals import ShownSignals
 from cosim.compile.signal_nodes import SignalNode
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes
@@ -49,7 +49,6 @@ from cosim.system_parts import (
     Draw,
     NamedTerm,
     Samples,
-    Signal,
     SystemEvent,
 )
 
@@ -172,7 +171,8 @@ class _Writer:
             found = slopes.found(self.v.t, x, derivative, w, residual)
             derivative = slopes.put(derivative, found)
             events = tuple(_with_slopes(event, slopes, found) for event in events)
-        signals = self._signals(between)
+        shown = ShownSignals(self.v)
+        signals = shown.found(between)
         accepted = self._refreshed(between, AcceptedMemory)
         invariants = ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants"))
         correction = ca.vertcat(ca.SX(0, 1), *self._corrections(between))
@@ -194,7 +194,7 @@ class _Writer:
             tick_slots=self.v.tick_slots(),
             schedule=tuple(schedule),
             signals=signals,
-            logged=(*signals, *self._states_to_log(signals)),
+            logged=(*signals, *shown.states_to_log(signals)),
             derivative=derivative,
             accepted=accepted,
             starting=self._starting(between, order),
@@ -213,8 +213,8 @@ class _Writer:
             opaque=tuple(i.path for i in self.placed.values() if i.traced.declared.calls),
             calls=tuple(c for i in self.placed.values() for c in i.traced.declared.calls),
             callers=tuple(i.path for i in self.placed.values() for _ in i.traced.declared.calls),
-            outports={name: self._signal_name(port) for name, port in self.outports.items()},
-            borders=self._border_signals(),
+            outports={name: shown.name_of(port) for name, port in self.outports.items()},
+            borders=shown.of_borders(),
             fields=self._fields(),
             units=self._units(between),
             starts=self.v.following_starts(),
@@ -267,47 +267,6 @@ class _Writer:
             for inst in self.placed.values()
             for history in inst.traced.declared.histories
         )
-
-    def _border_signals(self) -> dict[str, str]:
-        """Signals by the names of the outputs of subsystems that show them."""
-        outputs = {port: [o.name for o in i.traced.declared.outputs] for port, i in self.placed.items()}
-        return {
-            ".".join(border): self._signal_name(behind[0])
-            for border, behind in self.borders.items()
-            if behind[0][1] in outputs[behind[0][0]]
-        }
-
-    def _signals(self, between: Expressions) -> dict[str, Signal]:
-        """All outputs, and the inputs of ports that hold, as seen behind the hold.
-
-        Blocks the framework put before a port are seen through the port itself.
-        """
-        rates = SignalRates(self.placed)
-        found = {}
-        for inst in self.placed.values():
-            d = inst.traced.declared
-            if inst.before:
-                continue
-            for k, i in enumerate(d.inputs):
-                if i.hold is not None:
-                    source = inst.drivers[k]
-                    value = between.input(inst, k)
-                    ticks = None if source is None else rates.rate_of(source)
-                    name = f"{inst.path}.{i.name}"
-                    units = names_of(self.v.units.inputs.get((inst.path, i.name), ()))
-                    found[name] = Signal(name, value, i.labels, ticks, inst.path, units)
-            for o in d.outputs:
-                port = (inst.path, o.name)
-                name = self._signal_name(port)
-                ticks = rates.rate_of(port)
-                value = between.cut_off.get(port, between.outputs[port])
-                units = names_of(self.v.units.outputs.get(port, ()))
-                found[name] = Signal(name, value, o.labels, ticks, inst.path, units)
-        return found
-
-    def _signal_name(self, port: tuple[str, str]) -> str:
-        """What the signal of an output is called: an inport by its own name."""
-        return port[0] if isinstance(self.placed[port[0]].block, ExternalInput) else ".".join(port)
 
     def _refused(self) -> dict[str, str]:
         """Why some parameters cannot be changed, by name."""
@@ -457,11 +416,6 @@ class _Writer:
             d = inst.traced.declared
             found += [np.full(g.numel(), tol) for g, tol in zip(d.invariants, d.tolerances, strict=True)]
         return np.concatenate(found)
-
-    def _states_to_log(self, signals: Mapping[str, Signal]) -> list[str]:
-        """Continuous states of blocks that want them in every log."""
-        wanted = {inst.path for inst in self.placed.values() if inst.traced.declared.states_logged}
-        return [name for name, s in self.v.x.slots.items() if s.path in wanted and name not in signals]
 
     def _rounding(self) -> np.ndarray:
         parts = [

@@ -39,11 +39,11 @@ def test_bodies_go_to_their_children_or_to_their_centre(robot):
 
 def test_joints_turn_or_slide_along_their_axis(robot):
     scene = robot_scene(robot)
-    joints = [(j.name, j.type, j.link, j.point.tolist(), j.axis.tolist()) for j in scene.joints]
+    joints = [(j.name, j.shape, j.link, j.point.tolist(), j.axis.tolist()) for j in scene.joints]
     assert joints == [
-        ("joint 1", "REVOLUTE", 0, [0, 0, 0], [0, 0, 1]),
-        ("joint 2", "TRANSLATIONAL", 1, [0, 0, 0], [1, 0, 0]),
-        ("joint 3", "REVOLUTE", 2, [0, 0, 0], [0, 1, 0]),
+        ("joint 1", "pin", 0, [0, 0, 0], [0, 0, 1]),
+        ("joint 2", "slider", 1, [0, 0, 0], [1, 0, 0]),
+        ("joint 3", "pin", 2, [0, 0, 0], [0, 1, 0]),
     ]
     assert scene.gravity.tolist() == [0, 0, -9.81]
 
