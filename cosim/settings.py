@@ -20,7 +20,7 @@ import numpy as np
 
 from blocks.arguments import is_number
 from blocks.errors import PlantloopError, near_miss, shown
-from cosim.engines.methods.solver_names import ADAPTIVE
+from cosim.engines.methods.solvers import SOLVERS
 from cosim.fmi.coupling.coupling import Coupling
 
 ENGINES = ("auto", "reference", "native")
@@ -135,7 +135,7 @@ class RunSettings:
     """
 
     solver: str = _setting(
-        "dopri5", _one_of(*ADAPTIVE),
+        "dopri5", _one_of(*SOLVERS),
         '"dopri5" (adaptive, default), "rodas4" (stiff), "rk4" or "euler" (fixed step); '
         'SciPy\'s "Radau", "BDF", "LSODA" (stiff), "DOP853", "RK45", "RK23"',
     )  # fmt: skip
@@ -215,7 +215,7 @@ class RunSettings:
     @property
     def adaptive(self) -> bool:
         """Does the solver choose its steps?"""
-        return ADAPTIVE[self.solver]
+        return SOLVERS[self.solver].adaptive
 
     @property
     def driven(self) -> bool | Literal["held"]:
@@ -244,7 +244,7 @@ def _again(values: dict[str, Any], origins: dict[str, str]) -> RunSettings:
 
 def misplaced(solver: str, given: Mapping[str, Any]) -> str | None:
     """The first of some settings that the solver does not look at."""
-    wrong = FIXED_ONLY if ADAPTIVE[solver] else ADAPTIVE_ONLY
+    wrong = FIXED_ONLY if SOLVERS[solver].adaptive else ADAPTIVE_ONLY
     return next((name for name in wrong if name in given), None)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from blocks.contract.rate import rational
 from blocks.errors import PlantloopError, shown
 from cosim.deck.outcome import DeckStep
-from cosim.engines.methods.solver_names import STIFF
+from cosim.engines.methods.solvers import STIFF
 from cosim.result.result import Result
 from cosim.run.memory import check_memory
 from cosim.settings import RunSettings, misplaced

@@ -7,13 +7,14 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from blocks.contract.user_lines import line_of
 from blocks.errors import PlantloopError, SimulationError
+from cosim.engines.counters import Counters
 from cosim.engines.look_back import LookBack
 from cosim.engines.starts import DONE, Starts
 from cosim.fmi.coupling.quality import CouplingQuality
@@ -21,18 +22,6 @@ from cosim.result.record import Event, TickSeries
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
-
-
-@dataclass
-class Counters:
-    """What integration cost."""
-
-    steps: int = 0
-    rejected: int = 0
-    evaluations: int = 0
-    events: int = 0
-    limited_by: dict[int, int] = field(default_factory=dict)  # state index -> steps it limited
-    python: dict[str, float] = field(default_factory=dict)  # block called at its ticks -> time in it [s]
 
 
 def left(exit: SystemExit, t: float) -> SimulationError:

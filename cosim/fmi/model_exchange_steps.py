@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.engines.engine import Counters
+from cosim.engines.counters import Counters
 from cosim.engines.methods.steppers import AcceptedStep, AdaptiveStepper, Control, Problem
 from cosim.engines.methods.tableau import tableau
 from cosim.fmi.clock_schedule import reached

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blocks.errors import near_miss
 from blocks.files import is_file, is_inside
-from cosim.engines.methods.solver_names import ADAPTIVE
+from cosim.engines.methods.solvers import SOLVERS
 from cosim.scenario.factory import module_file
 from cosim.scenario.fmu_tables import check_fmus
 from cosim.scenario.keys import FilePlace, check_known, record
@@ -144,8 +144,8 @@ def _check_run(run: Run, place: FilePlace) -> None:
     solver, given = run.settings.get("solver", RunSettings().solver), dict(run.settings)
     while (wrong := misplaced(solver, given)) is not None:
         del given[wrong]
-        kind = "adaptive" if ADAPTIVE[solver] else "fixed-step"
-        right = 'rtol, atol or max_step, or solver = "rk4"' if ADAPTIVE[solver] else "step"
+        kind = "adaptive" if SOLVERS[solver].adaptive else "fixed-step"
+        right = 'rtol, atol or max_step, or solver = "rk4"' if SOLVERS[solver].adaptive else "step"
         place.at(wrong).add_problem(f'does not apply to solver "{solver}", which is {kind}; give {right}.')
     if run.log_every is not None and run.log_at is not None:
         place.at("log_at").add_problem("log_every and log_at exclude each other; keep one.")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.engines.engine import Counters
+from cosim.engines.counters import Counters
 from cosim.engines.methods.tableau import Tableau
 
 Derivative = Callable[[float, np.ndarray], np.ndarray]

@@ -8,7 +8,7 @@ import casadi as ca
 
 from cosim.engines.methods.crossing_rates import depend_on_time
 from cosim.engines.methods.rosenbrock import Rosenbrock
-from cosim.engines.methods.solver_names import STIFF
+from cosim.engines.methods.solvers import STIFF
 from cosim.engines.methods.tableau import TABLEAUS, Tableau, tableau
 from cosim.engines.native import bindings as b
 from cosim.settings import RunSettings

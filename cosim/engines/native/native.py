@@ -17,7 +17,7 @@ import numpy as np
 from blocks.errors import SimulationError
 from cosim.engines.engine import Engine, Logged, out_of_time
 from cosim.engines.methods.rosenbrock import RODAS, RosenbrockStepper
-from cosim.engines.methods.solver_names import STIFF
+from cosim.engines.methods.solvers import STIFF
 from cosim.engines.methods.steppers import AdaptiveStepper
 from cosim.engines.methods.tableau import TABLEAUS, tableau
 from cosim.engines.native import bindings as b

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.engines.engine import Counters
-from cosim.engines.methods.solvers import STEPPERS, absolute_tolerances
+from cosim.engines.counters import Counters
+from cosim.engines.methods.solvers import SOLVERS
 from cosim.engines.methods.steppers import Problem, Stepper
+from cosim.engines.methods.tolerances import absolute_tolerances
 from cosim.engines.reference.acceptance import Acceptance
 from cosim.engines.reference.crossings import Crossings
 from cosim.engines.reference.events import Events
@@ -70,7 +71,7 @@ def interpreter(
         explain=explained,
         noise=invariants.noise if system.rounding.any() else None,
     )
-    stepper = STEPPERS[settings.solver](problem, settings)
+    stepper = SOLVERS[settings.solver].make(problem, settings)
     integrator = StretchIntegrator(workspace, unknowns, acceptance, crossings, stepper)
     return Interpreter(
         workspace, unknowns, right_hand_side, invariants, scheduler, restart, events, stepper, integrator

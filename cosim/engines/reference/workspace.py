@@ -10,7 +10,8 @@ import casadi as ca
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.engines.engine import Counters, out_of_time
+from cosim.engines.counters import Counters
+from cosim.engines.engine import out_of_time
 from cosim.engines.reference.bound import Bound
 from cosim.engines.reference.diagnose import explain
 from cosim.run.context import Context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cosim.engines.engine import Counters
+from cosim.engines.counters import Counters
 from cosim.engines.reference.interpreter import interpreter
 from cosim.fmi.coupling.coupled_system import CoupledSystem
 from cosim.fmi.coupling.curves import Curve

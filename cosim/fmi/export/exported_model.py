@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 
 from cosim.engines.codegen.model_c import CFile, generate, generate_jacobian
-from cosim.engines.methods.solver_names import STIFF
+from cosim.engines.methods.solvers import STIFF
 from cosim.engines.methods.stiff import JacobianPlan, linearised
 from cosim.fmi.export.derivative_code import adjoint, forward
 from cosim.fmi.export.descriptions import Facts

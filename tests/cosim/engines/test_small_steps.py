@@ -7,7 +7,7 @@ import pytest
 
 from blocks import Constant, Integrator, Sign, SimulationError, Sine, Step, Sum
 from cosim import Simulation, simulate
-from cosim.engines.methods.solvers import absolute_tolerances
+from cosim.engines.methods.tolerances import absolute_tolerances
 from tests.helpers.made import alone, chain, ramp
 from tests.helpers.runs import build
 

@@ -7,7 +7,7 @@ import pytest
 
 from blocks import AlgebraicLoopError, DiscretePID, ScenarioError, Step, Sum, TransferFunction
 from cosim import Diagram, Result, simulate
-from cosim.engines.methods.solver_names import ADAPTIVE
+from cosim.engines.methods.solvers import SOLVERS
 from cosim.scenario import load_scenario
 from cosim.scenario.blocks import TYPES
 from cosim.scenario.report import findings, settling_time, write
@@ -124,10 +124,10 @@ def test_only_the_listed_signals_are_logged_and_those_that_are_shown(tmp_path):
     assert list(load_scenario(written(tmp_path, text)).run()) == ["lag.y", "push.y", "error.y"]
 
 
-@pytest.mark.parametrize("solver", ADAPTIVE)
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_can_be_named_with_its_settings(solver, tmp_path):
-    own = "rtol = 1e-5\natol = 1e-7\nmax_step = 0.5" if ADAPTIVE[solver] else "step = 0.01"
-    wrong = "step = 0.01" if ADAPTIVE[solver] else "rtol = 1e-5"
+    own = "rtol = 1e-5\natol = 1e-7\nmax_step = 0.5" if SOLVERS[solver].adaptive else "step = 0.01"
+    wrong = "step = 0.01" if SOLVERS[solver].adaptive else "rtol = 1e-5"
     old = 'until = 4.0\nsolver = "rk4"\nstep = 0.002'
     text = LOOP.replace(old, f'until = 0.1\nsolver = "{solver}"\n{own}')
     scenario = load_scenario(written(tmp_path, text))
