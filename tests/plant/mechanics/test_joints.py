@@ -204,3 +204,13 @@ def test_the_numbers_a_type_needs_are_asked_for_by_name():
         for number in entry.numbers if entry.in_decks else ():
             with pytest.raises(ModelProblems, match=f"{number} is missing"):
                 Constraint_Joint(id=1, type=name, i_marker_id=1, j_marker_id=2)
+
+
+def test_joints_look_like_what_they_leave_free():
+    """A ball leaves all rotations free and nothing else; a slider moves along its axis; a weld has no look."""
+    shapes = {}
+    for name, kind in JOINT_TYPES.items():
+        shapes.setdefault(kind.shape, set()).add(name)
+    assert shapes[""] == {"FIXED"} and shapes["ball"] == {"SPHERICAL"}
+    assert shapes["slider"] == {"TRANSLATIONAL", "CYLINDRICAL"}
+    assert {"REVOLUTE", "UNIVERSAL", "PLANAR", "SCREW"} <= shapes["pin"]
