@@ -207,7 +207,7 @@ def test_the_numbers_a_type_needs_are_asked_for_by_name():
 
 
 def test_joints_look_like_what_they_leave_free():
-    """A ball leaves all rotations free and nothing else; a slider moves along its axis; a weld has no look."""
+    """A ball leaves all rotations free and nothing else, a slider moves along its axis."""
     shapes = {}
     for name, kind in JOINT_TYPES.items():
         shapes.setdefault(kind.shape, set()).add(name)
