@@ -8,7 +8,7 @@ arithmetic, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, assignment
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
@@ -128,12 +128,6 @@ def check(code: Any, what: str) -> Code:
         )
     _parsed(code, "eval" if what.startswith("guard") else "exec")
     return code
-
-
-def names_in(code: Code) -> Iterator[str]:
-    """Names that a text reads or calls; none of a function."""
-    if isinstance(code, str):
-        yield from (n.id for n in ast.walk(ast.parse(code.strip())) if isinstance(n, ast.Name))
 
 
 def distance(guard: ca.SX) -> ca.SX:

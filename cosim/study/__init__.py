@@ -10,28 +10,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from blocks.exports import Exports
 
 if TYPE_CHECKING:
-    from cosim.study.opened import StudyResult
-    from cosim.study.opening import open_study
-    from cosim.study.study import Study
+    from cosim.study.opened import StudyResult as StudyResult
+    from cosim.study.opening import open_study as open_study
+    from cosim.study.study import Study as Study
 
-__all__ = ["Study", "StudyResult", "open_study"]
+_HOMES = {
+    "Study": "cosim.study.study",
+    "StudyResult": "cosim.study.opened",
+    "open_study": "cosim.study.opening",
+}
 
-
-def __getattr__(name: str) -> Any:
-    """Loaded when they are first asked for."""
-    if name == "Study":
-        from cosim.study.study import Study
-
-        return Study
-    if name == "StudyResult":
-        from cosim.study.opened import StudyResult
-
-        return StudyResult
-    if name == "open_study":
-        from cosim.study.opening import open_study
-
-        return open_study
-    raise AttributeError(f"module 'cosim.study' has no attribute '{name}'")
+if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else
+    _exports = Exports(__name__, _HOMES)
+    __getattr__, __dir__ = _exports.get, _exports.dir

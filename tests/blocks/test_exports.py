@@ -16,6 +16,7 @@ SOME = {
     "plant": {"Plant", "Port", "Model", "Body_Rigid", "read_model"},
     "cosim": {"Diagram", "simulate", "FMU", "If", "export_ssp"},
     "cosim.fmi": {"FMU", "export_fmu"},
+    "cosim.study": {"Study", "StudyResult", "open_study"},
 }
 
 

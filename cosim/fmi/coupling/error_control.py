@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,13 +23,6 @@ from cosim.fmi.coupling.unit_run import kept, restored
 
 SMALLEST = 1e-12  # of a run: a step below this has collapsed
 SAFETY, SHRINK, GROW = 0.85, 0.2, 2.0
-
-
-@dataclass
-class StepSize:
-    """Proposed size of the next macro step [s], 0: none yet."""
-
-    next: float = 0.0
 
 
 class ErrorControl:

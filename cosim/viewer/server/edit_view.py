@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import webbrowser
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from blocks.errors import PlantloopError
 from cosim.viewer.diagram_data import diagram_data
 from cosim.viewer.page import assembled
 from cosim.viewer.page_data import PageData
 from cosim.viewer.server.editor import Editor, library
-from cosim.viewer.server.serving import Peer, Serving, both, listen, wait
+from cosim.viewer.server.served_page import ServedPage
+from cosim.viewer.server.serving import Peer, both, listen
 
 LOOK = 0.5  # s between two looks at the file
 
 
-class EditView:
+class EditView(ServedPage):
     """A scenario that is edited: its page is at `address` until `close`. Several pages see the same."""
+
+    shows: ClassVar[str] = "edit"
 
     def __init__(self, editor: Editor, host: str = "127.0.0.1", port: int = 0) -> None:
         self.editor = editor
@@ -27,26 +28,7 @@ class EditView:
         self._peers: set[asyncio.Event] = set()
         self._version = 0
         self._library = library()
-        self._serving = Serving(self, host, port)
-
-    @property
-    def address(self) -> str:
-        """Where the page is; whoever knows it may edit and save the file."""
-        return self._serving.address
-
-    def wait(self, until: Callable[[], bool] = lambda: False) -> None:
-        """Wait until something holds, or Ctrl-C."""
-        wait(self.close, until)
-
-    def close(self) -> None:
-        """End the page; what was not saved is lost."""
-        self._serving.close()
-
-    def __enter__(self) -> EditView:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
+        self.serve(host, port)
 
     # --- contents of the server -------------------------------------------------------------------
     def page(self, nonce: str) -> str:
@@ -113,5 +95,5 @@ def edit_scenario(
     """
     view = EditView(Editor(path, trust), host, port)
     if show:
-        webbrowser.open(view.address)
+        view.open()
     return view

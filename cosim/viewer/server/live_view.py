@@ -7,11 +7,10 @@ live.wait()                                  # until Ctrl-C; then live.result() 
 from __future__ import annotations
 
 import asyncio
-import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -30,7 +29,8 @@ from cosim.viewer.page import assembled
 from cosim.viewer.page_data import PageData, of_diagram
 from cosim.viewer.server.player import Player
 from cosim.viewer.server.saving import save_session
-from cosim.viewer.server.serving import Peer, Serving, both, listen, wait
+from cosim.viewer.server.served_page import ServedPage
+from cosim.viewer.server.serving import Peer, both, listen
 from cosim.viewer.server.watched_run import WatchedRun
 
 UNTIL = 600.0  # s, where nothing says how long
@@ -38,34 +38,17 @@ FRAME = 0.025  # s of wall time between two messages to a page
 ROWS = 4000  # of one message at most
 
 
-class LiveView:
+class LiveView(ServedPage):
     """A run that is watched: its page is at `address` until `close`.
 
     Closing a page, or many pages, changes nothing of the run.
     """
 
+    shows: ClassVar[str] = "live"
+
     def __init__(self, run: WatchedRun, page: PageData, folder: Path, source: Scenario | None) -> None:
         self._run, self._data = run, page
         self.player = Player(run, lambda run: str(save_session(run, folder, source)))
-        self._serving: Serving | None = None
-
-    def serve(self, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Begin to serve the page.
-
-        Raises
-        ------
-        PlantloopError      no such host, or the port is taken
-        """
-        self._serving = Serving(self, host, port)
-
-    @property
-    def address(self) -> str:
-        """Where the page is; whoever knows it may steer the run."""
-        return "" if self._serving is None else self._serving.address
-
-    def open(self) -> None:
-        """Show the page in the browser."""
-        webbrowser.open(self.address)
 
     def do(self, what: str, **given: Any) -> str:
         """Do what a page can ask for, as "play", "pause", "step", "back", "reset", "set", and wait for it.
@@ -78,15 +61,10 @@ class LiveView:
         """
         return self.player.do({"do": what, **given}).result(600.0)
 
-    def wait(self, until: Callable[[], bool] = lambda: False) -> None:
-        """Wait until something holds, or Ctrl-C, which ends the run."""
-        wait(self.close, until)
-
     def close(self) -> None:
         """End the run and its page; the result stays."""
         self.player.close()
-        if self._serving is not None:
-            self._serving.close()
+        super().close()
 
     def result(self) -> Result:
         """What was logged until now; of a run that plays, at some instant."""
@@ -102,17 +80,8 @@ class LiveView:
         """Write the session as a scenario that replays it; returns where."""
         return Path(self.do("save"))
 
-    def __enter__(self) -> LiveView:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"<LiveView of '{self._data.title}' at t = {self._run.time:.9g} s: {self.address}>"
-
-    def _repr_html_(self) -> str:
-        return f'<a href="{self.address}" target="_blank" rel="noopener">live: {self.address}</a>'
 
     # --- contents of the server -------------------------------------------------------------------
     def page(self, nonce: str) -> str:

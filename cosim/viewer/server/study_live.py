@@ -4,57 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import time
-import webbrowser
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from blocks.errors import PlantloopError
 from cosim.study.study_view import StudyView
 from cosim.viewer.page import assembled
 from cosim.viewer.page_data import PageData
-from cosim.viewer.server.serving import Peer, Serving, both, listen, wait
+from cosim.viewer.server.served_page import ServedPage
+from cosim.viewer.server.serving import Peer, both, listen
 from cosim.viewer.study_data import of_study
 
 LOOK = 0.5  # s between two looks at the folder
 SHARE = 5.0  # it rests so many times as long as it took to read the folder
 
 
-class StudyLive:
+class StudyLive(ServedPage):
     """The page of a study, at `address` until `close`: it renews itself, and changes nothing of the study.
 
     view : StudyView      what is read anew at each look, as `cosim.open_study` gives it
     """
 
+    shows: ClassVar[str] = "study"
+
     def __init__(self, view: StudyView, host: str = "127.0.0.1", port: int = 0) -> None:
         self._view = view
         self._lock = asyncio.Lock()
         self._done, self._problem, self._data = self._count(), "", of_study(view)
-        self._serving = Serving(self, host, port)
-
-    @property
-    def address(self) -> str:
-        """Where the page is."""
-        return self._serving.address
-
-    def wait(self, until: Callable[[], bool] = lambda: False) -> None:
-        """Wait until something holds, or Ctrl-C."""
-        wait(self.close, until)
-
-    def close(self) -> None:
-        """End the page; the study goes on."""
-        self._serving.close()
-
-    def __enter__(self) -> StudyLive:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
+        self.serve(host, port)
 
     def __repr__(self) -> str:
         return f"<StudyLive of '{self._data.title}', {self._done} cases done: {self.address}>"
-
-    def _repr_html_(self) -> str:
-        return f'<a href="{self.address}" target="_blank" rel="noopener">study: {self.address}</a>'
 
     # --- contents of the server -------------------------------------------------------------------
     def page(self, nonce: str) -> str:
@@ -108,5 +87,5 @@ def view_study(view: StudyView, host: str = "127.0.0.1", port: int = 0, show: bo
     """
     live = StudyLive(view, host, port)
     if show:
-        webbrowser.open(live.address)
+        live.open()
     return live
