@@ -6,7 +6,6 @@ they stand for; what happens under a condition is written twice and chosen by it
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
 from collections.abc import Callable, Mapping
@@ -163,7 +162,7 @@ class Rounds:
         for _, group in itertools.groupby(
             self.transitions, lambda w: w.branch.number if w.branch.exclusive else w
         ):
-            outcomes, any_of = [], ca.SX(0.0)
+            outcomes = []
             for w in group:  # of a region one at most: one state of it is active
                 may = self.active(w.source, old)
                 if w.source.number in busy:
@@ -172,11 +171,11 @@ class Rounds:
                 outcomes.append((take, self._taken(w, dict(env))))
                 for n in w.leaves.below():
                     busy[n.number] = take if n.number not in busy else ca.logic_or(busy[n.number], take)
-                any_of = take if any_of.is_constant() else ca.logic_or(any_of, take)
+            any_of = joined(ca.logic_or, [take for take, _ in outcomes])
             env = self.one_of(outcomes, any_of, env)
             fired = any_of if fired.is_constant() else ca.logic_or(fired, any_of)
         if not self.continuous:
-            env = self.chosen(fired, env, self._during(dict(env)))
+            env = self.chosen(fired, env, self._during(self.tree.root, dict(env)))
         begun = self.enter(self.tree.root, dict(old), [])
         begun |= {key: self.clock.now for key in begun if key[0] == "since"}
         begun[STARTED] = begun[FIRED] = ca.SX(1.0)
@@ -201,12 +200,12 @@ class Rounds:
                 found[key] = old
                 continue
             every = len(changes) == len(outcomes)
-            some = any_of if every else functools.reduce(ca.logic_or, [take for take, _ in changes])
-            if all(value is changes[0][1] for _, value in changes):
+            some = any_of if every else joined(ca.logic_or, [take for take, _ in changes])
+            if all(ca.is_equal(value, changes[0][1]) for _, value in changes):
                 found[key] = ca.if_else(some, changes[0][1], old)
                 continue
             terms = [ca.if_else(take, value, 0.0) for take, value in changes]
-            found[key] = functools.reduce(operator.add, terms) + ca.if_else(some, 0.0, old)
+            found[key] = joined(operator.add, terms) + ca.if_else(some, 0.0, old)
         return found
 
     def _taken(self, w: Wanted, env: Env) -> Env:
@@ -257,14 +256,51 @@ class Rounds:
         if ("since", region.number) in env:
             env["since", region.number] = self.clock.now
 
-    def _during(self, env: Env) -> Env:
-        """Actions of states that have been active since before this instant and stay so."""
-        for n in self.tree.nodes:
-            if n.state and n.state.during is not None:
-                before = env["since", self._region(n).number] != self.clock.now
-                stays = ca.logic_and(self.active(n, env), before)
-                env = self.chosen(stays, self._do(n.state.during, dict(env), n), env)
+    def _during(self, node: ChartNode, env: Env) -> Env:
+        """Actions inside an active state, of states active since before this instant that stay so.
+
+        One of the states of an exclusive one is active: theirs are written side by side, not in a row.
+        """
+        if not node.exclusive:
+            for child in node.children:
+                env = self._during(child, self._staying(child, env))
+            return env
+        here = [env["in", node.number] == k for k in range(len(node.children))]
+        acting = [k for k, n in enumerate(node.children) if n.state and n.state.during is not None]
+        if acting:
+            own = [(here[k], self._acted(node.children[k], env)) for k in acting]
+            env = self.chosen(
+                self._before(node.children[acting[0]], env), self._one_inside(node, own, env), env
+            )
+        deeper = [k for k, n in enumerate(node.children) if self._acts_below(n)]
+        if deeper:
+            inside = [(here[k], self._during(node.children[k], dict(env))) for k in deeper]
+            env = self._one_inside(node, inside, env)
         return env
+
+    def _one_inside(self, node: ChartNode, outcomes: list[tuple[ca.SX, Env]], env: Env) -> Env:
+        """The outcome of the active one of a node's states, where it has one."""
+        every = len(outcomes) == len(node.children)
+        some = ca.SX(1.0) if every else joined(ca.logic_or, [here for here, _ in outcomes])
+        return self.one_of(outcomes, some, env)
+
+    def _staying(self, node: ChartNode, env: Env) -> Env:
+        """A state's own action, if it has not been entered at this instant."""
+        if node.state is None or node.state.during is None:
+            return env
+        return self.chosen(self._before(node, env), self._acted(node, env), env)
+
+    def _acted(self, node: ChartNode, env: Env) -> Env:
+        assert node.state is not None
+        return self._do(node.state.during, dict(env), node)
+
+    def _before(self, node: ChartNode, env: Env) -> ca.SX:
+        """Has a state been active since before this instant?"""
+        return env["since", self._region(node).number] != self.clock.now
+
+    def _acts_below(self, node: ChartNode) -> bool:
+        """Has a state inside this one an action of its own?"""
+        return any(n is not node and n.state and n.state.during is not None for n in node.below())
 
     def shown(self, name: str, env: Env) -> ca.SX:
         """A variable as it is seen: of a continuous chart as the during actions of active states say."""
@@ -290,6 +326,14 @@ class Rounds:
             if not ca.is_equal(new, env["value", name]):
                 env["value", name] = new
         return env
+
+
+def joined(combine: Callable[[Any, Any], Any], terms: list[ca.SX]) -> ca.SX:
+    """Terms combined in pairs, and those again: a short way from each to the end, for processors."""
+    while len(terms) > 1:
+        pairs = [combine(a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + terms[len(pairs) * 2 :]
+    return terms[0]
 
 
 def _wanted(tree: ChartTree, t: Transition) -> Wanted:

@@ -26,20 +26,22 @@ from cosim.engines.codegen.plan import (
 
 OPERATIONS = {
     "same": "{0}", "neg": "-{0}", "square": "{0} * {0}", "twice": "2. * {0}", "inverse": "1. / {0}",
-    "not": "(double)!{0}", "sign": "pl_sign({0})", "erfinv": "pl_erfinv({0})", "exp": "exp({0})",
+    "sign": "pl_sign({0})", "erfinv": "pl_erfinv({0})", "exp": "exp({0})",
     "log": "log({0})", "sqrt": "sqrt({0})", "sin": "sin({0})", "cos": "cos({0})", "tan": "tan({0})",
     "asin": "asin({0})", "acos": "acos({0})", "atan": "atan({0})", "floor": "floor({0})",
     "ceil": "ceil({0})", "fabs": "fabs({0})", "erf": "erf({0})", "sinh": "sinh({0})", "cosh": "cosh({0})",
     "tanh": "tanh({0})", "asinh": "asinh({0})", "acosh": "acosh({0})", "atanh": "atanh({0})",
     "log1p": "log1p({0})", "expm1": "expm1({0})",
     "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}",
-    "lt": "(double)({0} < {1})", "le": "(double)({0} <= {1})", "eq": "(double)({0} == {1})",
-    "ne": "(double)({0} != {1})", "and": "(double)({0} && {1})", "or": "(double)({0} || {1})",
     "if_else_zero": "({0} ? {1} : 0.)", "pow": "pow({0}, {1})", "fmin": "pl_min({0}, {1})",
     "fmax": "pl_max({0}, {1})", "fmod": "fmod({0}, {1})", "remainder": "remainder({0}, {1})",
     "copysign": "copysign({0}, {1})", "atan2": "atan2({0}, {1})", "hypot": "hypot({0}, {1})",
 }  # fmt: skip
-"""C of every operation of graph.py, with its operands."""
+"""C of every operation of graph.py that gives a number, with its operands."""
+
+RELATIONS = {"lt": "{0} < {1}", "le": "{0} <= {1}", "eq": "{0} == {1}", "ne": "{0} != {1}"}
+LOGIC = {"not": "!{0}", "and": "{0} & {1}", "or": "{0} | {1}"}
+"""Of those that say yes or no: an int, as compilers have it from a comparison."""
 
 
 def callee_name(callee: Callee) -> str:
@@ -72,6 +74,19 @@ def piece(p: Piece, callees: Sequence[Callee]) -> str:
     return head + "\n".join([*_tables(p), "}"]) + "\n"
 
 
+def _computed(name: str, result: str, operands: Sequence[str], truths: set[str]) -> str:
+    """The line that computes a value. What is in `truths` is an int, as a result is that says yes or no."""
+    numbers = [f"(double){text}" if text in truths else text for text in operands]
+    if name not in LOGIC and name not in RELATIONS:
+        if name == "if_else_zero" and operands[0] in truths:
+            numbers[0] = operands[0]
+        return f"const double {result} = {OPERATIONS[name].format(*numbers)};"
+    if name in LOGIC:
+        numbers = [text if text in truths else f"({text} != 0.)" for text in operands]
+    truths.add(result)
+    return f"const int {result} = {(LOGIC | RELATIONS)[name].format(*numbers)};"
+
+
 class _Steps:
     """Steps as lines of C, and the arrays they use."""
 
@@ -82,12 +97,11 @@ class _Steps:
     def of(self, p: Plain) -> tuple[list[str], set[str]]:
         """The lines of a piece."""
         lines: list[str] = []
+        truths: set[str] = set()
         for step in p.steps:
             operands = [self._operand(v) for v in step.operands]
             if isinstance(step, Compute):
-                lines.append(
-                    f"    const double a{step.result} = {OPERATIONS[step.operation].format(*operands)};"
-                )
+                lines.append("    " + _computed(step.operation, f"a{step.result}", operands, truths))
                 lines += self._stores(step.result, step.stores)
             else:
                 lines += self._call(step, operands)
@@ -177,11 +191,12 @@ def shape(s: Shape) -> str:
 
     lines = []
     stores: dict[int, list[str]] = {}
+    truths: set[str] = set()
     first = s.columns - len(s.stores)
     for k, (result, array) in enumerate(s.stores, first):
         stores.setdefault(result, []).append(f"        {array}[q[{k}]] = a{result};")
     for k, (name, operands) in enumerate(s.operations):
-        lines.append(f"        const double a{k} = {OPERATIONS[name].format(*map(read, operands))};")
+        lines.append("        " + _computed(name, f"a{k}", [read(v) for v in operands], truths))
         lines += stores.get(k, [])
     body = "\n".join(lines)
     ahead = f"i++, q += {s.columns}" + (f", d += {s.number_columns}" if s.number_columns else "")

@@ -18,7 +18,7 @@ from cosim.engines.codegen.plan import (
     WrittenNumber,
 )
 from cosim.engines.codegen.planner import planned
-from cosim.engines.codegen.print_c import OPERATIONS
+from cosim.engines.codegen.print_c import LOGIC, OPERATIONS, RELATIONS
 from tests.helpers.printed import same, symbols
 
 PYTHON = {
@@ -96,7 +96,7 @@ class Interpreter:
 
 
 def test_every_operation_has_its_c():
-    assert set(OPERATIONS) == set(NAMES.values())
+    assert {*OPERATIONS, *RELATIONS, *LOGIC} == set(NAMES.values())
 
 
 def test_a_plan_with_cuts_constants_and_calls_gives_casadis_numbers(monkeypatch):

@@ -27,12 +27,18 @@ int pl_on_threshold(const pl_run *r, int i)
 int pl_evaluate_crossings(pl_run *r, double t, const double *x)
 {
     const int n = r->system->n_events;
-    double *rates = r->out + n;
-    int on = 0;
+    const double *threshold = r->system->threshold, *missed = r->missed, *out = r->out;
+    double *rates = r->out + n, *signs = r->new_signs;
+    int special = 0; /* on a threshold, or no number */
 
     evaluate(r, t, x);
-    for (int i = 0; i < n; i++) on |= pl_on_threshold(r, i);
-    if (on) r->model->crossing_rates(&r->a, rates);
+    for (int i = 0; i < n; i++) {
+        const double near = missed[i] > threshold[i] ? missed[i] : threshold[i];
+        special |= !(fabs(out[i]) > near);
+        signs[i] = out[i] > 0. ? 1. : -1.;
+    }
+    if (!special) return PL_DONE;
+    r->model->crossing_rates(&r->a, rates);
     for (int i = 0; i < n; i++) {
         const double now = sign(pl_on_threshold(r, i) ? rates[i] : r->out[i]);
         r->new_signs[i] = now == 0. ? r->system->rest[i] : now;
@@ -45,26 +51,58 @@ int pl_evaluate_crossings(pl_run *r, double t, const double *x)
 
 void pl_note_farthest(pl_run *r)
 {
-    for (int i = 0; i < r->system->n_events; i++) {
-        if (fabs(r->out[i]) > r->farthest[i]) r->farthest[i] = fabs(r->out[i]);
-        if (fabs(r->out[i]) > r->largest[i]) r->largest[i] = fabs(r->out[i]);
+    const int n = r->system->n_events;
+    const double *restrict out = r->out;
+    double *restrict farthest = r->farthest, *restrict largest = r->largest;
+
+    for (int i = 0; i < n; i++) {
+        const double size = fabs(out[i]);
+        farthest[i] = size > farthest[i] ? size : farthest[i];
+        largest[i] = size > largest[i] ? size : largest[i];
     }
 }
 
-/* Bisection to the last bit that matters; the end that has crossed is returned. */
+/* A crossing inside the step, above zero where it has crossed to `side`. */
+static double beyond(pl_run *r, int i, double side, double t)
+{
+    pl_interpolate(r, t, r->scratch);
+    evaluate(r, t, r->model->nx ? r->scratch : r->context->x);
+    return r->out[i] * side;
+}
+
+/* To the last bit that matters; the end that has crossed is returned: crossings.py, _root. */
 static double root(pl_run *r, int i, double low, double high)
 {
     const double side = r->new_signs[i];
-    for (int round = 0; round < 80; round++) {
-        const double middle = 0.5 * (low + high);
-        if (!(low < middle && middle < high) || high - low <= 1e-15 * (fabs(high) > 1. ? fabs(high) : 1.))
-            break;
-        pl_interpolate(r, middle, r->scratch);
-        evaluate(r, middle, r->model->nx ? r->scratch : r->context->x);
-        if (r->out[i] * side > 0.)
-            high = middle;
-        else
-            low = middle;
+    double below = beyond(r, i, side, low), above = beyond(r, i, side, high), before = INFINITY;
+    int slow = 0, last = 0;
+
+    for (int round = 0; round < 200; round++) {
+        const double middle = 0.5 * (low + high), width = high - low;
+        const double bit = 1e-15 * (fabs(high) > 1. ? fabs(high) : 1.);
+        if (!(low < middle && middle < high) || width <= bit) break;
+        double t = middle;
+        slow = width > 0.5 * before ? slow + 1 : 0;
+        if (slow < 2 && below <= 0. && above > 0.) {
+            t = low + width * (below / (below - above));
+            t = t > high - bit ? high - bit : t < low + bit ? low + bit : t;
+            if (!(low < t && t < high)) t = middle;
+        } else {
+            slow = 0;
+        }
+        before = width;
+        const double value = beyond(r, i, side, t);
+        if (value > 0.) {
+            high = t;
+            above = value;
+            if (last > 0) below *= 0.5;
+            last = 1;
+        } else {
+            low = t;
+            below = value;
+            if (last < 0) above *= 0.5;
+            last = -1;
+        }
     }
     return high;
 }
@@ -130,7 +168,9 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             if (r->model->nx) memcpy(c->x, x, sizeof(double) * (size_t)r->model->nx);
             return reason;
         }
-        for (int i = 0; i < n; i++) {
+        int changed = 0;
+        for (int i = 0; i < n; i++) changed |= r->new_signs[i] != c->signs[i];
+        for (int i = 0; changed && i < n; i++) {
             if (!fires(r, i)) continue;
             const double t = root(r, i, low, high);
             if (r->located >= 0 && !(t < *first)) continue;
@@ -144,7 +184,7 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             return PL_DONE;
         }
         pl_note_farthest(r);
-        memcpy(c->signs, r->new_signs, sizeof(double) * (size_t)n);
+        if (changed) memcpy(c->signs, r->new_signs, sizeof(double) * (size_t)n);
         low = high;
     }
     return PL_DONE;
