@@ -10,6 +10,7 @@
 #include "macro_step.h"
 #include "plantloop.h"
 #include "rollback.h"
+#include "steady.h"
 
 #include <math.h>
 
@@ -58,15 +59,22 @@ int pl_couple(pl_coupling *m, double until)
 {
     pl_run *r = m->run;
     const pl_context *c = r->context;
-    int reason = PL_DONE;
+    const int steady = pl_is_steady(m);
+    int reason = PL_DONE, stepped = 0;
 
     pl_update_constants(r);
     while (!reason) {
         if (m->phase == PL_BEGIN) {
             if (!(c->t < until) || c->stopped) return PL_DONE;
             if (r->cancel) return PL_CANCELLED;
+            if (steady && !stepped) { /* all steps that are alike, then one that may be another */
+                reason = pl_steady_steps(m, until);
+                stepped = 1;
+                continue;
+            }
             if (r->budget-- <= 0) return PL_PAUSE;
             reason = begin(m, until);
+            stepped = 0;
         } else if (m->phase == PL_CONTROL) {
             reason = pl_controlled_step(m, until);
             m->phase = PL_BEGIN;

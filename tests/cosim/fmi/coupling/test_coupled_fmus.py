@@ -137,6 +137,32 @@ def test_compiled_code_couples_our_own_blocks_alike(fmu, order, extrapolation):
     assert in_order(found[0]).tobytes() == in_order(found[1]).tobytes()
 
 
+@pytest.mark.parametrize("fault", ["WARN", "NOT_A_NUMBER", "RETURN_ERROR"])
+def test_steps_that_are_all_alike_stop_where_something_happens(fmu, fault):
+    """Two units that hold their inputs and nothing beside them: the same outcome in compiled code."""
+    number = {"RETURN_ERROR": 4, "NOT_A_NUMBER": 7, "WARN": 10}[fault]
+    found = []
+    for engine in ("reference", "native"):
+        d = Diagram("alike")
+        d.add("one", FMU(fmu("faulty"), sample=0.1, start={"fault": number, "when": 1.25}))
+        d.add("two", FMU(fmu("lag"), sample=0.1))
+        d.connect("two.y", "one.u")
+        d.connect("one.y", "two.u")
+        with Simulation(d, coupling="jacobi", engine=engine) as sim:
+            sim.log([0.0, 0.3, 1.1, 1.25, 1.7])
+            try:
+                sim.advance(0.35)
+                sim.advance(2.0)
+                said = ""
+            except PlantloopError as error:
+                said = str(error)
+            r = sim.result()
+        rows = [r["one.y"], r["two.y"], r.coupling["two.u"].residual, r.coupling["two.u"].time]
+        found.append((said, r.message, in_order(rows).tobytes()))
+    assert found[0] == found[1]
+    assert bool(found[0][0]) == (fault != "WARN")
+
+
 REPEATED = [
     Coupling(iterate=True),
     Coupling(order="gauss-seidel", iterate=True, extrapolation=2),
