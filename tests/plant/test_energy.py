@@ -130,6 +130,32 @@ def test_pendulum_of_a_deck():
     assert np.ptp(a.gravity) > 1.0 and np.abs(a.drift).max() < 1e-7
 
 
+def test_a_body_whose_centre_is_off_its_joint_in_every_direction():
+    """A ball joint at a corner of a body: what falls is what moves, and U is -m g r of its centre.
+
+    Its moments are those about a marker beside its centre, along other axes.
+    """
+    model = Model.build(
+        [
+            Force_Gravity(grav_x=1.0, grav_y=-2.0, grav_z=-9.0),
+            Body_Rigid(id=1, isground=True),
+            Reference_Marker(id=10, body_id=1),
+            Body_Rigid(id=2, cg_id=20, im_id=22, mass=2, inertia_xx=3.0, inertia_yy=3.2, inertia_zz=3.5),
+            Reference_Marker(id=20, body_id=2, pos_x=0.3, pos_y=-0.2, pos_z=0.4),
+            Reference_Marker(id=21, body_id=2),
+            Reference_Marker(id=22, body_id=2, pos_x=0.1, pos_y=0.2, pos_z=-0.3, **ALONG),
+            Constraint_Joint(id=1, label="ball", type="SPHERICAL", i_marker_id=21, j_marker_id=10),
+        ]
+    )
+    plant, d = Plant.from_model(model).audited(), Diagram("ball")
+    d.add("plant", plant)
+    r = simulate(d, until=1.0, log_every=0.1, engine="reference", rtol=1e-11, atol=1e-12)
+    a = ledger(r)
+    assert a.gravity[0] == pytest.approx(-2 * (1.0 * 0.3 + 2.0 * 0.2 - 9.0 * 0.4))
+    assert np.ptp(a.gravity) > 1.0 and np.abs(a.drift).max() < 1e-7
+    assert pytest.approx(a.KE, abs=1e-9) == states_of(r, plant).KE
+
+
 def test_plot(tmp_path):
     a = account(slider(Force_SpringDamper(**SPRING, stiffness=30.0, damping=2.0)))
     figure = a.plot(str(tmp_path / "ledger.png"))

@@ -67,6 +67,12 @@ def test_without_states_a_run_arrives_where_it_was_sent_to_the_last_bit(engine):
         assert sim.time == after
 
 
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_run_that_keeps_its_wall_limit_goes_to_its_end(engine):
+    r = simulate(chain(Constant(2.0), Integrator()), 1.5, engine=engine, log_at=[1.5], wall_limit=600.0)
+    assert r["b2.y"].item() == pytest.approx(3.0) and not r.message
+
+
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("engine", ["reference", "native"])
 def test_a_thousand_events_while_the_time_hardly_goes_on_end_the_run(engine):

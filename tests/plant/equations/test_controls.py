@@ -219,6 +219,34 @@ def test_linear_state_equation(A):
     assert y[:, 1] == pytest.approx(10 * (1 + TIMES))
 
 
+def test_linear_state_equation_of_several_inputs():
+    """x' = A x + B u and y = C x + D u, with every matrix of another shape, at random numbers."""
+    rng = np.random.default_rng(7)
+    A, B, C, D = (rng.normal(size=shape) for shape in ((3, 3), (3, 2), (4, 3), (4, 2)))
+    written = {
+        f"{name}_matrix": " ".join(map(repr, m.ravel().tolist()))
+        for name, m in zip("abcd", (A, B, C, D), strict=True)
+    }
+    elements = [
+        Reference_Variable(id=1, expr="2 - TIME"),
+        Reference_Variable(id=2, expr="3 + TIME"),
+        Reference_Array(id=1, type="U", variable_id=(1, 2)),
+        Reference_Array(id=2, type="X", num_element=3),
+        Reference_Array(id=3, type="Y", num_element=4),
+        Control_StateEqn(
+            id=1, label="eqn", type="LINEAR", x_array_id=2, y_array_id=3, u_array_id=1,
+            num_state=3, num_output=4, attributes=tuple(written.items()),
+        ),
+        *(Reference_Variable(id=10 + k, expr=f"ARYVAL(3,{k})") for k in range(1, 5)),
+        outputs(11, 12, 13, 14),
+    ]  # fmt: skip
+    alone = Alone(slider(*elements))
+    x, u, state = np.array([0.3, -0.4, 0.5]), np.array([1.5, 3.5]), alone.x0.copy()
+    state[alone.slice("eqn")] = x
+    assert alone.derivative(0.5, state)[alone.slice("eqn")] == pytest.approx(A @ x + B @ u, rel=1e-12)
+    assert alone.output("y", 0.5, state) == pytest.approx(C @ x + D @ u, rel=1e-12)
+
+
 def test_wrong_matrices_are_told():
     with pytest.raises(ModelError, match=r"Control_StateEqn id=1.*a_matrix has 3 entries, expected 2 x 2"):
         trace(slider(*state_equation(a_matrix="0 1 0")), {})

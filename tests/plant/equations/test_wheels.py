@@ -250,6 +250,23 @@ def test_wheel_on_a_jointed_body_in_millimetres():
     assert r["plant.y"][0] == pytest.approx([-0.4, 1200.0, 1200.0 / 400.0 + 0.4])
 
 
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_a_wheel_on_a_hinge_that_turns_spins_with_its_body(coordinates):
+    """A hinge and a wheel along Y: the wheel's own rate 3 and the body's rate 2 add up."""
+    model = Model.build(
+        [
+            Body_Rigid(id=1, isground=True),
+            Reference_Marker(id=10, body_id=1, **TURNED),
+            Body_Rigid(id=2, cg_id=20, mass=1.0, inertia_xx=1.0, inertia_yy=1.0, inertia_zz=1.0, w_ic_y=2.0),
+            Reference_Marker(id=20, body_id=2),
+            Reference_Marker(id=21, body_id=2, **TURNED),
+            Constraint_Joint(id=1, label="hinge", type="REVOLUTE", i_marker_id=21, j_marker_id=10),
+            Inertia_Wheel(id=1, marker_id=21, inertia=0.1, w_ic=3.0),
+        ]
+    )
+    assert Plant.from_model(model, coordinates=coordinates).initial["wheel_1.spin"] == pytest.approx([5.0])
+
+
 def test_wheel_from_a_deck():
     deck = b"""<Deck><Model>
       <Body_Rigid id="1" isground="TRUE"/>
