@@ -36,7 +36,7 @@ class Sleeper:
     def work(self, chunks: list[Chunk]) -> Tally:
         """See `cosim.study.work.Worker.work`."""
         time.sleep(self.seconds * len(chunks))
-        return Tally(sum(len(cases) for _, cases in chunks), 0, 0)
+        return Tally(sum(len(cases) for _, cases in chunks), 0, 0, self.seconds * len(chunks))
 
 
 @dataclass
@@ -78,7 +78,7 @@ def main(short: bool = False) -> dict[str, float]:
     heading("a simulated cluster", "dask", "distributed")
     rows, found = [], {}
     for threads in (4,) if short else (50, 200):
-        chunks = threads * (2 if short else 10)
+        chunks = threads * (2 if short else 20)
         wall, spent = handed_out(threads, chunks)
         ideal = CHUNK_SECONDS * chunks / threads
         found[str(threads)] = 1e3 * spent / chunks

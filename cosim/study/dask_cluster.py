@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import time
 from typing import Any
 
 from blocks.errors import PlantloopError
@@ -35,28 +34,29 @@ def on_dask(job: Job, tell: Tell) -> None:
         threads = sum(client.nthreads().values()) or job.workers
         pieces = Pieces(job.chunks, threads)
         plan = client.scatter(job.plan, broadcast=True, hash=False)
-        running: dict[Any, tuple[int, float]] = {}
+        running: dict[Any, int] = {}
         finished = as_completed()
 
         def hand_out() -> None:
             while pieces.left and len(running) < 2 * threads:
                 piece = pieces.next()
                 one = client.submit(worked, plan, job.store.folder.url, piece, pure=False, retries=RETRIES)
-                running[one] = (len(piece), time.perf_counter())
+                running[one] = len(piece)
                 finished.add(one)
 
         hand_out()
         for one in finished:
-            count, began = running.pop(one)
+            count = running.pop(one)
             try:
-                tell(one.result())
+                tally = one.result()
+                tell(tally)
             except KilledWorker as error:
                 raise PlantloopError(
                     f"workers ended without a message, {RETRIES} times, at the same piece of work: {error}.",
                     hint="A run ends its process, or needs more memory than a worker has. What is done is "
                     "kept; --resume with executor 'processes' finds the case.",
                 ) from error
-            pieces.took(count, (time.perf_counter() - began) / 2)
+            pieces.took(count, tally.seconds)
             hand_out()
 
 

@@ -95,7 +95,9 @@ def distribution(spec: Mapping[str, Any]) -> Distribution:
         make = lambda s, **given: getattr(s, name)(**given)
     for key in numbers:
         if key not in allowed:
-            raise PlantloopError(f"distribution '{name}' has no '{key}'; {near_miss(key, allowed)}")
+            raise PlantloopError(
+                f"distribution '{name}' has no '{key}'; {near_miss(key, dict.fromkeys(allowed))}"
+            )
     for key in needed:
         if key not in numbers:
             raise PlantloopError(f"distribution '{name}' needs {' and '.join(needed)}; '{key}' is missing.")

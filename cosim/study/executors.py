@@ -11,7 +11,6 @@ from __future__ import annotations
 import concurrent.futures as futures
 import multiprocessing
 import os
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -47,16 +46,16 @@ def _keep_busy(
     pieces: Pieces, workers: int, submit: Callable[[list[Chunk]], futures.Future[Tally]], tell: Tell
 ) -> None:
     """Hand out pieces, two for every worker at a time, until none are left."""
-    under_way: dict[futures.Future[Tally], tuple[int, float]] = {}
+    under_way: dict[futures.Future[Tally], int] = {}
     while under_way or pieces.left:
         while pieces.left and len(under_way) < 2 * workers:
             piece = pieces.next()
-            under_way[submit(piece)] = (len(piece), time.perf_counter())
+            under_way[submit(piece)] = len(piece)
         done, _ = futures.wait(under_way, timeout=LOOK, return_when=futures.FIRST_COMPLETED)
         for one in done:
-            count, began = under_way.pop(one)
-            tell(one.result())
-            pieces.took(count, (time.perf_counter() - began) / 2)  # two wait for every worker
+            count, tally = under_way.pop(one), one.result()
+            tell(tally)
+            pieces.took(count, tally.seconds)
 
 
 # --- processes --------------------------------------------------------------------------------------------

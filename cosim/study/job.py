@@ -10,7 +10,8 @@ from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
 from cosim.study.work import Chunk, Tally
 
-PIECE = 1.0  # s that a piece of work should take
+PIECE = 1.0  # s that a piece of work should take at least
+HAND_OUT = 0.01  # s of a processor that handing out a piece takes at most, client and scheduler together
 MOST_CHUNKS = 64  # in a piece
 
 
@@ -38,6 +39,7 @@ class Pieces:
     def __init__(self, chunks: list[Chunk], workers: int) -> None:
         self.left = deque(chunks)
         self._workers, self._size = workers, 1
+        self._wanted = max(PIECE, HAND_OUT * workers)  # s: as long as handing out to all others takes
 
     def next(self) -> list[Chunk]:
         """Some chunks; towards the end fewer, so that all workers end at about the same time."""
@@ -45,6 +47,6 @@ class Pieces:
         return [self.left.popleft() for _ in range(min(self._size, fair, len(self.left)))]
 
     def took(self, chunks: int, seconds: float) -> None:
-        """So many chunks took so long."""
-        wanted = chunks * PIECE / max(seconds, 1e-3)
+        """So many chunks took a worker so long, without the time they waited for it."""
+        wanted = chunks * self._wanted / max(seconds, 1e-3)
         self._size = int(max(1, min(MOST_CHUNKS, 2 * self._size, wanted)))

@@ -32,10 +32,14 @@ ENDS = "@ends"
 
 @dataclass(frozen=True)
 class Watched:
-    """A block that watches a requirement, and the conditions its inputs "p" and "q" are margins of."""
+    """A block that watches a requirement, and the conditions its inputs "p" and "q" are margins of.
+
+    breaks : may it find before the end of a run that the requirement is broken?
+    """
 
     block: Block
     conditions: tuple[tuple[str, Formula], ...]
+    breaks: bool
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Ending:
         """
         found = {r.name: made for r in self.requirements if (made := watched(r)) is not None}
         late = [r.name for r in self.requirements if r.name not in found]
-        breaks = any(one.conditions for one in found.values())
+        breaks = any(one.breaks for one in found.values())
         if late and (self.when == "decided" or (self.when == "certain" and not breaks)):
             raise PlantloopError(
                 f"requirement '{late[0]}' is known at the end of a run only: none would end early.",
@@ -65,7 +69,7 @@ class Ending:
             raise PlantloopError(
                 "no requirement is known to be broken before the end of a run: none would end early.",
                 path="when",
-                hint="Write a requirement with always, eventually or whenever, or leave [stop] out.",
+                hint="Write one with always, or give the others a window that ends, or leave [stop] out.",
             )
         return found
 
@@ -83,17 +87,19 @@ def watched(r: RequirementTable) -> Watched | None:
         return None
     if r.formula is not None or any(isinstance(part, Temporal) for f in given for part in below(f)):
         last = horizon(requirement_formula(r))
-        return None if math.isinf(last) else Watched(HorizonVerdict(last), ())
+        return None if math.isinf(last) else Watched(HorizonVerdict(last), (), False)
     if r.whenever is not None and r.eventually is not None:
-        return Watched(ReactionVerdict(span, within), (("p", r.whenever), ("q", r.eventually)))
+        return Watched(
+            ReactionVerdict(span, within), (("p", r.whenever), ("q", r.eventually)), math.isfinite(within)
+        )
     if r.whenever is not None and r.always is not None:
-        return Watched(ConsequenceVerdict(span, within), (("p", r.whenever), ("q", r.always)))
+        return Watched(ConsequenceVerdict(span, within), (("p", r.whenever), ("q", r.always)), True)
     if r.until is not None and r.always is not None:
-        return Watched(UntilVerdict(span), (("p", r.always), ("q", r.until)))
+        return Watched(UntilVerdict(span), (("p", r.always), ("q", r.until)), True)
     if r.always is not None:
-        return Watched(AlwaysVerdict(span), (("p", r.always),))
+        return Watched(AlwaysVerdict(span), (("p", r.always),), True)
     assert r.eventually is not None  # the file was checked
-    return Watched(EventuallyVerdict(span), (("p", r.eventually),))
+    return Watched(EventuallyVerdict(span), (("p", r.eventually),), math.isfinite(end))
 
 
 def horizon(formula: Formula) -> float:

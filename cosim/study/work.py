@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +25,20 @@ SHORTLY = 0.02  # of the time until then: how long before a failure its snapshot
 
 @dataclass(frozen=True)
 class Tally:
-    """How a piece of work went, in numbers of cases."""
+    """How a piece of work went, in numbers of cases; `seconds` of a worker."""
 
     done: int
     failed: int
     unmet: int  # done, with a requirement that is not met
+    seconds: float = 0.0
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(self.done + other.done, self.failed + other.failed, self.unmet + other.unmet)
+        return Tally(
+            self.done + other.done,
+            self.failed + other.failed,
+            self.unmet + other.unmet,
+            self.seconds + other.seconds,
+        )
 
 
 class Worker:
@@ -57,7 +64,7 @@ class Worker:
 
     def work(self, chunks: Sequence[Chunk]) -> Tally:
         """Run and write down the cases of some chunks."""
-        total = Tally(0, 0, 0)
+        total, began = Tally(0, 0, 0), time.perf_counter()
         for chunk, cases in chunks:
             if self.cancelled:
                 break
@@ -65,7 +72,7 @@ class Worker:
             if self.cancelled:
                 break
             total += self.keep(chunk, found)
-        return total
+        return replace(total, seconds=time.perf_counter() - began)
 
     def keep(self, chunk: int, found: CaseOutcome) -> Tally:
         """Write down what came out, and snapshots of what failed."""

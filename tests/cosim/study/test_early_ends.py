@@ -147,6 +147,8 @@ def test_many_runs_on_every_executor_and_gone_on_with(tmp_path):
         ({"check": "max(g.y) < 1"}, "decided", "at the end of a run only"),
         ({"formula": "always(eventually[0, 1](g.y > 0))"}, "certain", "at the end of a run only"),
         ({"formula": "always[0, 1](g.y > 0)"}, "broken", "none would end early"),
+        ({"eventually": "g.y > 0"}, "broken", "none would end early"),
+        ({"whenever": "g.y > 0", "eventually": "c.y > 0"}, "broken", "a window that ends"),
         ({"always": "g.y > 0", "stop": True}, "broken", "keep one"),
         (None, "broken", "no requirements"),
     ],
