@@ -215,12 +215,13 @@ def _check_requirement(r: RequirementTable, given: Mapping[str, Any], place: Fil
         return
     written = [getattr(r, name) for name in forms]
     if r.check is not None:
-        if any(isinstance(part, Temporal) for part in below(r.check)):
+        bare = signals_outside(r.check)
+        if bare and any(isinstance(part, Temporal) for part in below(r.check)):
             place.at("check").add_problem(
-                "is of numbers of the whole run: operators over time, such as always(...), belong into "
-                'formula = "...".'
+                "is of numbers of the whole run: operators over time of signals, such as "
+                f'always({bare[0]} < 1), belong into formula = "...".'
             )
-        elif bare := signals_outside(r.check):
+        elif bare:
             place.at("check").add_problem(
                 f"'{bare[0]}' is a signal, expected numbers of the whole run, such as max({bare[0]})."
             )

@@ -54,25 +54,12 @@ def _check_requirement(r: RequirementTable, until: float, late: float, place: Fi
         formula = getattr(r, name)
         if formula is None:
             continue
-        for part in _outermost(formula) if name == "formula" else ():
-            if part.begin <= late < part.end < math.inf:
-                place.at(name).add_problem(
-                    f"{part.word}[{part.begin:g}, {part.end:g}] looks past the end of the run of "
-                    f"{until:g} s; write {part.word}[{part.begin:g}, end]."
-                )
         for begin, part in _earliest(formula, r.after):
             if begin > late:
                 place.at(name).add_problem(
                     f"{part.word}[{part.begin:g}, {part.end:g}] looks at nothing before {begin:g} s, when "
                     f"the run of {until:g} s is over."
                 )
-
-
-def _outermost(formula: Formula) -> list[Temporal]:
-    """Operators over time that are in no other."""
-    if isinstance(formula, Temporal):
-        return [formula]
-    return [found for part in parts(formula) for found in _outermost(part)]
 
 
 def _earliest(formula: Formula, offset: float) -> Iterator[tuple[float, Temporal]]:
