@@ -26,7 +26,6 @@ from blocks.contract.block import Block
 from blocks.contract.services import services
 from blocks.contract.units import Units
 from blocks.errors import WiringError, near_miss, shown
-from cosim.analysis.findings import DiagramFinding, findings
 from cosim.block_names import checked_block_name, checked_name, split_port, written_connection
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Driven, Inport, Netlist
@@ -41,6 +40,8 @@ from cosim.system import System
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from cosim.analysis.findings import DiagramFinding
 
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -432,6 +433,8 @@ class Diagram:
         ------
         WiringError, AlgebraicLoopError    the diagram cannot be flattened, for other reasons than its units
         """
+        from cosim.analysis.findings import findings  # only where one looks over a diagram
+
         return findings(self.netlist(), solve_loops)
 
     def _repr_html_(self) -> str:
