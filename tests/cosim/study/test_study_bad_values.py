@@ -42,7 +42,7 @@ CASES = [
         {
             "until": TIMES, "sweep": NO_VALUES, "sampling": NOTHING, "variants": EMPTY | NOTHING,
             "actions": LISTS, "requirements": LISTS, "metrics": NO_VALUES, "store": NO_VALUES,
-            "search": NO_VALUES,
+            "search": NO_VALUES, "stop": NOTHING,
             "inputs": NO_VALUES,
             "log_every": NOTHING | POSITIVE, "trust": SWITCH,
         }
