@@ -37,8 +37,6 @@ from cosim.system import System
 SLICE = 0.05  # s of wall time between two looks at Ctrl-C
 FIRST_BUDGET = 2000  # steps of the first slice
 PIECES, STOPS = 1024, 64  # room in a history, and for the stops of delays, that is there when it is needed
-
-
 ROOM = {"iv": "long long[]", "pivots": "int32_t[]"}  # doubles that have room for integers
 
 
@@ -86,8 +84,7 @@ class NativeEngine(Engine):
         self._log.ticks = self._buffers = b.new("pl_buffer", len(system.rates))
         self._run = run = b.new("pl_run")
         self._host: HostAnswers | None = None
-        run.model = code.model
-        run.system = code.tables
+        run.model, run.system = code.model, code.tables
         run.settings = self._settings
         run.context = self._state
         run.log = self._log
@@ -140,8 +137,11 @@ class NativeEngine(Engine):
 
     def arrive(self, ended: str = "") -> None:
         """See `Engine.arrive`."""
+        ended = "" if self.context.stopped else ended
         self.context.stopped = self.context.stopped or ended
         self._enter()
+        if ended:
+            self._pl.pl_end_here(self._run)
         try:
             with self.instances.answering():
                 self._advance(self._state.t, None)

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 100, LEVEL = 1, NEWTON = 2 };
+enum { ROUNDS = 100, LEVEL = 1, NEWTON = 2, DISCARD = 2 };
 
 static const double AGREED = 1e-10, AGREED_ABSOLUTE = 1e-12; /* relative to the outputs, and absolute */
 static const double PERTURBED = 1e-6, SINGULAR = 1e-14, FLAT = 1e-30;
@@ -36,8 +36,12 @@ int pl_give_up(pl_coupling *m, int level, int reason)
     int refused = 0, helps = reason == PL_CANCELLED || reason == PL_FULL_EVENTS;
 
     pl_ours_back(m, level);
-    for (int k = 0; k < m->n_units; k++)
-        if (m->units[k].arriving) refused |= pl_unit_back(&m->units[k], level);
+    if (reason == PL_UNIT_STEPPED && m->units[m->unit].status > DISCARD) {
+        helps = 1; /* a unit that has failed is asked no more: the host says why */
+    } else {
+        for (int k = 0; k < m->n_units; k++)
+            if (m->units[k].arriving) refused |= pl_unit_back(&m->units[k], level);
+    }
     if (reason == PL_FULL) helps = l->log.count > 0; /* else it would be full again */
     if (reason == PL_FULL_TICKS) helps = l->ticks[r->index].count > 0;
     r->approach = 0;
@@ -112,7 +116,9 @@ static int deliver(pl_coupling *m, const double *y, double *found)
     if (!reason && !m->newest) reason = pl_read_inputs(m, m->t1);
     for (int i = 0; !reason && i < m->n_sequence; i++) {
         const int k = m->sequence[i];
-        if (k >= 0 && m->units[k].arriving) reason = step_unit(m, &m->units[k], found);
+        if (k < 0 || !m->units[k].arriving) continue;
+        m->unit = k;
+        reason = step_unit(m, &m->units[k], found);
     }
     return reason;
 }

@@ -480,6 +480,7 @@ PL_EXPORT void pl_instantiate(pl_run *r, void *workspace); /* lay out the privat
 PL_EXPORT int pl_advance(pl_run *r, double until);
 PL_EXPORT void pl_reset(pl_run *r);              /* forget where an interrupted advance stood */
 PL_EXPORT double pl_seconds(int64_t position, int64_t grid); /* position on a grid of 1/grid s, rounded once */
+PL_EXPORT void pl_end_here(pl_run *r);           /* a run that was ended from outside: the next advance logs its end */
 PL_EXPORT int pl_ask_fmu(const void *self, double *row); /* a `pl_foreign` whose self is a pl_fmu_call */
 PL_EXPORT int pl_couple(pl_coupling *m, double until);
 PL_EXPORT void pl_couple_back(pl_coupling *m); /* our own blocks to where the step began */

@@ -143,6 +143,14 @@ int pl_advance(pl_run *r, double until)
     }
 }
 
+void pl_end_here(pl_run *r)
+{
+    if (r->phase == TICK && r->stop == r->context->t) return; /* it is on its way to all that happens here */
+    pl_reset(r);
+    r->stop = r->context->t;
+    r->phase = TICK;
+}
+
 void pl_reset(pl_run *r)
 {
     r->phase = AT_INSTANT;

@@ -137,10 +137,10 @@ def test_compiled_code_couples_our_own_blocks_alike(fmu, order, extrapolation):
     assert in_order(found[0]).tobytes() == in_order(found[1]).tobytes()
 
 
-@pytest.mark.parametrize("fault", ["WARN", "NOT_A_NUMBER", "RETURN_ERROR"])
+@pytest.mark.parametrize("fault", ["TERMINATE", "WARN", "NOT_A_NUMBER", "RETURN_ERROR"])
 def test_steps_that_are_all_alike_stop_where_something_happens(fmu, fault):
     """Two units that hold their inputs and nothing beside them: the same outcome in compiled code."""
-    number = {"RETURN_ERROR": 4, "NOT_A_NUMBER": 7, "WARN": 10}[fault]
+    number = {"RETURN_ERROR": 4, "NOT_A_NUMBER": 7, "TERMINATE": 8, "WARN": 10}[fault]
     found = []
     for engine in ("reference", "native"):
         d = Diagram("alike")
@@ -160,7 +160,7 @@ def test_steps_that_are_all_alike_stop_where_something_happens(fmu, fault):
         rows = [r["one.y"], r["two.y"], r.coupling["two.u"].residual, r.coupling["two.u"].time]
         found.append((said, r.message, in_order(rows).tobytes()))
     assert found[0] == found[1]
-    assert bool(found[0][0]) == (fault != "WARN")
+    assert bool(found[0][0]) == (fault in ("NOT_A_NUMBER", "RETURN_ERROR"))
 
 
 REPEATED = [
@@ -252,6 +252,34 @@ def test_error_control_of_held_signals(fmu, order):
     d = two_masses(fmu, 0.01)
     r = simulate(d, 0.5, coupling=Coupling(order=order, rtol=1e-2), log_at=[0.5], engine="native")
     assert np.max(np.abs(at_end(r) - exact_at(0.5)) / [0.1, 0.1, 1.4, 1.2]) < 3e-2
+
+
+@pytest.mark.parametrize("fault", ["RETURN_ERROR", "RETURN_DISCARD", "TERMINATE", "WARN"])
+@pytest.mark.parametrize(
+    "coupling", [Coupling(iterate=True), Coupling(order="gauss-seidel", extrapolation=2, rtol=3e-2)], ids=str
+)
+def test_what_happens_in_a_step_that_is_repeated(fmu, coupling, fault):
+    """A unit fails, ends the run or warns: the same words and rows, whoever makes the steps."""
+    number = {"RETURN_ERROR": 4, "RETURN_DISCARD": 6, "TERMINATE": 8, "WARN": 10}[fault]
+    found = []
+    for engine in ("reference", "native"):
+        d = two_masses(fmu, 0.1)
+        d.add("third", FMU(fmu("faulty"), sample=0.1, start={"fault": number, "when": 0.45}))
+        d.connect("one.x", "third.u")
+        d.connect(d.add("i", Integrator())["y"], "i.u")
+        with Simulation(d, coupling=coupling, engine=engine, solver="rk4", step=0.01) as sim:
+            sim.log([0.0, 0.3, 0.47, 0.6])
+            try:
+                sim.advance(0.6)
+                said = ""
+            except PlantloopError as error:
+                said = str(error)
+            r = sim.result()
+        said = said.split("Its last log lines")[0]  # a step tried twice is logged twice
+        kept = 2 if said else None  # of a step that fails Python has logged what it tried
+        rows = [r.time[:kept], *(r[name][:kept] for name in NAMES)]
+        found.append((said, r.message, in_order(rows).tobytes()))
+    assert found[0] == found[1]
 
 
 def test_a_step_that_does_not_settle_is_explained_by_python(fmu):
