@@ -110,6 +110,8 @@ SAID_ELSEWHERE = {
     "log": "signals", "outputs": "signals", "params": "parameters", "method": "solver",
     "t_final": "until", "tf": "until", "t_end": "until", "stop_time": "until", "duration": "until",
     "step_size": "step", "t_eval": "log_at",
+    "ode45": "dopri5", "ode1": "euler", "ode4": "rk4", "ode23": "RK23", "ode8": "DOP853",
+    "ode15s": "rodas4", "ode23s": "rodas4", "ode23t": "rodas4", "ode23tb": "rodas4", "ode14x": "rodas4",
 }  # fmt: skip
 """What Simulink, SciPy and python-control call it, and what it is called here, for suggestions alone."""
 

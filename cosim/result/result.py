@@ -212,7 +212,22 @@ class Result:
         if not isinstance(name, str):
             raise UnknownSignalError(f"{shown(name)} is no signal name in {where}.", value=name)
         kind = "sampled signal" if among is self.ticks_of else "signal"
-        return self.tree.names(where, kind, known, UnknownSignalError).locate(name)
+        names = self.tree.names(where, kind, known, UnknownSignalError)
+        if among is None and names.find(name) is None and (whole := self._in_what_ran(name)):
+            raise UnknownSignalError(
+                f"'{name}' was not kept in {where}.",
+                path=name,
+                value=name,
+                hint=f'Name it in the run: signals=["{whole}", ...].',
+            )
+        return names.locate(name)
+
+    def _in_what_ran(self, name: str) -> str | None:
+        """The signal of that name in what was run, whole, as far as that is known here."""
+        try:
+            return None if self.origin is None else self.origin[1].locate(name)[0]
+        except PlantloopError:
+            return None
 
     def _course(self, name: str) -> Course:
         """A signal or component over time: at its ticks if it has any, else at the logged instants."""

@@ -8,12 +8,14 @@ other elements (``faults_in``).
 
 from __future__ import annotations
 
+import inspect
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
+from blocks.errors import near_miss
 from plant.elements.kinds import Boolean, Id, Kind, String
 from plant.reporting import ModelProblems
 
@@ -71,8 +73,39 @@ class Idle:
         return f"{', '.join(self.names)} {change} nothing: {self.why}; {self.cure}"
 
 
+class ElementType(type):
+    """The type of element types: what is no attribute of one is refused by name where it is written."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The arguments of the dataclass, for help and completion."""
+        made = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return made.replace(parameters=[*made.parameters.values()][1:])
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make an element.
+
+        Raises
+        ------
+        ModelProblems    what is no attribute, attributes without their names, or a missing one
+        """
+        try:
+            return super().__call__(*args, **kwargs)
+        except TypeError as error:
+            signature = cls.__signature__
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as wrong:
+                unknown = next((name for name in kwargs if name not in signature.parameters), None)
+                fault = f"{wrong}; name every attribute: {cls.__name__}(id=1, ...)"
+                if unknown is not None:
+                    fault = f"has no attribute '{unknown}'; {near_miss(unknown, signature.parameters)}"
+                raise ModelProblems([line(cls.__name__, fault)], about=cls.__name__) from error
+            raise
+
+
 @dataclass(frozen=True, kw_only=True)
-class Element:
+class Element(metaclass=ElementType):
     """Base of all elements; an interface, nobody instantiates it.
 
     Subclasses may set ``synonyms`` (other spellings of attribute names), ``block`` (where the element may

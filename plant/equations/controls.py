@@ -153,7 +153,7 @@ def control_states(model: Model, formulas: Formulas, taken: set[str]) -> dict[st
         n = len(system.denominator_coef) - 1 if isinstance(system, Control_SISO) else system.num_state
         if n:
             found.append((system, _initial(model, system, n)))
-    kinds = {Control_Diff: "diff", Control_SISO: "siso", Control_StateEqn: "state_equation"}
+    kinds: dict[type, str] = {Control_Diff: "diff", Control_SISO: "siso", Control_StateEqn: "state_equation"}
     names = unique_names([(e.label, kinds[type(e)], e.id) for e, _ in found])
     return {
         (f"{kinds[type(entry[0])]}_{entry[0].id}" if name in taken else name): entry

@@ -29,6 +29,7 @@ from blocks import (
 from blocks.contract.trace import trace
 from cosim import Diagram, Result, linearize, trim
 from plant import Plant
+from plant.elements import Body_Rigid
 from tests.helpers.made import Made
 from tests.helpers.runs import Simulation, build, simulate
 
@@ -335,6 +336,22 @@ def test_short_texts_for_objects(pendulum):
 )
 def test_fields_by_the_names_of_other_tools_are_answered_with_those_here(make, cure):
     says(cure, make)
+
+
+@pytest.mark.parametrize(("solver", "ours"), [("ode45", "dopri5"), ("ode15s", "rodas4"), ("ode4", "rk4")])
+def test_solvers_of_simulink_are_answered_with_those_here(solver, ours):
+    says(f"no solver '{solver}'; did you mean '{ours}'", simulate, build(c=Constant(1.0)), 1.0, solver=solver)
+
+
+def test_a_signal_that_was_not_kept_is_told_from_one_that_is_not_there():
+    r = simulate(build("c.y>g.u", c=Constant(1.0), g=Gain(2.0)), 0.1, signals=["c.y"])
+    says(r"'g.y' was not kept.*signals=\[\"g.y\"", lambda: r["g.y"])
+    says("no signal 'g.z'; there is 'c.y'", lambda: r["g.z"])
+
+
+def test_what_is_no_attribute_of_an_element_is_refused_by_name():
+    says("Body_Rigid: has no attribute 'masss'; did you mean 'mass'", lambda: Body_Rigid(id=1, masss=2.0))
+    says("missing a required argument: 'id'; name every", lambda: Body_Rigid(mass=2.0))
 
 
 def test_logical_operators_of_c_in_a_guard_are_answered_with_those_here():
