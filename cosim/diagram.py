@@ -281,6 +281,10 @@ class Diagram:
         found: Block | Diagram | Subsystem | Inport = self._graph.nodes[name]["block"]
         return found
 
+    def given(self, name: str) -> dict[str, Any]:
+        """Parameters a subsystem was given where it was added."""
+        return dict(self._graph.nodes[name]["given"])
+
     def ports_at(self, name: str) -> NodePorts:
         """The ports of a node, by name; see `Node.ports`."""
         found = self._graph.nodes[name]

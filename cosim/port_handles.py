@@ -5,6 +5,7 @@ They are what `Diagram.add` gives back; what they need of a diagram is in `Wired
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -34,6 +35,9 @@ class WiredDiagram(Protocol):
 
     def content(self, name: str) -> Any:
         """What is in a node."""
+
+    def given(self, name: str) -> Mapping[str, Any]:
+        """Parameters a subsystem was given where it was added."""
 
     def ports_at(self, name: str) -> NodePorts:
         """The ports of a node."""

@@ -15,7 +15,7 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError
 from cosim.analysis.linear import linearize
-from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
+from cosim.analysis.operating import OperatingPoint, SystemAtPoint, diagram_of, model_of, static_of
 from cosim.diagram import Diagram
 from cosim.port_handles import Node
 from cosim.run.context import Context
@@ -55,6 +55,7 @@ def design_point(
     ------
     PlantloopError     as `linearize`; a sampled diagram; no state; a state that is not at rest at the point
     """
+    system = diagram_of(system)
     model = model_of(system, inputs, outputs, at, parameters)
     s, c = model.system, model.context
     if s.rates:
@@ -63,6 +64,10 @@ def design_point(
             "plant.",
             path=s.name,
             hint="Give the model itself: LQR(linearize(diagram, inputs, outputs), ...).",
+        )
+    if not len(model.input_index):
+        raise PlantloopError(
+            f"'{s.name}' has no inputs to be controlled by.", path=s.name, hint="Name some in inputs=."
         )
     found = linearize(system, inputs, outputs, at, parameters)
     model = model_of(system, inputs, outputs, at, parameters)

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.masks import default, filled
 from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError, shown
 from cosim.analysis.tangent import Delays, Moved, Tangent
@@ -55,7 +56,7 @@ _recent: deque[tuple[Block, Diagram]] = deque(maxlen=REMEMBERED)  # used last
 def diagram_of(system: Block | Diagram | Node) -> Diagram:
     """A diagram as it is; a block, or what a handle stands for, in a diagram of its own, kept for a while."""
     if isinstance(system, Node):
-        system = system.diagram.content(system.name)
+        system = _held_by(system)
     if isinstance(system, Diagram):
         return system
     if not isinstance(system, Block):
@@ -65,6 +66,13 @@ def diagram_of(system: Block | Diagram | Node) -> Diagram:
         known = around(system)
         _recent.append((system, known))
     return known
+
+
+def _held_by(node: Node) -> Any:
+    """What a handle stands for; a subsystem with the parameters it was given there."""
+    content = node.diagram.content(node.name)
+    given = {name: filled(value, default) for name, value in node.diagram.given(node.name).items()}
+    return content.with_parameters(**given) if given and isinstance(content, Diagram) else content
 
 
 def model_of(

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from blocks.errors import ModelError
-from plant.elements.bodies import Body_Rigid
+from plant.elements.bodies import Body_Point, Body_Rigid
 from plant.elements.draft import Draft, no_such
 from plant.elements.element import Element, line
 from plant.elements.markers import Frame, Reference_Marker, design_frames
@@ -106,6 +106,12 @@ class Model:
             path=place,
             value=id,
         )
+
+    def body_of(self, marker: Reference_Marker) -> Body_Rigid | Body_Point:
+        """The body a marker is fixed to."""
+        if marker.body[0] == Body_Point.tag:
+            return self.find(Body_Point, marker.body_id, marker, "body_id")
+        return self.find(Body_Rigid, marker.body_id, marker, "body_id")
 
     @cached_property
     def ground_body(self) -> Body_Rigid:

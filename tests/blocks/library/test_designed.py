@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose as close
 from scipy.optimize import nnls
 
-from blocks import LQG, LQI, LQR, MPC, ODE, Constant, KalmanFilter, Mux, Step
+from blocks import LQG, LQI, LQR, MPC, ODE, Constant, Gain, Integrator, KalmanFilter, Mux, Step
 from blocks.errors import PlantloopError
 from blocks.library.predictive import nearest
 from cosim import Diagram, linearize, simulate, trim
@@ -128,6 +128,23 @@ def test_where_limits_meet_in_a_point_the_program_is_solved_all_the_same():
     assert nearest(np.eye(1), np.zeros(1), one, *apart) is None
 
 
+def test_a_handle_of_a_subsystem_is_the_subsystem_with_the_parameters_it_was_given():
+    """theta'' = u / J: K = [1, sqrt(1 + 2 J)] for weights of one."""
+    motor = Diagram("motor")
+    J = motor.parameter("J", 0.5)
+    u, gain = motor.inport("u"), motor.add("gain", Gain(1 / J))
+    speed, angle = motor.add("speed", Integrator()), motor.add("angle", Integrator())
+    motor.connect(u, gain["u"])
+    motor.connect(gain["y"], speed["u"])
+    motor.connect(speed["y"], angle["u"])
+    motor.outport("speed", speed["y"])
+    motor.outport("angle", angle["y"])
+    handle = Diagram("top").add("motor", motor, parameters={"J": 0.25})
+    for plant, inertia in ((motor, 0.5), (handle, 0.25)):
+        K = LQR.of(plant, [1.0, 1.0], 1.0, outputs=["angle", "speed"]).gain()
+        close(K, [[1.0, np.sqrt(1.0 + 2.0 * inertia)]], rtol=1e-9)
+
+
 def test_what_is_no_rest_or_tells_no_state_is_refused():
     with pytest.raises(PlantloopError, match="not at rest.*'x\\[1\\]' is -0.8415") as caught:
         LQR.of(pendulum())
@@ -140,5 +157,7 @@ def test_what_is_no_rest_or_tells_no_state_is_refused():
         LQI.of(pendulum(), at=at_one(), follow="z")
     with pytest.raises(PlantloopError, match="a symmetric"):
         LQG.of(pendulum(), [1.0, 2.0, 3.0], at=at_one())
+    with pytest.raises(PlantloopError, match="no inputs to be controlled by"):
+        LQR.of(ODE(lambda t, x, u: -x, [0.0], inputs=0))
     with pytest.raises(PlantloopError, match="around"):
         LQR(([[0.0]], [[1.0]]), around=(0.0, 0.0))
