@@ -340,7 +340,13 @@ def test_fields_by_the_names_of_other_tools_are_answered_with_those_here(make, c
 
 @pytest.mark.parametrize(("solver", "ours"), [("ode45", "dopri5"), ("ode15s", "rodas4"), ("ode4", "rk4")])
 def test_solvers_of_simulink_are_answered_with_those_here(solver, ours):
-    says(f"no solver '{solver}'; did you mean '{ours}'", simulate, build(c=Constant(1.0)), 1.0, solver=solver)
+    says(
+        f"no solver '{solver}'; did you mean '{ours}'",
+        simulate,
+        build("", c=Constant(1.0)),
+        1.0,
+        solver=solver,
+    )
 
 
 def test_a_signal_that_was_not_kept_is_told_from_one_that_is_not_there():
