@@ -60,6 +60,15 @@ def test_the_instant_and_the_verdict(name):
     assert (found["r.robustness"] >= 0) == found["r"]
 
 
+def test_the_last_row_is_that_of_the_stop_where_an_instant_was_logged_just_before_it():
+    """The signal comes to 0 within rounding of an instant of the grid at which a step ends as well."""
+    requirements = [{"name": "r", **SWING["answered after the window"][0]}]
+    for engine in ("native", "reference"):
+        found = row(requirements, engine, stop={"when": "decided"})
+        assert found["r"] and found["status"] == "stopped"
+        assert found["end_time"] == pytest.approx(1.5, abs=1e-12)
+
+
 def test_of_several_the_last_decides_or_the_first_that_is_broken():
     requirements = [
         {"name": "rises", "eventually": "g.y > 0.5"},  # met at 1/12 s
