@@ -136,12 +136,12 @@ _Part = copies.Part | stretches.Stretch
 
 
 def _with_stretches(makers: Sequence[_Planner], parts: list[list[_Part]]) -> list[list[_Part]]:
-    """The same with what is plain code divided into stretches that repeat and the rest."""
-    plain = [(k, part) for k, own in enumerate(parts) for part in own if isinstance(part, list)]
-    bodies = [makers[k].body for k, _ in plain]
-    codes = [stretches.Code(part, b.outputs, b.source) for (_, part), b in zip(plain, bodies, strict=True)]
-    found = iter(stretches.repeated(codes))
-    return [[p for part in own for p in (next(found) if isinstance(part, list) else [part])] for own in parts]
+    """The same, but functions without copies of blocks divided into stretches that repeat and the rest."""
+    plain = [k for k, own in enumerate(parts) if len(own) == 1 and isinstance(own[0], list)]
+    bodies = [makers[k].body for k in plain]
+    codes = [stretches.Code(b.operations, b.outputs, b.source) for b in bodies]
+    found = dict(zip(plain, stretches.repeated(codes), strict=True))
+    return [[*found[k]] if k in found else own for k, own in enumerate(parts)]
 
 
 def _cuts(parts: list[_Part]) -> list[Cut]:
