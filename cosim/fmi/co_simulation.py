@@ -236,9 +236,9 @@ class CoSimulationUnit:
             return False
         if not self._rooms:
             self._rooms = [c.save() for _ in table.kept]
-        table.get_state, table.set_state = (
-            void(c.call.function(f)) for f in (c.dialect.save, c.dialect.load)
-        )
+        d = c.dialect
+        functions = (c.call.function(name) for name in (d.save, d.load, d.free_state))
+        table.get_state, table.set_state, table.free_state = map(void, functions)
         for there, room in zip(table.kept, self._rooms, strict=True):
             there.state = bindings.ffi().cast("void **", void(room.pointer))
         return True

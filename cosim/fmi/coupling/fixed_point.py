@@ -36,6 +36,18 @@ class FixedPoint:
         allowed = AGREED * np.maximum(self.scale, np.abs(found)) + AGREED_ABSOLUTE
         return bool(np.all(np.abs(found - y) <= allowed)) or self.ended()
 
+    def _check(self, found: np.ndarray) -> None:
+        """What is no number settles nowhere."""
+        for name, value in zip(self.names, found.tolist(), strict=True):
+            if not np.isfinite(value):
+                raise SimulationError(
+                    f"'{name}' is {value} at t={self.t1:.9g} s, in a step of the coupling that is iterated.",
+                    path=name,
+                    time=self.t1,
+                    value=value,
+                    hint="Look into this unit, or take a smaller step.",
+                )
+
     def solve(self, y: np.ndarray, newton: bool) -> None:
         """From a guess y (n,), by substitution or Newton's method with Broyden's updates.
 
@@ -48,6 +60,7 @@ class FixedPoint:
         for _ in range(ROUNDS):
             if self._agree(y, found):
                 return
+            self._check(found)
             if newton:
                 if inverse is None:
                     inverse = self._inverse(y, found)

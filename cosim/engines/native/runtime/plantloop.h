@@ -406,7 +406,7 @@ typedef struct {
     int64_t count, capacity;
     int32_t goes_back;               /* is it to save and restore its state? */
     int32_t part;                    /* its first output among all of an iterated step */
-    void *get_state, *set_state;
+    void *get_state, *set_state, *free_state;
     pl_kept_unit kept[PL_LEVELS];
 } pl_fmu_unit;
 

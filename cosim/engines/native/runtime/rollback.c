@@ -100,6 +100,8 @@ int pl_keep_unit(pl_fmu_unit *u, int level)
     copy_samples(k->values + PL_SAMPLES * u->u.n, k->out_time, u->out.values, u->out.time, u->out.n, u->out.count);
     k->n_u = u->u.count, k->n_out = u->out.count;
     k->points = u->points, k->count = u->count, k->time = u->time, k->next = u->next;
+    if (*k->state) ((get_state)u->free_state)(u->component, k->state); /* many FMUs take new memory each time */
+    *k->state = 0;
     return ((get_state)u->get_state)(u->component, k->state) > 1;
 }
 

@@ -254,13 +254,13 @@ def test_error_control_of_held_signals(fmu, order):
     assert np.max(np.abs(at_end(r) - exact_at(0.5)) / [0.1, 0.1, 1.4, 1.2]) < 3e-2
 
 
-@pytest.mark.parametrize("fault", ["RETURN_ERROR", "RETURN_DISCARD", "TERMINATE", "WARN"])
+@pytest.mark.parametrize("fault", ["RETURN_ERROR", "RETURN_DISCARD", "NOT_A_NUMBER", "TERMINATE", "WARN"])
 @pytest.mark.parametrize(
     "coupling", [Coupling(iterate=True), Coupling(order="gauss-seidel", extrapolation=2, rtol=3e-2)], ids=str
 )
 def test_what_happens_in_a_step_that_is_repeated(fmu, coupling, fault):
     """A unit fails, ends the run or warns: the same words and rows, whoever makes the steps."""
-    number = {"RETURN_ERROR": 4, "RETURN_DISCARD": 6, "TERMINATE": 8, "WARN": 10}[fault]
+    number = {"RETURN_ERROR": 4, "RETURN_DISCARD": 6, "NOT_A_NUMBER": 7, "TERMINATE": 8, "WARN": 10}[fault]
     found = []
     for engine in ("reference", "native"):
         d = two_masses(fmu, 0.1)
