@@ -56,8 +56,6 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
         return value
     if v.type == "Binary" and isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    if v.type == "Binary" and isinstance(value, str) and HEX.fullmatch(value):
-        return bytes.fromhex(value)
     if v.type in ("Boolean", "Clock") and (isinstance(value, bool) or value in (0, 1)):
         return bool(value)
     if v.type in FLOATS and isinstance(value, numbers.Real) and not isinstance(value, bool):
@@ -76,7 +74,7 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
         raise d.fault(f"'{v.name}' has no item '{value}'; {near_miss(value, values)}", name=v.name)
     expected = {
         "String": "a text",
-        "Binary": "bytes, or their hexadecimal digits as text",
+        "Binary": "bytes",
         "Boolean": "True or False",
         "Clock": "True or False",
     }
@@ -108,6 +106,8 @@ def checked_start(d: FMUDescription, start: Mapping[str, Any]) -> dict[str, Any]
     for name, value in start.items():
         v = d.variable(name)
         check_has_start(d, v)
+        if v.type == "Binary" and isinstance(value, str) and HEX.fullmatch(value):
+            value = bytes.fromhex(value)  # as descriptions have it, for files without a way to write bytes
         found[name] = checked_value(d, v, value) if v.clock is None else _interval(d, v, value)
         if v.type in FLOATS:
             _check_numbers(d, v, found[name])
