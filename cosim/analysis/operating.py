@@ -34,7 +34,8 @@ class OperatingPoint:
     """Where a system is linearised or started: values by name.
 
     states, inputs, outputs : name -> (k,) array; a block alone has no "plant." before its names
-    residual : largest |x'| of the states that were to rest, in their own units per s
+    sampled : name -> (k,) array of what is kept from tick to tick besides states
+    residual : largest |x'| of the states that were to rest, in their own units per s, or change at a tick
     """
 
     states: Mapping[str, np.ndarray]
@@ -42,11 +43,12 @@ class OperatingPoint:
     outputs: Mapping[str, np.ndarray]
     residual: float = 0.0
     prefix: str = field(default="", repr=False)
+    sampled: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
     def initial(self) -> dict[str, np.ndarray]:
-        """The states as ``simulate(..., initial=)`` takes them."""
-        return {self.prefix + name: value for name, value in self.states.items()}
+        """The states, and what is sampled, as ``simulate(..., initial=)`` takes them."""
+        return {self.prefix + name: value for name, value in {**self.states, **self.sampled}.items()}
 
 
 REMEMBERED = 16  # blocks looked at alone whose diagrams are kept
@@ -186,7 +188,7 @@ class SystemAtPoint:
             c.started, c.opaque = at.started, dict(at.opaque)
             return
         if isinstance(at, OperatingPoint):
-            states = at.states if self.prefix else at.initial
+            states = {**at.states, **at.sampled} if self.prefix else at.initial
             at = dict(states) | {n: v for n, v in at.inputs.items() if n in s.inputs}
         if not isinstance(at, Mapping):
             raise PlantloopError(

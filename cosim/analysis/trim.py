@@ -10,6 +10,7 @@ import numpy as np
 
 from blocks.arguments import is_number, number
 from blocks.contract.block import Block
+from blocks.contract.memories import DiscreteState
 from blocks.errors import PlantloopError
 from cosim.analysis.damped_newton import damped_newton
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
@@ -18,8 +19,9 @@ from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
 from cosim.port_handles import Node
 from cosim.run.given import set_input
-from cosim.slots import Slot
-from cosim.system import pick
+from cosim.segments import LastSegment, RepeatSegment, Segment
+from cosim.slots import MemorySlot, Slot
+from cosim.system import System, pick
 
 CORRECTIONS = 4  # steps back onto the invariants after each one downhill
 
@@ -35,7 +37,7 @@ def trim(
     parameters: Mapping[str, Any] | None = None,
     tolerance: float = 1e-9,
 ) -> OperatingPoint:
-    """Equilibrium: x' = 0 with the conditions asked for.
+    """Equilibrium: x' = 0, and x_{k+1} = x_k of discrete states, with the conditions asked for.
 
     Parameters
     ----------
@@ -44,25 +46,24 @@ def trim(
     y : output name -> value      values the outputs must have
     free : inputs that may vary;  fixed : states that may not. Rates (`static="zero"`) are zero
     bounds : name -> (low, high)  of states and free inputs
-    tolerance : largest residual [state units per s, output units] that counts as an equilibrium
+    tolerance : largest residual that counts as an equilibrium [state units per s; of discrete states per
+        tick; output units]
 
     Raises
     ------
-    PlantloopError     unknown name, sampled blocks inside, or no equilibrium (with the worst equation)
+    PlantloopError     unknown name; Python, charts or called parts at ticks; or no equilibrium (with the
+        worst equation)
 
     Solved by bounded least squares with the exact Jacobian (scipy.optimize.least_squares, method "trf");
     where that finds no way, as along stiff penalties, by a damped Newton's method, and where all inputs are
     given by letting the system go downhill to a stable rest (`relaxation.py`). A residual that the last bits
-    of the states make larger than `tolerance` counts as none.
+    of the states make larger than `tolerance` counts as none. Sampled signals are what they are at a tick
+    of all rates at the time of the point.
     """
     tolerance = number(tolerance, "tolerance", "a positive number", above=0.0)
     if x is not None:
         x = mapped(x, "x")
     model = model_of(system, at=x, parameters=parameters)
-    if model.system.rates:
-        raise PlantloopError(
-            "trim needs a continuous system; this diagram has sampled blocks.", hint="Trim the plant alone."
-        )
     prefix = model.prefix
     named = lambda given, what: {n.removeprefix(prefix): v for n, v in mapped(given, what).items()}
     several = lambda given, what: [n.removeprefix(prefix) for n in listed(given, what)]
@@ -74,6 +75,21 @@ def trim(
         several(fixed, "fixed"),
         {name: _limits_of(name, value) for name, value in named(bounds, "bounds").items()},
     ).solve(tolerance)
+
+
+def _at_ticks(system: System) -> list[Segment]:
+    """What is computed at ticks, as equations that hold at rest: memories refreshed, discrete states kept."""
+    if not system.rates:
+        return []
+    for segment in system.schedule:
+        if segment.external or isinstance(segment, (LastSegment, RepeatSegment)):
+            what = "calls Python" if segment.external else "goes on in rounds or by calls"
+            raise PlantloopError(
+                f"trim knows no rest of '{segment.path}': it {what} at ticks.",
+                path=segment.path,
+                hint="Trim the diagram without it, with its outputs as inports.",
+            )
+    return list(system.schedule)
 
 
 def _limits_of(name: str, value: Any) -> tuple[float, float]:
@@ -105,8 +121,14 @@ class _Trim:
         self.model = model
         s, c = model.system, model.context
         where, inputs, outputs = f"'{s.name}'", s.names("input"), s.names("output")
-        states = Names("state", where, s.states, {}, s.prefix, parts=False)
-        either = Names("state or input", where, {**s.states, **s.inputs}, {}, s.prefix, parts=False)
+        at_ticks = _at_ticks(s)
+        discrete = {
+            n: slot for n, slot in s.held.items()
+            if isinstance(slot, MemorySlot) and isinstance(slot.memory, DiscreteState) and at_ticks
+        }  # fmt: skip
+        resting_names = {**s.states, **discrete}
+        states = Names("state", where, resting_names, {}, s.prefix, parts=False)
+        either = Names("state or input", where, {**resting_names, **s.inputs}, {}, s.prefix, parts=False)
         u, free = {inputs.whole(n): v for n, v in u.items()}, [inputs.whole(n) for n in free]
         y, fixed = {outputs.whole(n): v for n, v in y.items()}, [states.whole(n) for n in fixed]
         self.bounds = {either.whole(n): limits for n, limits in bounds.items()}
@@ -118,21 +140,33 @@ class _Trim:
             if static_of(slot) == "zero":
                 c.x[slot.index] = 0.0
         self.x_index = np.concatenate([np.zeros(0, int), *[slot.index for slot in moving]])
-        self.u_index = np.concatenate([np.zeros(0, int), *[s.inputs[n].index for n in free]])
-        self.low, self.high = self._limits(names)
+        kept = {int(k) for n in fixed if n in discrete for k in discrete[n].index}
+        written = dict.fromkeys(int(k) for segment in at_ticks for k in segment.writes)
+        self.h_index = np.array(
+            [*(int(k) for n in free for k in s.inputs[n].index), *(k for k in written if k not in kept)], int
+        )
+        self.discrete = discrete
+        self.low, self.high = self._limits(resting_names)
         self.goal = np.concatenate([np.zeros(0), *[self._target(n, value) for n, value in y.items()]])
         resting = np.flatnonzero(
             np.array([static_of(slot) != "hold" for slot in names.values() for _ in slot.index])
         )
         wanted = [s.signal(s.outports[n]).expression for n in y]
         delays = [pick(s.w, d.places) - d.signal for d in s.delays]  # at rest the past is the present
-        equations = ca.vertcat(pick(s.derivative, resting), *wanted, s.invariants, s.residual, *delays)
+        sampled = [pick(s.h, segment.writes) - segment.expression for segment in at_ticks]
+        equations = ca.vertcat(
+            pick(s.derivative, resting), *wanted, *sampled, s.invariants, s.residual, *delays
+        )
         self.equation_names = [f"the derivative of state '{model.state_names[k]}'" for k in resting]
         self.equation_names += [f"output '{n}' minus its value" for n in y for _ in self._target(n, y[n])]
+        self.equation_names += [
+            f"the change at a tick of '{segment.place_of(k, s.held)}'"
+            for segment in at_ticks for k in range(len(segment.writes))
+        ]  # fmt: skip
         self.goal_at = slice(len(resting), len(resting) + len(self.goal))
-        self.settles = not len(y) and not len(self.u_index) and not s.delays
-        v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.u_index), s.w)
-        key = f"trim:{self.x_index.tolist()}:{self.u_index.tolist()}:{list(y)}"
+        self.settles = not len(y) and not len(self.h_index) and not s.delays
+        v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.h_index), s.w)
+        key = f"trim:{self.x_index.tolist()}:{self.h_index.tolist()}:{list(y)}"
         self.function = s.function(key, lambda: [equations, ca.densify(ca.jacobian(equations, v))])
 
     def _target(self, name: str, value: Any) -> np.ndarray:
@@ -149,7 +183,7 @@ class _Trim:
     def _limits(self, names: Mapping[str, Slot]) -> tuple[np.ndarray, np.ndarray]:
         s = self.model.system
         low_x, high_x = np.full(len(s.x0), -np.inf), np.full(len(s.x0), np.inf)
-        low_u, high_u = np.full(len(s.h0), -np.inf), np.full(len(s.h0), np.inf)
+        low_h, high_h = np.full(len(s.h0), -np.inf), np.full(len(s.h0), np.inf)
         for name, (low, high) in self.bounds.items():
             if not low < high:
                 raise PlantloopError(
@@ -157,19 +191,20 @@ class _Trim:
                     path=name,
                     hint="To keep one value, list a state in fixed= or leave an input out of free=.",
                 )
-            if name in names:
+            if name in s.states:
                 low_x[names[name].index], high_x[names[name].index] = low, high
             else:
-                low_u[s.inputs[name].index], high_u[s.inputs[name].index] = low, high
+                index = {**names, **s.inputs}[name].index
+                low_h[index], high_h[index] = low, high
         return (
-            np.concatenate([low_x[self.x_index], low_u[self.u_index], np.full(len(s.w0), -np.inf)]),
-            np.concatenate([high_x[self.x_index], high_u[self.u_index], np.full(len(s.w0), np.inf)]),
+            np.concatenate([low_x[self.x_index], low_h[self.h_index], np.full(len(s.w0), -np.inf)]),
+            np.concatenate([high_x[self.x_index], high_h[self.h_index], np.full(len(s.w0), np.inf)]),
         )
 
     def _evaluate(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         c = self.model.context
-        nx, nu = len(self.x_index), len(self.u_index)
-        c.x[self.x_index], c.h[self.u_index], c.w[:] = v[:nx], v[nx : nx + nu], v[nx + nu :]
+        nx, nh = len(self.x_index), len(self.h_index)
+        c.x[self.x_index], c.h[self.h_index], c.w[:] = v[:nx], v[nx : nx + nh], v[nx + nh :]
         r, jacobian = self.function(*self.model.arguments())
         residual = np.array(r, dtype=float).ravel()
         residual[self.goal_at] -= self.goal
@@ -179,7 +214,7 @@ class _Trim:
         from scipy.optimize import least_squares
 
         c = self.model.context
-        start = np.concatenate([c.x[self.x_index], c.h[self.u_index], c.w])
+        start = np.concatenate([c.x[self.x_index], c.h[self.h_index], c.w])
         start = np.clip(start, self.low, self.high)
         residual, _ = self._evaluate(start)
         if not np.isfinite(residual).all():
@@ -259,12 +294,21 @@ class _Trim:
 
     def _point(self, residual: float) -> OperatingPoint:
         model, s, c = self.model, self.model.system, self.model.context
+        solved = set(self.h_index.tolist())
+        sampled = {
+            n: slot for n, slot in s.names("state").known.items()
+            if n in s.held and n not in self.discrete and solved.issuperset(slot.index.tolist())
+        }  # fmt: skip
+        named = lambda vector, slots: {
+            n.removeprefix(model.prefix): vector[slot.index].copy() for n, slot in slots.items()
+        }
         shown = s.function("outports", lambda: [s.signal(n).expression for n in s.outports.values()])
         values = shown.call(model.arguments()) if s.outports else []
         return OperatingPoint(
-            {n.removeprefix(model.prefix): c.x[slot.index].copy() for n, slot in s.states.items()},
+            named(c.x, s.states) | named(c.h, self.discrete),
             {n: c.h[slot.index].copy() for n, slot in s.inputs.items()},
             {n: np.array(v, dtype=float).ravel() for n, v in zip(s.outports, values, strict=True)},
             residual,
             model.prefix,
+            named(c.h, sampled),
         )

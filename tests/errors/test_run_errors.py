@@ -125,8 +125,9 @@ START = {
         "start from a better guess.",
     ),
     "sampled trim": (
-        lambda: trim(UnitDelay(0.1)),
-        "trim needs a continuous system; this diagram has sampled blocks. Trim the plant alone.",
+        lambda: trim(PythonFunction(lambda t, u: u, sample=0.1)),
+        "trim knows no rest of 'plant': it calls Python at ticks. Trim the diagram without it, with its outputs as "
+        "inports.",
     ),
 }
 

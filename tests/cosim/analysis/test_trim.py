@@ -11,7 +11,6 @@ from blocks import (
     Function,
     Integrator,
     PlantloopError,
-    UnitDelay,
 )
 from cosim import OperatingPoint, trim
 from tests.helpers.linearised import Pendulum, Spacecraft
@@ -101,7 +100,6 @@ def test_an_operating_point_respects_invariants():
         (Pendulum(), {"fixed": ["r"]}, "no state 'r'"),
         (Pendulum(), {"bounds": {"r": (0.0, 1.0)}}, "no state or input 'r'"),
         (Pendulum(), {"bounds": {"q": (1.0, 1.0)}}, r"bounds of 'q' are \(1.0, 1.0\), expected low < high"),
-        (UnitDelay(0.1), {}, "trim needs a continuous system; this diagram has sampled blocks"),
     ],
 )
 def test_what_cannot_be_trimmed_says_why(block, options, text):

@@ -7,6 +7,7 @@ import pytest
 
 from plant.description import Connection, Description, frame, rigid_body
 from plant.mechanics.mechanism import GROUND, mechanism_of
+from plant.mechanics.turning import Turning
 from plant.mechanics.turns import turns_between
 
 N = np.array([2.0, -3.0, 6.0]) / 7.0  # the direction about which all joints turn
@@ -79,7 +80,7 @@ def test_angle_between_markers_is_a_sum_of_joint_angles(pair, k):
     rng = np.random.default_rng(3)
     m = mechanism(rng, seat=1.0)
     i, j = (pair[0], k), (pair[1], k)
-    turns = turns_between(m, f"A{'XYZ'[k]}", i, j)
+    turns = turns_between(m, Turning[f"A{'XYZ'[k]}"], i, j)
     assert turns is not None and set(turns.signs.values()) <= {1, -1}
     first, second = (k + 1) % 3, (k + 2) % 3
     for _ in range(3):
@@ -97,7 +98,7 @@ def test_turn_of_a_pinion_is_counted_from_the_design(pair):
     rng = np.random.default_rng(4)
     m = mechanism(rng)
     i, j = (pair[0], 2), (pair[1], 0)
-    turns = turns_between(m, "pinion", i, j)
+    turns = turns_between(m, Turning.PINION, i, j)
     assert turns is not None
     at_design = m.frames_at([link.q0 for link in m.links])
     for _ in range(3):
@@ -113,9 +114,9 @@ def test_turn_of_a_pinion_is_counted_from_the_design(pair):
 
 def test_other_axes_are_left_to_a_memory():
     m = mechanism(np.random.default_rng(5))
-    assert turns_between(m, "AX", ("b", 2), ("ground", 2)) is None
-    assert turns_between(m, "AZ", ("b", "aside"), ("ground", 2)) is None
-    assert turns_between(m, "AZ", ("b", 2), ("ground", "aside")) is None
-    assert turns_between(m, "AZ", ("b", "aside"), ("ground", "aside")) is None
-    still = turns_between(m, "AX", ("s", "aside"), ("b", "aside"))  # only a slide between them
+    assert turns_between(m, Turning.AX, ("b", 2), ("ground", 2)) is None
+    assert turns_between(m, Turning.AZ, ("b", "aside"), ("ground", 2)) is None
+    assert turns_between(m, Turning.AZ, ("b", 2), ("ground", "aside")) is None
+    assert turns_between(m, Turning.AZ, ("b", "aside"), ("ground", "aside")) is None
+    still = turns_between(m, Turning.AX, ("s", "aside"), ("b", "aside"))  # only a slide between them
     assert still is not None and not still.signs
