@@ -126,8 +126,8 @@ START = {
     ),
     "sampled trim": (
         lambda: trim(PythonFunction(lambda t, u: u, sample=0.1)),
-        "trim knows no rest of 'plant': it calls Python at ticks. Trim the diagram without it, with its outputs as "
-        "inports.",
+        "trim knows no rest of 'plant': it calls Python at ticks. Trim the diagram without it, with its "
+        "outputs as inports.",
     ),
 }
 

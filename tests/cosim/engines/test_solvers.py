@@ -34,7 +34,9 @@ def test_all_of_them_are_listed_and_a_typing_error_is_answered():
     assert {"Radau", "BDF", "LSODA", "RK45", "RK23", "DOP853", "dopri5", "rk4", "euler"} <= set(SOLVERS)
     with pytest.raises(PlantloopError, match=r"no solver 'Radua'; did you mean 'Radau'\?"):
         simulate(chain(Constant(1.0), Integrator()), 1.0, solver="Radua")
-    with pytest.raises(PlantloopError, match=r"no solver 'ode15s'; there is .*'LSODA'.*'dopri5'"):
+    with pytest.raises(PlantloopError, match=r"no solver 'stiff'; there is .*'LSODA'.*'dopri5'"):
+        simulate(chain(Constant(1.0), Integrator()), 1.0, solver="stiff")
+    with pytest.raises(PlantloopError, match=r"no solver 'ode15s'; did you mean 'rodas4'\?"):
         simulate(chain(Constant(1.0), Integrator()), 1.0, solver="ode15s")
     with pytest.raises(PlantloopError, match=r"step= does not apply to solver 'BDF', which is adaptive"):
         simulate(chain(Constant(1.0), Integrator()), 1.0, solver="BDF", step=0.1)
