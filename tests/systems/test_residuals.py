@@ -91,7 +91,7 @@ def test_model_in_python(model, coordinates):
 @pytest.mark.parametrize("name", ["four_bar", "bricard", "robot_2d"])
 @pytest.mark.parametrize("options", [{}, {"solver": "rk4", "step": 1e-3}], ids=["dopri5", "rk4"])
 def test_native_engine(name, coordinates, options):
-    check(named(name, coordinates), 0.5, "native", **options)
+    check(named(name, coordinates), 0.2, "native", **options)
 
 
 @pytest.mark.parametrize("solver", ["rodas4", "DOP853", "Radau", "LSODA"])

@@ -28,9 +28,18 @@ def ball(floor, direction, lifted=False, height=1.0):
     return alone(equations)
 
 
-@pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize("lifted", [False, True])
-@pytest.mark.parametrize("floor", [0.0, -5.0, -1e6, 3e3])
+@pytest.mark.parametrize(
+    ("floor", "engine"),
+    [
+        (0.0, "native"),
+        (-5.0, "native"),
+        (-1e6, "native"),
+        (3e3, "native"),
+        (0.0, "reference"),
+        (-1e6, "reference"),
+    ],
+)
 def test_a_ball_bounces_without_a_direction_as_with_one_and_ends_as_zeno(checked, floor, lifted, engine):
     """The times of the bounces are a geometric series; where they end no progress is left."""
     times = []
