@@ -27,7 +27,7 @@ static void philox(const uint32_t counter[4], uint64_t key, uint32_t words[4])
 }
 
 /* 53 random bits as a number in [0, 1). */
-static double unit(uint32_t low, uint32_t high)
+static double uniform(uint32_t low, uint32_t high)
 {
     return ((double)(low >> 5) * 67108864.0 + (double)(high >> 6)) / 9007199254740992.0;
 }
@@ -45,7 +45,7 @@ void pl_draw(pl_run *r, int i)
                                      (uint32_t)seed};
         uint32_t words[4];
         philox(counter, key, words);
-        const double first = unit(words[0], words[1]), second = unit(words[2], words[3]);
+        const double first = uniform(words[0], words[1]), second = uniform(words[2], words[3]);
         r->context->h[s->draw_places[j]] =
             s->draw_normal[i] ? sqrt(-2.0 * log(1.0 - first)) * cos(2.0 * 3.141592653589793 * second) : first;
     }

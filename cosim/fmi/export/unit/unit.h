@@ -117,14 +117,16 @@ struct unit {
     pl_run run;
 };
 
-/* unit.c: from instantiation to free; numbers by reference. */
+/* unit.c: from instantiation to free; what may be called when. */
 unit *unit_create(const unit_model *m, const char *name, int exchange);
 void unit_free(unit *u);
 void unit_reset(unit *u);
 int unit_allowed(unit *u, const char *function, int modes);
+const char *unit_mode_name(int mode);
+
+/* unit_values.c: numbers by reference. */
 int unit_get(unit *u, uint32_t reference, double *value);
 int unit_set(unit *u, uint32_t reference, double value);
-const char *unit_mode_name(int mode);
 
 /* unit_running.c: initialisation and communication steps. */
 typedef struct {
@@ -139,6 +141,8 @@ int unit_initialised(unit *u);
 int unit_step(unit *u, double t, double h, unit_arrival *arrival);
 int unit_signals(unit *u);
 int unit_rates(unit *u);
+
+/* unit_memory.c: room for the past. */
 int unit_reserve(unit *u, int32_t delay, int64_t capacity);
 int unit_grow(unit *u);
 
