@@ -76,7 +76,6 @@ class SolidShape:
     ends : has it a bottom, a top
     """
 
-    name: str
     kind: str
     link: int
     origin: np.ndarray
@@ -218,7 +217,6 @@ def _solids(plant: Any) -> Iterator[SolidShape]:
             if graphic.shape == "BOXDEFINEDFROMCORNER":
                 origin = origin + place.A @ np.array(sizes) / 2
         yield SolidShape(
-            graphic.label or f"{graphic.tag} {graphic.id}",
             kind,
             place.link,
             origin,

@@ -1,51 +1,7 @@
 """The blocks a diagram is built from, one family per file; each family lists its blocks in ``__all__``."""
 
+from types import ModuleType
 from typing import TYPE_CHECKING
-
-from blocks.library import (
-    algebraic,
-    assertions,
-    charts,
-    continuous,
-    controllers,
-    converters,
-    delays,
-    derivatives,
-    detect,
-    discrete,
-    elementary,
-    equations,
-    estimators,
-    extremes,
-    filters,
-    flip_flops,
-    friction,
-    governor,
-    hold,
-    linear_algebra,
-    logic,
-    lookup,
-    math,
-    noise,
-    nonlinear,
-    optimal,
-    play,
-    predictive,
-    python_function,
-    recorded,
-    routing,
-    sampled_delays,
-    sampled_filters,
-    scheduling,
-    selection,
-    sources,
-    state_feedback,
-    switching,
-    tables,
-    tracking,
-    unit_conversion,
-    waveforms,
-)
 
 # Star imports take exactly the families' __all__, the one place where a block is listed.
 from blocks.library.algebraic import *  # noqa: F403
@@ -91,49 +47,10 @@ from blocks.library.tracking import *  # noqa: F403
 from blocks.library.unit_conversion import *  # noqa: F403
 from blocks.library.waveforms import *  # noqa: F403
 
-_FAMILIES = (
-    algebraic,
-    assertions,
-    charts,
-    continuous,
-    controllers,
-    converters,
-    delays,
-    derivatives,
-    detect,
-    discrete,
-    elementary,
-    equations,
-    estimators,
-    extremes,
-    filters,
-    flip_flops,
-    friction,
-    governor,
-    hold,
-    linear_algebra,
-    logic,
-    lookup,
-    math,
-    noise,
-    nonlinear,
-    optimal,
-    play,
-    predictive,
-    python_function,
-    recorded,
-    routing,
-    sampled_delays,
-    sampled_filters,
-    scheduling,
-    selection,
-    sources,
-    state_feedback,
-    switching,
-    tables,
-    tracking,
-    unit_conversion,
-    waveforms,
-)
 if not TYPE_CHECKING:  # type checkers follow the star imports, and read no list that is put together
-    __all__ = [name for family in _FAMILIES for name in family.__all__]
+    __all__ = [
+        name
+        for family in tuple(vars().values())
+        if isinstance(family, ModuleType)
+        for name in getattr(family, "__all__", ())  # helpers of families have none
+    ]

@@ -153,7 +153,7 @@ class _Trim:
         )
         wanted = [s.signal(s.outports[n]).expression for n in y]
         delays = [pick(s.w, d.places) - d.signal for d in s.delays]  # at rest the past is the present
-        sampled = [pick(s.h, segment.writes) - segment.expression for segment in at_ticks]
+        sampled = [segment.expression - pick(s.h, segment.writes) for segment in at_ticks]
         equations = ca.vertcat(
             pick(s.derivative, resting), *wanted, *sampled, s.invariants, s.residual, *delays
         )

@@ -192,7 +192,7 @@ def _shapes(scene: Any) -> dict[str, Any]:
         ],
         "solids": [
             {
-                "name": s.name, "kind": s.kind, "link": s.link, "sizes": list(s.sizes), "colour": s.colour,
+                "kind": s.kind, "link": s.link, "sizes": list(s.sizes), "colour": s.colour,
                 "frame": lists(np.r_[s.origin, s.axes.T.ravel()]), "ends": s.ends, "inside": s.inside,
                 "corners": s.corners,
             }

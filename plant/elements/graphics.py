@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from blocks.errors import near_miss
 from plant.elements.element import Element, Idle
-from plant.elements.kinds import Boolean, Count, MarkerId, Positive, Real, String
+from plant.elements.kinds import Boolean, Count, MarkerId, NonNegative, Positive, Real, String
 
 __all__ = ["Post_Graphic"]
 
@@ -35,7 +35,7 @@ class Post_Graphic(Element):
     (``BoxDefinedFromCorner``); a cylinder or frustum begins at its marker, with the bottom, and goes
     ``length`` along its z-axis. Lengths [length]; ``color`` is "red:green:blue", each 0 to 255. What is
     ``hidden`` is not drawn; without ``is_material_inside`` its inner faces are. Circles have
-    ``4 + 8 refinement_level`` corners.
+    ``4 + 8 refinement_level`` corners, 52 at most.
     """
 
     type: String = ""
@@ -46,8 +46,8 @@ class Post_Graphic(Element):
     length_z: Real | None = None
     length: Real | None = None
     radius: Positive | None = None
-    top_radius: Real | None = None
-    bottom_radius: Real | None = None
+    top_radius: NonNegative | None = None
+    bottom_radius: NonNegative | None = None
     ends_type: String = "CLOSED"
     color: String | None = None
     hidden: Boolean = False

@@ -73,9 +73,8 @@ viewer.motion = async (plants, result) => {
   const crowded = many ? plants.flatMap((p) => p.bodies.map((b) => ({ plant: p, link: b.link, points: b.points.flat(), count: b.points.length }))) : [];
   if (crowd) scene.add(crowd.object);
   plants.forEach((p, n) => {
-    const skins = viewer.solids(p.solids);
     if (!many) p.bodies.forEach((b, k) => {
-      const group = new THREE.Group(), paint = colours[(k + n) % colours.length], skin = skins.of(b.link, paint);
+      const group = new THREE.Group(), paint = colours[(k + n) % colours.length], skin = viewer.solidsOf(p.solids, b.link, paint);
       if (skin.length) group.add(...skin);
       else for (let i = 1; i < b.points.length; i++) group.add(bar(b.points[i - 1], b.points[i], thick, paint));
       if (b.points.length < 2 && !skin.length) group.add(new THREE.Mesh(new THREE.BoxGeometry(4 * thick, 4 * thick, 4 * thick), paint));
@@ -90,7 +89,7 @@ viewer.motion = async (plants, result) => {
       moved.push({ plant: p, link: b.link, object: group });
     });
     for (const [link, paint] of [[-1, grey], ...(many ? p.bodies.map((b, k) => [b.link, colours[(k + n) % colours.length]]) : [])]) {
-      const skin = skins.of(link, paint);
+      const skin = viewer.solidsOf(p.solids, link, paint);
       if (!skin.length) continue;
       const group = new THREE.Group().add(...skin);
       group.matrixAutoUpdate = false;

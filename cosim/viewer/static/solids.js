@@ -10,7 +10,7 @@ viewer.solidCorners = (s) => { // of a box around it, along the axes of its link
   const frame = viewer.solidFrame(s);
   return [0, 1, 2, 3, 4, 5, 6, 7].map((k) => new THREE.Vector3(...[0, 1, 2].map((i) => ((k >> i) & 1 ? high : low)[i])).applyMatrix4(frame));
 };
-viewer.solids = (solids) => {
+viewer.solidsOf = (solids, link, paint) => { // what is drawn on a link
   const OUTER = 0, INNER = 1, BOTH = 2; // which faces three.js draws
   function geometry(s) { // about its own frame
     const [a, b, c] = s.sizes;
@@ -23,7 +23,7 @@ viewer.solids = (solids) => {
     if (!closed && s.ends[1] && b > 0) parts.push(upright(b, b, 0, c, false));
     return parts;
   }
-  const made = (s, paint) => {
+  const made = (s) => {
     const open = s.kind === "CYLINDER" && !s.ends.every((e) => e);
     const material = paint.clone();
     if (s.colour) material.color.set((s.colour[0] << 16) | (s.colour[1] << 8) | s.colour[2]);
@@ -32,5 +32,5 @@ viewer.solids = (solids) => {
     group.applyMatrix4(viewer.solidFrame(s));
     return group;
   };
-  return { of: (link, paint) => solids.filter((s) => s.link === link).map((s) => made(s, paint)) };
+  return solids.filter((s) => s.link === link).map(made);
 };

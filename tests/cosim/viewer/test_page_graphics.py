@@ -85,6 +85,28 @@ def test_shapes_of_a_deck_stand_at_their_markers(coordinates, tmp_path):
     assert min(paper) > 200
 
 
+RINGS = """k => {
+  const solid = viewer.content.plants[0].solids[k];
+  const [drawn] = viewer.solidsOf([solid], solid.link, new THREE.MeshBasicMaterial());
+  return drawn.children.map((mesh) => {
+    const at = mesh.geometry.attributes.position;
+    return Array.from({ length: at.count }, (_, i) => [at.getZ(i), Math.hypot(at.getX(i), at.getY(i))]);
+  });
+}"""
+
+
+def test_cylinders_begin_with_their_bottom_and_open_ends_stay_open(tmp_path):
+    plant = Plant.read(DECK.replace('color="220:40:40"', 'ends_type="TOP_ONLY"').encode())
+    plant.view(out=tmp_path / "page.html")
+    with shown(tmp_path / "page.html") as page:
+        (frustum,), (wall, disc) = page.evaluate(RINGS, 4), page.evaluate(RINGS, 0)
+    ends = [max(r for z, r in frustum if abs(z - at) < 1e-6) for at in (0.0, -0.4)]
+    assert ends == pytest.approx([0.2, 0.02], abs=1e-6)
+    assert {round(z, 6) for z, _ in wall} == {0.0, 0.8}
+    assert min(r for _, r in wall) == pytest.approx(0.05, abs=1e-6)  # open: no centres of discs
+    assert {round(z, 6) for z, _ in disc} == {0.8}
+
+
 @pytest.mark.parametrize(
     ("graphic", "says"),
     [

@@ -272,7 +272,7 @@ def numbers(model: Model) -> tuple[str, str]:
     kinds = [(n, s.memory.static, s.initial.tolist()) for n, s in system.states.items()]
     held = [(n, s.initial.tolist()) for n, s in system.held.items()]
     happens = [(e.name, e.direction, e.stop, e.rest) for e in system.events]
-    drawn = [vars(s) | {"name": None} for s in scene_of(plant).solids]
+    drawn = [vars(s) for s in scene_of(plant).solids]
     text = repr(
         (
             kinds,
