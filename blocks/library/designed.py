@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ WORST = 1e9  # condition number of outputs in states above which they do not tel
 Around = tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]
 
 
-class DesignedForPlants:
+class DesignedForPlants(abc.ABC):
     """Base of blocks that are designed from a linear model."""
 
     @classmethod
@@ -48,9 +49,9 @@ class DesignedForPlants:
         return cls._designed(point, *design, **more)
 
     @classmethod
+    @abc.abstractmethod
     def _designed(cls, point: Any, *design: Any, **more: Any) -> Self:
         """The block for a `DesignPoint`."""
-        raise NotImplementedError
 
 
 def as_seen(point: Any, kind: type) -> tuple[Any, Around]:
