@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from blocks.elsewhere import known_elsewhere
 from blocks.exports import Exports
 
 if TYPE_CHECKING:
@@ -52,5 +53,5 @@ def _library() -> dict[str, Any]:
 
 
 if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else
-    _exports = Exports(__name__, _HOMES, _library)
+    _exports = Exports(__name__, _HOMES, _library, lambda name: known_elsewhere(name, {*_HOMES, *_library()}))
     __getattr__, __dir__ = _exports.get, _exports.dir

@@ -11,6 +11,8 @@ import difflib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from blocks.elsewhere import SAID_ELSEWHERE
+
 
 class PlantloopError(Exception):
     """Base of all errors plantloop raises on purpose.
@@ -97,23 +99,6 @@ def shown(value: object, most: int = 80) -> str:
 
 
 LONGEST = 200  # characters of a name that is compared with others: the time grows with their square
-
-
-SAID_ELSEWHERE = {
-    "std": "variance", "sigma": "variance", "sd": "variance",
-    "ts": "sample", "dt": "sample step", "sample_time": "sample",
-    "x0": "initial", "initial_condition": "initial", "ic": "initial", "initial_value": "initial",
-    "upper": "high", "upper_limit": "high", "lower": "low", "lower_limit": "low",
-    "gain": "k", "final": "after", "final_value": "after", "initial_output": "before",
-    "numerator": "num", "denominator": "den",
-    "switch_on_point": "on_point", "switch_off_point": "off_point",
-    "log": "signals", "outputs": "signals", "params": "parameters", "method": "solver",
-    "t_final": "until", "tf": "until", "t_end": "until", "stop_time": "until", "duration": "until",
-    "step_size": "step", "t_eval": "log_at",
-    "ode45": "dopri5", "ode1": "euler", "ode4": "rk4", "ode23": "RK23", "ode8": "DOP853",
-    "ode15s": "rodas4", "ode23s": "rodas4", "ode23t": "rodas4", "ode23tb": "rodas4", "ode14x": "rodas4",
-}  # fmt: skip
-"""What Simulink, SciPy and python-control call it, and what it is called here, for suggestions alone."""
 
 
 def near_miss(name: object, choices: Iterable[str]) -> str:

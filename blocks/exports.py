@@ -7,6 +7,12 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from blocks.errors import PlantloopError, near_miss
+
+
+class NameElsewhere(PlantloopError, ImportError):
+    """What was imported has another name here, or lies in another package."""
+
 
 class Exports:
     """What `__getattr__` and `__dir__` of a package are.
@@ -16,12 +22,17 @@ class Exports:
     package : str       its name
     homes : dict        name to the module that holds it; a module of the package is its own home
     more : callable     further names and what they are, in one place; called once one of them is wanted
+    elsewhere : callable    of a name that is not there: what to write, where it is known from another tool
     """
 
     def __init__(
-        self, package: str, homes: Mapping[str, str], more: Callable[[], Mapping[str, Any]] = dict
+        self,
+        package: str,
+        homes: Mapping[str, str],
+        more: Callable[[], Mapping[str, Any]] = dict,
+        elsewhere: Callable[[str], str | None] = lambda name: None,
     ) -> None:
-        self._package, self._homes, self._more = package, homes, more
+        self._package, self._homes, self._more, self._elsewhere = package, homes, more, elsewhere
 
     def get(self, name: str) -> Any:
         """A name of the package; what was found once is an attribute from then on.
@@ -29,6 +40,8 @@ class Exports:
         Raises
         ------
         AttributeError      no such name
+        NameElsewhere       it is what another tool calls one. No AttributeError, of whose text
+                            ``from package import name`` shows nothing
         """
         own = vars(sys.modules[self._package])
         if name in self._homes:
@@ -39,10 +52,18 @@ class Exports:
         else:
             more = {} if name.startswith("_") else self._more()
             if name not in more and name not in own:  # what was asked for may have come along
-                raise AttributeError(f"module '{self._package}' has no attribute '{name}'")
+                raise self._missing(name)
             found = more.get(name, own.get(name))
         own[name] = found
         return found
+
+    def _missing(self, name: str) -> Exception:
+        if name[:1] == "_":
+            return AttributeError(f"module '{self._package}' has no attribute '{name}'")
+        if name[:1].isupper() and (said := self._elsewhere(name)) is not None:
+            return NameElsewhere(f"there is no '{name}' in {self._package}. {said}", value=name)
+        near = near_miss(name, self.names())
+        return AttributeError(f"module '{self._package}' has no attribute '{name}'; {near}")
 
     def names(self) -> Collection[str]:
         """Every name that is exported."""

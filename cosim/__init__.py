@@ -39,7 +39,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import blocks
 from blocks.contract.services import register
+from blocks.elsewhere import known_elsewhere
 from blocks.exports import Exports
 from cosim.services import ModelServices
 from cosim.version import __version__ as __version__
@@ -125,5 +127,7 @@ _HOMES = {
 
 register(ModelServices())
 if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else
-    _exports = Exports(__name__, _HOMES)
+    _exports = Exports(
+        __name__, _HOMES, elsewhere=lambda name: known_elsewhere(name, blocks.__all__, {*_HOMES})
+    )
     __getattr__, __dir__ = _exports.get, _exports.dir

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+FUNCTIONS = {name: name for name in ("simulate", "linearize", "margins", "trim", "frequency_response")} | {
+    "run": "simulate",
+    "sim": "simulate",
+}
+"""What is looked for in a diagram, and done by a function."""
 
 
 class Diagram:
@@ -125,6 +130,9 @@ class Diagram:
         In a subsystem its size is that of what is connected outside; at the top level `size` holds and
         the value is set with ``Simulation.set_input``. What is connected is checked to be in `unit`.
         """
+        if isinstance(size, (PortRef, Node)):
+            text = f"the inport '{name}' is given {shown(size)} as its size. Connect what it returns: "
+            raise WiringError([f"{text}d.connect(d.inport('{name}'), ...)."], value=name)
         return self._node(name, Inport.of(name, size, unit))["out"]
 
     def parameter(self, name: str, value: Any) -> Any:
@@ -152,12 +160,12 @@ class Diagram:
         other._grounded, other._kept = set(self._grounded), {}
         return other
 
-    def outport(self, name: str, source: PortRef | str) -> None:
+    def outport(self, name: str, source: PortRef | Node | str) -> None:
         """Show a signal of the inside as an output of the diagram."""
         checked_name(name, "an outport's")
         if name in self._outports:
             raise WiringError([f"'{self.name}' has an output '{name}' already."], path=name)
-        self._outports[name] = self._own(source)
+        self._outports[name] = self._end(source, "output")
         self._changed()
 
     def connect(
@@ -169,7 +177,7 @@ class Diagram:
 
             d.connect(a["y"], b["u"])              # or "a.y", "b.u"; several inputs fan out
             d.connect("a.y -> b.u, c.u", "b.y -> plant.force")      # several connections
-            a >> b >> c                            # through the only ports they have
+            a >> b >> c                            # through the only ports they have; d.connect("a -> b") too
             d.connect("a.y -> b.u", convert=True)  # a.y in mm, b.u in m: the numbers are converted
 
         Raises
@@ -183,10 +191,14 @@ class Diagram:
             for text in (source, *targets):
                 out, into = written_connection(text)
                 for port in into:
-                    self._wire(self._own(out, checked_now=True), self._own(port, checked_now=True), convert)
+                    ends = (
+                        self._end(out, "output", checked_now=True),
+                        self._end(port, "input", checked_now=True),
+                    )
+                    self._wire(*ends, convert)
             return
         for target in targets:
-            self._wire(self._own(source), self._own(target), convert)
+            self._wire(self._end(source, "output"), self._end(target, "input"), convert)
 
     def _wire(self, out: PortRef, into: PortRef, convert: bool) -> None:
         more = {"convert": True} if convert else {}
@@ -194,12 +206,17 @@ class Diagram:
         self._changed()
 
     def disconnect(self, target: PortRef | str) -> None:
-        """Take away what is connected to an input, or leads from an output.
+        """Take away what is connected to an input, or leads from an output; "a.y -> b.u" is that wire alone.
 
         Raises
         ------
         WiringError    nothing is
         """
+        if isinstance(target, str) and "->" in target:
+            out, into = written_connection(target)
+            for port in into:
+                self._unwire(self._end(out, "output"), self._end(port, "input"))
+            return
         ref = self._own(target)
         ends = ((ref.node, "target", self._graph.in_edges), (ref.node, "source", self._graph.out_edges))
         gone = [
@@ -211,6 +228,14 @@ class Diagram:
         if not gone:
             raise WiringError([f"nothing is connected to '{ref}'."], path=str(ref))
         self._graph.remove_edges_from(gone)
+        self._changed()
+
+    def _unwire(self, out: PortRef, into: PortRef) -> None:
+        wires = self._graph.get_edge_data(out.node, into.node, default={}).items()
+        gone = [key for key, data in wires if (data["source"], data["target"]) == (out.port, into.port)]
+        if not gone:
+            raise WiringError([f"'{out}' is not connected to '{into}'."], path=str(into))
+        self._graph.remove_edges_from([(out.node, into.node, key) for key in gone])
         self._changed()
 
     def remove(self, name: str) -> None:
@@ -475,6 +500,14 @@ class Diagram:
         self._changed()
         return Node(self, name)
 
+    def _end(self, ref: PortRef | Node | str, what: str, checked_now: bool = False) -> PortRef:
+        """One end of a wire: a port, or the only "input" or "output" of a block."""
+        if isinstance(ref, str) and "." not in ref:
+            ref = self[ref.strip()]
+        if isinstance(ref, Node) and ref.diagram is self:
+            return self[ref.name].the(what)
+        return self._own(ref, checked_now)
+
     def _own(self, ref: PortRef | Node | str, checked_now: bool = False) -> PortRef:
         if isinstance(ref, str):
             node, port = split_port(ref)
@@ -496,6 +529,17 @@ class Diagram:
     def _inside(self) -> Iterator[Diagram]:
         for _, block in self._graph.nodes(data="block"):
             yield from _diagrams(block)
+
+    def __getattr__(self, name: str) -> Any:
+        """Only what is not there: it says how to come to a block, and how a diagram is run."""
+        text = f"a Diagram has no attribute '{name}'"
+        if name in self.__dict__.get("_graph", ()):
+            raise AttributeError(f"{text}; the block is diagram['{name}'].")
+        if name in FUNCTIONS:
+            raise AttributeError(
+                f"{text}; write from cosim import {FUNCTIONS[name]}, and {FUNCTIONS[name]}(d, ...)."
+            )
+        raise AttributeError(f"{text}; {near_miss(name, [n for n in dir(Diagram) if n[0] != '_'])}")
 
     def __repr__(self) -> str:
         names = list(self._graph)

@@ -51,6 +51,8 @@ class PortRef:
     node: str
     port: str
 
+    __array_ufunc__ = None  # NumPy's numbers leave arithmetic to the port
+
     def __rshift__(self, target: PortRef | Node) -> PortRef | Node:
         """Connect to an input, or to the only input of a block; returns what was connected to."""
         into = target.the("input") if isinstance(target, Node) else target
@@ -60,12 +62,22 @@ class PortRef:
     def __str__(self) -> str:
         return f"{self.node}.{self.port}"
 
-    # --- arithmetic: ordinary blocks with names made of those of the operands -------------------------
-    def __add__(self, other: PortRef | Node) -> PortRef:
-        return self._combined("Sum", "++", other, "plus")
+    def __repr__(self) -> str:
+        return f"<port '{self}'>"
 
-    def __sub__(self, other: PortRef | Node) -> PortRef:
+    # --- arithmetic: ordinary blocks with names made of those of the operands -------------------------
+    def __add__(self, other: Any) -> PortRef:
+        return self._shifted(other) if _is_number(other) else self._combined("Sum", "++", other, "plus")
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> PortRef:
+        if _is_number(other):
+            return self._shifted(-np.asarray(other, dtype=float))
         return self._combined("Sum", "+-", other, "minus")
+
+    def __rsub__(self, other: Any) -> PortRef:
+        return -self + other
 
     def __neg__(self) -> PortRef:
         return self._scaled(-1.0, "minus")
@@ -85,9 +97,7 @@ class PortRef:
     def _combined(self, kind: str, signs: str, other: Any, word: str) -> PortRef:
         second = other.the("output") if isinstance(other, Node) else other
         if not isinstance(second, PortRef):
-            raise WiringError(
-                [f"{self} cannot be combined with {shown(other)}; a number is added by a Bias or a Constant."]
-            )
+            raise WiringError([f"{self} cannot be combined with {shown(other)}; give a number or a port."])
         from blocks.library.math import Product, Sum
 
         d, kinds = self.diagram, {"Sum": Sum, "Product": Product}
@@ -102,8 +112,16 @@ class PortRef:
             raise WiringError([f"{self} cannot be multiplied by {shown(factor)}; give a number or a port."])
         from blocks.library.math import Gain
 
+        return self._through(word, Gain(factor))
+
+    def _shifted(self, by: Any) -> PortRef:
+        from blocks.library.elementary import Bias
+
+        return self._through("shifted", Bias(by))
+
+    def _through(self, word: str, block: Block) -> PortRef:
         d = self.diagram
-        node = d.add(d.unused(f"{word}_{self._slug()}"), Gain(factor))
+        node = d.add(d.unused(f"{word}_{self._slug()}"), block)
         d.connect(self, node["u"])
         return node["y"]
 
@@ -124,6 +142,8 @@ class Node:
 
     diagram: WiredDiagram
     name: str
+
+    __array_ufunc__ = None
 
     def __getitem__(self, port: str) -> PortRef:
         if not isinstance(port, str):
@@ -152,16 +172,31 @@ class Node:
         """Connect the only output to an input, or to the only input of a block: ``a >> b >> c``."""
         return self.the("output") >> target
 
-    def __add__(self, other: PortRef | Node) -> PortRef:
+    def __add__(self, other: Any) -> PortRef:
         return self.the("output") + other
 
-    def __sub__(self, other: PortRef | Node) -> PortRef:
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> PortRef:
         return self.the("output") - other
+
+    def __rsub__(self, other: Any) -> PortRef:
+        return other - self.the("output")
+
+    def __neg__(self) -> PortRef:
+        return -self.the("output")
 
     def __mul__(self, other: Any) -> PortRef:
         return self.the("output") * other
 
     __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> PortRef:
+        return self.the("output") / other
+
+    def __getattr__(self, name: str) -> Any:
+        """Only what is not there: ports are asked for in brackets."""
+        raise AttributeError(f"a handle of a block has no attribute '{name}'; its ports are handle['port'].")
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self.ports.inputs, *self.ports.outputs]

@@ -85,10 +85,10 @@ def matrix(block: Any, field: str, shape: tuple[int | None, int | None], vector:
     return _tuples(array.tolist())
 
 
-def positive(block: Any, field: str, unit: str = "") -> None:
+def positive(block: Any, field: str, unit: str = "", hint: str = "") -> None:
     """Refuse anything not above zero."""
     if np.any(np.asarray(getattr(block, field), dtype=float) <= 0):
-        raise fault(block, field, f"is {shown(getattr(block, field))}{unit}", f"more than 0{unit}")
+        raise fault(block, field, f"is {shown(getattr(block, field))}{unit}", f"more than 0{unit}", hint)
 
 
 MOST = 10**6  # components of one block

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from blocks.elsewhere import NO_FIELD
 from blocks.errors import BlockError, near_miss
 
 PARAMETER = "parameter"  # the operation of a leaf; all others are ufuncs of NumPy by name
@@ -191,7 +192,7 @@ class BlockType(abc.ABCMeta):
                 sampled = f"Discrete{cls.__name__}"
                 bases: Any = cls.__bases__
                 siblings = {c.__name__ for base in bases for c in base.__subclasses__()}
-                cure = f"{sampled} has a sample time." if sampled in siblings else None
+                cure = f"{sampled} has a sample time." if sampled in siblings else NO_FIELD.get(unknown[0])
                 raise BlockError(f"{cls.__name__} {what}", value=unknown[0], hint=cure) from error
             bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
             written = signature.replace(parameters=bare, return_annotation=signature.empty)

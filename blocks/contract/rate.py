@@ -166,7 +166,8 @@ class Ticks:
             raise BlockError(
                 f"sample time is {sample} s, expected a positive period.",
                 value=sample,
-                hint="Leave the sample time out for a continuous block.",
+                hint="Give the period, in s; none is inherited (-1), and only where it may be left out is a "
+                "block continuous.",
             )
         if start < 0:
             raise BlockError(

@@ -149,7 +149,7 @@ class RateLimiter(Block):
         for name in (*sides, "initial"):
             checks.assign(self, **{name: checks.numbers(self, name)})
         for name in sides:
-            checks.positive(self, name)
+            checks.positive(self, name, hint="It is how fast, not which way: 2.0 for a fall by 2 per second.")
 
     def define(self, b: Equations) -> None:
         """Declare ports, and what remembers the output."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from blocks.elsewhere import NO_BLOCK, OF_DIAGRAMS, SAID_ELSEWHERE
 from blocks.exports import Exports
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +51,37 @@ def test_what_was_found_is_kept():
         module = importlib.import_module(package)
         for name in some:
             assert getattr(module, name) is vars(module)[name]
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "said"),
+    [
+        ("blocks", "TransferFcn", "Write from blocks import TransferFunction."),
+        ("blocks", "ZeroOrderHold", "Write from blocks import Hold."),
+        ("blocks", "Diagram", "Write from cosim import Diagram."),
+        ("cosim", "Gain", "Write from blocks import Gain."),
+        ("cosim", "TriggeredSubsystem", "Write from cosim import Triggered."),
+        ("blocks", "Scope", "A run logs every signal"),
+    ],
+)
+def test_a_name_of_another_tool_says_what_it_is_here(package, name, said):
+    with pytest.raises(ImportError, match=f"there is no '{name}' in {package}. {said}"):
+        exec(f"from {package} import {name}")
+
+
+def test_what_is_said_of_other_names_exists():
+    known = {*importlib.import_module("blocks").__all__, *importlib.import_module("cosim").__all__}
+    words = {word for words in SAID_ELSEWHERE.values() for word in words.split() if word[0].isupper()}
+    assert words - {"DOP853", "RK23"} <= known
+    assert known >= OF_DIAGRAMS
+    assert not {name.lower() for name in known} & (
+        NO_BLOCK.keys() | {k for k, v in SAID_ELSEWHERE.items() if v[0].isupper()}
+    )
+
+
+def test_a_near_miss_is_offered():
+    with pytest.raises(AttributeError, match="no attribute 'Saturate'; did you mean 'Saturation'"):
+        importlib.import_module("blocks").Saturate  # noqa: B018
 
 
 def test_a_name_that_is_not_there():

@@ -134,15 +134,26 @@ def test_an_unknown_block_offers_the_near_miss():
         chain().connect("source.y", "duoble.u")
 
 
-def test_text_without_a_port_is_refused():
+def test_text_without_a_port_is_refused_where_no_end_of_a_wire_is_meant():
     with pytest.raises(WiringError, match=r"'double' names no port; write 'block.port'"):
-        chain().connect("source.y", "double")
+        chain().ground("double")
 
 
-def test_a_handle_in_place_of_a_port_says_what_is_missing():
-    d = chain()
+def test_a_handle_of_another_diagram_is_no_port():
     with pytest.raises(WiringError, match=r"is no port. Write handle\['port'\]"):
-        d.connect(d["source"], d["double"])
+        chain().connect(chain()["source"], "double.u")
+
+
+def test_what_is_not_there_says_how_it_is_written():
+    d = chain()
+    with pytest.raises(AttributeError, match=r"no attribute 'double'; the block is diagram\['double'\]"):
+        d.double  # noqa: B018
+    with pytest.raises(AttributeError, match=r"write from cosim import simulate, and simulate\(d, ...\)"):
+        d.run(1.0)
+    with pytest.raises(AttributeError, match="no attribute 'conect'; did you mean 'connect'"):
+        d.conect("source.y", "double.u")
+    with pytest.raises(AttributeError, match=r"its ports are handle\['port'\]"):
+        d["double"].u  # noqa: B018
 
 
 def test_a_port_of_another_diagram_says_to_use_inport_and_outport():

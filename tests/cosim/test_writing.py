@@ -86,7 +86,46 @@ def test_the_same_sum_twice_gets_another_name():
     assert one.node != two.node
 
 
-@pytest.mark.parametrize("wrong", ["text", None, 3.0])
+def test_numbers_are_added_on_either_side():
+    d, a, *_ = three()
+    for name, made in {
+        "right": a["y"] + 3.0,
+        "left": 3.0 + a,
+        "less": a - 3.0,
+        "from": 3.0 - a["y"],
+        "numpy": np.float64(3.0) - a,
+        "array": np.array([3.0]) + a["y"],
+        "minus": -a,
+        "half": a / 2.0,
+    }.items():
+        d.outport(name, made)
+    d.remove("b"), d.remove("c")
+    r = simulate(d, 1.0)
+    y = np.sin(r.time)
+    known = {"right": y + 3, "left": y + 3, "less": y - 3, "from": 3 - y, "numpy": 3 - y, "array": y + 3}
+    for name, wanted in {**known, "minus": -y, "half": y / 2}.items():
+        assert np.allclose(r[name][:, 0], wanted, rtol=0, atol=1e-15), name
+
+
+def test_a_whole_block_stands_for_its_only_port():
+    d, a, b, _ = three()
+    d.connect("a -> b, c.u")
+    assert ends(d) == {("a.y", "b.u"), ("a.y", "c.u")}
+    d.disconnect("a -> b")
+    assert ends(d) == {("a.y", "c.u")}
+    with pytest.raises(WiringError, match=r"'b\.y' is not connected to 'c\.u'"):
+        d.disconnect("b.y -> c.u")
+    d.connect(a, b)
+    d.connect("b", d.add("s", Sum())["in1"])
+    d.outport("out", b)
+    assert ends(d) == {("a.y", "b.u"), ("a.y", "c.u"), ("b.y", "s.in1")}
+    with pytest.raises(WiringError, match="'s' has the inputs in1, in2: which one is meant"):
+        d.connect("a -> s")
+    with pytest.raises(WiringError, match="no block 'aa' in diagram 'd'; did you mean 'a'"):
+        d.connect("aa -> b")
+
+
+@pytest.mark.parametrize("wrong", ["text", None, True])
 def test_what_cannot_be_combined_says_so(wrong):
     _, a, *_ = three()
     with pytest.raises(WiringError, match=r"a\.y cannot be combined"):

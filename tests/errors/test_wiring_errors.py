@@ -175,11 +175,20 @@ WIRE = {
         lambda d: d.connect("c.y", "gian.u"),
         "no block 'gian' in diagram 'd'; did you mean 'gain'?",
     ),
-    "no port": (lambda d: d.connect("c.y", "gain"), "'gain' names no port; write 'block.port'."),
+    "no port": (lambda d: d.disconnect("gain"), "'gain' names no port; write 'block.port'."),
+    "which port": (
+        lambda d: d.connect(d.add("both", Sum("+-"))["y"], "both"),
+        "block 'both' has the inputs in1, in2: which one is meant? Write both['in1'].",
+    ),
     "a handle": (
-        lambda d: d.connect(d["c"], d["gain"]["u"]),
-        "Node(diagram=<Diagram 'd': 2 blocks (c, gain), 0 connections>, name='c') is no port. "
+        lambda d: d.ground(d["gain"]),
+        "Node(diagram=<Diagram 'd': 2 blocks (c, gain), 0 connections>, name='gain') is no port. "
         "Write handle['port'].",
+    ),
+    "a port as a size": (
+        lambda d: d.inport("u", d["gain"]["u"]),
+        "the inport 'u' is given <port 'gain.u'> as its size. "
+        "Connect what it returns: d.connect(d.inport('u'), ...).",
     ),
     "another diagram": (
         lambda d: d.connect(Diagram("other").inport("u"), d["gain"]["u"]),
