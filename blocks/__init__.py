@@ -3,13 +3,13 @@
 One family per file: sources, noise, math, continuous, discrete, delays, controllers, nonlinear, switching,
 lookup, tracking, routing, hold, Python functions. A family lists its blocks in ``__all__``.
 
-Names are imported on first use; the first block brings the whole library.
+Names are imported on first use, each block with its family.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blocks.elsewhere import known_elsewhere
 from blocks.exports import Exports
@@ -47,9 +47,9 @@ _HOMES = {
 }
 
 
-def _library() -> dict[str, Any]:
-    library = importlib.import_module("blocks.library")
-    return {name: getattr(library, name) for name in library.__all__}
+def _library() -> dict[str, str]:
+    homes: dict[str, str] = importlib.import_module("blocks.library").HOMES
+    return homes
 
 
 if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else

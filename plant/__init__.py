@@ -8,7 +8,7 @@ they are first used.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blocks.exports import Exports
 
@@ -31,9 +31,9 @@ _HOMES = {
 }
 
 
-def _elements() -> dict[str, Any]:
-    elements = importlib.import_module("plant.elements")
-    return {"Model": elements.Model, **elements.ELEMENTS}
+def _elements() -> dict[str, str]:
+    names = ("Model", *importlib.import_module("plant.elements").ELEMENTS)
+    return dict.fromkeys(names, "plant.elements")
 
 
 if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else

@@ -6,23 +6,36 @@ import re
 from dataclasses import MISSING, fields
 from typing import Any
 
-import blocks
-from blocks import Block, PlantloopError
+from blocks import Block, PlantloopError, library
 from blocks.errors import near_miss
 from cosim.hardware_in_loop import SharedMemoryRead, SharedMemoryWrite, UDPReceive, UDPSend
 from cosim.scenario.keys import Expected, FilePlace, check_known
 
-TYPES: dict[str, type[Block]] = {
-    name: cls
-    for name in dir(blocks)
-    if isinstance(cls := getattr(blocks, name), type) and issubclass(cls, Block) and cls is not Block
-}
-TYPES |= {cls.__name__: cls for cls in (UDPSend, UDPReceive, SharedMemoryWrite, SharedMemoryRead)}
-"""Every block of the library, and those for other programs, by the name it is imported by."""
+_HARDWARE = {cls.__name__: cls for cls in (UDPSend, UDPReceive, SharedMemoryWrite, SharedMemoryRead)}
 
 
 FAULTS = (PlantloopError, TypeError, ValueError, ArithmeticError, MemoryError, RecursionError)
 """What a block raises for a bad field; all but the first are what its own checks overlooked."""
+
+
+def block_type(name: object) -> type[Block]:
+    """The block of the library, or for hardware in the loop, of this name; only its family is imported.
+
+    Raises
+    ------
+    PlantloopError      there is none
+    """
+    listed = isinstance(name, str) and name in library.HOMES
+    found = getattr(library, str(name)) if listed else _HARDWARE.get(str(name))
+    if isinstance(found, type) and issubclass(found, Block):
+        return found
+    raise PlantloopError(f"no block type '{name}'; {near_miss(str(name), block_types())}", value=name)
+
+
+def block_types() -> dict[str, type[Block]]:
+    """Every block of the library, and those for hardware in the loop, by the name it is imported by."""
+    listed = {name: getattr(library, name) for name in sorted(library.HOMES)}
+    return {n: cls for n, cls in listed.items() if issubclass(cls, Block)} | _HARDWARE
 
 
 def block(value: Any, place: FilePlace) -> Block | None:
@@ -64,10 +77,11 @@ def _type(table: dict[str, Any], place: FilePlace) -> type[Block] | None:
         place.add_problem("key 'type' is missing; write for instance type = \"StateFeedback\".")
         return None
     name = table["type"]
-    if not isinstance(name, str) or name not in TYPES:
-        place.at("type").add_problem(f"no block type '{name}'; {near_miss(str(name), TYPES)}")
+    try:
+        cls = block_type(name)
+    except PlantloopError as error:
+        place.at("type").add_problem(str(error))
         return None
-    cls = TYPES[name]
     if any("Callable" in str(f.type) for f in fields(cls)):  # type: ignore[arg-type]
         place.at("type").add_problem(
             f"a {name} holds Python code, which a scenario cannot; build the diagram in Python and name it "

@@ -11,10 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from blocks.arguments import is_number
-from blocks.errors import PlantloopError, ScenarioError, SimulationError, WiringError, near_miss
+from blocks.errors import PlantloopError, SimulationError, WiringError, near_miss
 from cosim.diagram import Diagram
 from cosim.result.record import SettingValue
 from cosim.result.result import Result
+from cosim.run.context import Context
+from cosim.run.given import set_initial, set_parameter
 from cosim.scenario.factory import make_diagram
 from cosim.scenario.fmu_tables import fmu_blocks
 from cosim.scenario.handles import with_handles
@@ -257,14 +259,12 @@ class Scenario:
 
     def _check_numbers(self, system: System, place: FilePlace) -> None:
         """Names and sizes of parameters and initial values, each on its own so that all are reported."""
-        for table in ("parameters", "initial"):
-            values = getattr(self.tables, table)
-            if _problem_with(system, **{table: values}) is None:
-                continue
-            for name, value in values.items():
-                problem = _problem_with(system, **{table: {name: value}})
-                if problem:
-                    place.at(table, *self._keys(table, name)).add_problem(problem)
+        for table, give in (("parameters", set_parameter), ("initial", set_initial)):
+            for name, value in getattr(self.tables, table).items():
+                try:
+                    give(system, Context.initial(system), name, value)
+                except PlantloopError as error:
+                    place.at(table, *self._keys(table, name)).add_problem(str(error))
 
     def _keys(self, table: str, name: str) -> Iterable[str]:
         """Keys of a dotted name, which the file may write as one quoted key or as tables."""
@@ -335,14 +335,3 @@ def signal_of(system: System, name: str) -> str:
     PlantloopError     no such signal or component
     """
     return system.locate(name)[0]
-
-
-def _problem_with(system: System, **values: dict[str, object]) -> str | None:
-    """What is wrong with these parameters or initial values, None if nothing."""
-    try:
-        Simulation(system, **values)  # type: ignore[arg-type]  # one of its two mappings
-    except ScenarioError:
-        raise
-    except PlantloopError as error:
-        return str(error)
-    return None

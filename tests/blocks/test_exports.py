@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blocks.elsewhere import NO_BLOCK, OF_DIAGRAMS, SAID_ELSEWHERE
-from blocks.exports import Exports
+from blocks.exports import Exports, listed_names
 
 ROOT = Path(__file__).parents[2]
 SOME = {
@@ -36,6 +37,24 @@ def test_importing_a_package_brings_no_library():
     assert not {"casadi", "numpy", "networkx", "lxml", "matplotlib", "pydantic"} & set(light)
     assert "blocks.functions" in contract
     assert not [name for name in (*light, *contract) if name.startswith("blocks.library")]
+
+
+def test_a_block_brings_its_own_family_only():
+    (families,) = fresh(
+        "from blocks import Gain\nfound.append([m for m in sys.modules if m.startswith('blocks.library.')])"
+    )
+    assert "blocks.library.math" in families
+    assert not {"blocks.library.estimators", "blocks.library.sources", "blocks.library.filters"} & {*families}
+
+
+def test_lists_read_from_sources_are_those_of_the_modules():
+    folder = Path(importlib.import_module("blocks.library").__file__).parent
+    families = [importlib.import_module(f"blocks.library.{file.stem}") for file in folder.glob("[a-z]*.py")]
+    listed = {n: f.__name__ for f in families for n in getattr(f, "__all__", ())}
+    assert listed_names("blocks.library") == listed
+    assert len(listed) == sum(len(getattr(f, "__all__", ())) for f in families)  # no name twice
+    stars = set(re.findall(r"from (blocks\.library\.\w+) import \*", (folder / "__init__.py").read_text()))
+    assert stars == set(listed.values())  # what type checkers see
 
 
 @pytest.mark.parametrize("package", SOME)
@@ -93,7 +112,7 @@ def test_a_name_that_is_not_there():
 
 
 def test_private_names_are_not_looked_for():
-    def never():
+    def never() -> dict[str, str]:
         raise AssertionError("looked for")
 
     exports = Exports("blocks", {}, never)

@@ -12,7 +12,7 @@ import numpy as np
 from blocks.errors import PlantloopError, near_miss
 from blocks.files import write_whole
 from cosim.compile.netlist import Netlist
-from cosim.scenario.blocks import TYPES
+from cosim.scenario.blocks import block_type, block_types
 from cosim.scenario.loader import scenario_from
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.source import read_source, source_of
@@ -178,7 +178,7 @@ class Editor:
 def library() -> list[dict[str, Any]]:
     """Every block of the library: its name, what it is in a line, and its fields with their defaults."""
     found = []
-    for name, cls in TYPES.items():
+    for name, cls in block_types().items():
         known = fields(cls)  # type: ignore[arg-type]  # every block is a dataclass
         if any("Callable" in str(f.type) for f in known):
             continue
@@ -222,8 +222,7 @@ def _text(message: Mapping[str, Any], key: str) -> str:
 
 def _kind(message: Mapping[str, Any]) -> str:
     kind = _text(message, "type")
-    if kind not in TYPES:
-        raise PlantloopError(f"no block type '{kind}'; {near_miss(kind, TYPES)}", value=kind)
+    block_type(kind)
     return kind
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from blocks.errors import PlantloopError
 from cosim.scenario import load_scenario
-from cosim.scenario.blocks import TYPES
+from cosim.scenario.blocks import block_types
 from cosim.viewer.server.edit_view import edit_scenario
 from cosim.viewer.server.editor import Editor, library
 from tests.helpers.browser import shown, wait_until
@@ -176,7 +176,7 @@ def test_a_file_changed_on_disk_is_noticed(loop):
 def test_the_library_lists_every_block_a_scenario_may_have():
     found = {b["type"]: b for b in library()}
     python = {"EKF", "UKF", "Function", "PythonFunction", "Source"}
-    assert found.keys() == TYPES.keys() - python
+    assert found.keys() == block_types().keys() - python
     assert all(b["line"].endswith((".", ":")) or b["line"] for b in found.values())
     gain = {f["name"]: f["default"] for f in found["Gain"]["fields"]}
     assert gain == {"k": None}
