@@ -3,10 +3,10 @@
 Bodies are the nodes and joints the edges of a graph. In joint coordinates a tree grows from the ground;
 joints with few freedoms go into it first, so that loops are cut where that costs few equations, and it
 grows breadth first, so that chains are short. The joints left over are cut: they become constraints. A
-body no joint path ties to the ground gets a FREE joint (three translations for a point mass). Each link
-has one frame, at its inboard joint. In absolute coordinates every body is on its own and all joints are
-cut; where all joints keep the bodies in planes, bodies get PLANAR joints to the ground instead of FREE
-ones. All numbers here are plain floats.
+body no joint path ties to the ground gets a FREE joint (three translations for a point mass), and so does
+a heavy one behind several very light links (`light_chains`). Each link has one frame, at its inboard joint.
+In absolute coordinates every body is on its own and all joints are cut; where all joints keep the bodies in
+planes, bodies get PLANAR joints to the ground instead of FREE ones. All numbers here are plain floats.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from blocks.contract.user_lines import warn_user
 from plant.description import GLOBAL, Body, Connection, Description, Frame, Naming
 from plant.mechanics.joints import FREE, FREE_POINT, PLANAR, Closeness, Joint, Planarity, pose, reverse
+from plant.mechanics.light_chains import Edge, behind_light_links
 from plant.mechanics.spatial import Transform, snapped
 from plant.names import unique_names
 from plant.reporting import PlantWarning
@@ -173,22 +174,18 @@ class Mechanism:
         return found
 
 
-@dataclass(frozen=True)
-class _Edge:
-    """A joint of the tree before numbering: child hangs on parent."""
-
-    parent: Key
-    child: Key
-    connection: Connection | None
-
-
 def mechanism_of(description: Description, absolute: bool = False) -> Mechanism:
     """Spanning tree of a description's bodies and joints, or every body on its own."""
     bodies = {body.key: body for body in description.bodies}
     graph = _graph(description, bodies)
     normal = plane_normal(description) if absolute else None
     ground = description.ground
-    edges = list(_spanning_edges(nx.create_empty_copy(graph) if absolute else graph, ground))
+    if absolute:
+        graph = nx.create_empty_copy(graph)
+    edges = list(_spanning_edges(graph, ground))
+    while behind := behind_light_links(edges, bodies):
+        graph.remove_edges_from([e for e in graph.edges(keys=True) if graph.edges[e]["joint"] in behind])
+        edges = list(_spanning_edges(graph, ground))
     names = unique_names([_naming(edge, bodies) for edge in edges])
     numbers = {ground: GROUND}
     links: list[Link] = []
@@ -252,7 +249,7 @@ def _graph(description: Description, bodies: dict[Key, Body]) -> nx.MultiGraph:
     return graph
 
 
-def _spanning_edges(graph: nx.MultiGraph, ground: Key) -> Iterator[_Edge]:
+def _spanning_edges(graph: nx.MultiGraph, ground: Key) -> Iterator[Edge]:
     """Edges of the tree, parents before children."""
     tree = _tree_joints(graph, ground)
     reached = {ground}
@@ -261,14 +258,14 @@ def _spanning_edges(graph: nx.MultiGraph, ground: Key) -> Iterator[_Edge]:
             continue
         if root != ground:
             reached.add(root)
-            yield _Edge(ground, root, None)
+            yield Edge(ground, root, None)
         queue = [root]
         for body in queue:  # breadth first; grows while it is walked
             for _, other, key, joint in graph.edges(body, keys=True, data="joint"):
                 if other not in reached and key in tree:
                     reached.add(other)
                     queue.append(other)
-                    yield _Edge(body, other, joint)
+                    yield Edge(body, other, joint)
 
 
 def _tree_joints(graph: nx.MultiGraph, ground: Key) -> set[int]:
@@ -300,12 +297,12 @@ def _tree_joints(graph: nx.MultiGraph, ground: Key) -> set[int]:
     return chosen
 
 
-def _naming(edge: _Edge, bodies: dict[Key, Body]) -> Naming:
+def _naming(edge: Edge, bodies: dict[Key, Body]) -> Naming:
     return bodies[edge.child].naming if edge.connection is None else edge.connection.naming
 
 
 def _link(
-    edge: _Edge,
+    edge: Edge,
     connection: Connection,
     body: Body,
     name: str,
