@@ -16,7 +16,7 @@ _LIST = re.compile(r"^__all__ = (\[[^\]]*\])", re.MULTILINE)
 
 
 class NameElsewhere(PlantloopError, ImportError):
-    """What was imported has another name here, or lies in another package."""
+    """What was imported is not there: it has another name here, or lies in another package."""
 
 
 class Exports:
@@ -45,8 +45,7 @@ class Exports:
         Raises
         ------
         AttributeError      no such name
-        NameElsewhere       it is what another tool calls one. No AttributeError, of whose text
-                            ``from package import name`` shows nothing
+        NameElsewhere       for ``from package import name``, which shows nothing of an AttributeError
         """
         own = vars(sys.modules[self._package])
         homes = self._homes if name in self._homes or name.startswith("_") else self._more()
@@ -58,16 +57,17 @@ class Exports:
         elif name in own:  # looking for it brought it along
             found = own[name]
         else:
-            raise self._missing(name)
+            raise self._missing(name, sys._getframe(1).f_code.co_name == "_handle_fromlist")
         own[name] = found
         return found
 
-    def _missing(self, name: str) -> Exception:
+    def _missing(self, name: str, imported: bool) -> Exception:
         if name[:1] == "_":
             return AttributeError(f"module '{self._package}' has no attribute '{name}'")
-        if name[:1].isupper() and (said := self._elsewhere(name)) is not None:
-            return NameElsewhere(f"there is no '{name}' in {self._package}. {said}", value=name)
-        near = near_miss(name, self.names())
+        said = self._elsewhere(name) if name[:1].isupper() else None
+        near = near_miss(name, self.names()) if said is None else said
+        if imported and name[:1].isupper():  # not a module that is still to be found
+            return NameElsewhere(f"there is no '{name}' in {self._package}{'. ' if said else '; '}{near}")
         return AttributeError(f"module '{self._package}' has no attribute '{name}'; {near}")
 
     def names(self) -> Collection[str]:

@@ -141,8 +141,9 @@ class Diagram:
         What it returns goes where a number goes, also in arithmetic: ``Gain(1 / J)``. In a run the parameter
         is called "motor.J" where this diagram is the subsystem "motor", and "J" where it is the whole; runs
         may change it as they may change the numbers of the blocks that it goes to. Where it decides how
-        something is built (a sample time, a size, a text) it is structural: only ``add(parameters=...)`` and
-        `with_parameters` change it. Arrays give an array of expressions.
+        something is built (a sample time, an instant, a size, a text) it is structural: what is run is built
+        anew with the values that ``parameters=`` gives those of the whole; those of subsystems are given by
+        ``add(parameters=...)`` alone, and no run changes one on the way. Arrays give an array of expressions.
 
         Raises
         ------
@@ -151,6 +152,11 @@ class Diagram:
         self._parameters = self._parameters.added(self.name, name, value)
         self._changed()
         return self._parameters.expression(name)
+
+    @property
+    def own_parameters(self) -> dict[str, Any]:
+        """What `parameter` was given in this very diagram, by name, structural ones included."""
+        return dict(self._parameters.values)
 
     def with_parameters(self, **values: Any) -> Diagram:
         """This diagram with other values of its parameters, structural ones included."""

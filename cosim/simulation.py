@@ -17,6 +17,7 @@ from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError
 from cosim.block_alone import system_of
+from cosim.built_for import built_for
 from cosim.diagram import Diagram
 from cosim.driven import driven
 from cosim.engines.choose import choose
@@ -48,7 +49,8 @@ class Simulation:
     initial : dict          state name -> value at t = 0, such as "motor.w"; "arm/motor.w" of a block in a
                             subsystem, "motor.x[0]" for one component; a block alone is called "plant", and
                             "plant." may be left out
-    parameters : dict       parameter name -> value, "controller.K"
+    parameters : dict       parameter name -> value, "controller.K"; what `Diagram.parameter` made in the
+                            diagram itself may be structural too (a sample time, the instant of a step)
     signals : list of str   what to log; default all outputs and held inputs, and the continuous states of
                             plants. States, modes and parameters are logged by their names; a star stands for
                             any text ("plant.*"); a component ("motor.w[0]") logs the whole
@@ -79,15 +81,14 @@ class Simulation:
         **keywords: Unpack[Keywords],
     ) -> None:
         self.settings = RunSettings.of(settings, **keywords)
+        given = mapped(parameters, "parameters")
+        diagram, tunable = built_for(diagram, given, self.settings.solve_loops, self.settings.driven)
         self.system = system_of(diagram, self.settings.solve_loops, self.settings.driven)
         drawn = diagram.drawn if isinstance(diagram, System) else diagram
         self._origin = None if drawn is None else (drawn, self.system)
         context = Context.initial(self.system)
-        self._changed = {
-            "parameters": mapped(parameters, "parameters"),
-            "initial": mapped(initial, "initial"),
-        }
-        for name, value in self._changed["parameters"].items():
+        self._changed = {"parameters": given, "initial": mapped(initial, "initial")}
+        for name, value in tunable.items():
             set_parameter(self.system, context, name, value)
         for name, value in self._changed["initial"].items():
             set_initial(self.system, context, name, value)

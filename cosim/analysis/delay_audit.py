@@ -27,6 +27,7 @@ from blocks.library.math import Gain
 from cosim.analysis.linear import linearize
 from cosim.analysis.margins import Margins, margins, margins_of
 from cosim.analysis.operating import OperatingPoint
+from cosim.built_for import built_for
 from cosim.compile.wiring import Wiring, expand
 from cosim.diagram import Diagram
 from cosim.names import mapped, no_block
@@ -115,6 +116,7 @@ def delay_audit(
     """
     if not isinstance(diagram, Diagram):
         raise no_block(diagram, "a Diagram with a closed loop")
+    diagram, parameters = built_for(diagram, parameters)
     found = margins(diagram, at, point, parameters, pade)
     w = found.crossover
     if not np.isfinite(w):

@@ -28,6 +28,7 @@ from cosim.analysis.operating import OperatingPoint, SystemAtPoint, diagram_of, 
 from cosim.analysis.pade import order
 from cosim.analysis.periodic_loop import PeriodicLoop
 from cosim.analysis.tangent import Delays, Tangent
+from cosim.built_for import built_for
 from cosim.compile.additions import Additions
 from cosim.compile.flatten import flatten
 from cosim.diagram import Diagram
@@ -132,7 +133,7 @@ def frequency_response(
     if settle is not None:
         settle = number(settle, "settle", "zero or more seconds", least=0.0)
     w, approximants = _frequencies(frequencies), order(pade)
-    diagram = diagram_of(system)
+    diagram, parameters = built_for(diagram_of(system), parameters)
     model = model_of(diagram, [text(input, "input")], [text(output, "output")], at, parameters)
     if len(model.input_index) != 1 or model.output.numel() != 1:
         raise PlantloopError(

@@ -28,6 +28,7 @@ from cosim.analysis.operating import OperatingPoint, model_of
 from cosim.analysis.pade import order
 from cosim.analysis.periodic_loop import PeriodicLoop, delay_margin
 from cosim.block_alone import system_of
+from cosim.built_for import built_for
 from cosim.diagram import Diagram
 from cosim.names import text
 from cosim.run.context import Context
@@ -137,6 +138,7 @@ def margins(
 
     >>> margins(d, at="controller.u").phase
     """
+    system, parameters = built_for(system, parameters)
     return margins_of(system, at, point, parameters, order(pade))
 
 

@@ -17,6 +17,7 @@ from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError, shown
 from cosim.analysis.tangent import Delays, Moved, Tangent
 from cosim.block_alone import around
+from cosim.built_for import built_for
 from cosim.diagram import Diagram
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
@@ -89,7 +90,7 @@ def model_of(
 
     opened : signals whose place an input of their name takes
     """
-    diagram = diagram_of(system)
+    diagram, parameters = built_for(diagram_of(system), parameters)
     key = tuple(
         None if names is None else tuple(listed(names, what))
         for names, what in ((inputs, "inputs"), (outputs, "outputs"), (opened or (), "open"))

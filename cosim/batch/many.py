@@ -17,6 +17,7 @@ from blocks.arguments import is_number, number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, near_miss, shown
+from cosim.batch.groups import groups_of, joined
 from cosim.batch.runs import Runs
 from cosim.batch.ways import WAYS, way_for
 from cosim.block_alone import system_of
@@ -62,7 +63,8 @@ def simulate_many(
         or how many, which differ by their random draws only
     threads : int           how many runs at once, be it in threads or processes; default as many as there are
                             processors
-    parameters, initial     for all runs; those of a run come on top
+    parameters, initial     for all runs; those of a run come on top. Parameters of the diagram itself may be
+                            structural (a sample time, the instant of a step): it is built once per value
     log_every, log_at       instants to log; default the end only
     signals                 as for `simulate`
     progress : callable     called with how many runs are done; True shows a bar
@@ -88,13 +90,24 @@ def simulate_many(
     times = log_times(0.0, until, log_every, [until] if at_end else log_at)
     if times is None:
         raise PlantloopError("steps differ from run to run; give log_every as an interval, or log_at.")
-    system = system_of(diagram, chosen.solve_loops, chosen.driven)
-    start = Context.initial(system)
-    _give(system, start, {"parameters": parameters, "initial": initial})
-    names = system.chosen(signals)
-    starts = _starts(system, chosen, start, _listed(runs), until, times, names)
-    with telling(progress, len(starts), "runs done") as tell:
-        return _all(starts, int(threads or _processors()), tell)
+    groups = groups_of(diagram, parameters, _listed(runs), chosen.solve_loops, chosen.driven)
+    several = []
+    for group in groups:
+        system = system_of(group.diagram, chosen.solve_loops, chosen.driven)
+        start = Context.initial(system)
+        _give(system, start, {"parameters": group.parameters, "initial": initial})
+        several.append(_starts(system, chosen, start, group.runs, until, times, system.chosen(signals)))
+    done, parts = 0, []
+    with telling(progress, sum(map(len, several)), "runs done") as tell:
+        for starts, group in zip(several, groups, strict=True):
+            parts.append(_all(starts, [*group.runs], int(threads or _processors()), _from(done, tell)))
+            done += len(starts)
+    return joined(parts, groups)
+
+
+def _from(done: int, tell: Callable[[int], None] | None) -> Callable[[int], None] | None:
+    """What is told how many runs of one group are done, after those of others."""
+    return tell if tell is None or not done else lambda k: tell(done + k)
 
 
 def _processors() -> int:
@@ -153,7 +166,7 @@ def _starts(
     system: System,
     settings: RunSettings,
     start: Context,
-    runs: list[Mapping[str, Any]],
+    runs: Mapping[int, Mapping[str, Any]],
     until: float,
     times: np.ndarray,
     names: list[str],
@@ -162,10 +175,11 @@ def _starts(
     count, mask = len(runs), 2**64 - 1
     x, h, w, p = (np.tile(v, (count, 1)) for v in (start.x, start.h, start.w, start.p))
     seeds = np.array(
-        [_seed(run.get("seed", settings.seed + k), k) & mask for k, run in enumerate(runs)], np.uint64
+        [_seed(run.get("seed", settings.seed + k), k) & mask for k, run in runs.items()], np.uint64
     )
-    for k, run in enumerate(runs):
-        _give(system, replace(start, x=x[k], h=h[k], w=w[k], p=p[k], next=h[k].copy()), run, f"run {k}: ")
+    for row, (k, run) in enumerate(runs.items()):
+        own = replace(start, x=x[row], h=h[row], w=w[row], p=p[row], next=h[row].copy())
+        _give(system, own, run, f"run {k}: ")
     width, stop = system.tree(names).width, any(system.stops)
     check_memory(
         8.0 * count * (len(times) + stop) * (1 + width),
@@ -202,8 +216,13 @@ def _give(system: System, context: Context, values: Mapping[str, Any], where: st
         raise PlantloopError(f"{where}{error}", path=error.path, value=error.value) from error
 
 
-def _all(starts: Starts, workers: int, progress: Callable[[int], None] | None) -> Runs:
-    """Do all runs in the fastest way that is possible; those that failed once more, for their reasons."""
+def _all(
+    starts: Starts, numbers: Sequence[int], workers: int, progress: Callable[[int], None] | None
+) -> Runs:
+    """Do all runs in the fastest way that is possible; those that failed once more, for their reasons.
+
+    numbers : what each is called in messages
+    """
     tree = starts.system.tree(starts.names)
     errors: dict[int, PlantloopError] = {}
     table = starts.rows[:, : len(starts.times), 1:]
@@ -213,7 +232,7 @@ def _all(starts: Starts, workers: int, progress: Callable[[int], None] | None) -
     how = way_for(engine, len(starts), workers)
     WAYS[how.way](engine, starts, how.workers, progress)
     for k in map(int, np.flatnonzero(starts.state != DONE)):
-        if (error := _repeated(engine, starts, k)) is not None:
+        if (error := _repeated(engine, starts, k, numbers[k])) is not None:
             errors[k] = error
     engine.instances.close()
     messages = tuple(starts.system.stops[k - 1] if k else "" for k in starts.stopped)
@@ -224,13 +243,13 @@ def _all(starts: Starts, workers: int, progress: Callable[[int], None] | None) -
     return Runs(starts.times, table, tree, errors, how, stopped, time_of_stop, messages)
 
 
-def _repeated(engine: Engine, starts: Starts, k: int) -> PlantloopError | None:
+def _repeated(engine: Engine, starts: Starts, k: int, number: int) -> PlantloopError | None:
     """Why a run ended early."""
     if starts.state[k] == RUNNING:
         starts.rows[k] = np.nan
         return SimulationError(
-            f"run {k} ended with its process, without a message.",
-            value=k,
+            f"run {number} ended with its process, without a message.",
+            value=number,
             hint="A function of the diagram ended the program; look for it with threads=1.",
         )
     try:

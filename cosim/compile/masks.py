@@ -26,6 +26,7 @@ from cosim.compile.netlist import Netlist
 
 Root = tuple[str, str]  # path of a diagram, name of one of its parameters that no other gives
 MIXED = "it only comes together with others that are structural"
+NOT_USED = "no block uses it"
 SAME = 1e-12  # relative; a number of a block this close to an expression is that expression
 
 
@@ -196,7 +197,7 @@ class Masks:
         """Why other parameters cannot be changed by a run, by name."""
         tunable = {root for root, _ in self.tunable()}
         return {
-            named(root): self.fixed.get(root, MIXED if root in self.used else "no block uses it")
+            named(root): self.fixed.get(root, MIXED if root in self.used else NOT_USED)
             for root in self.values
             if root not in tunable
         }

@@ -10,7 +10,9 @@ def structural_error(system: System, name: str) -> BlockError:
     """A parameter that cannot be changed at run time, and what to do instead."""
     if why := system.refused.get(name, ""):
         again = (
-            "Set that one." if why.startswith("it follows") else "Use with_parameters, or add(parameters=)."
+            "Set that one."
+            if why.startswith("it follows")
+            else "Use with_parameters, or add(parameters=), before it runs."
         )
         return BlockError(f"'{name}' in '{system.name}' cannot be set: {why}.", path=name, hint=again)
     if initial := system.fields.get(name, ""):

@@ -86,6 +86,9 @@ def test_what_was_found_is_kept():
 def test_a_name_of_another_tool_says_what_it_is_here(package, name, said):
     with pytest.raises(ImportError, match=f"there is no '{name}' in {package}. {said}"):
         exec(f"from {package} import {name}")
+    with pytest.raises(AttributeError, match=said):
+        getattr(importlib.import_module(package), name)
+    assert not hasattr(importlib.import_module(package), name)
 
 
 def test_what_is_said_of_other_names_exists():
@@ -101,6 +104,8 @@ def test_what_is_said_of_other_names_exists():
 def test_a_near_miss_is_offered():
     with pytest.raises(AttributeError, match="no attribute 'Saturate'; did you mean 'Saturation'"):
         importlib.import_module("blocks").Saturate  # noqa: B018
+    with pytest.raises(ImportError, match="there is no 'Saturate' in blocks; did you mean 'Saturation'"):
+        exec("from blocks import Saturate")
 
 
 def test_a_name_that_is_not_there():

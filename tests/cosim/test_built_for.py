@@ -1,0 +1,109 @@
+"""Sample times and instants as parameters of a diagram: runs and sweeps may change them.
+
+x' = held(1(t - t0) - x) with ticks every T: from t0 on x_k+1 = x_k + k T (1 - x_k), so x = 1 - (1 - k T)^n.
+"""
+
+import numpy as np
+import pytest
+
+from blocks import Constant, Gain, Hold, Integrator, RandomNumber, Step, TappedDelay
+from blocks.errors import PlantloopError
+from cosim import Diagram, Simulation, delay_audit, linearize, margins, simulate, simulate_many
+
+
+def loop():
+    d = Diagram("loop")
+    T, t0, k = d.parameter("T", 0.1), d.parameter("t0", 1.0), d.parameter("k", 1.0)
+    step, x = d.add("step", Step(t0)), d.add("x", Integrator())
+    (step - x) >> d.add("hold", Hold(sample=T)) >> d.add("gain", Gain(k)) >> x
+    return d
+
+
+def known(until, T=0.1, t0=1.0, k=1.0):
+    return 1.0 - (1.0 - k * T) ** round((until - t0) / T)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("given", [{"T": 0.05}, {"t0": 0.5}, {"k": 2.0, "T": 0.25, "t0": 2.0}, {"T": 0.1}])
+def test_a_run_is_built_with_its_own(engine, given):
+    r = simulate(loop(), 3.0, parameters=given, engine=engine, log_at=[3.0])
+    assert abs(r["x.y"][-1, 0] - known(3.0, **given)) < 1e-12
+    assert all(r.settings[name].value == value for name, value in given.items())
+
+
+def test_the_diagram_stays_as_it_is():
+    d = loop()
+    built = [
+        Simulation(d, parameters={"T": T, "k": k}).system for T, k in [(0.2, 1.0), (0.2, 3.0), (0.3, 1.0)]
+    ]
+    assert built[0] is built[1]
+    assert [str(s.rates[0].period) for s in (*built[1:], d.system())] == ["1/5", "3/10", "1/10"]
+
+
+def test_a_sweep_mixes_both_kinds_of_parameters_in_any_order():
+    T, k, seeds = [0.1, 0.25, 0.1, 0.5, 0.25], [1.0, 0.5, 2.0, 1.5, 3.0], [7, 8, 9, 1, 2]
+    told = []
+    runs = simulate_many(
+        loop(),
+        {"parameters": {"T": T, "k": k}, "seed": seeds},
+        4.0,
+        parameters={"t0": 2.0},
+        progress=told.append,
+    )
+    wanted = [known(4.0, a, 2.0, b) for a, b in zip(T, k, strict=True)]
+    assert np.abs(runs["x.y"][:, -1, 0] - wanted).max() < 1e-12
+    assert len(runs) == 5
+    assert not runs.errors
+    assert told[-1] == 5
+    assert sorted(told) == told
+
+
+def test_draws_of_a_run_are_those_of_its_number():
+    d = Diagram("noise")
+    d.add("n", RandomNumber(sample=d.parameter("T", 0.1)))
+    runs = simulate_many(d, {"parameters": {"T": [0.1, 0.2, 0.1]}}, 0.0, seed=5)
+    one = [simulate(d, 0.0, seed=5 + k)["n.y"][-1, 0] for k in range(3)]
+    assert runs["n.y"][:, 0, 0].tolist() == one
+
+
+def test_a_run_that_fails_is_called_by_its_number():
+    runs = [{"parameters": {"T": 0.1}}, {"parameters": {"T": 0.2}, "initial": {"xx.x": 1.0}}]
+    with pytest.raises(PlantloopError, match="run 1: 'loop' has no state 'xx.x'"):
+        simulate_many(loop(), runs, 1.0)
+
+
+def test_runs_of_other_sizes_are_refused():
+    d = Diagram("sizes")
+    d.add("taps", TappedDelay(d.parameter("n", 2), sample=d.parameter("T", 0.1)))
+    d.add("one", Constant(1.0)) >> d["taps"]
+    assert len(simulate_many(d, {"parameters": {"n": [3, 3], "T": [0.1, 0.2]}}, 1.0)) == 2
+    with pytest.raises(PlantloopError, match="run 1 logs other signals, or of other sizes, than run 0"):
+        simulate_many(d, {"parameters": {"n": [2, 3]}}, 1.0)
+    with pytest.raises(PlantloopError, match="sample time is -1"):
+        simulate_many(d, {"parameters": {"T": [0.1, -1.0]}}, 1.0)
+
+
+def test_linear_models_margins_and_delays_follow():
+    d = loop()
+    model = linearize(d, ["step.y"], ["x.y"], parameters={"T": 0.25, "k": 2.0})
+    assert model.dt == 0.25
+    assert np.allclose(model.poles(), [1.0 - 2.0 * 0.25, 0.0][: len(model.poles())], atol=1e-12)
+    for T, k in ((0.25, 2.0), (0.5, 1.0)):
+        assert abs(margins(d, at="hold.y", parameters={"T": T, "k": k}).gain[1] - 2.0 / (k * T)) < 1e-6
+    audit = delay_audit(d, at="hold.y", parameters={"T": 0.25})
+    assert any(abs(row.seconds - 0.125) < 1e-9 for row in audit.delays)
+
+
+def test_what_no_run_can_change_is_refused_still():
+    d = loop()
+    d.parameter("idle", 1.0)
+    with pytest.raises(PlantloopError, match="no block uses it"):
+        simulate(d, 1.0, parameters={"idle": 2.0})
+    sim = Simulation(d, parameters={"T": 0.2})
+    sim.advance(1.0)
+    with pytest.raises(
+        PlantloopError, match=r"'T' in 'loop' cannot be set: it is structural.*before it runs"
+    ):
+        sim.set_parameter("T", 0.1)
+    with pytest.raises(PlantloopError, match="'T' of 'loop' is 'fast', expected one like"):
+        simulate(d, 1.0, parameters={"T": "fast"})
