@@ -18,7 +18,7 @@ from cosim.names import mapped
 
 
 @dataclass(frozen=True)
-class Group:
+class BuiltRuns:
     """Runs of one build of a diagram.
 
     parameters : for all of them; runs : by their numbers, without what it was built with
@@ -35,7 +35,7 @@ def groups_of(
     runs: Sequence[Mapping[str, Any]],
     solve_loops: bool,
     driven: Driven,
-) -> list[Group]:
+) -> list[BuiltRuns]:
     """Runs by what their diagram is built with; a single group where no parameter is structural.
 
     Raises
@@ -44,7 +44,7 @@ def groups_of(
     """
     common = mapped(parameters, "parameters")
     if not isinstance(diagram, Diagram) or not runs:
-        return [Group(diagram, common, dict(enumerate(runs)))]
+        return [BuiltRuns(diagram, common, dict(enumerate(runs)))]
     names = {**common, **{name: None for run in runs for name in mapped(run.get("parameters"), "parameters")}}
     own = structural(diagram, names, solve_loops, driven)
     found: dict[Any, dict[int, Mapping[str, Any]]] = {}
@@ -58,10 +58,10 @@ def groups_of(
         found.setdefault(key, {})[k] = {**run, "parameters": left} if own else run
     common = {name: value for name, value in common.items() if name not in own}
     made = [built_for(diagram, new, solve_loops, driven)[0] for new in built.values()]
-    return [Group(d, common, group) for d, group in zip(made, found.values(), strict=True)]
+    return [BuiltRuns(d, common, group) for d, group in zip(made, found.values(), strict=True)]
 
 
-def joined(parts: Sequence[Runs], groups: Sequence[Group]) -> Runs:
+def joined(parts: Sequence[Runs], groups: Sequence[BuiltRuns]) -> Runs:
     """The runs of all groups in the order of their numbers.
 
     Raises
