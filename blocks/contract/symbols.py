@@ -140,12 +140,17 @@ def _refuse_bool(symbol: Any) -> bool:
     raise no_truth()
 
 
+def _no_numbers(symbol: Any) -> None:
+    """CasADi's question whether a symbol is a matrix of numbers: it looks no further, in half the time."""
+
+
 _OF_SX: dict[tuple[Any, str], Any] = {
     (ca.SX, "__float__"): _refuse_float,
     (ca.SX, "__int__"): _refuse_float,
     (ca.SX, "__bool__"): _refuse_bool,
     (ca.SX, "__array_ufunc__"): SignalArray.__array_ufunc__,
     (ca.SX, "__array_function__"): SignalArray.__array_function__,
+    (ca.SX, "__DM__"): _no_numbers,
 }
 _ABSENT = object()
 
@@ -188,12 +193,16 @@ def _borrowed(names: MutableMapping[str, Any] | None) -> Mapping[str, Any]:
 # --- to arrays and back -----------------------------------------------------------------------------------
 def as_array(symbol: ca.SX) -> Array:
     """CasADi column of n symbols as a 1-D NumPy-like array (n,), which cannot be changed in place."""
-    return SignalArray(ca.densify(symbol), (int(symbol.numel()),), writeable=False)
+    return SignalArray(_dense(symbol), (int(symbol.numel()),), writeable=False)
 
 
 def as_scalar(symbol: ca.SX) -> Array:
     """One CasADi symbol as a NumPy-like scalar of shape ()."""
-    return SignalArray(ca.densify(symbol), ())
+    return SignalArray(_dense(symbol), ())
+
+
+def _dense(symbols: ca.SX) -> ca.SX:
+    return symbols if symbols.is_dense() else ca.densify(symbols)
 
 
 def as_matrix(symbols: ca.SX) -> Array:
@@ -219,7 +228,7 @@ def column(expression: Any, what: str = "an expression") -> ca.SX:
         flat = SignalArray.operand(expression).column()
     else:
         flat = ca.SX(ca.DM(_numbers(expression, what)))
-    return ca.densify(flat)
+    return _dense(flat)
 
 
 def _numbers(value: Any, what: str) -> np.ndarray:

@@ -21,6 +21,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Equations
+from blocks.contract.symbols import tracing
 from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
 from plant.assembly.initial_rates import Wish
@@ -72,7 +73,9 @@ class Assembler:
         qdot = ca.vertcat(ca.SX(0, 1), *rates)
         self._qdot = numbers(qdot)
         self._per_rate = numbers(matrices=[ca.jacobian(qdot, qd)])
-        self._plain = numbers(closure.value, closure.rate, matrices=(closure.J, mechanics.mass_matrix()))
+        with tracing():  # symbols are told from numbers sooner
+            mass = mechanics.mass_matrix()
+        self._plain = numbers(closure.value, closure.rate, matrices=(closure.J, mass))
         self._massless = list(massless)
         self._support = self._weights(massless)
         self.size = self._size()

@@ -33,6 +33,9 @@ __all__ = [
     "Reference_Variable",
 ]
 
+VARIABLES_READ = re.compile(r"\bVARVAL\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
+"""The variable each VARVAL of an expression reads."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reference_Variable(ExpressionOrSubroutine):
@@ -84,7 +87,7 @@ class Reference_Variable(ExpressionOrSubroutine):
 
     def _reads_itself(self) -> bool:
         """Is the expression an equation for the variable, with VARVAL(id) of its own in it?"""
-        return re.search(rf"\bVARVAL\s*\(\s*{self.id}\s*\)", self.expr or "", re.IGNORECASE) is not None
+        return str(self.id) in VARIABLES_READ.findall(self.expr or "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,14 +82,18 @@ def expression_faults(draft: Draft, texts: Iterable[tuple[str, str]]) -> list[st
 def _texts(model: Model) -> Iterator[tuple[Element, str, str]]:
     """Every attribute that holds an expression, and the expressions that requests stand for."""
     elements = (e for same_type in model.elements.values() for e in same_type.values() if e.is_active)
+    names: dict[type[Element], list[str]] = {}  # of attributes that may be expressions
     for element in (model.gravity, *(e for e in elements if e is not model.gravity)):
         if isinstance(element, Post_Request):
             yield from ((element, name, text) for name, text in channels(element).items())
             continue
-        for name, attribute in attributes_of(type(element)).items():
-            text = getattr(element, name)
-            if isinstance(attribute.kind, (Formula, NumberOrExpression)) and isinstance(text, str):
-                yield element, name, text
+        kind = type(element)
+        if kind not in names:
+            kinds = {name: attribute.kind for name, attribute in attributes_of(kind).items()}
+            names[kind] = [name for name, k in kinds.items() if isinstance(k, (Formula, NumberOrExpression))]
+        yield from (
+            (element, name, text) for name in names[kind] if isinstance(text := getattr(element, name), str)
+        )
 
 
 def _depends(element: Element, attribute: str, expression: Expression) -> Iterator[str]:

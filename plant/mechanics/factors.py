@@ -18,6 +18,15 @@ from plant.mechanics.spatial import Matrix, Scalar
 Entries = dict[int, Scalar]
 
 
+def _times(a: ca.SX, b: ca.SX) -> ca.SX:
+    """a b of two scalars; `a * b` asks first, for six times as long, what kind of numbers they are."""
+    return ca.SX.binary(ca.OP_MUL, a, b)
+
+
+def _minus(a: ca.SX, b: ca.SX) -> ca.SX:
+    return ca.SX.binary(ca.OP_SUB, a, b)
+
+
 class Factors:
     """Factors of a positive definite matrix.
 
@@ -43,12 +52,12 @@ class Factors:
         self._inverse: list[Scalar] = []
         for k, column in enumerate(below):
             inverse = ca.fabs(1 / pivots[k])  # positive; without `fabs` CasADi makes x * (1 / d) into x / d
-            L = {i: column[i] * inverse for i in sorted(column)}
+            L = {i: _times(column[i], inverse) for i in sorted(column)}
             for i, factor in L.items():
-                pivots[i] = pivots[i] - factor * column[i]
+                pivots[i] = _minus(pivots[i], _times(factor, column[i]))
                 for j in (j for j in L if j < i):
-                    change = factor * column[j]
-                    below[j][i] = below[j][i] - change if i in below[j] else -change
+                    change = _times(factor, column[j])
+                    below[j][i] = _minus(below[j][i], change) if i in below[j] else -change
             self._L.append(L)
             self._inverse.append(inverse)
 
@@ -58,12 +67,13 @@ class Factors:
         for k, L in enumerate(self._L):
             if k in y:
                 for i, factor in L.items():
-                    y[i] = y[i] - factor * y[k] if i in y else -(factor * y[k])
+                    change = _times(factor, y[k])
+                    y[i] = _minus(y[i], change) if i in y else -change
         for k in reversed(range(len(self._L))):
-            known = [factor * y[i] for i, factor in self._L[k].items() if i in y]
-            value = y[k] * self._inverse[k] if k in y else None
+            known = [_times(factor, y[i]) for i, factor in self._L[k].items() if i in y]
+            value = _times(y[k], self._inverse[k]) if k in y else None
             for part in known:
-                value = -part if value is None else value - part
+                value = -part if value is None else _minus(value, part)
             if value is not None:
                 y[k] = value
         return {self._order[k]: value for k, value in y.items()}

@@ -39,20 +39,27 @@ def link_inertia(mechanism: Mechanism, i: int, number: Number = plain) -> Matrix
 
 def inertia_shapes(mechanism: Mechanism, i: int, shares: Sequence[Share]) -> list[np.ndarray]:
     """(6, 6) share that each of these numbers of a body has in the link's inertia."""
-    body = mechanism.links[i].body
-    if body.centre is None:
+    if mechanism.links[i].body.centre is None:
         return []
+    known = mechanism.derived.get(("shapes", i), lambda: _shapes(mechanism, i))
+    return [known[share.name] for share in shares]
+
+
+def _shapes(mechanism: Mechanism, i: int) -> dict[str, np.ndarray]:
+    """The same of all numbers of a link's body, by name."""
+    body = mechanism.links[i].body
+    assert body.centre is not None
     centre = mechanism.on(body.key, body.centre)
     axes = centre if body.axes is None else mechanism.on(body.key, body.axes)
-    shapes = []
-    for share in shares:
+    shapes = {}
+    for share in body.shares:
         if share.tensor is None:
             shape = _of_mass(centre.s)
             if axes is not centre:
                 shape = shape - _turning(_of_mass(_offset(axes, centre))[:3, :3])
         else:
             shape = _turning(axes.A @ share.tensor @ axes.A.T)
-        shapes.append(_clean(mechanism.description.factor * shape))
+        shapes[share.name] = _clean(mechanism.description.factor * shape)
     return shapes
 
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
 import networkx as nx
 import numpy as np
 
+from blocks.contract.derived import Derived
 from blocks.contract.user_lines import warn_user
 from plant.description import GLOBAL, Body, Connection, Description, Frame, Naming
 from plant.mechanics.joints import FREE, FREE_POINT, PLANAR, Closeness, Joint, Planarity, pose, reverse
@@ -93,12 +94,14 @@ class Mechanism:
 
     cut : tuple of Connection   joints that are constraints
     absolute : bool             no link hangs on another; frames are at the centres of mass
+    derived : Derived           what was worked out from it
     """
 
     description: Description
     links: tuple[Link, ...]
     cut: tuple[Connection, ...] = ()
     absolute: bool = False
+    derived: Derived = field(default_factory=Derived, init=False, repr=False)
 
     @cached_property
     def number(self) -> dict[Key, int]:

@@ -20,6 +20,16 @@ def on_symbols(function, x, derivative=False):
         return np.array(ca.Function("f", [symbol], [result])(x)).squeeze()
 
 
+def test_symbols_tell_casadi_that_they_are_no_numbers_while_equations_are_traced():
+    x = ca.SX.sym("x", 2)
+    with tracing():
+        assert x.__DM__() is None
+        assert ca.is_equal(x + ca.SX([1.0, 2.0]), x + np.array([1.0, 2.0]), 1)
+        assert ca.is_equal(ca.mtimes(np.eye(2), x), ca.SX.eye(2) @ x, 1)
+        assert np.array(ca.DM(ca.SX([1.0, 2.0]))).ravel().tolist() == [1.0, 2.0]
+    assert not hasattr(x, "__DM__")
+
+
 @pytest.mark.parametrize(
     ("ours", "numpys"),
     [
