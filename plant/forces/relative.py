@@ -9,7 +9,7 @@ from plant.equations.setting import Setting
 from plant.expressions.functions.corners import direction_angle
 from plant.forces.wrench import Applied, Wrench
 from plant.mechanics.force_laws import Span
-from plant.mechanics.spatial import cross
+from plant.mechanics.spatial import Scalar, cross
 from plant.mechanics.turning import AXES
 
 NOTHING = ca.SX(3, 1)
@@ -30,10 +30,17 @@ class CentreLine:
 
     def along(self, force: Element, value: ca.SX) -> Applied:
         """Equal and opposite forces along the line; a positive value pushes the markers apart."""
-        i, j = self._ids
         value = self._span.defined(value)
-        self._setting.watch(f"{force.where}, force / DM({i},{j})", value)
-        F = value * self._span.direction
+        return self._applied(force, value * self._span.direction, value)
+
+    def linear(self, force: Element, k: Scalar, c: Scalar, free: Scalar, preload: Scalar) -> Applied:
+        """The same of -k (DM - free) - c VR + preload."""
+        return self._applied(force, *self._span.linear(k, c, free, preload))
+
+    def _applied(self, force: Element, F: ca.SX, directed: ca.SX) -> Applied:
+        """F on I and the opposite on J; `directed` : what is not finite where its direction is missing."""
+        i, j = self._ids
+        self._setting.watch(f"{force.where}, force / DM({i},{j})", directed)
         return Wrench(i, F, NOTHING), Wrench(j, -F, NOTHING)
 
 

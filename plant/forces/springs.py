@@ -24,8 +24,7 @@ def _spring_damper(force: Force_SpringDamper, setting: Setting) -> Applied:
     k, c = setting.number(force, "stiffness"), setting.number(force, "damping")
     free, preload = setting.number(force, "length"), setting.number(force, "preload")
     if force.type == "TRANSLATIONAL":
-        line = CentreLine(setting, I, J)
-        return line.along(force, -k * (line.DM - free) - c * line.VR + preload)
+        return CentreLine(setting, I, J).linear(force, k, c, free, preload)
     z_J = setting.marker(J).A[:, 2]
     WZ = ca.dot(setting.marker(I).w - setting.marker(J).w, z_J)
     T = (-k * (turned(setting, 2, I, J) - free) - c * WZ + preload) * z_J

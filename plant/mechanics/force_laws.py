@@ -97,7 +97,7 @@ class Span:
 
     def __init__(self, I: MarkerState, J: MarkerState) -> None:
         self._I, self._J = I, J
-        d = I.r - J.r
+        self._d = d = I.r - J.r
         self.length = distance(d)
         self.direction = _direction(d, self.length)  # 0 where they coincide
 
@@ -112,7 +112,23 @@ class Span:
         Between coincident frames a force of zero has no direction and needs none; any other is not defined,
         nan.
         """
-        return value + ca.if_else((self.length == 0) * value, float("nan"), 0)
+        return value + ca.if_else(ca.logic_and(self.length == 0, value != 0), float("nan"), 0)
+
+    def linear(self, k: Any, c: Any, free: Any, preload: Any) -> tuple[ca.SX, ca.SX]:
+        """Force (3, 1) on I of a spring, a damper and a preload, and its part that needs a direction.
+
+        F = (-k (length - free) - c rate + preload) direction. On a line that does not turn that is
+        -(k d + c d') + (k free + preload) direction, where little waits for the direction, and a damper acts
+        between coincident frames too.
+        """
+        entries = _entries(self._d)
+        if len(entries) != 1:
+            value = self.defined(-k * (self.length - free) - c * self.rate + preload)
+            return value * self.direction, value
+        d, axis, push = entries[0], ca.DM(self.direction.sparsity(), 1.0), ca.SX(k * free + preload)
+        push = push + ca.if_else(d == 0, ca.if_else(push != 0, float("nan"), 0), 0)
+        along = -(k * d + c * ca.dot(self._I.v - self._J.v, axis))
+        return (along + push * ca.copysign(1, d)) * axis, push
 
 
 def _direction(d: ca.SX, length: ca.SX) -> ca.SX:
@@ -152,9 +168,7 @@ class SpringDamper:
     preload: float = 0.0
 
     def __call__(self, time: ca.SX, states: Sequence[MarkerState]) -> list[tuple[ca.SX, ca.SX]]:
-        span = Span(*states)
-        value = -self.stiffness * (span.length - self.length) - self.damping * span.rate + self.preload
-        F = span.defined(value) * span.direction
+        F, _ = Span(*states).linear(self.stiffness, self.damping, self.length, self.preload)
         return [(F, NOTHING), (-F, NOTHING)]
 
     def faults(self, frames: int) -> Iterator[str]:

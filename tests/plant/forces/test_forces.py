@@ -349,6 +349,16 @@ def test_spring_and_damper_on_either_side_of_a_line(at, rate):
     assert alone.derivative(0.0, [at, rate]) == pytest.approx([rate, force / 2])
 
 
+def test_a_damper_on_a_line_acts_between_coincident_markers_too():
+    """-c x' is the limit from both sides; a force of the spring or preload would have no direction."""
+    alone = _coincident(stiffness=8.0, damping=0.5, length=1.0, preload=-8.0)
+    for at in (-1e-9, 0.0, 1e-9):
+        assert alone.derivative(0.0, [at, 2.0]) == pytest.approx([2.0, -0.5], abs=1e-8)
+    alone = _coincident(damping=0.5, preload=3.0)
+    assert np.isnan(alone.derivative(0.0, [0.0, 2.0])[1])
+    assert alone.derivative(0.0, [-1e-9, 2.0]) == pytest.approx([2.0, -2.0])
+
+
 def test_springs_at_rest_have_a_derivative():
     """At DM = length the force is zero; its derivative is still the stiffness."""
     alone = _coincident(stiffness=8.0, length=1.0)
