@@ -32,6 +32,7 @@ from plant.equations import ledger, observed
 from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
 from plant.equations.controls import check_controls
+from plant.equations.exchanged import mention_exchanged
 from plant.equations.filters import declare_inputs
 from plant.equations.outcome import Awaited, Solved, Withheld
 from plant.equations.output_signals import declare_outputs, signals_of
@@ -197,6 +198,7 @@ class Plant(Block):
                 held=MappingProxyType(Coordinates(mechanism).held(hold)),
             )
             mention_unused_penalties(model, plant._roles)
+            mention_exchanged(model)
             with shared():  # one session of what routines run in
                 plant = plant._assembled()
             mention_wound(model, mechanism, plant.start)

@@ -66,7 +66,7 @@ class Assembler:
         self, b: Equations, closure: Closure, massless: Sequence[int] = (), time: float = 0.0
     ) -> None:
         self.closure, self.mechanism = closure, closure.mechanics.mechanism
-        mechanics, links = closure.mechanics, self.mechanism.links
+        mechanics, links, self._time = closure.mechanics, self.mechanism.links, time
         q, qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
         numbers = StartNumbers(b, q, qd, time, closure.roots)
         rates = [link.joint.qdot(*pair) for link, *pair in zip(links, mechanics.q, mechanics.qd, strict=True)]
@@ -230,7 +230,9 @@ class Assembler:
 
     def _check(self, q: np.ndarray, held: Mapping[int, float]) -> np.ndarray:
         residual, _, _ = self._starts(q, held)
-        worst = int(np.argmax(np.abs(residual)))
+        worst = int(np.argmax(np.abs(residual)))  # the first that is not a number, if one is
+        if not np.isfinite(residual[worst]):
+            raise self._not_a_number(worst, held)
         if np.abs(residual[worst]) <= GAP * max(self.size, 1.0):
             return q
         if held:
@@ -242,14 +244,25 @@ class Assembler:
             if np.abs(residual[k]) > GAP * max(self.size, 1.0)
         }
         others = ", ".join(list(open_ones)[1:4])
+        loop = ", ".join(self._loop(condition.constraint))
         raise ModelError(
             f"{condition.constraint.where}: cannot be closed: after {ROUNDS} Newton-Raphson rounds its "
             f"{condition.text} is off by {abs(residual[worst]):.6g}, expected 0"
             + (f" (also open: {others})" if others else "")
+            + (f" (its loop goes through {loop})" if loop else "")
             + ".",
             path=condition.constraint.where,
             value=float(residual[worst]),
             hint="Check marker positions and axes of the loop, or start nearer to a pose that closes.",
+        )
+
+    def _not_a_number(self, worst: int, held: Mapping[int, float]) -> ModelError:
+        """The error about a condition, or a coordinate, without a value at the start."""
+        where = self.closure.conditions[self._started[min(worst, len(self._started) - 1)]].constraint.where
+        return ModelError(
+            f"{where}: has no finite value at the start (TIME = {self._time:g}) or on the way to it.",
+            path=where,
+            hint="Look for a division by zero, a root of a negative number or a LOG of 0 in its expression.",
         )
 
     def _not_held(self, q: np.ndarray, held: Mapping[int, float]) -> ModelError:

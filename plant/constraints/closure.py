@@ -90,9 +90,9 @@ class Closure:
         drive = ca.vertcat(ca.SX(0, 1), *[c.drive for c in found])
         at_velocity = ca.DM([float(c.level == VELOCITY) for c in found])
         at_acceleration = ca.DM([float(c.level == ACCELERATION) for c in found])
-        wrenches = local.wrenches(rates)
         # nu_dot: what the second rates are at qdd = 0
-        missing = rates - at_velocity * drive
+        missing = rates - at_velocity * drive  # what drives a velocity may depend on velocities itself
+        wrenches = local.wrenches(missing)
         second = local.second(missing) - at_acceleration * drive if found else column
         flat = [column, missing, second, *[part for pair in wrenches.values() for part in pair]]
         value, rate, rest, *parts = local.closed(flat)

@@ -47,7 +47,7 @@ def declare_invariants(
         b.invariant(closure.value[closure.positions], POSITION_TOLERANCE * size)
     if closure.velocities:
         b.invariant(closure.rate[closure.velocities], VELOCITY_TOLERANCE * size)
-    if closes_loops(closure):
+    if (closure.positions or closure.velocities) and closes_loops(closure):
         b.rounding_matters(ROUNDING)
     closes, slows = corrections(b, closure)
     for k, link in enumerate(links):

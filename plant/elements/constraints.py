@@ -119,13 +119,40 @@ class Constraint_Coupler(UserSubroutine):
                 f"has {len(self.coefficients)} coefficients for {len(self.coordinates)} joints; "
                 "write one coefficient per joint"
             )
+        elif not any(self.coefficients):
+            yield "its coefficients are all 0, so nothing is coupled; write the ratios"
+
+    def remarks(self) -> Iterator[str]:
+        yield from super().remarks()
+        pairs = zip(self.coefficients or (), self.coordinates, strict=False)
+        for number, (coefficient, (id, _)) in enumerate(pairs, start=1):
+            if coefficient == 0.0:
+                yield (
+                    f"coefficient {number} is 0, so joint {id} takes no part and the rest holds the others; "
+                    "write its ratio, or leave it out"
+                )
 
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)
+        yield from self._faults_of_repeated(others)
         for number, (id, freedom) in enumerate(self.coordinates, start=1):
             joint = others.get(Constraint_Joint, id)
             if joint is not None:
                 yield from _freedom_faults(joint, f"joint{number}_id", f"freedom_{number}", freedom)
+
+    def _faults_of_repeated(self, others: Others) -> Iterator[str]:
+        """A coordinate that is coupled to itself."""
+        seen: dict[tuple[int, str], int] = {}
+        for number, (id, freedom) in enumerate(self.coordinates, start=1):
+            joint = others.get(Constraint_Joint, id)
+            if joint is None or not joint.kind.freedoms:
+                continue
+            first = seen.setdefault((id, freedom or joint.kind.freedoms[0]), number)
+            if first != number:
+                yield (
+                    f"joint{number}_id={id} is the coordinate of joint{first}_id, which would be held by "
+                    "itself; name another joint, or prescribe it with a Motion_Joint"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

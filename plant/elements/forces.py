@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 VECTOR_TYPES = keyword("FORCEONLY", "TORQUEONLY", "FORCEANDTORQUE")
+COMPONENTS = tuple(f"{kind}{axis}_expression" for kind in "ft" for axis in "xyz")
 VECTOR_ROUTINES = {"FORCEONLY": "VFOSUB", "TORQUEONLY": "VTOSUB", "FORCEANDTORQUE": "GFOSUB"}
 
 
@@ -297,5 +298,7 @@ def _vector_remarks(force: Force_Vector_TwoBody | Force_Vector_OneBody) -> Itera
     for name in (f"{unused}{axis}_expression" for axis in "xyz" if unused):
         if getattr(force, name) not in (None, "0", "0.0"):
             yield f'{name} is ignored because type is {force.type}; write type="FORCEANDTORQUE" to use it'
+    if not force.has_subroutine and not any(getattr(force, name) for name in COMPONENTS):
+        yield "no component is written, so it exerts nothing; write fx_expression, ..., or delete it"
     if force.ref_marker_id is None:
         yield 'ref_marker_id is missing and global axes are assumed; write the marker, or ref_marker_id="0"'

@@ -12,11 +12,13 @@ from typing import Any, TypeVar, cast
 from blocks.errors import ModelError
 from plant.elements.bodies import Body_Point, Body_Rigid
 from plant.elements.draft import Draft, no_such
-from plant.elements.element import Element, line
+from plant.elements.element import Element, line, shown
 from plant.elements.markers import Frame, Reference_Marker, design_frames
 from plant.elements.world import Force_Gravity, Param_Unit
+from plant.reporting import ModelProblems
 
 E = TypeVar("E", bound=Element)
+WRITTEN = "write elements such as Body_Rigid(id=1, isground=True), each by itself, in one list"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Model:
         1
         """
         draft = Draft(name)
-        for element in elements:
+        for element in _elements(elements, name):
             if element.block == "command":
                 draft.add_command(element)
             else:
@@ -78,7 +80,7 @@ class Model:
         """
         draft = Draft(self.name, self.file)
         draft.elements = {tag: dict(same) for tag, same in self.elements.items()}
-        for element in elements:
+        for element in _elements(elements, self.name):
             draft.elements.setdefault(element.tag, {})[element.id] = element
         draft.check()
         draft.remarks.clear()  # shown when the model was read
@@ -139,6 +141,17 @@ class Model:
         # Read-only mappings cannot be pickled or deep-copied; plain ones can, and are wrapped again.
         plain = {tag: dict(same_type) for tag, same_type in self.elements.items()}
         return _rebuild, (self.name, self.file, self.units, self.gravity, plain, self.commands)
+
+
+def _elements(given: Iterable[Element], name: str) -> list[Element]:
+    """The elements, or the error that something else is among them."""
+    about, found = f"model '{name}'", list(given) if isinstance(given, Iterable) else [given]
+    problems = [
+        line(about, f"{shown(e)} is no element; {WRITTEN}") for e in found if not isinstance(e, Element)
+    ]
+    if problems:
+        raise ModelProblems(problems, about=about)
+    return found
 
 
 def _active(element: E | None) -> E | None:

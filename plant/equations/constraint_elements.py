@@ -31,6 +31,8 @@ from plant.elements import (
     Reference_Variable,
     UserSubroutine,
 )
+from plant.equations.exchanged import ends_of
+from plant.equations.jumps_in_time import refuse_jumps
 from plant.equations.local_scope import LocalScope
 from plant.equations.setting import Setting
 from plant.expressions.functions.corners import arc_sine, direction_angle
@@ -97,7 +99,7 @@ class Values:
 
 
 def _joint(values: Values, joint: Constraint_Joint) -> Iterator[Condition]:
-    i, j = joint.i_marker_id, joint.j_marker_id
+    i, j = ends_of(values.model, joint)
     r0, A0 = values.design(i, j)
     local = values.local
     setting = JointSetting(
@@ -133,6 +135,7 @@ def _coupler(values: Values, coupler: Constraint_Coupler) -> Iterator[Condition]
 def _general(values: Values, constraint: Constraint_General) -> Iterator[Condition]:
     g = values.expression(constraint)
     _refuse_integrals(values, constraint, g)
+    _refuse_constants(values, constraint, g)
     moving = values.local.moves(g)
     yield Condition(values.constraint(constraint), "expr", g, VELOCITY if moving else POSITION, moving=moving)
 
@@ -142,6 +145,13 @@ def _driven(
 ) -> Iterator[Condition]:
     drive = values.expression(motion)
     level = "DVA".index(motion.val_type)
+    if level == POSITION and values.local.moves(drive):
+        raise ModelError(
+            f'{motion.where}: its expression depends on velocities, but a motion of val_type "D" prescribes '
+            "a displacement, by displacements and TIME only.",
+            path=motion.where,
+            hint='Prescribe the rate, val_type="V", or write it as a Constraint_General.',
+        )
     if level == POSITION:
         value, drive = value - drive, ca.SX(0)
     yield Condition(
@@ -185,6 +195,7 @@ def _hard_variable(values: Values, variable: Reference_Variable) -> Iterator[Con
             hint="Write it as a Constraint_General, or use autobalance PENALTY.",
         )
     _refuse_integrals(values, variable, g)
+    _refuse_constants(values, variable, g)
     yield Condition(values.constraint(variable), "expr", g, reacts=variable.autobalance != "DISABLED")
 
 
@@ -196,6 +207,18 @@ def _refuse_integrals(values: Values, element: Element, g: ca.SX) -> None:
             "at once, but a constraint may depend on displacements and TIME only.",
             path=element.where,
             hint="Constrain what is integrated, as a Constraint_General.",
+        )
+
+
+def _refuse_constants(values: Values, element: Element, g: ca.SX) -> None:
+    """A constraint ties displacements or velocities; what contains neither cannot be met."""
+    if not values.local.displaces(g) and not values.local.moves(g):
+        raise ModelError(
+            f"{element.where}: what is to be 0 depends on no displacement and no velocity, so no force can "
+            "make it 0.",
+            path=element.where,
+            hint="Write the constraint with DX, AZ, VX, ...; to solve an equation for a variable, write "
+            "VARVAL of the variable in it.",
         )
 
 
@@ -232,4 +255,6 @@ def closure_of(setting: Setting, elements: Iterable[Element], closing: Closing |
             found += CONDITIONS[type(element)](values, element)
         except Refusal as refusal:
             raise ModelError(f"{element.where}: {refusal}.", path=element.where) from refusal
+    for condition in found:
+        refuse_jumps(condition, scope.time, scope.instants)
     return Closure(kinematics, scope.local, found, closing)

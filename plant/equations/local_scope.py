@@ -40,6 +40,7 @@ class LocalScope:
 
     def __init__(self, setting: Setting, local: Local, states_move: bool = True) -> None:
         self._setting, self.local, self._states_move = setting, local, states_move
+        self.instants: dict[tuple[float, ...], ca.SX] = {}  # at which functions of TIME asked for so far jump
         self._variables: dict[int, ca.SX] = {}
         self._arrays: dict[int, ca.SX] = {}
         self._under_way: list[str] = []
@@ -172,4 +173,5 @@ class LocalScope:
 
     def passed(self, times: tuple[float, ...]) -> ca.SX:
         """Instants passed."""
-        return self._setting.passed(times)
+        self.instants[times] = self._setting.passed(times)
+        return self.instants[times]

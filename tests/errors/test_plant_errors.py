@@ -8,6 +8,7 @@ import pytest
 
 from blocks.contract.trace import trace
 from blocks.errors import BlockError, ExpressionError, ModelError
+from cosim import Diagram
 from plant import Plant, PlantWarning
 from plant.elements import (
     Body_Rigid,
@@ -73,12 +74,65 @@ def test_loop_that_cannot_close():
     text = refused(
         axle(*far), 'Constraint_Joint id=2 "pin"', "cannot be closed", "displacement along global x"
     )
-    assert "off by 2" in text
+    assert "off by 2" in text and "its loop goes through Constraint_Joint 1" in text
 
 
 def test_motions_that_contradict_each_other():
     both = [Motion_Joint(id=k, joint_id=1, joint_type="R", val_type="V", expr=f"{k}") for k in (1, 2)]
     refused(axle(*both), "Motion_Joint id=", "no velocities obey them all")
+
+
+@pytest.mark.parametrize("level, what", [("D", "displacement"), ("V", "velocity")])
+@pytest.mark.parametrize(
+    "expr", ["IF(TIME-1: 0, 0, 1)", "TIME + STEP(TIME, 1, 0, 1, 3)", "IF(TIME-1: 0, 0, AZ(20,10))"]
+)
+def test_motions_that_jump(level, what, expr):
+    """Joint and absolute coordinates went on from such a jump in ways of their own, without a word."""
+    jump = Motion_Joint(id=1, joint_id=1, joint_type="R", val_type=level, expr=expr)
+    refused(axle(jump), "Motion_Joint id=1", f"its {what} jumps at TIME = 1", "STEP(TIME,")
+
+
+@pytest.mark.parametrize("level, expr", [("D", "IF(TIME-1: 0, 0, TIME-1)"), ("A", "IF(TIME-1: 0, 0, 1)")])
+def test_corners_and_accelerations_may_jump(level, expr):
+    motion = Motion_Joint(id=1, joint_id=1, joint_type="R", val_type=level, expr=expr)
+    d = Diagram()
+    d.add("plant", Plant.from_model(axle(motion)))
+    assert set(d.system().rounding) <= ({0.0} if level == "A" else {1e4})  # nothing to come back to
+
+
+def test_a_displacement_driven_by_velocities():
+    motion = Motion_Joint(id=1, joint_id=1, joint_type="R", val_type="D", expr="WZ(20,10) - 1")
+    refused(axle(motion), "Motion_Joint id=1", "depends on velocities", 'val_type="V"')
+
+
+def test_constraints_on_nothing_that_moves():
+    """They counted as what "the other joints fix already", or as loops that do not close."""
+    told = ("depends on no displacement and no velocity", "VARVAL")
+    refused(axle(Constraint_General(id=1, expr="0*TIME")), "Constraint_General id=1", *told)
+    refused(axle(Reference_Variable(id=1, expr="TIME", is_implicit=True)), "Reference_Variable id=1", *told)
+
+
+def test_a_start_without_a_value():
+    motion = Motion_Joint(id=1, joint_id=1, joint_type="R", val_type="D", expr="1/TIME")
+    refused(
+        axle(motion), "Motion_Joint id=1: has no finite value at the start (TIME = 0)", "division by zero"
+    )
+
+
+def test_a_joint_coupled_to_itself_or_by_nothing():
+    def coupler(**numbers):
+        return axle(Constraint_Coupler(id=1, joint1_id=1, **numbers))
+
+    with pytest.raises(ModelError, match="joint2_id=1 is the coordinate of joint1_id"):
+        coupler(joint2_id=1, coefficients=(1.0, 2.0))
+    with pytest.raises(ModelError, match="its coefficients are all 0"):
+        coupler(joint2_id=2, coefficients=(0.0, 0.0))
+
+
+def test_what_is_no_element():
+    for given in (["x"], 5, [Body_Rigid(id=1, isground=True), None]):
+        with pytest.raises(ModelError, match="is no element; write elements such as Body_Rigid"):
+            Model.build(given)
 
 
 def test_motions_cannot_follow_a_port_that_may_jump():

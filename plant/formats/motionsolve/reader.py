@@ -284,12 +284,22 @@ class _Reader:
         for count, (tag, node) in enumerate(self.unknown.items()):
             first = f"{self.times[tag]} of them, the first at line {node.source.line}"
             near = _guess(node.tag, ELEMENTS) if count < GUESSES else ""
-            cure = near or "without it the model may move differently"
+            cure = INSTEAD.get(tag) or near or "without it the model may move differently"
             fault = f"this element type is not supported and is ignored ({first}); {cure}"
             yield line(_place(node, node.tag), fault)
         for (tag, name), text in self.strange.items():
             more = self.times[tag, name] - 1
             yield text + (f" ({more} more {tag} have it.)" if more else "")
+
+
+INSTEAD = {
+    "force_beam": "without it the model moves differently; write a Force_Field with the beam's k_matrix",
+    "force_contact": "without it bodies pass through each other; write a unilateral Force_Penalty",
+    "force_stateeqn": "without it the model moves differently; write a Force_Vector_TwoBody",
+    "constraint_userconstr": "without it the model moves differently; write a Constraint_General",
+    "body_flexible": "without it the model moves differently; write rigid bodies with a Force_Field between",
+}
+"""What to write in place of element types of the format that are not supported, by their tag."""
 
 
 def _written(node: XmlNode, name: str) -> str:

@@ -203,6 +203,7 @@ class JointType:
     synonyms            other words for it in a deck
     in_decks            whether the format has it
     jtypes              names of it in spatial_v2, of joints with one coordinate
+    parts               what I and J are, where I turns about its z-axis and J travels along its own
     """
 
     name: str
@@ -215,6 +216,7 @@ class JointType:
     synonyms: tuple[str, ...] = ()
     in_decks: bool = True
     jtypes: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:

@@ -56,6 +56,7 @@ RACK_PINION = JointType(
     (_rack_and_pinion,),
     fixes=(1, 0),
     numbers=MappingProxyType({"pitch_diameter": "give the pitch diameter of the pinion"}),
+    parts=("pinion", "rack"),
 )
 
 

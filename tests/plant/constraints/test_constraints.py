@@ -8,7 +8,7 @@ import pytest
 
 from blocks.errors import ModelError
 from cosim import Diagram, simulate
-from plant import Plant
+from plant import Plant, PlantWarning
 from plant.elements import (
     Body_Point,
     Body_Rigid,
@@ -155,6 +155,7 @@ GEARS = {
     "general, positions": Constraint_General(id=1, expr="AZ(20,21) + 2*AZ(30,31)"),
     "general, velocities": Constraint_General(id=1, expr="WZ(20,21) + 2*WZ(30,31)"),
     "variable": Reference_Variable(id=9, expr="AZ(20,21) + 2*AZ(30,31)", is_implicit=True),
+    "motion by a rate": Motion_Joint(id=1, joint_id=2, joint_type="R", val_type="V", expr="-2*WZ(30,31)"),
 }
 
 
@@ -186,7 +187,7 @@ def test_autobalance_that_acts_by_itself(autobalance, coordinates):
     assert alone.output("y")[:2] == pytest.approx([1 / 2.75, -0.5 / 2.75])
 
 
-def rack_and_pinion(*texts, axes=None):
+def rack_and_pinion(*texts, axes=None, ends=None):
     """A pinion of radius 0.2 turns about y above a rack that slides along x."""
     axes_y = {"a00": 1.0, "a10": 0.0, "a20": 0.0, "a01": 0.0, "a11": 0.0, "a21": -1.0,
               "a02": 0.0, "a12": 1.0, "a22": 0.0}  # fmt: skip
@@ -207,7 +208,10 @@ def rack_and_pinion(*texts, axes=None):
             Constraint_Joint(id=1, type="REVOLUTE", i_marker_id=21, j_marker_id=10),
             Constraint_Joint(id=2, type="TRANSLATIONAL", i_marker_id=30, j_marker_id=11),
             Constraint_Joint(
-                id=3, type="RACK_PINION", i_marker_id=21, j_marker_id=axes or 30, pitch_diameter=0.4
+                id=3,
+                type="RACK_PINION",
+                **dict(zip(("i_marker_id", "j_marker_id"), ends or (21, axes or 30), strict=True)),
+                pitch_diameter=0.4,
             ),
             *outputs(*texts),
         ]
@@ -229,6 +233,19 @@ def test_rack_and_pinion_keep_their_teeth(coordinates):
     angle, travel = r["plant.y"].T
     assert angle[-1] > 8 * np.pi
     assert travel == pytest.approx(0.2 * angle, abs=1e-11)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_rack_and_pinion_the_other_way_round(coordinates):
+    """The other joints say which is which; as written the element demanded nothing, a mere "repeats"."""
+    texts = ("WDTY(21)", "ACCX(30)", "JOINT(3,0,1,0)", "TIME")
+    model = rack_and_pinion(*texts).changed(Force_Gravity(grav_x=9.81, grav_z=-9.81))
+    expected = Alone(Plant.from_model(model, coordinates=coordinates)).output("y")
+    other = rack_and_pinion(*texts, ends=(30, 21)).changed(Force_Gravity(grav_x=9.81, grav_z=-9.81))
+    with pytest.warns(PlantWarning, match="id=3: i_marker_id=30 is on the rack .* exchange the ids"):
+        plant = Plant.from_model(other, coordinates=coordinates)
+    assert Alone(plant).output("y") == pytest.approx(expected)
+    assert expected[1] == pytest.approx(2 * 9.81 / (2 + 0.5 / 0.2**2))  # m g / (m + I / r^2)
 
 
 def test_rack_along_the_pinions_axis():
