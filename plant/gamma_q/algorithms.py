@@ -13,7 +13,7 @@ import numpy as np
 
 from blocks.errors import BlockError
 from plant.gamma_q.coordinate_constraint import consistent_numbers
-from plant.gamma_q.tree_model import TreeModel, vector
+from plant.gamma_q.tree_model import TreeModel, tree_of, vector
 from plant.mechanics.mechanism import Mechanism
 from plant.mechanics.spatial import Transform, constant
 from plant.mechanics.tree import Tree
@@ -106,18 +106,35 @@ def FDgq(model: TreeModel, q: Any, qd: Any, tau: Any) -> np.ndarray:
     """Accelerations (n,) of a tree under ``model.gamma_q``, if it has one, at q, qd, tau (n,).
 
     q'' = G (G^T H G)^-1 G^T (tau - C - H gs) + gs, with H and C at the coordinates gamma_q gives.
+
+    Raises
+    ------
+    BlockError    H or G^T H G is singular, or an argument is not what it should be
     """
-    torque = np.array(vector("FDgq: tau", tau, model.NB))
+    torque = np.array(vector("FDgq: tau", tau, tree_of(model, "FDgq").NB))
     if model.gamma_q is None:
         H, C = HandC(model, q, qd)
-        return np.asarray(np.linalg.solve(H, torque - C))
+        return _solved(H, torque - C, "H, the inertia of its joints,")
     qn, qdn, G, gs = consistent_numbers(model, model.gamma_q, q, qd)
     H, C = HandC(model, qn, qdn)
-    return np.asarray(G @ np.linalg.solve(G.T @ H @ G, G.T @ (torque - C - H @ gs)) + gs)
+    free = _solved(G.T @ H @ G, G.T @ (torque - C - H @ gs), "G^T H G, the inertia its gamma_q leaves,")
+    return np.asarray(G @ free + gs)
+
+
+def _solved(M: np.ndarray, right: np.ndarray, what: str) -> np.ndarray:
+    """M^-1 right, of an inertia that has to be regular."""
+    try:
+        return np.asarray(np.linalg.solve(M, right))
+    except np.linalg.LinAlgError:
+        raise BlockError(
+            f"FDgq: {what} is singular there.",
+            value=M,
+            hint="Give bodies inertia about every joint, and G a column for each free direction.",
+        ) from None
 
 
 def _numbers(model: TreeModel, q: Any, qd: Any) -> list[np.ndarray]:
-    n = model.NB
+    n = tree_of(model, "model").NB
     at = vector("q", q, n), vector("qd", qd, n)
     a, b = ca.SX.sym("q", n), ca.SX.sym("qd", n)
     d = dynamics(model, a, b)

@@ -14,7 +14,7 @@ from blocks.errors import BlockError
 from plant.equations.ledger import ACCOUNTS, ENERGY
 from plant.gamma_q.algorithms import Dynamics, dynamics
 from plant.gamma_q.coordinate_constraint import Constraint, check_arguments, consistent
-from plant.gamma_q.tree_model import GammaQ, TreeModel, vector
+from plant.gamma_q.tree_model import GammaQ, TreeModel, tree_of, vector
 from plant.mechanics.joints import ANGLE
 
 
@@ -47,10 +47,7 @@ class RobotPlant(Block):
     audit: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, TreeModel):
-            raise BlockError(
-                f"RobotPlant: model is {type(self.model).__name__}, expected a TreeModel.", value=self.model
-            )
+        tree_of(self.model, "RobotPlant")
         if self.constraint is None:
             object.__setattr__(self, "constraint", self.model.gamma_q)
         if self.constraint is not None:

@@ -11,11 +11,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import number
 from blocks.errors import BlockError
 from plant.gamma_q.coordinate_constraint import Constraint, gamma
-from plant.gamma_q.tree_model import TreeModel, vector
+from plant.gamma_q.tree_model import TreeModel, tree_of, vector
 from plant.mechanics import spatial
-from plant.mechanics.checked import inertia_of, transform_of
+from plant.mechanics.checked import inertia_of, numbers_of, transform_of
 from plant.mechanics.spatial import Matrix, Transform, constant, rx, ry, rz
 
 
@@ -32,23 +33,24 @@ def xlt(r: Any) -> np.ndarray:
 
 def rotx(angle: float) -> np.ndarray:
     """(6, 6) Plücker transform of a rotation about x [rad]."""
-    return _rotation(rx(angle))
+    return _rotation(rx(_number(angle, "rotx: angle")))
 
 
 def roty(angle: float) -> np.ndarray:
     """(6, 6) Plücker transform of a rotation about y [rad]."""
-    return _rotation(ry(angle))
+    return _rotation(ry(_number(angle, "roty: angle")))
 
 
 def rotz(angle: float) -> np.ndarray:
     """(6, 6) Plücker transform of a rotation about z [rad]."""
-    return _rotation(rz(angle))
+    return _rotation(rz(_number(angle, "rotz: angle")))
 
 
 def mcI(m: float, c: Any, Ic: Any) -> np.ndarray:
     """(6, 6) inertia of a mass m with its centre at c (3,) and the tensor Ic (3, 3) about the centre."""
-    centre = np.array(vector("mcI: c", c, 3))
-    return inertia_of(np.array(ca.DM(spatial.mcI(float(m), constant(centre), constant(Ic)))), "mcI")
+    mass, centre = _number(m, "mcI: m"), np.array(vector("mcI: c", c, 3))
+    tensor = numbers_of(Ic, (3, 3), "mcI: Ic", "a (3, 3) matrix")
+    return inertia_of(np.array(ca.DM(spatial.mcI(mass, constant(centre), constant(tensor)))), "mcI")
 
 
 def _matrix(X: Transform) -> np.ndarray:
@@ -59,6 +61,18 @@ def _rotation(E: Matrix) -> np.ndarray:
     return _matrix(Transform(E, constant(np.zeros(3))))
 
 
+def _number(value: Any, what: str) -> float:
+    return number(value, what, error=BlockError)
+
+
+def _count(value: Any, what: str) -> int:
+    """A whole number, 1 or more."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < 1:
+        raise BlockError(f"{what} is {value!r}, expected how many bodies, 1 or more.", value=value)
+    return int(value)
+
+
 # --- trees -------------------------------------------------------------------------------------------------
 def _at(x: float, y: float = 0.0, z: float = 0.0, E: Any = None) -> Transform:
     """Transform to a frame at (x, y, z) whose coordinates are turned by E."""
@@ -67,7 +81,7 @@ def _at(x: float, y: float = 0.0, z: float = 0.0, E: Any = None) -> Transform:
 
 def planar(n: int) -> TreeModel:
     """Planar robot: n equal links on revolute joints, of unit length and mass; no gravity."""
-    I = mcI(1.0, (0.5, 0.0, 0.0), np.diag([0.0, 0.0, 1 / 12]))
+    n, I = _count(n, "planar: n"), mcI(1.0, (0.5, 0.0, 0.0), np.diag([0.0, 0.0, 1 / 12]))
     places = tuple(_at(1.0 if i else 0.0) for i in range(n))
     return TreeModel(tuple(range(n)), ("r",) * n, places, (I,) * n, (0.0, 0.0, 0.0))
 
@@ -78,6 +92,9 @@ def autoTree(nb: int, bf: float = 1.0, skew: float = 0.0, taper: float = 1.0) ->
     Successive axes are turned by `skew` [rad] about x and apart by the parent's length; length and mass
     shrink by `taper` and its cube from a body to the next. Link 1: unit length and mass, an almost thin rod.
     """
+    nb, skew = _count(nb, "autoTree: nb"), _number(skew, "autoTree: skew")
+    bf = number(bf, "autoTree: bf", "a number of 1 or more", least=1.0, error=BlockError)
+    taper = number(taper, "autoTree: taper", "a number above 0", above=0.0, error=BlockError)
     parents, places, inertias, lengths = [], [], [], []
     for i in range(1, nb + 1):
         parent = int(np.floor((i - 2 + np.ceil(bf)) / bf))
@@ -121,6 +138,7 @@ def vee(L2: float = 1.0) -> TreeModel:
 
     Rod 1 lies along x: 1 m, 1 kg; rod 2 along y: `L2` m, `L2` kg. The joint turns about the line x = y.
     """
+    L2 = number(L2, "vee: L2", "a length above 0", above=0.0, error=BlockError)
     axis = ry(np.pi / 2) @ rz(np.pi / 4)  # the joint's axes; its z is (1, 1, 0)/sqrt(2)
     along = np.array([0.0, 1.0, 1.0]) / np.sqrt(2)  # rod 2 in them
 
@@ -138,7 +156,7 @@ def floatbase(model: TreeModel) -> TreeModel:
 
     The second rotation has to stay within 90 degrees: beyond, the third turns about the axis of the first.
     """
-    if any(p == 0 for p in model.parent[1:]):
+    if any(p == 0 for p in tree_of(model, "floatbase").parent[1:]):
         raise BlockError("floatbase: only the first body may be on the base.")
     zero = np.zeros((6, 6))
     parent = (0, 1, 2, 3, 4, 5, *(p + 5 for p in model.parent[1:]))

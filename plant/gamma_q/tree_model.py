@@ -155,6 +155,13 @@ def _length(name: str, value: Any) -> int:
     return len(value)
 
 
+def tree_of(value: Any, who: str) -> TreeModel:
+    """The value, which has to be a tree."""
+    if not isinstance(value, TreeModel):
+        raise BlockError(f"{who}: model is {type(value).__name__}, expected a TreeModel.", value=value)
+    return value
+
+
 def vector(name: str, value: Any, size: int) -> tuple[float, ...]:
     """(size,) finite numbers, from a list or an array."""
     try:

@@ -29,10 +29,10 @@ def transform_of(value: Any, where: str = "transform") -> Transform:
     if isinstance(value, Transform):
         return value
     if isinstance(value, tuple) and len(value) == 2:
-        E, r = _numbers(value[0], (3, 3), f"{where}: E"), _numbers(value[1], (3,), f"{where}: r")
+        E, r = numbers_of(value[0], (3, 3), f"{where}: E"), numbers_of(value[1], (3,), f"{where}: r")
         _check_rotation(E, where)
         return Transform(constant(E), constant(r))
-    X = _numbers(value, (6, 6), where, "a (6, 6) Plücker matrix or a pair (E, r)")
+    X = numbers_of(value, (6, 6), where, "a (6, 6) Plücker matrix or a pair (E, r)")
     E, B = X[:3, :3], X[3:, :3]
     _check_rotation(E, where)
     _check(X[:3, 3:], np.zeros((3, 3)), 1.0, where, "its upper right block is not zero (angular part first?)")
@@ -50,7 +50,7 @@ def inertia_of(value: Any, where: str = "inertia") -> np.ndarray:
     ------
     BlockError    what property of [Ic + m c x c x^T, m c x; m c x^T, m 1] the numbers lack, and by how much
     """
-    I = _numbers(value, (6, 6), where, "a (6, 6) matrix")
+    I = numbers_of(value, (6, 6), where, "a (6, 6) matrix")
     scale = float(np.abs(I).max())
     _check(I, I.T, scale, where, "it is not symmetric")
     mass, H = float(I[3, 3]), I[:3, 3:]
@@ -74,7 +74,8 @@ def inertia_of(value: Any, where: str = "inertia") -> np.ndarray:
     return I
 
 
-def _numbers(value: Any, shape: tuple[int, ...], where: str, what: str = "") -> np.ndarray:
+def numbers_of(value: Any, shape: tuple[int, ...], where: str, what: str = "") -> np.ndarray:
+    """Finite numbers in an array of this shape; a BlockError says what else they are."""
     try:
         found = np.array(value, dtype=float)
     except (TypeError, ValueError, OverflowError):

@@ -433,3 +433,38 @@ def test_a_model_may_carry_what_its_function_needs():
     )
     assert RobotPlant(robot, q=[0.2, 0.0]).q == pytest.approx([0.2, 0.6])
     assert replace(robot, gravity=(0.0, 0.0, -1.0)).gravity == (0.0, 0.0, -1.0)
+
+
+WRONG = {
+    "planar(0)": "planar: n is 0",
+    "planar(2.5)": "planar: n is 2.5",
+    "autoTree(3, 0)": "bf is 0",
+    "autoTree('3')": "nb is '3'",
+    "autoTree(3, 1, 'a')": "skew is 'a'",
+    "autoTree(3, 1, 0, 0)": "taper is 0",
+    "vee(-1)": "L2 is -1",
+    "rotx('a')": "rotx: angle is 'a'",
+    "rotz([1, 2])": "rotz: angle",
+    "mcI('a', [0, 0, 0], np.eye(3))": "mcI: m is 'a'",
+    "mcI(1, [0, 0, 0], np.eye(2))": "mcI: Ic",
+    "floatbase(5)": "model is int",
+    "HandC(5, [0], [0])": "model is int",
+    "FDgq(None, [0], [0], [0])": "model is NoneType",
+    "FDgq(flat(), [0.1, 0.2], [0, 0], [0, 0])": "G.T H G.* is singular",
+}
+
+
+def flat():
+    """A robot whose constraint leaves nothing free."""
+    robot = planar(2)
+    robot.gamma_q = lambda model, q, qd: (q, qd, np.zeros((2, 1)), 0 * q)
+    return robot
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_wrong_values_of_the_tools_are_named(text):
+    """They ended in errors of NumPy, CasADi and Python, or made empty robots."""
+    import plant.gamma_q
+
+    with pytest.raises(BlockError, match=WRONG[text]):
+        eval(text, {**vars(plant.gamma_q), "np": np, "flat": flat})  # written above
