@@ -33,7 +33,7 @@ from blocks.contract.block import Equations
 from blocks.contract.callback import close_all
 from blocks.contract.symbols import as_scalar
 from blocks.contract.user_lines import line_of, warn_user
-from blocks.errors import ModelError, PlantloopError
+from blocks.errors import ModelError, PlantloopError, shown
 from plant.elements import (
     Control_StateEqn,
     Force_Vector_OneBody,
@@ -390,5 +390,8 @@ def _flat(found: Any) -> list[Any]:
         raise ValueError("the routine returned nothing")
     if isinstance(found, (int, float, np.number)):
         return [float(found)]
-    symbols = ca.SX(np.ravel(found))
+    try:
+        symbols = ca.SX(np.ravel(found))
+    except (NotImplementedError, TypeError, ValueError):  # the first is CasADi's
+        raise ValueError(f"the routine returned {shown(found)}, expected numbers") from None
     return [symbols[k] for k in range(int(symbols.numel()))]

@@ -405,3 +405,13 @@ def test_matlab_needs_octave(tmp_path, monkeypatch):
     )
     with pytest.raises(ModelError, match="interpreter=MATLAB needs GNU Octave"):
         Alone(slider("", scripted, OUT))
+
+
+def test_a_routine_that_returns_text(tmp_path):
+    """It was told as a wrong call of CasADi's, with a list of prototypes."""
+    script = written(tmp_path, "def VARSUB(id, time, par, npar, dflag, iflag):\n    return 'fast'\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plant = slider(script, variable(script), OUT)
+        with pytest.raises((ModelError, SimulationError), match="returned 'fast', expected numbers"):
+            run(plant, [0.0, 0.1])
