@@ -76,7 +76,11 @@ def _rows(result: StudyResult) -> Iterator[Row]:
         some = values[np.isfinite(values)]
         if len(some):
             low, middle, high = np.percentile(some, [0, 50, 100])
-            yield Row("metric", f"{name}: {low:.6g} .. {middle:.6g} .. {high:.6g} (least, median, largest)")
+            without = f", {len(values) - len(some)} without a value" if len(some) < len(values) else ""
+            text = f"{low:.6g} .. {middle:.6g} .. {high:.6g} (least, median, largest{without})"
+            yield Row("metric", f"{name}: {text}")
+        elif len(values):
+            yield Row("metric", f"{name}: no case has a value")
     for number in result.failed.index[:WORST]:
         message = str(table.loc[number, "message"]).splitlines()
         why = message[0] if message else "a requirement is not met"

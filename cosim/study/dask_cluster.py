@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from typing import Any
 
 from blocks.errors import PlantloopError
 from cosim.study.job import Job, Pieces, Tell
 from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
+from cosim.study.suspects import find_culprits
 from cosim.study.work import Chunk, Tally, Worker, version
 from cosim.version import __version__
 
 CONNECT = 10  # s to wait for a scheduler
+WORKERS = 600  # s to wait for the first worker
 GUARD = (
     'Workers read a script again when they start: put what runs the study under if __name__ == "__main__":, '
     "or use executor='processes'."
 )
 RETRIES = 3  # of a piece whose worker was lost
+PAUSE = 1.0  # s until a worker that is going has gone
+DIED = "the run ended its worker each time it was tried"
 
 
 def on_dask(job: Job, tell: Tell) -> None:
@@ -25,39 +30,104 @@ def on_dask(job: Job, tell: Tell) -> None:
 
     Raises
     ------
-    PlantloopError     the scheduler does not answer, or its workers have another version
+    PlantloopError     the scheduler does not answer or is lost, or its workers have another version
     """
-    from distributed import KilledWorker, as_completed
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
+
+    try:
+        _hand_out(job, tell)
+    except (CommClosedError, FutureCancelledError) as error:
+        where = "on this machine" if job.scheduler is None else f"at '{job.scheduler}'"
+        raise PlantloopError(
+            f"the connection to the Dask scheduler {where} was lost.",
+            value=job.scheduler,
+            hint="What is done is kept; start the scheduler again and go on with --resume.",
+        ) from error
+
+
+def _hand_out(job: Job, tell: Tell) -> None:
+    """Hand out pieces, two for every thread at a time, until none are left."""
+    from distributed import as_completed
 
     with client_of(job) as client:
+        _wait_for_workers(client, job)
         _check_versions(client)
+        hands = _Hands(client, job)
         threads = sum(client.nthreads().values()) or job.workers
         pieces = Pieces(job.chunks, threads)
-        plan = client.scatter(job.plan, broadcast=True, hash=False)
-        running: dict[Any, int] = {}
-        finished = as_completed()
+        running: dict[Any, list[Chunk]] = {}
+        suspects: list[Chunk] = []
+        finished = as_completed(loop=client.loop)
 
         def hand_out() -> None:
             while pieces.left and len(running) < 2 * threads:
                 piece = pieces.next()
-                one = client.submit(worked, plan, job.store.folder.url, piece, pure=False, retries=RETRIES)
-                running[one] = len(piece)
+                one = hands.submit(piece)
+                running[one] = piece
                 finished.add(one)
 
         hand_out()
         for one in finished:
-            count = running.pop(one)
-            try:
-                tally = one.result()
-                tell(tally)
-            except KilledWorker as error:
-                raise PlantloopError(
-                    f"workers ended without a message, {RETRIES} times, at the same piece of work: {error}.",
-                    hint="A run ends its process, or needs more memory than a worker has. What is done is "
-                    "kept; --resume with executor 'processes' finds the case.",
-                ) from error
-            pieces.took(count, tally.seconds)
+            piece, found = running.pop(one), hands.result(one)
+            if isinstance(found, Tally):
+                tell(found)
+                pieces.took(len(piece), found.seconds)
+            else:
+                suspects += piece
             hand_out()
+        if suspects:
+            find_culprits(job, suspects, hands.alone, tell)
+        job.store.folder.remove_leftovers()  # of workers that were killed while they wrote
+
+
+class _Hands:
+    """Workers that have the plan; where all that had it died it is given to them anew."""
+
+    def __init__(self, client: Any, job: Job) -> None:
+        self._client, self._job = client, job
+        self._give()
+
+    def _give(self) -> None:
+        from distributed.comm.core import CommClosedError
+
+        for attempt in range(RETRIES + 1):
+            try:
+                self._plan = self._client.scatter(self._job.plan, broadcast=True, hash=False)
+                return
+            except (CommClosedError, TimeoutError):  # of a worker that is just going, or of the scheduler
+                if self._client.status != "running" or attempt == RETRIES:
+                    raise
+                time.sleep(PAUSE)
+
+    def submit(self, piece: list[Chunk]) -> Any:
+        """A piece of work that is under way from now on."""
+        url = self._job.store.folder.url
+        return self._client.submit(worked, self._plan, url, piece, pure=False, retries=RETRIES)
+
+    def result(self, one: Any) -> Tally | str:
+        """What came of a piece, or that its workers died."""
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
+
+        try:
+            found: Tally = one.result()
+            return found
+        except KilledWorker:
+            return DIED
+        except FutureCancelledError:
+            if self._client.status != "running":
+                raise
+            self._give()
+            return DIED
+
+    def alone(self, some: Chunk) -> Tally | str:
+        """Work at some cases of a chunk while nothing else is under way."""
+        for _ in range(RETRIES):
+            found = self.result(self.submit([some]))
+            if isinstance(found, Tally):
+                break
+        return found
 
 
 def worked(plan: StudyPlan, url: str, piece: list[Chunk]) -> Tally:
@@ -92,7 +162,7 @@ def client_of(job: Job) -> Any:
         job.begun(f"dashboard at {cluster.dashboard_link}")
         return client
     try:
-        found = Client(job.scheduler, timeout=CONNECT)
+        found = Client(job.scheduler, timeout=CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise PlantloopError(
             f"no Dask scheduler answers at '{job.scheduler}': {error or 'no answer'}.",
@@ -112,12 +182,27 @@ class _OwnCluster:
     def __enter__(self) -> Any:
         from distributed import Client
 
-        self._client = Client(self._cluster)
+        self._client = Client(self._cluster, set_as_default=False)
         return self._client
 
     def __exit__(self, *problem: object) -> None:
         self._client.close()
         self._cluster.close()
+
+
+def _wait_for_workers(client: Any, job: Job) -> None:
+    """Until one is there: a queue of a cluster may take its time to start them."""
+    if client.nthreads():
+        return
+    job.begun(f"the scheduler has no workers yet; waiting for the first, {WORKERS} s at most")
+    try:
+        client.wait_for_workers(1, timeout=WORKERS)
+    except TimeoutError as error:
+        raise PlantloopError(
+            f"no worker has joined the Dask scheduler at '{job.scheduler}' within {WORKERS} s.",
+            value=job.scheduler,
+            hint=f"Start some with: dask worker {job.scheduler}",
+        ) from error
 
 
 def _check_versions(client: Any) -> None:

@@ -1,9 +1,8 @@
 """Who does the pieces of work of a study: threads, processes, or Dask, here or on a cluster.
 
 An executor is a function (job, tell) that has every chunk of the job worked at and calls `tell` with the
-tally of
-each piece. Chunks are put together into pieces that take long enough for the handing out to cost less than 2
-%.
+tally of each piece. Chunks are put together into pieces that take long enough for the handing out to cost
+less than 2 %.
 """
 
 from __future__ import annotations
@@ -11,17 +10,18 @@ from __future__ import annotations
 import concurrent.futures as futures
 import multiprocessing
 import os
-from collections.abc import Callable, Mapping
+import signal
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
 from cosim.batch.ways import no_processes
 from cosim.study.job import Job, Pieces, Tell
-from cosim.study.running import FAILED, CaseOutcome
 from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
+from cosim.study.suspects import find_culprits
 from cosim.study.work import Chunk, Tally, Worker
 
 LOOK = 0.1  # s between two looks
@@ -66,15 +66,13 @@ def in_processes(job: Job, tell: Tell) -> None:
     for k in range(len(job.plan.variants)):
         job.plan.prepared(k)  # before the program divides itself: compiled once
     left, suspects = list(job.chunks), []
-    while left:
-        left, died = _processes_once(job, left, tell)
-        suspects += died
-    done = set(job.store.done().tolist()) if suspects else set()
-    for chunk, cases in suspects:
-        mine = np.array([k for k in cases.tolist() if k not in done], dtype=np.int64)
-        if len(mine) and not _alone(job, chunk, mine, tell):
-            for case in mine:
-                _case_alone(job, chunk, int(case), tell)
+    try:
+        while left:
+            left, died = _processes_once(job, left, tell)
+            suspects += died
+        find_culprits(job, suspects, partial(_alone, job), tell)
+    finally:
+        job.store.folder.remove_leftovers()  # of processes that were killed while they wrote
 
 
 def _processes_once(job: Job, chunks: list[Chunk], tell: Tell) -> tuple[list[Chunk], list[Chunk]]:
@@ -88,85 +86,84 @@ def _processes_once(job: Job, chunks: list[Chunk], tell: Tell) -> tuple[list[Chu
         under_way[made] = piece
         return made
 
-    def forget(tally: Tally) -> None:
-        tell(tally)
-
     with futures.ProcessPoolExecutor(
         job.workers, mp_context=context, initializer=_begin_process, initargs=(job.plan, job.store)
     ) as pool:
         try:
-            _keep_busy(pieces, job.workers, submit, forget)
+            _keep_busy(pieces, job.workers, submit, tell)
         except futures.process.BrokenProcessPool:
-            lost = [p for f, piece in under_way.items() if not f.done() or f.exception() for p in piece]
-            return list(pieces.left), lost
-        except BaseException:
-            for one in under_way:
-                one.cancel()
-            for process in list(getattr(pool, "_processes", {}).values()):
-                process.terminate()
-            raise
+            kept = {n for f, piece in under_way.items() if _went_well(f) for n, _ in piece}
+            kept |= {n for n, _ in pieces.left}
+            return list(pieces.left), [chunk for chunk in chunks if chunk[0] not in kept]
+        finally:
+            _end_processes(pool, under_way)
     return [], []
+
+
+def _went_well(one: futures.Future[Tally]) -> bool:
+    return one.done() and not one.cancelled() and one.exception() is None
+
+
+def _end_processes(pool: futures.ProcessPoolExecutor, under_way: Iterable[futures.Future[Tally]]) -> None:
+    """End the processes of a pool, whatever they are at.
+
+    Nobody waits for them: where one was killed while it waited for work, it still holds the lock of the
+    queue, and a pool that asks the others to end through it waits forever.
+    """
+    for one in under_way:
+        one.cancel()
+    for process in list((getattr(pool, "_processes", None) or {}).values()):
+        process.kill()
 
 
 _mine: list[Worker] = []  # of a process of a pool: what `_begin_process` made
 
 
 def _begin_process(plan: StudyPlan, store: StudyStore) -> None:
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _mine[:] = [Worker(plan, store)]
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, killed as it may be: nobody else would."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _in_process(piece: list[Chunk]) -> Tally:
     return _mine[0].work(piece)
 
 
-def _alone(job: Job, chunk: int, cases: np.ndarray, tell: Tell) -> bool:
-    """Some cases of a chunk in a process of their own; did it live?"""
-    process = _process(job, chunk, cases)
-    if process.exitcode == 0:
-        tell(Tally(len(cases), 0, 0))
-    return bool(process.exitcode == 0)
-
-
-def _case_alone(job: Job, chunk: int, case: int, tell: Tell) -> None:
-    """A case in a process of its own, since it may be the one that ends its process."""
-    process = _process(job, chunk, np.array([case]))
-    if process.exitcode == 0:
-        tell(Tally(1, 0, 0))
-        return
-    message = f"the run ended its process (exit code {process.exitcode}), without a message"
-    tell(worker_row(job, chunk, case, message))
-
-
-def _process(job: Job, chunk: int, cases: np.ndarray) -> Any:
-    """A process that has worked at some cases of a chunk."""
+def _alone(job: Job, some: Chunk) -> Tally | str:
+    """Work at some cases of a chunk in a process of their own; what came of it, or how that ended."""
     context: Any = multiprocessing.get_context("fork")
-    worker = Worker(job.plan, job.store)
-    process = context.Process(target=worker.work, args=([(chunk, cases)],))
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_send_tally, args=(Worker(job.plan, job.store), some, there))
     process.start()
-    process.join()
-    return process
+    there.close()
+    try:
+        found = here.recv()
+    except EOFError:
+        found = None
+    finally:
+        process.join()
+        here.close()
+    if isinstance(found, BaseException):
+        raise found
+    return found if isinstance(found, Tally) else f"the run ended its process (exit code {process.exitcode})"
 
 
-def worker_row(job: Job, chunk: int, case: int, message: str) -> Tally:
-    """Write down a case that gave nothing."""
-    measures = job.plan.measures
-    table: dict[str, np.ndarray] = {}
-    for name in measures.columns:
-        table[name] = np.zeros(1, bool) if name in measures.requirements else np.full(1, np.nan)
-    table |= {"end_time": np.full(1, np.nan), "status": np.array([FAILED], dtype=object)}
-    table |= {"message": np.array([message], dtype=object), "wall_time": np.full(1, np.nan)}
-    signals = None
-    if job.store.manifest.stored:
-        width = sum(size for size, _ in job.store.manifest.stored.values())
-        signals = np.full((1, len(job.store.manifest.times), width), np.nan, job.store.manifest.dtype)
-    from cosim.study.work import case_columns
-
-    cases = np.array([case])
-    job.store.commit(chunk, CaseOutcome(cases, table, signals), case_columns(job.plan, cases))
-    return Tally(1, 1, 0)
+def _send_tally(worker: Worker, some: Chunk, there: Any) -> None:
+    """What a process of its own does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        there.send(worker.work([some]))
+    except PlantloopError as error:
+        there.send(error)
 
 
 # --- which there are --------------------------------------------------------------------------------------

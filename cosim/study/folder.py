@@ -14,6 +14,8 @@ from typing import Any
 from blocks.arguments import file_path
 from blocks.errors import PlantloopError
 
+LEFTOVERS = (".writing-*", "*.partial")  # files that were not finished: ours, and those of Zarr
+
 
 @dataclass(frozen=True)
 class Folder:
@@ -121,9 +123,10 @@ class Folder:
     def remove_leftovers(self) -> None:
         """Remove what killed processes had begun to write."""
         if not self.remote and Path(self.url).is_dir():
-            for aside in Path(self.url).rglob(".writing-*"):
-                with contextlib.suppress(OSError):
-                    aside.unlink()
+            for pattern in LEFTOVERS:
+                for aside in Path(self.url).rglob(pattern):
+                    with contextlib.suppress(OSError):
+                        aside.unlink()
 
     @property
     def size(self) -> int:

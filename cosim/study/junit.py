@@ -12,7 +12,10 @@ ALLOWED = {9, 10, 13}  # control characters that XML can hold
 
 
 def junit(view: StudyView) -> str:
-    """The text of the file; a case that failed is an error, one that misses requirements a failure."""
+    """The text of the file: a case that failed is an error, one that misses requirements a failure.
+
+    Cases that were not run are skipped tests.
+    """
     m, table = view.store.manifest, view.table
     names = list(m.requirements)
     cases, failures, errors = [], 0, 0
@@ -30,8 +33,12 @@ def junit(view: StudyView) -> str:
         cases.append(
             f'<testcase classname={_quoted(m.name)} name="case {number}" time="{time}">{inside}</testcase>'
         )
-    missing = m.count - len(table)
-    counts = f'tests="{len(table)}" failures="{failures}" errors="{errors}" skipped="{missing}"'
+    missing = sorted(set(range(m.count)) - set(table.index))
+    cases += [
+        f'<testcase classname={_quoted(m.name)} name="case {k}"><skipped message="not run"/></testcase>'
+        for k in missing
+    ]
+    counts = f'tests="{m.count}" failures="{failures}" errors="{errors}" skipped="{len(missing)}"'
     body = "\n".join(cases)
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}>\n'

@@ -84,6 +84,13 @@ def read_tables(tables: dict[str, Any], place: FilePlace, trust: bool = False) -
             for k, requirement in enumerate(read.requirements):
                 if requirement.stop:
                     place.at("requirements", k, "stop").add_problem("[stop] says when runs end; keep one.")
+        if read.store.keep == "summary":
+            for name in ("signals", "dtype"):
+                if name in tables.get("store", {}):
+                    place.at("store", name).add_problem(
+                        'has no effect beside keep = "summary", which keeps no signals; leave it out, or say '
+                        'keep = "all" or "failed".'
+                    )
         _check_names(read, place)
     place.raise_problems()
     return read

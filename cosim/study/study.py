@@ -250,14 +250,15 @@ class Study:
         Ctrl-C keeps what is done; `resume` goes on.
         """
         count = processors() if workers is None else _whole(workers, "workers")
-        name = executor_for(self.plan, executor, scheduler)
+        most = len(self.cases) if limit is None else _whole(limit, "limit")
+        name, chosen = executor_for(self.plan, executor, scheduler), self._named(only)
         old = None if reuse is None else StudyStore.opened(url_of(reuse, "the earlier study"))
         if old is not None:
             comparable(old.manifest, self.manifest(), old.folder.url)
         url = url_of(out, "the folder of results")
         fresh = not Folder(url).exists(MANIFEST)
         store = self.open_store(url, flag(resume, "resume") or only is not None, count)
-        cases = self._wanted(store, only, limit)
+        cases = (self._wanted(store, only) if chosen is None else chosen)[:most]
         if len(cases):
             with told(progress, len(cases)) as teller:
                 if old is not None:
@@ -304,23 +305,21 @@ class Study:
         store.folder.remove_leftovers()
         return store
 
-    def _wanted(self, store: StudyStore, only: str | Sequence[int] | None, limit: int | None) -> np.ndarray:
-        """Numbers of the cases to run."""
-        every = np.arange(len(self.cases))
-        done = store.done()
-        if only is None or (isinstance(only, str) and only == "missing"):
-            wanted = np.setdiff1d(every, done)
-        elif isinstance(only, str) and only == "failed":
-            table = store.table()
-            bad = table["status"] == "failed"
-            for name in self.plan.measures.requirements:
-                bad |= ~table[name].astype(bool)
-            wanted = table.index.to_numpy()[bad.to_numpy(dtype=bool)]
-        elif isinstance(only, str):
-            wanted = np.array(parsed_cases(only, len(self.cases)))
-        else:
-            wanted = np.array(parsed_cases(",".join(map(str, only)), len(self.cases)))
-        return wanted if limit is None else wanted[: _whole(limit, "limit")]
+    def _named(self, only: str | Sequence[int] | None) -> np.ndarray | None:
+        """Cases that are named by their numbers; None of those that only the store knows."""
+        if only is None or (isinstance(only, str) and only in ("missing", "failed")):
+            return None
+        return np.array(parsed_cases(only if isinstance(only, str) else ",".join(map(str, only)), len(self)))
+
+    def _wanted(self, store: StudyStore, only: str | Sequence[int] | None) -> np.ndarray:
+        """Numbers of the cases that are not done, or that are wrong."""
+        if only != "failed":
+            return np.setdiff1d(np.arange(len(self)), store.done())
+        table = store.table()
+        bad = table["status"] == "failed"
+        for name in self.plan.measures.requirements:
+            bad |= ~table[name].astype(bool)
+        return np.asarray(table.index.to_numpy()[bad.to_numpy(dtype=bool)])
 
     def falsify(
         self,
@@ -446,6 +445,7 @@ class Study:
             return self._open(url_of(out, "the folder of results"), manifest, flag(resume, "resume"))
 
         count = processors() if workers is None else _whole(workers, "workers")
+        executor_for(self.plan, executor, scheduler)  # refused before anything is written
         return SearchRuns(store, executor, count, scheduler, tell)
 
     def case(self, k: int) -> Any:

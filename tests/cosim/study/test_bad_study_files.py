@@ -110,6 +110,8 @@ BAD = {
     ),
     "signal of several components": ('[metrics]\npeak = "max(two.out)"', ["[metrics]", "two.out", "two.out[0]"]),
     "stored signal that is not there": ('[store]\nsignals = ["lagg.*"]', ["[store]", "lagg.*"]),
+    "signals of a summary": ('[store]\nkeep = "summary"\nsignals = ["k.y"]', ["[store]", "signals", "no effect", 'keep = "all"']),
+    "numbers of a summary": ('[store]\nkeep = "summary"\ndtype = "float32"', ["[store]", "dtype", "no effect"]),
     "unknown way to keep": ('[store]\nkeep = "al"', ["keep", '"all"']),
     "interval of nothing": ("[store]\nevery = 0", ["every", "more than 0"]),
     "unknown type of numbers": ('[store]\ndtype = "float16"', ["dtype", '"float32"']),

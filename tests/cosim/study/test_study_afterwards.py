@@ -44,6 +44,14 @@ def test_junit_has_a_test_per_case(done):
     assert "low & <safe>" in suite.find(".//failure").get("message")
 
 
+def test_junit_counts_cases_not_run_as_skipped(loop, tmp_path):
+    suite = ET.fromstring(junit(of_loop(loop).run(tmp_path / "out", workers=1, only="3,4"))).find("testsuite")
+    assert (suite.get("tests"), suite.get("skipped")) == ("32", "30")
+    skipped = {int(c.get("name").split()[1]) for c in suite if c.find("skipped") is not None}
+    assert skipped == set(range(32)) - {3, 4}
+    assert len(suite) == 32
+
+
 def test_a_page_needs_nothing_else(done):
     page = report(done)
     assert not re.search(r'(?:src|href)="(?!data:)', page)

@@ -1,70 +1,16 @@
-"""A study meets a full disk, a kill, workers of another version: one clear error, nothing lost or doubled.
-
-PLANTLOOP_KILLS=100 kills that often instead of a few times.
-"""
+"""A study meets a full disk, workers of another version, a lost scheduler: one clear error, nothing lost."""
 
 import errno
 import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 
 from blocks import PlantloopError
 from cosim import open_study
 from tests.cosim.study.test_study_runs import same, study_of
 
-KILLS = int(os.environ.get("PLANTLOOP_KILLS", "3"))
 SAMPLING = {"method": "sobol", "runs": 64, "seed": 1, "parameters": {"lag.x": {"low": 0.0, "high": 1.0}}}
-PROGRAM = """
-import sys
-from tests.cosim.study.conftest import noisy_loop
-from tests.cosim.study.test_study_runs import study_of
-from tests.cosim.study.test_study_ends import SAMPLING
-study_of(noisy_loop(), sampling=SAMPLING).run(sys.argv[1], resume=True, workers=2, executor=sys.argv[2])
-"""
-
-
-def killed(out, executor, chance, whole):
-    """A program that runs the study, or one of its workers, is killed at some time after its first chunk."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(out), executor], env=environment, start_new_session=True
-    )
-    began = time.monotonic()
-    while not (out / "table").exists() and process.poll() is None and time.monotonic() - began < 60:
-        time.sleep(0.002)
-    time.sleep(chance.uniform(0.0, 0.15))
-    if whole or executor == "threads":
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        workers = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
-        if workers:
-            os.kill(workers[int(chance.integers(len(workers)))].pid, signal.SIGKILL)
-    return process.wait(timeout=120)
-
-
-def test_killed_at_random_points_and_gone_on_with(loop, tmp_path):
-    study = study_of(loop, sampling=SAMPLING)
-    whole = study.run(tmp_path / "whole", workers=2)
-    for attempt in range(KILLS):
-        chance = np.random.default_rng(attempt)
-        out = tmp_path / f"killed{attempt}"
-        for executor in ("threads", "processes")[attempt % 2 :]:
-            killed(out, executor, chance, whole=attempt % 3 < 2)
-            if (out / "study.json").exists():
-                found = open_study(out).table  # whatever was killed, what is there is whole
-                assert found.index.is_unique
-                same(found, whole.table.loc[found.index])
-        parts = study.run(out, resume=True)
-        same(whole.table, parts.table)
-        assert np.array_equal(whole.signals["lag.y"], parts.signals["lag.y"])
-        assert not list(out.rglob(".writing-*"))
 
 
 @pytest.mark.parametrize("place", ["rows", "signals"])
@@ -110,3 +56,30 @@ def test_a_scheduler_that_does_not_answer_leaves_nothing_behind(loop, tmp_path, 
     with pytest.raises(PlantloopError, match="no Dask scheduler answers at 'tcp://127.0.0.1:1'"):
         study_of(loop).run(tmp_path / "out", executor="dask", scheduler="tcp://127.0.0.1:1")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_scheduler_without_workers(loop, tmp_path, monkeypatch):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr("cosim.study.dask_cluster.WORKERS", 0.2)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None, silence_logs=50) as cluster,
+        pytest.raises(PlantloopError, match="no worker has joined .*inproc.*Start some with: dask worker"),
+    ):
+        study_of(loop).run(tmp_path / "out", scheduler=cluster.scheduler_address)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_scheduler_that_is_lost(loop, tmp_path):
+    from distributed import LocalCluster
+
+    study = study_of(loop, sampling=SAMPLING)
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=None, silence_logs=50) as cluster:
+
+        def lost(tally):
+            cluster.close()
+
+        with pytest.raises(PlantloopError, match="connection to the Dask scheduler at .* was lost.*--resume"):
+            study.run(tmp_path / "out", scheduler=cluster.scheduler_address, progress=lost)
+    assert 0 < len(open_study(tmp_path / "out").table) < len(study)
+    same(study.run(tmp_path / "whole").table, study.run(tmp_path / "out", resume=True).table)

@@ -143,6 +143,17 @@ def test_numbers_of_cases_in_wrong_order_are_refused(loop, tmp_path):
         study_of(loop).run(tmp_path / "out", only="5-2")
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"only": "99"}, {"only": "foo"}, {"only": [15]}, {"limit": 0}, {"workers": 0}, {"executor": "dusk"}],
+    ids=str,
+)
+def test_a_request_that_is_refused_writes_nothing(loop, tmp_path, wrong):
+    with pytest.raises(PlantloopError):
+        study_of(loop).run(tmp_path / "out", **wrong)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_failed_run_is_a_row_and_a_stop_is_no_failure(tmp_path):
     d = Diagram("growth")  # x' = a x^2 from 1 runs away at 1/a
     d.add("x", Integrator(initial=1.0))

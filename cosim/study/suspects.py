@@ -1,0 +1,56 @@
+"""Finding the case that ends its process: what was under way when a worker died, in ever smaller parts.
+
+Parts of one chunk are tried one after the other, since they go to the same files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cosim.study.job import Job, Tell
+from cosim.study.running import FAILED, CaseOutcome
+from cosim.study.work import Chunk, Tally, case_columns
+
+Attempt = Callable[[Chunk], Tally | str]  # what came of some cases, or how the process ended that had them
+
+
+def find_culprits(job: Job, suspects: list[Chunk], attempt: Attempt, tell: Tell) -> None:
+    """Have all cases of these chunks worked at; one that ends its process by itself becomes a row.
+
+    attempt : works at some cases of a chunk where that harms nobody else
+    """
+    if not suspects:
+        return
+    done = job.store.done()
+    left = [(chunk, np.setdiff1d(cases, done)) for chunk, cases in suspects]
+    while left:
+        chunk, cases = left.pop()
+        if not len(cases):
+            continue
+        found = attempt((chunk, cases))
+        if isinstance(found, Tally):
+            tell(found)
+        elif len(cases) == 1:
+            tell(lost_case(job, chunk, int(cases[0]), f"{found}, without a message"))
+        else:
+            half = len(cases) // 2
+            left += [(chunk, cases[half:]), (chunk, cases[:half])]
+
+
+def lost_case(job: Job, chunk: int, case: int, message: str) -> Tally:
+    """Write down a case that gave nothing."""
+    measures = job.plan.measures
+    table: dict[str, np.ndarray] = {}
+    for name in measures.columns:
+        table[name] = np.zeros(1, bool) if name in measures.requirements else np.full(1, np.nan)
+    table |= {"end_time": np.full(1, np.nan), "status": np.array([FAILED], dtype=object)}
+    table |= {"message": np.array([message], dtype=object), "wall_time": np.full(1, np.nan)}
+    signals = None
+    if job.store.manifest.stored:
+        width = sum(size for size, _ in job.store.manifest.stored.values())
+        signals = np.full((1, len(job.store.manifest.times), width), np.nan, job.store.manifest.dtype)
+    cases = np.array([case])
+    job.store.commit(chunk, CaseOutcome(cases, table, signals), case_columns(job.plan, cases))
+    return Tally(1, 1, 0)
