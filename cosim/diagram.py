@@ -413,6 +413,8 @@ class Diagram:
     def draw(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """The diagram as a picture: laid out from left to right, subsystems as frames, a colour per rate.
 
+        State charts show their states, plants their bodies where they start.
+
         path : path      where it is written, by its suffix: .svg, .png or .pdf
         Wires of several components are thick and say how many; those that close a loop are dashed. A diagram
         that cannot run is drawn too, and says why.

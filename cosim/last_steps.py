@@ -9,7 +9,7 @@ import numpy as np
 
 from blocks.arguments import is_number, number
 from blocks.contract.block import Block
-from blocks.errors import PlantloopError, shown
+from blocks.errors import PlantloopError, SimulationError, shown
 from cosim.diagram import Diagram
 from cosim.result.result import Result
 from cosim.run.context import Context
@@ -35,6 +35,11 @@ class Replay:
     begin: float
     failure: float
 
+    def __str__(self) -> str:
+        """A line per step and event, and what it failed with."""
+        lines = [f"{what}: {text}" for what, text in self.rows()]
+        return "\n".join([*lines, *([f"failed: {self.message}"] if self.message else [])])
+
     def rows(self, most: int = 8) -> Iterator[tuple[str, str]]:
         """A line per step and event: what it is, and its text with up to `most` numbers."""
         r = self.result
@@ -57,8 +62,8 @@ class Replay:
 
 def replay(
     diagram: Diagram | Block | System,
-    before: Context,
-    failure: float,
+    before: Context | SimulationError,
+    failure: float | None = None,
     *,
     settings: RunSettings | None = None,
     steps: int = STEPS,
@@ -70,14 +75,13 @@ def replay(
         try:
             simulate(d, until=10.0)
         except SimulationError as error:
-            for name, text in replay(d, error.before, error.time).rows():
-                print(name, text)
+            print(replay(d, error))
 
     Parameters
     ----------
     diagram : Diagram, Block or System      what ran
-    before : snapshot                       ``error.before``, or any other of this diagram
-    failure : s                             where it failed
+    before : the error of the run, or a snapshot: ``error.before``, or any other of this diagram
+    failure : s                             where it failed; None: where the error says
     settings : RunSettings                  those of the run; the last steps are those of the reference engine
     steps : int                             how many steps before the failure to keep
 
@@ -85,6 +89,9 @@ def replay(
     ------
     PlantloopError      no snapshot, or one of another diagram
     """
+    if isinstance(before, SimulationError):
+        diagram, failure = _that_ran(diagram, before), before.time if failure is None else failure
+        before = before.before
     if not isinstance(before, Context):
         raise PlantloopError(
             f"before is {shown(before)}, expected a snapshot: error.before of a run that failed.",
@@ -109,6 +116,12 @@ def replay(
         except PlantloopError as error:
             message = str(error)
         return Replay(sim.result(complete=not message, message=message), message, begin.t, failure)
+
+
+def _that_ran(diagram: Diagram | Block | System, error: SimulationError) -> Diagram | Block | System:
+    """What failed, which parameters of the run may have built anew."""
+    origin = None if error.result is None else error.result.origin
+    return diagram if origin is None else origin[1]
 
 
 def _from_close_by(

@@ -7,7 +7,7 @@ import math
 import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import casadi as ca
 import numpy as np
@@ -38,6 +38,9 @@ from cosim.run.watched import warn_of_watched
 from cosim.settings import Keywords, RunSettings, takes_settings, with_texts
 from cosim.system import System
 from cosim.version import __version__
+
+if TYPE_CHECKING:
+    from cosim.result.live_plot import LivePlot
 
 
 class Simulation:
@@ -83,11 +86,12 @@ class Simulation:
         self.settings = RunSettings.of(settings, **keywords)
         given = mapped(parameters, "parameters")
         diagram, tunable = built_for(diagram, given, self.settings.solve_loops, self.settings.driven)
+        self._built_with = {name: value for name, value in given.items() if name not in tunable}
         self.system = system_of(diagram, self.settings.solve_loops, self.settings.driven)
         drawn = diagram.drawn if isinstance(diagram, System) else diagram
         self._origin = None if drawn is None else (drawn, self.system)
         context = Context.initial(self.system)
-        self._changed = {"parameters": given, "initial": mapped(initial, "initial")}
+        self._changed = {"parameters": tunable, "initial": mapped(initial, "initial")}
         for name, value in tunable.items():
             set_parameter(self.system, context, name, value)
         for name, value in self._changed["initial"].items():
@@ -114,7 +118,10 @@ class Simulation:
     @property
     def given(self) -> dict[str, dict[str, Any]]:
         """Parameters and initial values that it began with, as they were given."""
-        return {kind: dict(values) for kind, values in self._changed.items()}
+        return {
+            "parameters": {**self._built_with, **self._changed["parameters"]},
+            "initial": dict(self._changed["initial"]),
+        }
 
     @property
     def time(self) -> float:
@@ -292,13 +299,34 @@ class Simulation:
             coupling=self._engine.coupling(),
         )
 
+    def live_plot(
+        self, *names: str | Sequence[str], window: float | None = None, show: bool = True
+    ) -> LivePlot:
+        """A figure of signals that follows this simulation, in a window or a notebook's cell.
+
+        ::
+
+            live = sim.live_plot(["ref.y", "plant.theta"], "controller.u", window=5.0)
+            live.run(20.0)                      # or sim.advance(...) and live.update()
+
+        names : as of `Result.plot`; window : the newest seconds that are shown, None for all
+        show : False for a figure (``live.figure``) that nobody sees yet
+
+        Raises
+        ------
+        PlantloopError      no such signal
+        """
+        from cosim.result.live_plot import LivePlot  # Matplotlib only where something is drawn
+
+        return LivePlot(self, names, window, show)
+
     def _all_settings(self) -> dict[str, SettingValue]:
         s = self.settings
         shown = (*s.used, *(name for name in ("seed", "solve_loops", "wall_limit") if name in s.origins))
         found = {name: SettingValue(getattr(s, name), s.origin(name)) for name in shown}
         why = f": {self._engine.why}" if self._engine.why else ""
         found["engine"] = SettingValue(self._engine.name, f"engine='{s.engine}'{why}")
-        for kind, values in self._changed.items():
+        for kind, values in self.given.items():
             found |= {name: SettingValue(np.asarray(v).tolist(), f"{kind}=") for name, v in values.items()}
         found |= {
             f"port {name}": SettingValue(text, "diagram") for name, text in self.system.port_rates.items()

@@ -14,6 +14,7 @@ import numpy as np
 from blocks.arguments import choice, flag
 from blocks.contract.block import Block, Equations
 from blocks.contract.callback import shared
+from blocks.contract.picture import BlockPicture
 from blocks.contract.rate import Rate
 from blocks.contract.services import services
 from blocks.contract.symbols import tracing
@@ -63,6 +64,8 @@ from plant.ports import Ports, found_port, port_name, ports_of
 from plant.reporting import ModelProblems, PlantWarning, passed_on, recorded
 from plant.routines.script_data import filled
 from plant.routines.subroutines import refuse_untrusted
+from plant.scene import scene_of
+from plant.sketch import sketch
 from plant.tunables import Tunables, check_tunable
 
 COORDINATES = ("joint", "absolute")
@@ -427,6 +430,10 @@ class Plant(Block):
         """
         self._write(b)
         b.log_states()
+
+    def picture(self) -> BlockPicture | None:
+        """The mechanism where it starts; see `Block.picture`."""
+        return sketch(scene_of(self))
 
     def view(self, *, out: Any = None, show: bool = True, live: bool = False, **options: Any) -> Any:
         """One page in the browser: the mechanism where it starts; see `cosim.viewer.page`.

@@ -18,6 +18,7 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.block_equations import THRESHOLD
 from blocks.contract.memories import Repeated
+from blocks.contract.picture import BlockPicture
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, as_scalar, column
 from blocks.errors import BlockError, near_miss, shown
@@ -198,6 +199,12 @@ class StateChart(Block):
             on = branch[0]
         before = b.afterwards(f"{name} before", 0.0, lambda _: on, ticks, start=on)
         return column(np.where(on > before[0], 1.0, 0.0)) > 0.5
+
+    def picture(self) -> BlockPicture | None:
+        """See `Block.picture`."""
+        from blocks.charts.chart_picture import chart_picture
+
+        return chart_picture(ChartTree(self.states, self.initial, self.parallel), self.transitions)
 
     def draw(self, path: str | Path | None = None) -> Any:
         """A picture of states and transitions: a matplotlib figure, also written to a file."""

@@ -29,6 +29,7 @@ from typing import ClassVar
 
 from blocks.contract.block_equations import Equations
 from blocks.contract.masks import BlockType
+from blocks.contract.picture import BlockPicture
 
 __all__ = ["Block", "Equations"]
 
@@ -64,6 +65,10 @@ class Block(metaclass=BlockType):
 
     def ports_by_name(self) -> tuple[Iterable[str], Iterable[str]] | None:
         """Names of all inputs and outputs where they are known without the equations; None: by these."""
+        return None
+
+    def picture(self) -> BlockPicture | None:
+        """What is drawn in its box in pictures of diagrams, where there is more to see than its type."""
         return None
 
     def driven(self) -> Block:

@@ -11,6 +11,7 @@ from cosim.compile.netlist import Netlist
 from cosim.drawing.sheet import draw
 from cosim.system import System
 from cosim.viewer.diagram_data import diagram_data
+from cosim.viewer.page_data import blocks_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,4 +29,5 @@ def draw_diagram(drawn: Netlist, flat: Callable[[], System], path: str | os.Path
         system = flat()
     except PlantloopError as error:
         problems = str(error)
-    return draw(diagram_data(drawn, system, problems), path)
+    pictures = {where: made for where, block in blocks_of(drawn) if (made := block.picture()) is not None}
+    return draw(diagram_data(drawn, system, problems), path, pictures)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from blocks.contract.picture import BlockPicture
+from cosim.drawing.in_box import draw_in_box, fill
 from cosim.drawing.layered import Box, End, PlacedLevel, layout
 
 if TYPE_CHECKING:
@@ -21,11 +24,13 @@ LETTER = 0.125  # width of a letter of a label; heights and widths are in units 
 ROW = 0.42  # height of a row of ports
 PAD = 0.55  # between a frame and what is in it
 TITLE = 0.45
+MARGIN = 0.2  # around a picture in a box
 SCALE = 0.42  # inches per unit
 LARGEST = 60.0  # inches; larger pictures are shrunk
 MOST = 160  # letters of what is wrong with a diagram
 CONTINUOUS = "#222222"
 RATES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F4FBF", "#8C6D31")
+NO_PICTURES: Mapping[str, BlockPicture] = MappingProxyType({})
 FILL = {
     "block": "#FFFFFF",
     "plant": "#EAF3E6",
@@ -43,15 +48,21 @@ class Sheet:
     nodes: Mapping[str, Mapping[str, Any]]
     signals: Mapping[End, Mapping[str, Any]]
     inside: dict[str, Sheet] = field(default_factory=dict)
+    pictures: Mapping[str, BlockPicture] = field(default_factory=dict)
 
 
-def draw(data: Mapping[str, Any], path: str | os.PathLike[str] | None = None) -> Figure:
+def draw(
+    data: Mapping[str, Any],
+    path: str | os.PathLike[str] | None = None,
+    pictures: Mapping[str, BlockPicture] = NO_PICTURES,
+) -> Figure:
     """Picture of a diagram.
 
     Parameters
     ----------
     data : dict      as `cosim.viewer.diagram_data.diagram_data` gives it
     path : path      where it is written: .svg, .png or .pdf
+    pictures : dict  of blocks by their paths, drawn in their boxes
 
     Raises
     ------
@@ -61,7 +72,7 @@ def draw(data: Mapping[str, Any], path: str | os.PathLike[str] | None = None) ->
 
     from cosim.result.result_plot import save_figure
 
-    sheet = sheet_of(data["root"])
+    sheet = sheet_of(data["root"], pictures)
     width, height = max(sheet.placed.width, 2.0), sheet.placed.height + 1.6
     scale = min(SCALE, LARGEST / max(width, height))
     figure = Figure(figsize=(width * scale, height * scale), dpi=150)
@@ -81,7 +92,7 @@ def draw(data: Mapping[str, Any], path: str | os.PathLike[str] | None = None) ->
     return figure
 
 
-def sheet_of(level: Mapping[str, Any]) -> Sheet:
+def sheet_of(level: Mapping[str, Any], pictures: Mapping[str, BlockPicture] = NO_PICTURES) -> Sheet:
     """Lay out a level of a diagram and all levels inside."""
     nodes = {node["path"]: node for node in level["nodes"]}
     signals: dict[End, Mapping[str, Any]] = {}
@@ -89,10 +100,10 @@ def sheet_of(level: Mapping[str, Any]) -> Sheet:
     for path, node in nodes.items():
         signals |= {(path, o["name"]): o for o in node["outputs"]}
         if "inside" in node:
-            inside[path] = sheet_of(node["inside"])
+            inside[path] = sheet_of(node["inside"], pictures)
             boxes.append(_frame(path, node, inside[path]))
         else:
-            boxes.append(_box(path, node))
+            boxes.append(_box(path, node, pictures.get(path)))
     connections = [(tuple(e["from"]), tuple(e["to"])) for e in level["edges"]]
     shown = {}
     for name, (path, port) in level["outputs"].items():
@@ -100,22 +111,30 @@ def sheet_of(level: Mapping[str, Any]) -> Sheet:
         shown[out] = {"path": out, "name": name, "kind": "outport", "type": "output", "outputs": []}
         boxes.append(Box(out, _width(name), ROW, {"in": 0.5 * ROW}))
         connections.append(((path, port), (out, "in")))
-    return Sheet(layout(boxes, connections), {**nodes, **shown}, signals, inside)
+    return Sheet(layout(boxes, connections), {**nodes, **shown}, signals, inside, pictures)
 
 
 def _width(text: str) -> float:
     return 0.5 + LETTER * len(text)
 
 
-def _box(path: str, node: Mapping[str, Any]) -> Box:
+def _box(path: str, node: Mapping[str, Any], picture: BlockPicture | None = None) -> Box:
     if node["kind"] == "inport":
         return Box(path, _width(node["name"]), ROW, {}, {"out": 0.5 * ROW})
     ins, outs = [p["name"] for p in node["inputs"]], [p["name"] for p in node["outputs"]]
     rows = max(len(ins), len(outs), 2)
-    several = LETTER * 0.85 * (_longest(ins) * (len(ins) > 1) + _longest(outs) * (len(outs) > 1))
+    several = _beside(ins) + _beside(outs)
     width = max(1.3, _width(node["type"]) + several)
     height = ROW * rows
+    if picture is not None:
+        width = max(width, picture.width + several + 2 * MARGIN)
+        height = max(height, picture.height + 2 * MARGIN + ROW)
     return Box(path, width, height, _ports(ins, height), _ports(outs, height))
+
+
+def _beside(names: Sequence[str]) -> float:
+    """Room that the names of ports take on one side of a box."""
+    return LETTER * 0.85 * _longest(names) * (len(names) > 1)
 
 
 def _longest(names: Sequence[str]) -> int:
@@ -187,10 +206,7 @@ class _Pen:
             self.text(*at, str(components), size=5, color=color)
 
     def _arrow(self, x: float, y: float, color: str) -> None:
-        from matplotlib.patches import Polygon
-
-        corners = [(x, y), (x - 0.17, y - 0.08), (x - 0.17, y + 0.08)]
-        self.axes.add_patch(Polygon(corners, closed=True, facecolor=color, edgecolor="none", zorder=3))
+        fill(self.axes, [(x, y), (x - 0.17, y - 0.08), (x - 0.17, y + 0.08)], color, 3)
 
     def _node(self, sheet: Sheet, name: str, box: Box, x: float, y: float) -> None:
         from matplotlib.patches import FancyBboxPatch
@@ -218,7 +234,14 @@ class _Pen:
             return
         middle = x + 0.5 * box.width
         self.text(middle, y - 0.13, node["name"], ha="center", weight="bold", zorder=5)
-        self.text(middle, y + 0.5 * box.height, node["type"], ha="center", color="#444444", zorder=5)
+        picture = sheet.pictures.get(node["path"])
+        low = y + (0.5 * box.height if picture is None else box.height - 0.5 * ROW)
+        self.text(middle, low, node["type"], ha="center", color="#444444", zorder=5)
+        if picture is not None:
+            left, right = _beside([*box.inputs]), _beside([*box.outputs])
+            free = box.width - left - right, box.height - ROW
+            corner = x + left + 0.5 * (free[0] - picture.width), y + 0.5 * (free[1] - picture.height)
+            draw_in_box(self.axes, picture, *corner, self.size)
         for ports, at, align in (
             (box.inputs, x + 0.07, "left"),
             (box.outputs, x + box.width - 0.07, "right"),

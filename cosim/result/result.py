@@ -331,11 +331,13 @@ class Result:
         path: str | os.PathLike[str] | None = None,
         title: str | None = None,
         window: tuple[float, float] | None = None,
+        figure: Figure | None = None,
     ) -> Figure:
         """Draw the named signals, or all, one below the other over time, and save the picture to ``path``.
 
         A list of names shares axes: ``r.plot(["ref.y", "plant.theta"], "controller.u")``. `window` is the
-        stretch of time [s] that is drawn; events in it are marked.
+        stretch of time [s] that is drawn; events in it are marked. `figure` is drawn into, in place of what
+        is in it; else a new one is made.
 
         Sampled signals are drawn as steps with a dot at each tick, others as lines. Nothing is shown on a
         screen and matplotlib's backend is left alone: the returned figure is displayed by a notebook, or
@@ -355,7 +357,7 @@ class Result:
             )
         courses = [[self._course(name) for name in group] for group in groups]
         events = sorted({event.time for event in self.events if span and span[0] <= event.time <= span[1]})
-        figure = draw(courses, span, self.name, title, self.complete, events)
+        figure = draw(courses, span, self.name, title, self.complete, events, figure)
         if path is not None:
             save_figure(figure, path)
         return figure

@@ -54,11 +54,13 @@ def draw(
     title: str | None,
     complete: bool,
     events: Sequence[float] = (),
+    figure: Figure | None = None,
 ) -> Figure:
     """A figure with one row per group of courses; see `Result.plot`.
 
     span : first and last logged instant [s], None without any
     name : of the result, its title where `title` is None
+    figure : drawn into, in place of what is in it; None for a new one
     """
     if not groups or len(groups) > MOST_AXES:
         few = "there is nothing to draw" if not groups else f"{len(groups)} signals do not fit one picture"
@@ -66,8 +68,10 @@ def draw(
             f"{few} in result '{name}'.",
             hint=f"Name up to {MOST_AXES} signals: result.plot('plant.pendulum', ...)." if groups else None,
         )
-    figure = Figure(figsize=(8.0, 0.7 + 1.7 * max(len(groups), 1.6)), dpi=120, layout="constrained")
-    FigureCanvasAgg(figure)
+    if figure is None:
+        figure = Figure(figsize=(8.0, 0.7 + 1.7 * max(len(groups), 1.6)), dpi=120, layout="constrained")
+        FigureCanvasAgg(figure)
+    figure.clear()
     rows = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
     for axes, group in zip(rows, groups, strict=True):
         if len(group) == 1:
@@ -117,10 +121,7 @@ def _draw_together(axes: Axes, group: Sequence[Course], span: tuple[float, float
     shared = {unit for course in group for unit in course.units}
     for course in group:
         texts, unit = _legends(course)
-        beside = f" [{unit}]" if unit and len(shared) > 1 else ""
-        legends = [
-            f"{_alone(course.name, text, '')}{beside}" if text else course.name + beside for text in texts
-        ]
+        legends = [_alone(course.name, text, unit if len(shared) > 1 else "") for text in texts]
         _lines(axes, course, legends, colours, span, drawn)
         drawn += len(legends)
     unit = shared.pop() if len(shared) == 1 else ""

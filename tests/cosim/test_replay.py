@@ -15,6 +15,7 @@ from blocks import (
     Ramp,
     Sign,
     Sqrt,
+    Step,
     StopWhen,
 )
 from blocks.errors import PlantloopError, SimulationError
@@ -120,6 +121,21 @@ def test_what_was_changed_on_the_way_is_part_of_it():
     with pytest.raises(SimulationError) as caught:
         sim.advance(2.0)
     assert caught.value.before is None
+
+
+def test_the_error_itself_says_what_ran_from_where_and_until_when():
+    d = Diagram("early")
+    root = d.add("root", Sqrt())
+    2.0 - d.add("step", Step(d.parameter("t0", 1.0), after=d.parameter("high", 1.0))) >> root
+    root >> d.add("x", Integrator())
+    error = failure(d, 5.0, parameters={"t0": 0.5, "high": 3.0}, solver="rk4", step=0.1)
+    found = replay(d, error, settings=RunSettings(solver="rk4", step=0.1), steps=3)
+    assert found.failure == error.time == pytest.approx(0.5)
+    assert found.message == str(error)
+    assert found.result["x.y"][-1, 0] == pytest.approx(found.result.time[-1] * np.sqrt(2.0))
+    lines = str(found).splitlines()
+    assert lines[0].endswith("reference engine, every step")
+    assert lines[-1] == f"failed: {error}"
 
 
 def test_a_run_that_does_not_fail_again_says_so():

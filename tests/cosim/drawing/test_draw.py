@@ -7,7 +7,18 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from blocks import Gain, Integrator, PlantloopError, StateFeedback, StateSpace, Sum, UnitDelay
+from blocks import (
+    Gain,
+    Integrator,
+    PlantloopError,
+    State,
+    StateChart,
+    StateFeedback,
+    StateSpace,
+    Sum,
+    Transition,
+    UnitDelay,
+)
 from cosim import Diagram, Enabled
 from cosim.drawing.layered import Box, layout
 from cosim.drawing.sheet import sheet_of
@@ -115,6 +126,28 @@ def test_inputs_of_a_frame_are_as_high_as_inside():
     frame, inside = sheet.placed.boxes["c"], sheet.inside["c"].placed.boxes
     assert frame.inputs["x"] > inside["c/x"].y and frame.inputs["x"] < frame.height
     assert frame.inputs["x"] - inside["c/x"].y == pytest.approx(frame.outputs["u"] - inside["u|out"].y)
+
+
+def test_charts_are_drawn_in_their_boxes_beside_the_names_of_ports():
+    d, inner = Diagram("d"), Diagram("inner")
+    chart = StateChart(
+        states=[State("cold"), State("warm")], transitions=[Transition("cold", "warm", "T > 1")], inputs=["T"]
+    )
+    inner.connect(inner.inport("T"), inner.add("chart", chart)["T"])
+    d.add("sub", inner)
+    d.ground("sub.T")
+    pictures = {"sub/chart": chart.picture()}
+    sheet = sheet_of(diagram_data(d.netlist(), d.system())["root"], pictures)
+    plain = sheet_of(diagram_data(d.netlist(), d.system())["root"])
+    (box, without) = (s.inside["sub"].placed.boxes["sub/chart"] for s in (sheet, plain))
+    assert box.height >= chart.picture().height > 0.4
+    assert box.width >= without.width
+    axes = d.draw().axes[0]
+    texts = {t.get_text(): t.get_position() for t in axes.texts}
+    assert {"cold", "warm", "StateChart", "state"} <= set(texts)
+    (cold, warm), caption = [texts[t] for t in ("cold", "warm")], texts["StateChart"]
+    assert cold[0] < warm[0] < texts["state"][0]
+    assert cold[1] < caption[1]
 
 
 def test_what_cannot_run_is_drawn_and_says_why():
