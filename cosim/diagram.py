@@ -78,7 +78,7 @@ class Diagram:
     def add(
         self,
         name: str,
-        block: Block | Diagram | Subsystem | Any,
+        block: Block | Diagram | Subsystem | Any = None,
         parameters: Mapping[str, Any] | None = None,
         replace: bool = False,
         units: Mapping[str, Units] | None = None,
@@ -97,6 +97,8 @@ class Diagram:
         WiringError    name taken or malformed, or `block` is no block
         """
         flag(replace, "replace")
+        if block is None:
+            checked_block_name(name, "add('name', block)")
         if replace and isinstance(name, str) and name in self._graph:
             return self.replace(name, block, parameters, units)
         content = self._content(name, block, parameters)

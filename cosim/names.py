@@ -87,12 +87,12 @@ class Names:
     def unknown(self, name: str) -> PlantloopError:
         """The error about a name that means nothing."""
         known = [*self.known, *(alias for alias, full in self.aliases.items() if full in self.known)]
+        inside = [full for full in known if full.startswith((f"{name}.", f"{name}/"))]
         if self.parts:
             every = ((full, label) for full in self.known for label in self._labels(full))
             known += [f"{full}.{UNIT.sub('', label)}" for full, label in every if label]
-        return self.error(
-            f"{self.where} has no {self.kind} '{name}'; {near_miss(name, known)}", path=name, value=name
-        )
+        near = near_miss("", inside) if inside else near_miss(name, known)  # of the block that is named
+        return self.error(f"{self.where} has no {self.kind} '{name}'; {near}", path=name, value=name)
 
     def _size(self, full: str) -> int:
         return self.size(full) if self.size is not None else int(self.known[full].size)

@@ -52,6 +52,8 @@ def test_what_a_name_means(name, found):
     [
         ("plant.qq", "'d' has no signal 'plant.qq'; did you mean 'plant.q'"),
         ("gone", "'d' has no signal 'gone'; there is"),
+        ("plant", "'d' has no signal 'plant'; there is 'plant.q', 'plant.q.s'."),  # what a block has
+        ("sub", "'d' has no signal 'sub'; there is 'sub/k.y'."),
         ("q.thetta", "has no signal 'q.thetta'; did you mean 'plant.q.theta'"),
         ("q[2]", "no component 2 in 'plant.q': it has 2, counted from 0"),
         ("a.b.same", r"'a.b.same' is ambiguous. Use one of 'a.b\[0\]', 'a.b\[1\]'"),

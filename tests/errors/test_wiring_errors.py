@@ -204,6 +204,8 @@ WIRE = {
         "block name 'my block' must not be empty or contain '.', '/', '[', ']' or blanks.",
     ),
     "a class": (lambda d: d.add("g", Gain), "'g' is the class Gain, not a block; write Gain(...)."),
+    "no name": (lambda d: d.add(Gain(2.0)), "the name Gain(k=2.0) is no text; write add('name', block)."),
+    "no block": (lambda d: d.add("g"), "'g' is a NoneType, expected a Block or a Diagram."),
     "a number": (lambda d: d.add("g", 3.0), "'g' is a float, expected a Block or a Diagram."),
     "itself": (lambda d: d.add("d", d), "diagram 'd' cannot contain itself."),
     "output twice": (
