@@ -36,6 +36,8 @@ def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
     given = _columns(inputs)
     courses = {name: value for name, value in given.items() if _is_course(value)}
     constants = {name: value for name, value in given.items() if name not in courses}
+    for name, value in constants.items():
+        _check_constant(drawn, name, value)
     if not courses:
         return drawn, constants
     if isinstance(drawn, System):
@@ -66,6 +68,19 @@ def _columns(inputs: Any) -> dict[str, Any]:
 def _is_course(value: Any) -> bool:
     pair = isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1
     return pair or callable(value) or (hasattr(value, "index") and hasattr(value, "to_numpy"))
+
+
+def _check_constant(drawn: Any, name: str, value: Any) -> None:
+    """Refuse an array that does not fit an input: likely it was meant as a course."""
+    port = drawn.inports.get(name) if isinstance(drawn, Diagram) else None
+    if port is None or isinstance(value, str) or np.size(value) in (1, port.size):
+        return
+    raise PlantloopError(
+        f"input '{name}' got {np.size(value)} numbers, expected {port.size}.",
+        path=name,
+        value=value,
+        hint=f"Over time it is (times, values): inputs={{'{name}': (a[:, 0], a[:, 1:])}}.",
+    )
 
 
 def _source(name: str, value: Any, port: Inport) -> Block | Diagram:

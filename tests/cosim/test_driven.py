@@ -83,6 +83,16 @@ def test_what_fits_no_input_says_so(inputs, message):
         simulate(lag(), 1.0, inputs=inputs)
 
 
+@pytest.mark.parametrize(
+    ("size", "value"), [(1, np.array([[0.0, 1.0], [1.0, 2.0]])), (1, [0.0, 1.0]), (3, [1.0, 2.0])]
+)
+def test_a_table_that_is_no_pair_says_how_a_course_is_written(size, value):
+    said = f"input 'u' got {np.size(value)} numbers, expected {size}. Over time it is"
+    with pytest.raises(PlantloopError, match=said):
+        simulate(lag(size), 1.0, inputs={"u": value})
+    assert simulate(lag(3), 1.0, inputs={"u": [1.0, 2.0, 3.0]})["y"].shape == (1001, 3)
+
+
 def test_a_flat_system_takes_constants_only():
     with pytest.raises(PlantloopError, match="need the diagram"):
         simulate(lag().system(), 1.0, inputs={"u": ([0, 1], [0, 1])})
