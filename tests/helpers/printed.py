@@ -33,10 +33,9 @@ def printed(function, folder):
     ]
     for name, content in sources:
         (folder / name).write_text(content)
-    for header in RUNTIME.glob("*.h"):
-        (folder / header.name).write_text(header.read_text())
     cc = compiler.find()
-    cc.link(cc.compile([folder / n for n, _ in sources], ["-O2"] * len(sources), folder), folder / "f.so")
+    objects = cc.compile([folder / n for n, _ in sources], ["-O2"] * len(sources), RUNTIME, folder)
+    cc.link(objects, folder / "f.so")
     library = ctypes.CDLL(str(folder / "f.so"))
     prepare, body_of = (
         bindings.ffi().cast("pl_function", ctypes.cast(getattr(library, name), ctypes.c_void_p).value)

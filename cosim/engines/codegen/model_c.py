@@ -42,8 +42,8 @@ class Generated:
     note: dict[str, Any]
 
 
-def generate(system: System) -> Generated:
-    """Print a system as C.
+def generate(system: System, methods: Collection[str] = tuple(TABLEAUS)) -> Generated:
+    """Print a system as C, with the steps of these methods.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def generate(system: System) -> Generated:
     plan, called = planned(function, names, host, share=len(system.signals) >= BLOCKS)
     derivative = plan.functions["derivative"]
     inlined = derivative.cost <= INLINE and not derivative.shapes
-    main = _main(system, plan, inlined)
+    main = _main(system, plan, inlined, methods)
     names_inlined = [piece.name for piece in derivative.pieces] if inlined else []
     signals = plan.functions["signals"].pieces
     note = {
@@ -153,7 +153,7 @@ static void derivative_with_w(const pl_args *a, double *restrict out)
 """
 
 
-def _main(system: System, plan: Plan, inlined: bool) -> str:
+def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -> str:
     """Functions that call their pieces, the integration step, and the table of all of it."""
     functions = [f for f in plan.every if f.name != "signals"]
     lines = [_calls(f, f.name == "derivative" and inlined) for f in functions]
@@ -165,10 +165,11 @@ def _main(system: System, plan: Plan, inlined: bool) -> str:
     lines.append(_table("signals", signals))
     sizes = [len(system.x0), len(system.h0), len(system.w0), len(system.p0), plan.constants]
     sizes.append(sum(s.size for s in system.signals.values()))
+    steps = [f"step_{name}" if name in methods else "0" for name in TABLEAUS]
     lines.append(
         f"enum {{ NX = {len(system.x0)}, NV = {plan.doubles} }};\n\n"
-        + "".join(step(method, len(system.x0)) for method in TABLEAUS.values())
-        + f"static const pl_step steps[] = {{{', '.join(f'step_{name}' for name in TABLEAUS)}}};\n\n"
+        + "".join(step(TABLEAUS[name], len(system.x0)) for name in methods)
+        + f"static const pl_step steps[] = {{{', '.join(steps)}}};\n\n"
         "static const pl_model model = {\n"
         f"    PL_ABI, {', '.join(map(str, sizes))}, NV + NX, {plan.integers},\n"
         f"    prepare, derivative, steps, accepted, crossings, crossing_rates, resets,\n"

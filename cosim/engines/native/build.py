@@ -172,15 +172,13 @@ def _build(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
 
 
 def _compile(compiler: Compiler, sources: list[CFile], place: Path) -> None:
-    """One library of C files; only headers stand beside them."""
-    for header in RUNTIME.glob("*.h"):
-        (place / header.name).write_text(header.read_text())
+    """One library of C files."""
     for source in sources:
         (place / source.name).write_text(source.text)
     # the longest first, so that no processor waits for it at the end
     sources = sorted(sources, key=lambda s: -len(s.text))
     files, levels = [place / s.name for s in sources], [s.level for s in sources]
-    objects = compiler.compile(files, levels, place.parent / cache.FAILED)
+    objects = compiler.compile(files, levels, RUNTIME, place.parent / cache.FAILED)
     compiler.link(objects, place / cache.LIBRARY)
 
 

@@ -18,6 +18,7 @@ import shutil
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ from blocks.errors import PlantloopError
 from cosim.engines.native.ownership import close_to_others, fault_of_entry, fault_of_folder, make_private
 
 LIMIT = 512 * 2**20  # bytes; beyond, the entries not used for longest go
+LOOK = 2 * 2**20  # bytes; about so many are added until somebody looks through the whole folder
 LEFTOVER = 24 * 3600  # s; unfinished folders of processes that were killed go after this time
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 LIBRARY, NOTE = f"library{SUFFIX}", "entry.json"
@@ -137,7 +139,8 @@ def _publish(making: Path, place: Path) -> Entry:
             _remove(old)
     else:
         place = making  # somebody keeps a damaged entry there: use our own for this process
-    _bound(place)
+    if _shall_look(place):
+        _bound(place)
     found = _read(place)
     if found is None:
         raise OSError(errno.EIO, f"{place} cannot be read back")
@@ -252,8 +255,23 @@ def _entries() -> list[tuple[Path, int, float]]:
                 if place.is_symlink() or not place.is_dir():
                     continue
                 used = (place / NOTE).lstat().st_mtime
-                found.append((place, sum(f.lstat().st_size for f in place.iterdir()), used))
+                found.append((place, _size(place), used))
     return found
+
+
+def _shall_look(entry: Path) -> bool:
+    """Shall whoever added an entry look through the whole folder, which takes as long as there are entries?
+
+    After a large entry always, after small ones about once in LOOK bytes: the key, a hash, is as good as a
+    random number, and processes have nothing to agree on.
+    """
+    return zlib.crc32(entry.name.encode()) / 2**32 < _size(entry) / LOOK
+
+
+def _size(entry: Path) -> int:
+    """Bytes of the files of an entry."""
+    with os.scandir(entry) as files:
+        return sum(file.stat(follow_symlinks=False).st_size for file in files)
 
 
 def _bound(keep: Path) -> None:

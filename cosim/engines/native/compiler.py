@@ -48,8 +48,10 @@ class Compiler:
     identity: str
     jobs: CompilerJobs = field(default_factory=CompilerJobs, compare=False)
 
-    def compile(self, sources: Sequence[Path], optimise: Sequence[str], aside: Path) -> list[Path]:
-        """Object files of C files, compiled side by side.
+    def compile(
+        self, sources: Sequence[Path], optimise: Sequence[str], headers: Path, aside: Path
+    ) -> list[Path]:
+        """Object files of C files, compiled side by side; ``headers`` is the folder with what they include.
 
         Raises
         ------
@@ -57,23 +59,23 @@ class Compiler:
         """
         objects = [s.with_suffix(".o") for s in sources]
         jobs = [
-            (*self.command, *FLAGS, level, "-c", str(source), "-o", str(target))
+            (*self.command, *FLAGS, level, f"-I{headers}", "-c", str(source), "-o", str(target))
             for source, level, target in zip(sources, optimise, objects, strict=True)
         ]
         with ThreadPoolExecutor(_processors()) as pool:
             try:
                 for source, error in zip(sources, pool.map(self.jobs.run, jobs), strict=True):
                     if error:
-                        raise self._failed(source, error, aside)
+                        raise self._failed(source, error, headers, aside)
             except BaseException:  # Ctrl-C too: nobody waits for the others
                 self.jobs.end()
                 raise
         return objects
 
-    def _failed(self, source: Path, error: str, aside: Path) -> CompilerError:
+    def _failed(self, source: Path, error: str, headers: Path, aside: Path) -> CompilerError:
         if self.jobs.slow:
             _hung[self.identity] = error
-        kept = _keep(source, aside)
+        kept = _keep(source, headers, aside)
         return CompilerError(
             f"the C compiler {' '.join(self.command)} failed on {kept}:\n{error}\n",
             path=str(kept),
@@ -146,11 +148,11 @@ def _identity(path: str, *words: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _keep(source: Path, aside: Path) -> Path:
-    """Copy a C file and the headers beside it to where they stay; the file itself if there is no room."""
+def _keep(source: Path, headers: Path, aside: Path) -> Path:
+    """Copy a C file and the headers to where they stay; the file itself if there is no room."""
     try:
         aside.mkdir(exist_ok=True)
-        for path in (source, *source.parent.glob("*.h")):
+        for path in (source, *headers.glob("*.h")):
             shutil.copyfile(path, aside / path.name)
     except OSError:
         return source

@@ -150,7 +150,7 @@ def _objects(compiler: Compiler, files: Sequence[CFile]) -> Path:
         for f in sources:
             (place / f.name).write_text(f.text)
         made = compiler.compile(
-            [place / f.name for f in sources], [f.level for f in sources], place.parent / cache.FAILED
+            [place / f.name for f in sources], [f.level for f in sources], place, place.parent / cache.FAILED
         )
         with zipfile.ZipFile(place / cache.LIBRARY, "w") as archive:
             for path in made:

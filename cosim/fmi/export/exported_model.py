@@ -13,6 +13,7 @@ import casadi as ca
 from cosim.engines.codegen.model_c import CFile, generate, generate_jacobian
 from cosim.engines.methods.solvers import STIFF
 from cosim.engines.methods.stiff import JacobianPlan, linearised
+from cosim.engines.methods.tableau import TABLEAUS
 from cosim.fmi.export.derivative_code import adjoint, forward
 from cosim.fmi.export.descriptions import Facts
 from cosim.fmi.export.exported_variables import Variables
@@ -35,7 +36,7 @@ class ExportedModel:
         self.kinds, self.stop, self.interval = kinds, stop, interval
         self.identifier = _identifier(stem)
         self.name = system.name if system.name not in ("", "block", "diagram") else stem
-        generated = generate(system)
+        generated = generate(system, {settings.solver} & TABLEAUS.keys())  # others are never asked for
         self.equations: list[CFile] = list(generated.sources)
         self.plan: JacobianPlan | None = None
         if settings.solver == STIFF:

@@ -1,5 +1,6 @@
 """The native engine: the same bits as the reference engine for fixed steps; what if it cannot run."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -467,6 +468,7 @@ def test_the_cache_is_bounded_and_can_be_cleared(monkeypatch, tmp_path):
     monkeypatch.setenv("PLANTLOOP_CACHE", str(tmp_path))
     (tmp_path / "mine.txt").write_text("somebody else's")
     monkeypatch.setattr(cache, "LIMIT", 1)
+    monkeypatch.setattr(cache, "LOOK", 1)
 
     def make(folder):
         (folder / cache.LIBRARY).write_bytes(b"x" * 100)
@@ -479,6 +481,25 @@ def test_the_cache_is_bounded_and_can_be_cleared(monkeypatch, tmp_path):
     assert cache.get("c", lambda folder: pytest.fail("it was there")).library.exists()
     assert cache.clear().entries == 1
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_the_whole_cache_is_looked_through_now_and_then(monkeypatch, tmp_path):
+    """About once in LOOK bytes: a look takes as long as there are entries, and the folder stays bounded."""
+    monkeypatch.setenv("PLANTLOOP_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache, "LIMIT", 30_000)
+    monkeypatch.setattr(cache, "LOOK", 10_000)
+    looks, original = [], cache._bound
+    monkeypatch.setattr(cache, "_bound", lambda keep: (looks.append(keep), original(keep)))
+
+    def make(size):
+        return lambda folder: (folder / cache.LIBRARY).write_bytes(b"x" * size) and {}
+
+    keys = [hashlib.sha256(str(k).encode()).hexdigest()[:40] for k in range(200)]
+    sizes = [(cache.get(key, make(500)), cache.info().size)[1] for key in keys]
+    assert 5 <= len(looks) <= 30  # 200 entries of some 600 bytes: 12 looks
+    assert max(sizes) < 80_000 and max(sizes[-50:]) > 20_000
+    cache.get("large", make(20_000))
+    assert looks[-1].name == "large" and cache.info().size <= 30_000
 
 
 def test_the_command_line_shows_and_clears_the_cache(monkeypatch, tmp_path):
