@@ -140,8 +140,7 @@ class Mechanism:
 
     def place(self, key: Hashable) -> FramePlace:
         """Where a named frame sits."""
-        body, at = self.description.point(key)
-        return self.on(body, at)
+        return self.derived.get(("place", key), lambda: self.on(*self.description.point(key)))
 
     def on(self, body: Hashable, at: Frame) -> FramePlace:
         """Where a design frame on a body sits."""

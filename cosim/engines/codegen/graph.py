@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from itertools import compress
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -44,8 +46,7 @@ class GraphConstant:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One operation, or one call with all its results, in terms of numbered values."""
 
     name: str  # as in NAMES; of a call nothing
@@ -156,12 +157,13 @@ class Graph:
 
     def needed(self, values: Iterable[int], known: Collection[int]) -> list[Operation]:
         """What must be done, in order, to have some values; those in `known` are there already."""
-        found: set[int] = set()
+        maker, operations = self._maker, self.operations
+        found = bytearray(len(operations))
         todo = list(values)
         while todo:
             value = todo.pop()
-            k = self._maker.get(value)
-            if k is not None and k not in found and value not in known:
-                found.add(k)
-                todo.extend(self.operations[k].operands)
-        return [self.operations[k] for k in sorted(found)]
+            k = maker.get(value)
+            if k is not None and not found[k] and value not in known:
+                found[k] = True
+                todo.extend(operations[k].operands)
+        return list(compress(operations, found))

@@ -171,6 +171,28 @@ def _cuts(parts: list[_Part]) -> list[Cut]:
     return cuts
 
 
+class _Sources(dict[int, str | float]):
+    """Where a value that no step of a piece makes comes from: its array, or the number itself.
+
+    Found when first asked for: stretches of a large function are looked at again and again.
+    """
+
+    def __init__(self, graph: Graph, constants: dict[int, int]) -> None:
+        super().__init__()
+        self._leaves, self._constants = graph.leaves, constants
+
+    def __missing__(self, v: int) -> str | float:
+        leaf = self._leaves.get(v)
+        if isinstance(leaf, GraphConstant):
+            found: str | float = leaf.value
+        elif leaf is not None:
+            found = ARGUMENTS[leaf.argument]
+        else:
+            found = "c" if v in self._constants else SCRATCH
+        self[v] = found
+        return found
+
+
 class _Planner:
     """Cuts a list of operations into pieces and finds a place for every value."""
 
@@ -186,6 +208,7 @@ class _Planner:
     ) -> None:
         self.name, self.graph, self.callees, self.constants = name, graph, callees, constants
         self.stores = {v: place for place, v in outputs}
+        self._source = _Sources(graph, constants).__getitem__
         self.body = copies.FunctionBody(operations, self.stores, seams, self._source)
         self.crossing: dict[int, int] = {}  # value -> place in scratch
         self.made: dict[int, int] = {}  # value -> piece
@@ -237,15 +260,6 @@ class _Planner:
         for k, piece in enumerate(pieces):
             piece.needs = {piece_of[cut] for cut in piece.needs} - {k}
         return FunctionPlan(self.name, pieces, sum(map(_cost, self.cuts)))
-
-    def _source(self, v: int) -> str | float:
-        """Where a value that no step of the piece makes comes from: its array, or the number itself."""
-        leaf = self.graph.leaves.get(v)
-        if isinstance(leaf, GraphConstant):
-            return leaf.value
-        if leaf is not None:
-            return ARGUMENTS[leaf.argument]
-        return "c" if v in self.constants else SCRATCH
 
     def _cross(self, cuts: list[Cut]) -> int:
         """Places in scratch for values read behind a cut, reused when nobody needs them any more.

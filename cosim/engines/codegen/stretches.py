@@ -167,24 +167,26 @@ def _stretch(code: Code, start: int, end: int) -> Stretch | None:
     operations = code.operations[start:end]
     if any(o.callee >= 0 for o in operations):
         return None
-    own: dict[int, tuple[str, int]] = {}
-    reads: dict[int, int] = {}
+    source, outputs = code.source, code.outputs
+    known: dict[int, tuple[str, int]] = {}  # operands by value; a number has a place for every use
+    reads: list[int] = []
     numbers: list[float] = []
     key: list[tuple[Any, ...]] = []
-    for i, o in enumerate(operations):
-        line: list[Any] = [o.name]
-        for v in o.operands:
-            operand = own.get(v)
+    for i, (name, operands, results, _) in enumerate(operations):
+        line: list[Any] = [name]
+        for v in operands:
+            operand = known.get(v)
             if operand is None:
-                found = code.source(v)
+                found = source(v)
                 if isinstance(found, float):
                     operand = NUMBER, len(numbers)
                     numbers.append(found)
                 else:
-                    operand = found, reads.setdefault(v, len(reads))
+                    operand = known[v] = found, len(reads)
+                    reads.append(v)
             line.append(operand)
-        own[o.results[0]] = OWN, i
-        line.append(o.results[0] in code.outputs)
+        known[results[0]] = OWN, i
+        line.append(results[0] in outputs)
         key.append(tuple(line))
     return Stretch(operations, tuple(reads), tuple(numbers), tuple(key))
 
