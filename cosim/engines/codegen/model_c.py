@@ -11,10 +11,11 @@ import casadi as ca
 from cosim.engines.codegen import print_c
 from cosim.engines.codegen.callee_c import callee
 from cosim.engines.codegen.host_functions import host_functions
+from cosim.engines.codegen.parts_c import pairs, parts, ranges
 from cosim.engines.codegen.plan import FunctionPlan, Plan
 from cosim.engines.codegen.planner import planned
 from cosim.engines.codegen.steps_c import step
-from cosim.engines.codegen.system_functions import whole
+from cosim.engines.codegen.system_functions import crossing_places, whole
 from cosim.engines.methods.tableau import TABLEAUS
 from cosim.system import System
 
@@ -51,7 +52,8 @@ def generate(system: System, methods: Collection[str] = tuple(TABLEAUS)) -> Gene
     """
     names, function = whole(system)
     host = host_functions([function] if system.calls else [])
-    plan, called = planned(function, names, host, share=len(system.signals) >= BLOCKS)
+    places = crossing_places(system)
+    plan, called = planned(function, names, host, share=len(system.signals) >= BLOCKS, places=places)
     derivative = plan.functions["derivative"]
     inlined = derivative.cost <= INLINE and not derivative.shapes
     main = _main(system, plan, inlined, methods)
@@ -155,10 +157,16 @@ static void derivative_with_w(const pl_args *a, double *restrict out)
 
 def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -> str:
     """Functions that call their pieces, the integration step, and the table of all of it."""
-    functions = [f for f in plan.every if f.name != "signals"]
+    functions = [f for f in plan.every if f.name not in ("signals", "held_crossings")]
     lines = [_calls(f, f.name == "derivative" and inlined) for f in functions]
     if len(system.w0):
         lines.append(WITH_W)
+    crossings = [plan.functions[name] for name in crossing_places(system)]
+    lines.append(_calls(FunctionPlan("crossings", [p for f in crossings for p in f.pieces], 0), False))
+    lines.append(parts("crossings", crossings))
+    moving = ranges(crossing_places(system)["moving_crossings"])
+    lines.append(pairs("moving", moving))
+    lines += [parts(name, [plan.functions[name]]) for name in ("crossing_rates", "resets")]
     segments = [f"segment{k}" for k in range(len(system.schedule))]
     signals = [piece.name for piece in plan.functions["signals"].pieces]
     lines.append(_table("segments", segments))
@@ -172,9 +180,10 @@ def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -
         + f"static const pl_step steps[] = {{{', '.join(steps)}}};\n\n"
         "static const pl_model model = {\n"
         f"    PL_ABI, {', '.join(map(str, sizes))}, NV + NX, {plan.integers},\n"
-        f"    prepare, derivative, steps, accepted, crossings, crossing_rates, resets,\n"
-        f"    invariants, correction, residual, starting, delayed, seconds, segments, {len(segments)},\n"
-        f"    signals, {len(signals)}, unit_inputs,\n"
+        f"    prepare, derivative, steps, accepted, &crossings_parts, moving_crossings,\n"
+        f"    {len(moving)}, moving, &crossing_rates_parts, &resets_parts,\n"
+        f"    invariants, correction, residual, starting, delayed, seconds, segments, signals,\n"
+        f"    {len(segments)}, {len(signals)}, unit_inputs,\n"
         "};\n\n"
         "const pl_model *pl_get_model(void) { return &model; }\n"
     )

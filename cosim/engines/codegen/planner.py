@@ -41,6 +41,7 @@ def planned(
     names: Sequence[str],
     host: Sequence[ca.Function] = (),
     share: bool = True,
+    places: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[Plan, list[ca.Function]]:
     """The plan of a function (t, x, h, w, p) with dense columns as outputs, each a function of its name.
 
@@ -50,6 +51,7 @@ def planned(
     ----------
     host : functions that the host evaluates, by number
     share : look for copies; tables of places are slower than code and pay where they save compiling
+    places : of functions by name, where each number they give is stored; by default in order
 
     Returns
     -------
@@ -59,7 +61,10 @@ def planned(
     callees = _Callees()
     graph = Graph(function, callees.number)
     fixed = graph.fixed()
-    outputs = [graph.made(stores, fixed) for stores in graph.outputs[: len(names)]]
+    outputs = [
+        graph.made(_stored(stores, (places or {}).get(name)), fixed)
+        for name, stores in zip(names, graph.outputs, strict=False)
+    ]
     seams = {v for stores in graph.outputs for _, v in stores}
     bodies = [graph.needed((v for _, v in stores), fixed) for stores in outputs]
     used = {v for body in bodies for o in body for v in o.operands if v in fixed}
@@ -83,6 +88,11 @@ def planned(
     prepare = found.pop(PREPARE)
     doubles, integers = (max(sizes) for sizes in zip(*(m.scratch for m in makers), strict=True))
     return Plan(found, prepare, known, len(constants), doubles, integers), callees.functions
+
+
+def _stored(stores: list[Output], places: Sequence[int] | None) -> list[Output]:
+    """What a function gives, at the places where it is wanted."""
+    return stores if places is None else [(places[k], v) for k, v in stores]
 
 
 class _Callees:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import casadi as ca
 
-from cosim.engines.methods.crossing_rates import crossing_rates
+from cosim.engines.methods.crossing_rates import crossing_rates, moving
 from cosim.segments import Segment, SolveSegment
 from cosim.system import System, pick
+
+CROSSINGS = {"held_crossings": False, "moving_crossings": True}
+"""The functions that give crossings: those that change inside a step?"""
 
 
 def expressions(system: System) -> dict[str, ca.SX]:
     """Every function by the name it has in code: a dense column."""
     found = {"derivative": _stacked(system.derivative)}
     found |= {f"segment{k}": _segment(system, s) for k, s in enumerate(system.schedule)}
-    crossings = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in system.events])
-    found["crossings"] = _stacked(crossings)
+    for name, places in crossing_places(system).items():
+        found[name] = _stacked(*[system.events[k].crossing for k in places])
     found["crossing_rates"] = _stacked(crossing_rates(system))
     resets = [value for e in system.events for _, _, value in e.resets]
     found["resets"] = _stacked(*resets)
@@ -29,6 +32,12 @@ def expressions(system: System) -> dict[str, ca.SX]:
     found["unit_inputs"] = _stacked(*[u.inputs for u in system.units])
     found["signals"] = _stacked(*[s.expression for s in system.signals.values()])
     return found
+
+
+def crossing_places(system: System) -> dict[str, list[int]]:
+    """Which crossings the two functions of crossings give, in order."""
+    moves = moving(system)
+    return {name: [k for k, m in enumerate(moves) if m == which] for name, which in CROSSINGS.items()}
 
 
 def whole(system: System) -> tuple[list[str], ca.Function]:

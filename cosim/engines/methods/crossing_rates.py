@@ -15,6 +15,14 @@ def crossings_of(s: System) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *[e.crossing for e in s.events])
 
 
+def moving(s: System) -> list[bool]:
+    """Which crossings change inside a step, (ne,): others depend on what is held between instants only."""
+    if not s.events:
+        return []
+    inside = ca.vertcat(s.t, s.x, s.w)
+    return [bool(m) for m in ca.which_depends(ca.densify(crossings_of(s)), inside, 1, True)]
+
+
 def depend_on_time(s: System) -> bool:
     """True where a crossing depends on t other than through states, so that step control cannot see it."""
     return bool(s.events) and bool(np.any(ca.which_depends(crossings_of(s), ca.vertcat(s.t, s.w), 1, False)))

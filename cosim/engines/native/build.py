@@ -31,6 +31,15 @@ GENERATOR = (
     ENGINES / "methods",
     ENGINES / "native",
 )  # all that decides what code looks like
+LOOPS = (
+    "crossings.c",
+    "explicit.c",
+)  # over all crossings or states, several at once
+
+
+def runtime_file(path: Path) -> CFile:
+    """A C file of fixed text, and how much to optimise it."""
+    return CFile(path.name, path.read_text(), "-O3" if path.name in LOOPS else "-O2")
 
 
 class Compiled:
@@ -186,7 +195,8 @@ _runtimes: dict[str, bindings.Library] = {}
 
 
 def _runtime_key(compiler: Compiler) -> str:
-    return "runtime-" + hashlib.sha256((compiler.identity + fingerprint(RUNTIME)).encode()).hexdigest()[:32]
+    text = compiler.identity + fingerprint(RUNTIME) + repr(LOOPS)
+    return "runtime-" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _runtime(compiler: Compiler) -> bindings.Library:
@@ -195,8 +205,7 @@ def _runtime(compiler: Compiler) -> bindings.Library:
     if key not in _runtimes:
 
         def build(place: Path) -> dict[str, Any]:
-            sources = [CFile(path.name, path.read_text(), "-O2") for path in sorted(RUNTIME.glob("*.c"))]
-            _compile(compiler, sources, place)
+            _compile(compiler, [runtime_file(path) for path in sorted(RUNTIME.glob("*.c"))], place)
             return {"interface": bindings.described()}
 
         entry = cache.get(key, build)

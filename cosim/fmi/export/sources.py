@@ -8,7 +8,7 @@ from functools import cache as once
 from pathlib import Path
 
 from cosim.engines.codegen.model_c import CFile
-from cosim.engines.native.build import RUNTIME
+from cosim.engines.native.build import RUNTIME, runtime_file
 
 UNIT = Path(__file__).parent / "unit"
 CALLED = re.compile(r"\bpl_call\d+")  # functions that equations call
@@ -52,7 +52,7 @@ def fixed(version: str) -> tuple[CFile, ...]:
 
 
 def _files(paths: Sequence[Path]) -> tuple[CFile, ...]:
-    return tuple(CFile(p.name, p.read_text(), "-O2") for p in paths)
+    return tuple(runtime_file(p) for p in paths)
 
 
 def renamed(files: Sequence[CFile], prefix: str, entry: str) -> list[CFile]:

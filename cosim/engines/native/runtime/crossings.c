@@ -9,38 +9,73 @@
 #include <math.h>
 #include <string.h>
 
+typedef struct {
+    const int32_t *ends; /* numbers from ends[2 k] to before ends[2 k + 1] */
+    int n;
+} stretches;
+
+/* The crossings that are evaluated: those that may differ from where they were looked at last. */
+static stretches looked_at(const pl_run *r)
+{
+    if (r->held_known) return (stretches){r->model->moving, r->model->n_moving};
+    return (stretches){r->every_crossing, 1};
+}
+
 static void evaluate(pl_run *r, double t, const double *x)
 {
     pl_set_arguments(r, t, x);
-    r->model->crossings(&r->a, r->out);
+    if (r->held_known)
+        r->model->moving_crossings(&r->a, r->g);
+    else
+        r->model->crossings->all(&r->a, r->g);
 }
 
 static double sign(double v) { return v > 0 ? 1. : v < 0 ? -1. : v == 0 ? 0. : v; }
 
 int pl_on_threshold(const pl_run *r, int i)
 {
-    return fabs(r->out[i]) <= fmax(r->system->threshold[i], r->missed[i]);
+    return fabs(r->g[i]) <= fmax(r->system->threshold[i], r->missed[i]);
 }
 
-/* Signs of all crossings: by their values, on the threshold by where they move, at rest there as each says.
-   Returns 0, or PL_NO_SIGN with the crossing that has none. Values stay in out, rates of change behind them. */
+/* Are all beyond their thresholds, on the side that is stored? */
+static int quiet(const pl_run *r)
+{
+    const stretches looked = looked_at(r);
+    const double *g = r->g, *stored = r->context->signs, *threshold = r->system->threshold;
+    int loud = r->any_missed | r->any_anew;
+
+    for (int k = 0; k < looked.n; k++)
+        for (int32_t i = looked.ends[2 * k]; i < looked.ends[2 * k + 1]; i++)
+            loud |= !(g[i] * stored[i] > threshold[i]);
+    return !loud;
+}
+
+/* Signs of those that were looked at, and which of them are on their threshold, or no number. */
+static int signs_by_value(pl_run *r)
+{
+    const stretches looked = looked_at(r);
+    int n = 0;
+
+    memcpy(r->new_signs, r->context->signs, sizeof(double) * (size_t)r->system->n_events);
+    for (int k = 0; k < looked.n; k++)
+        for (int32_t i = looked.ends[2 * k]; i < looked.ends[2 * k + 1]; i++) {
+            const double missed = r->missed[i], threshold = r->system->threshold[i];
+            r->new_signs[i] = r->g[i] > 0. ? 1. : -1.;
+            if (!(fabs(r->g[i]) > (missed > threshold ? missed : threshold))) r->special[n++] = i;
+        }
+    return n;
+}
+
 int pl_evaluate_crossings(pl_run *r, double t, const double *x)
 {
-    const int n = r->system->n_events;
-    const double *threshold = r->system->threshold, *missed = r->missed, *out = r->out;
-    double *rates = r->out + n, *signs = r->new_signs;
-    int special = 0; /* on a threshold, or no number */
-
     evaluate(r, t, x);
-    for (int i = 0; i < n; i++) {
-        const double near = missed[i] > threshold[i] ? missed[i] : threshold[i];
-        special |= !(fabs(out[i]) > near);
-        signs[i] = out[i] > 0. ? 1. : -1.;
-    }
-    if (!special) return PL_DONE;
-    r->model->crossing_rates(&r->a, rates);
-    for (int i = 0; i < n; i++) {
-        const double now = sign(pl_on_threshold(r, i) ? rates[i] : r->out[i]);
+    r->quiet = quiet(r);
+    if (r->quiet) return PL_DONE;
+    const int n = signs_by_value(r);
+    pl_evaluate_some(r, r->model->crossing_rates, r->special, n, r->g_rates);
+    for (int k = 0; k < n; k++) {
+        const int32_t i = r->special[k];
+        const double now = sign(pl_on_threshold(r, i) ? r->g_rates[i] : r->g[i]);
         r->new_signs[i] = now == 0. ? r->system->rest[i] : now;
         if (!isnan(now)) continue;
         r->index = i;
@@ -51,23 +86,24 @@ int pl_evaluate_crossings(pl_run *r, double t, const double *x)
 
 void pl_note_farthest(pl_run *r)
 {
-    const int n = r->system->n_events;
-    const double *restrict out = r->out;
-    double *restrict farthest = r->farthest, *restrict largest = r->largest;
+    const stretches looked = looked_at(r);
+    const double *restrict g = r->g;
+    double *restrict farthest = r->farthest;
 
-    for (int i = 0; i < n; i++) {
-        const double size = fabs(out[i]);
-        farthest[i] = size > farthest[i] ? size : farthest[i];
-        largest[i] = size > largest[i] ? size : largest[i];
-    }
+    for (int k = 0; k < looked.n; k++)
+        for (int32_t i = looked.ends[2 * k]; i < looked.ends[2 * k + 1]; i++) {
+            const double size = fabs(g[i]);
+            farthest[i] = size > farthest[i] ? size : farthest[i];
+        }
 }
 
 /* A crossing inside the step, above zero where it has crossed to `side`. */
-static double beyond(pl_run *r, int i, double side, double t)
+static double beyond(pl_run *r, int32_t i, double side, double t)
 {
     pl_interpolate(r, t, r->scratch);
-    evaluate(r, t, r->model->nx ? r->scratch : r->context->x);
-    return r->out[i] * side;
+    pl_set_arguments(r, t, r->model->nx ? r->scratch : r->context->x);
+    pl_evaluate_some(r, r->model->crossings, &i, 1, r->g);
+    return r->g[i] * side;
 }
 
 /* To the last bit that matters; the end that has crossed is returned: crossings.py, _root. */
@@ -125,12 +161,12 @@ static const double *state_at(pl_run *r, double t)
 static int resolved(pl_run *r, double t0, double t1)
 {
     const int n = r->system->n_events;
-    double *known = r->out + 2 * n;
+    double *known = r->out + n;
 
     for (int j = 0; j < PL_POINTS; j++) {
         const double t = PL_PLACES[j] == 1.0 ? t1 : t0 + PL_PLACES[j] * (t1 - t0);
         evaluate(r, t, state_at(r, t));
-        memcpy(known + j * n, r->out, sizeof(double) * (size_t)n);
+        memcpy(known + j * n, r->g, sizeof(double) * (size_t)n);
     }
     for (int check = PL_NODES; check < PL_POINTS; check++) {
         pl_quartic(known, (size_t)n, n, PL_PLACES[check], r->out);
@@ -168,9 +204,7 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             if (r->model->nx) memcpy(c->x, x, sizeof(double) * (size_t)r->model->nx);
             return reason;
         }
-        int changed = 0;
-        for (int i = 0; i < n; i++) changed |= r->new_signs[i] != c->signs[i];
-        for (int i = 0; changed && i < n; i++) {
+        for (int i = 0; !r->quiet && i < n; i++) {
             if (!fires(r, i)) continue;
             const double t = root(r, i, low, high);
             if (r->located >= 0 && !(t < *first)) continue;
@@ -184,7 +218,8 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             return PL_DONE;
         }
         pl_note_farthest(r);
-        if (changed) memcpy(c->signs, r->new_signs, sizeof(double) * (size_t)n);
+        if (!r->quiet) memcpy(c->signs, r->new_signs, sizeof(double) * (size_t)n);
+        r->held_known = 1;
         low = high;
     }
     return PL_DONE;

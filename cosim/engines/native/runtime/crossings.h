@@ -5,11 +5,13 @@
 
 #include "plantloop.h"
 
-/* Signs of all crossings into r->new_signs; PL_NO_SIGN where one is not finite. */
+/* Crossings into r->g, but for those that are known to be what they were. Either r->quiet, all are beyond their
+   thresholds on the sides that are stored, or signs are in r->new_signs: by their values, on the threshold by where
+   they move (r->g_rates), at rest there as each says. PL_NO_SIGN where one (r->index) has none. */
 int pl_evaluate_crossings(pl_run *r, double t, const double *x);
-/* Does where it moves decide the sign of a crossing, whose value is in r->out? */
+/* Does where it moves decide the sign of a crossing, whose value is in r->g? */
 int pl_on_threshold(const pl_run *r, int i);
-/* Keep the largest |g| of each crossing, of those in r->out. */
+/* Keep the largest |g| of each crossing, of those just looked at. */
 void pl_note_farthest(pl_run *r);
 /* Cut the step at the first crossing in it, which goes to r->located. */
 int pl_locate_crossing(pl_run *r);

@@ -16,6 +16,7 @@ void pl_update_constants(pl_run *r)
     r->a.w = c->w;
     r->a.p = c->p;
     r->a.x = c->x;
+    r->held_known = 0; /* the host may have written anywhere */
     /* constants of the functions depend on parameters only */
     if (r->model->np && memcmp(r->prepared, c->p, size) == 0) return;
     memcpy(r->prepared, c->p, size);
@@ -35,11 +36,43 @@ void pl_set_arguments(pl_run *r, double t, const double *x)
     if (r->system->n_unknowns || r->system->n_delays) pl_update_w(r, &r->a);
 }
 
+void pl_evaluate_some(pl_run *r, const pl_parts *f, const int32_t *places, int n, double *out)
+{
+    int32_t *wanted = r->wanted;
+
+    if (f->n_pieces < 2) {
+        if (n) f->all(&r->a, out);
+        return;
+    }
+    if (n > 1) memset(wanted, 0, sizeof(int32_t) * (size_t)f->n_pieces);
+    for (int i = 0; i < n; i++) {
+        const int32_t piece = f->piece_of[places[i]];
+        for (int32_t j = f->needs_start[piece]; j < f->needs_start[piece + 1]; j++) {
+            if (n == 1)
+                f->pieces[f->needs[j]](&r->a, out);
+            else
+                wanted[f->needs[j]] = 1;
+        }
+    }
+    for (int32_t k = 0; n > 1 && k < f->n_pieces; k++)
+        if (wanted[k]) f->pieces[k](&r->a, out);
+}
+
 void pl_evaluate_derivative(pl_run *r, double t, const double *x, double *f)
 {
     r->a.t = t;
     r->a.x = x;
     r->model->derivative(&r->a, f);
+}
+
+void pl_set_held(pl_run *r, const int32_t *places, int n)
+{
+    double *h = r->context->h;
+    for (int i = 0; i < n; i++) {
+        if (memcmp(h + places[i], r->out + i, sizeof(double)) == 0) continue;
+        h[places[i]] = r->out[i];
+        r->held_known = 0;
+    }
 }
 
 void pl_set_state(pl_run *r, double t, const double *x)
@@ -68,6 +101,6 @@ int pl_update_accepted(pl_run *r, double t, const double *x)
     if (!s->n_accepted) return PL_DONE;
     r->model->accepted(&r->a, r->out);
     if (!pl_all_finite(r->out, s->n_accepted)) return pl_not_finite_at(r, t, x);
-    for (int i = 0; i < s->n_accepted; i++) c->h[s->accepted[i]] = r->out[i];
+    pl_set_held(r, s->accepted, s->n_accepted);
     return PL_DONE;
 }

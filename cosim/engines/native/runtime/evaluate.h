@@ -9,8 +9,12 @@
 void pl_update_constants(pl_run *r);
 /* The next functions are evaluated at (t, x), with delayed signals and algebraic unknowns up to date. */
 void pl_set_arguments(pl_run *r, double t, const double *x);
+/* Some numbers of a function, by their places, into out; others there may change. Arguments are set. */
+void pl_evaluate_some(pl_run *r, const pl_parts *f, const int32_t *places, int n, double *out);
 /* f (nx,); it finds delayed signals and unknowns itself. */
 void pl_evaluate_derivative(pl_run *r, double t, const double *x, double *f);
+/* The first n numbers of r->out into h. */
+void pl_set_held(pl_run *r, const int32_t *places, int n);
 /* The context stands at (t, x). */
 void pl_set_state(pl_run *r, double t, const double *x);
 /* The same where a run cannot go on; returns PL_NOT_FINITE. */

@@ -32,45 +32,59 @@ static int find_due(pl_run *r)
     if (r->unsolved) return PL_NO_SOLUTION;
     if (reason) return reason;
     pl_note_farthest(r);
-    for (int i = 0; i < s->n_events; i++) {
+    for (int i = 0; !r->quiet && i < s->n_events; i++) {
         const double now = r->new_signs[i], before = c->signs[i];
         if (now == before) continue;
-        const int moving = fabs(r->out[i]) <= s->threshold[i] && r->out[s->n_events + i] != 0.0;
+        const int moving = fabs(r->g[i]) <= s->threshold[i] && r->g_rates[i] != 0.0;
         c->signs[i] = now;
         if (before == ANEW) continue;
         if (before == 0.0 && !moving && !s->eager[i]) continue; /* the start of a run, where only a crossing counts */
         if (s->direction[i] == 0 || s->direction[i] == now) r->fired[r->n_fired++] = i;
     }
+    r->any_anew = 0;
+    r->held_known = 1;
     return PL_DONE;
 }
 
-/* How far each crossing may be from zero by the last bits of the states alone, behind the crossings. */
-static const double *rounding_here(pl_run *r)
+/* How far some crossings may be from zero by the last bits of the states alone; their values are in r->out. */
+static const double *rounding_here(pl_run *r, const int32_t *events, int n)
 {
-    const int n = r->system->n_events;
-    double *moved = r->out + n;
+    const pl_parts *crossings = r->model->crossings;
+    double *moved = r->out + r->system->n_events;
 
     pl_set_arguments(r, r->context->t, r->context->x);
-    r->model->crossings(&r->a, r->out);
+    pl_evaluate_some(r, crossings, events, n, r->out);
     for (int64_t k = 0; k < r->model->nx; k++) {
         const double shaken = LAST_BITS * (k % 2 ? -1.0 : 1.0) * (1.0 + (double)(k % 7) / 7.0);
         r->scratch[k] = r->context->x[k] * (1.0 + shaken);
     }
     if (r->model->nx) r->a.x = r->scratch; /* what is solved for stays */
-    r->model->crossings(&r->a, moved);
-    for (int i = 0; i < n; i++) moved[i] = fmin(4.0 * fabs(moved[i] - r->out[i]), JUMP * r->largest[i]);
+    pl_evaluate_some(r, crossings, events, n, moved);
+    for (int k = 0; k < n; k++) {
+        const int32_t i = events[k];
+        moved[i] = fmin(4.0 * fabs(moved[i] - r->out[i]), JUMP * fmax(r->largest[i], r->farthest[i]));
+    }
     return moved;
 }
 
-/* The crossing located here and the events due are on their thresholds, however far rounding left them from it. */
-static void keep_missed(pl_run *r)
+/* Crossings that were located here, or are due, are on their thresholds, however far rounding left them from it. */
+static void keep_missed(pl_run *r, const int32_t *events, int n)
 {
-    const double *rounding = rounding_here(r);
-    for (int k = -1; k < r->n_fired; k++) {
-        const int i = k < 0 ? r->located : r->fired[k];
+    const double *rounding = rounding_here(r, events, n);
+    for (int k = 0; k < n; k++) {
+        const int32_t i = events[k];
         const double g = fabs(r->out[i]), threshold = r->system->threshold[i];
-        if (threshold > 0.0 && g > threshold && g <= rounding[i]) r->missed[i] = g;
+        if (!(threshold > 0.0 && g > threshold && g <= rounding[i])) continue;
+        r->missed[i] = g;
+        r->any_missed = 1;
     }
+}
+
+void pl_forget_missed(pl_run *r)
+{
+    if (!r->any_missed) return;
+    for (int i = 0; i < r->system->n_events; i++) r->missed[i] = 0.0;
+    r->any_missed = r->held_known = 0;
 }
 
 /* Do events follow each other without end? Either time hardly goes on, or a crossing comes back to zero again and
@@ -78,7 +92,7 @@ static void keep_missed(pl_run *r)
 static int endless(pl_run *r)
 {
     const double t = r->context->t;
-    const double *rounding = r->n_fired ? rounding_here(r) : r->out;
+    const double *rounding = rounding_here(r, r->fired, r->n_fired);
     int idle = 0;
 
     if (t - r->dense_since <= WINDOW * (r->until - r->dense_since)) {
@@ -90,6 +104,7 @@ static int endless(pl_run *r)
     for (int k = 0; k < r->n_fired; k++) {
         const int i = r->fired[k];
         r->n_idle[i] = r->farthest[i] <= fmax(r->system->threshold[i], rounding[i]) ? r->n_idle[i] + 1 : 0;
+        r->largest[i] = fmax(r->largest[i], r->farthest[i]);
         r->farthest[i] = 0.0;
         idle |= r->n_idle[i] > REPEATS;
     }
@@ -147,6 +162,17 @@ static void record(pl_run *r, int after)
     if (after) events->used += length_of_records(r);
 }
 
+/* New values of what the events due reset. */
+static void evaluate_resets(pl_run *r)
+{
+    const pl_system *s = r->system;
+    int n = 0;
+
+    for (int k = 0; k < r->n_fired; k++)
+        for (int32_t j = s->reset_start[r->fired[k]]; j < s->reset_start[r->fired[k] + 1]; j++) r->reset_now[n++] = j;
+    pl_evaluate_some(r, r->model->resets, r->reset_now, n, r->resets);
+}
+
 /* All resets that are due, from the values before any of them. */
 static int reset(pl_run *r)
 {
@@ -156,8 +182,9 @@ static int reset(pl_run *r)
     pl_set_arguments(r, c->t, c->x);
     if (r->unsolved) return PL_NO_SOLUTION;
     if (in_conflict(r)) return PL_CONFLICT;
-    r->model->resets(&r->a, r->resets);
+    evaluate_resets(r);
     if (r->cancel) return PL_CANCELLED;
+    r->held_known = 0;
     record(r, 0);
     for (int k = 0; k < r->n_fired; k++) {
         const int event = r->fired[k];
@@ -166,7 +193,10 @@ static int reset(pl_run *r)
             *target(c, s->reset_places[j]) = r->resets[j];
         for (int j = s->renewed_start[event]; j < s->renewed_start[event + 1]; j++)
             c->next[s->renewed[j]] = c->h[s->renewed[j]];
-        for (int j = s->anew_start[event]; j < s->anew_start[event + 1]; j++) c->signs[s->anew[j]] = ANEW;
+        for (int j = s->anew_start[event]; j < s->anew_start[event + 1]; j++) {
+            c->signs[s->anew[j]] = ANEW;
+            r->any_anew = 1;
+        }
         if (!pl_all_finite(r->resets + s->reset_start[event], size_of(s, event))) {
             r->index = PL_IN_RESET;
             r->other = event;
@@ -204,11 +234,14 @@ int pl_handle_events(pl_run *r)
 
     if (r->round < 0) {
         r->n_fired = 0;
-        if (r->located >= 0) keep_missed(r);
+        if (r->located >= 0) keep_missed(r, &r->located, 1);
         if (r->unsolved) return PL_NO_SOLUTION;
         reason = find_due(r);
         if (reason) return reason;
-        if (r->located >= 0) keep_missed(r);
+        if (r->located >= 0) {
+            keep_missed(r, &r->located, 1);
+            keep_missed(r, r->fired, r->n_fired);
+        }
         r->round = 0;
         if (r->located >= 0 && !r->n_fired && endless(r)) {
             r->fired[r->n_fired++] = r->located;

@@ -9,5 +9,7 @@
 void pl_begin_events(pl_run *r, int located);
 /* Resets until no sign changes any more. */
 int pl_handle_events(pl_run *r);
+/* The instant is over: values alone say again which crossings are on their thresholds. */
+void pl_forget_missed(pl_run *r);
 
 #endif

@@ -71,11 +71,13 @@ void pl_count_ticks(pl_run *r, double t)
     c->t = t;
     for (int64_t done = instants_done(r); done < s->n_instants && s->instant_time[done] <= t; done++) {
         c->h[s->instant_place[done]] += 1;
+        r->held_known = 0;
         c->instants[s->instant_list[done]]++;
     }
     for (int i = 0; i < s->n_rates; i++) {
         r->due[i] = tick_time(r, i) <= t;
         if (!r->due[i]) continue;
+        r->held_known = 0;
         c->ticks[i]++;
         c->h[s->time_place[i]] = t;
         c->h[s->count_place[i]] = (double)c->ticks[i];
@@ -103,6 +105,7 @@ int pl_run_segments(pl_run *r)
         if (s->segment_kind[i] == PL_SOLVE) {
             const int reason = pl_solve_segment(r, i);
             if (reason) return reason;
+            r->held_known = 0;
             continue;
         }
         r->model->segments[i](&r->a, r->out);
@@ -111,9 +114,11 @@ int pl_run_segments(pl_run *r)
             return PL_CALL;
         }
         if (!pl_all_finite(r->out, s->segment_size[i])) return PL_NOT_FINITE;
-        double *target = s->segment_kind[i] == PL_UPDATE ? c->next : c->h;
         const int32_t *places = s->segment_writes + s->segment_start[i];
-        for (int j = 0; j < s->segment_size[i]; j++) target[places[j]] = r->out[j];
+        if (s->segment_kind[i] == PL_UPDATE)
+            for (int j = 0; j < s->segment_size[i]; j++) c->next[places[j]] = r->out[j];
+        else
+            pl_set_held(r, places, s->segment_size[i]);
         if (s->segment_kind[i] == PL_REPEAT && r->out[0] != 0.0) {
             if (++r->rounds >= s->segment_limit[i]) return PL_NO_LAST_ROUND;
             r->segment--; /* once more */

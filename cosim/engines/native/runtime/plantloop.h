@@ -20,7 +20,7 @@
 #define PL_INLINE static inline
 #endif
 
-#define PL_ABI 6
+#define PL_ABI 7
 #define PL_STAGES 8 /* room for the stages of a method */
 
 #if defined(PL_INSIDE) /* part of a library of its own, which shows other names */
@@ -68,29 +68,35 @@ typedef struct {
    time. Returns how many ended well. */
 typedef int64_t (*pl_step)(const pl_args *a, const pl_equal_steps *w, double *x, double *k, double *x1);
 
+/* A function of which single numbers are asked for. */
+typedef struct {
+    pl_function all;
+    int32_t n_pieces;
+    const pl_function *pieces; /* that together give all, in the order of their calls */
+    /* Where there are several: which gives a number, and (n_pieces + 1,) those to call for a piece, itself last. */
+    const int32_t *piece_of, *needs_start, *needs;
+} pl_parts;
+
 /* The compiled functions of a system. */
 typedef struct {
     int32_t abi;
     int32_t nx, nh, nw, np, nc, ny; /* lengths of x, h, w, p, c and of all signals together */
     int64_t nv, niv;                /* doubles and integers of scratch the functions need */
-    pl_function prepare;            /* c from p */
-    pl_function derivative;         /* (nx,) */
+    pl_function prepare, derivative; /* c from p; (nx,) */
     const pl_step *steps;           /* by the method's number */
-    pl_function accepted;       /* new values of accepted memories */
-    pl_function crossings;      /* (ne,) */
-    pl_function crossing_rates; /* (ne,) along the derivative */
-    pl_function resets;         /* new values of what events reset, event by event */
-    pl_function invariants;     /* (ni,) */
-    pl_function correction;     /* (nx,) what to add to the states to bring them back to zero */
-    pl_function residual;       /* (nz,) zero at the algebraic unknowns, and its Jacobian (nz, nz) in them */
-    pl_function starting;       /* values of modes that depend on where a run starts */
-    pl_function delayed;        /* all signals whose past is needed */
-    pl_function seconds;        /* (nd,) how long ago */
+    pl_function accepted;           /* new values of accepted memories */
+    const pl_parts *crossings;      /* (ne,) */
+    pl_function moving_crossings;   /* those that change inside a step: others depend on what is held only */
+    int32_t n_moving;
+    const int32_t *moving; /* stretches of their numbers, from the first to before the second of each pair */
+    const pl_parts *crossing_rates, *resets; /* (ne,) along the derivative; new values, event by event */
+    pl_function invariants, correction; /* (ni,); (nx,) what to add to the states to bring them back to zero */
+    pl_function residual, starting; /* (nz,) zero at the unknowns, and its Jacobian (nz, nz); modes where a run starts */
+    pl_function delayed, seconds; /* all signals whose past is needed; (nd,) how long ago */
     const pl_function *segments; /* new values of what a segment writes; the argument of an external one; for
                                     a loop its mismatch and the Jacobian in what it writes and the unknowns */
-    int32_t n_segments;
     const pl_function *signals; /* pieces, in order, that together give all signals */
-    int32_t n_pieces;
+    int32_t n_segments, n_pieces;
     pl_function unit_inputs; /* inputs of all units that step themselves, one after the other */
 } pl_model;
 
@@ -339,6 +345,9 @@ typedef struct {
        signals; prepared: the parameters c was made of; new_signs: of crossings where they were last looked at */
     double *x0, *x1, *integrated1, *unprojected, *k, *trial, *f1, *y, *prepared, *c, *scratch;
     double *new_signs, *newton;
+    double *g, *g_rates; /* (n_events,) crossings where they were last looked at, and how those on zero move: */
+    int32_t *special, *wanted, every_crossing[2]; /* their numbers; is a piece to be called? */
+    int32_t any_missed, any_anew, held_known, quiet; /* g and signs are those of all held; none is on zero or beyond */
     int32_t *due;
     long long *iv;
     double horizon;        /* end of the stretch under way: delayed jumps there belong to the next one */
@@ -352,7 +361,7 @@ typedef struct {
     double *missed;           /* (n_events,) |g| of those located at this instant: rounding left it; else 0 */
     int32_t *n_idle;          /* (n_events,) how often in a row it fired again without having left its threshold */
     double *resets;           /* new values of all that events reset */
-    int32_t *reset_by;        /* event that resets a state, counted from 1 */
+    int32_t *reset_now, *reset_by; /* numbers of those that are due; event that resets a state, counted from 1 */
     pl_args a;
 } pl_run;
 

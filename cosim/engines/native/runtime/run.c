@@ -53,7 +53,7 @@ static int integrate(pl_run *r)
         r->phase = BEGIN_STRETCH;
         break;
     case BEGIN_STRETCH:
-        for (int i = 0; i < r->system->n_events; i++) r->missed[i] = 0.0;
+        pl_forget_missed(r);
         reason = pl_begin_stretch(r);
         r->phase = TAKE_STEP;
         break;
@@ -158,9 +158,10 @@ void pl_reset(pl_run *r)
     r->horizon = INFINITY;
     r->dense_since = NAN; /* events that follow each other are counted anew */
     r->n_dense = 0;
+    r->any_missed = 1;
+    pl_forget_missed(r);
     for (int i = 0; i < r->system->n_events; i++) {
-        r->farthest[i] = 0.0;
-        r->missed[i] = r->largest[i] = 0.0;
+        r->farthest[i] = r->largest[i] = 0.0;
         r->n_idle[i] = 0;
     }
 }

@@ -37,6 +37,12 @@ static size_t newton_doubles(const pl_system *s)
     return padded(n * n + 3 * n);
 }
 
+static int32_t most_pieces(const pl_model *m)
+{
+    const int32_t a = m->crossings->n_pieces, b = m->crossing_rates->n_pieces, c = m->resets->n_pieces;
+    return a > b ? (a > c ? a : c) : b > c ? b : c;
+}
+
 /* Every state, in h or x, may be reset by an event. */
 static size_t reset_by_doubles(const pl_model *m) { return padded((size_t)m->nx + (size_t)m->nh); }
 
@@ -51,7 +57,7 @@ size_t pl_workspace_size(const pl_model *m, const pl_system *s)
                      padded((size_t)s->n_events) + newton_doubles(s) + padded(pl_delay_doubles(s));
     doubles += padded((size_t)m->niv) + padded((size_t)s->n_rates) + padded(pl_delay_flags(s));
     if (s->n_events)
-        doubles += 5 * padded((size_t)s->n_events) + padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
+        doubles += 8 * padded((size_t)s->n_events) + padded((size_t)most_pieces(m)) + 2 * padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
     return (doubles + 16) * sizeof(double);
 }
 
@@ -96,8 +102,14 @@ void pl_instantiate(pl_run *r, void *workspace)
         r->farthest = take(&next, (size_t)s->n_events);
         r->largest = take(&next, (size_t)s->n_events);
         r->missed = take(&next, (size_t)s->n_events);
+        r->g = take(&next, (size_t)s->n_events);
+        r->g_rates = take(&next, (size_t)s->n_events);
+        r->special = (int32_t *)take(&next, (size_t)s->n_events);
+        r->wanted = (int32_t *)take(&next, (size_t)most_pieces(m));
+        r->every_crossing[1] = s->n_events;
         r->n_idle = (int32_t *)take(&next, (size_t)s->n_events);
         r->resets = take(&next, (size_t)s->reset_start[s->n_events]);
+        r->reset_now = (int32_t *)take(&next, (size_t)s->reset_start[s->n_events]);
         r->reset_by = (int32_t *)take(&next, reset_by_doubles(m));
         memset(r->reset_by, 0, reset_by_doubles(m) * sizeof(double));
     }

@@ -44,7 +44,7 @@ int unit_indicators(unit *u, double *values)
     if (!s->n_events) return UNIT_OK;
     pl_update_constants(r);
     pl_set_arguments(r, c->t, c->x);
-    r->model->crossings(&r->a, values);
+    r->model->crossings->all(&r->a, values);
     if (r->unsolved) return unit_explain(u, PL_NO_SOLUTION);
     for (int32_t i = 0; i < s->n_events; i++) {
         if (isnan(values[i])) {
@@ -86,7 +86,7 @@ static int instant(unit *u)
     pl_update_constants(r);
     r->horizon = INFINITY;
     r->until = isfinite(u->stop) ? u->stop : t + 1.0; /* for what counts as events without end */
-    for (int32_t i = 0; i < u->model->system->n_events; i++) r->missed[i] = 0.0;
+    pl_forget_missed(r);
     if (u->off_invariants) pl_project(r, t, c->x);
     u->off_invariants = 0;
     status = handle_crossings(u);

@@ -1,0 +1,93 @@
+"""Crossings are looked at where they may have changed: what is held inside a step, single ones."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from blocks import Backlash, FirstOrder, Gain, MinMaxRunning, Relay, Sine
+from cosim import Diagram, simulate
+from cosim.engines.methods.crossing_rates import moving
+from tests.helpers.made import alone, ramp
+
+ENGINES = ("reference", "native")
+
+
+def modes_and_ticks(b):
+    """x is the time; crossings of it, of a mode and of a count of ticks."""
+    x = ramp(b)
+    passed, n = b.mode("passed", 0.0), b.mode("n", [0.0, 0.0])
+    count = b.discrete("count", 0.0, sample=0.125)
+    b.update(count, count + 1.0)
+    b.when(x[0] - 0.3, [(passed, 1.0)], "rising", "x")
+    b.when(passed - 0.5, [(n, n + np.array([1.0, 0.0]))], "rising", "follows")
+    b.when(count - 3.5, [(n, n + np.array([0.0, 1.0]))], "rising", "counted")
+    b.output("n", n)
+
+
+def accepted_memory(b):
+    """A crossing of the largest time so far, as it was at the end of a step."""
+    highest, n = b.accepted("highest", ramp(b)[0], 0.0), b.mode("n", 0.0)
+    b.when(highest - 0.77, [(n, n + 1.0)], "rising", "high")
+    b.output("n", n)
+
+
+def events_of(equations, engine):
+    """Names and times of events until t = 1; the runtime is called once, which lets it keep what it knows."""
+    r = simulate(alone(equations), 1.0, engine=engine, solver="rk4", step=0.125, log_at=[1.0])
+    return [(e.name.rpartition(".")[2], e.time) for e in r.events]
+
+
+def test_what_moves_inside_a_step_is_known():
+    assert moving(alone(modes_and_ticks).system()) == [True, False, False]
+    assert moving(alone(accepted_memory).system()) == [False]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_crossings_of_what_is_held_fire_where_it_changes(engine):
+    """At the event that sets the mode, and at the tick that counts to four."""
+    (x, first), (follows, second), (counted, third) = events_of(modes_and_ticks, engine)
+    assert [x, follows, counted] == ["x", "follows", "counted"]
+    assert [first, second, third] == [pytest.approx(0.3, abs=1e-9), first, 0.5]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_crossings_of_accepted_memories_fire_in_the_step_behind(engine):
+    """0.875 is accepted at the end of a step and looked at in quarters of the next one."""
+    [(name, time)] = events_of(accepted_memory, engine)
+    assert name == "high"
+    assert 0.875 <= time <= 0.875 + 0.125 / 4
+
+
+def many(cells):
+    """Relays, each with play behind it and the extremes of that: 8 crossings a cell, 6 of them held."""
+    d = Diagram("many")
+    source = d.add("sine", Sine(amplitude=1.0, frequency=20.0))["y"]
+    for k in range(cells):
+        v = (k + 1) / (cells + 1)
+        chain = [
+            d.add(f"{name}{k}", block)
+            for name, block in (
+                ("lag", FirstOrder(1.0, 0.01 + 0.1 * v)),
+                ("relay", Relay(0.4 * v, -0.4 * v)),
+                ("gain", Gain(1.0 + v)),
+                ("play", Backlash(0.1 + v)),
+                ("extremes", MinMaxRunning()),
+            )
+        ]
+        d.connect(source, chain[0].the("input"))
+        for one, two in itertools.pairwise(chain):
+            d.connect(one[one.ports.outputs[0]], two[two.ports.inputs[0]])
+    return d
+
+
+@pytest.mark.parametrize("options", [{"solver": "rk4", "step": 0.004}, {"solver": "dopri5"}])
+def test_events_of_many_crossings_are_those_of_the_reference_engine(options):
+    """Enough of them that single ones are evaluated in pieces, and that several turn between two looks."""
+    system = many(25).system()
+    runs = [simulate(system, 0.6, engine=engine, signals=[], **options) for engine in ENGINES]
+    lists = [[(e.time, e.name, e.before, e.after) for e in r.events] for r in runs]
+    assert len(lists[0]) > 100
+    assert lists[0] == lists[1]

@@ -1,0 +1,50 @@
+"""Tables for functions of which single numbers are asked for."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from cosim.engines.codegen.parts_c import pairs, parts, ranges
+from cosim.engines.codegen.plan import FunctionPlan, Plain
+
+
+def function(name, *pieces):
+    """Each piece: those it needs, and the numbers it gives."""
+    made = [Plain(f"{name}_{k}", needs={*n}, outputs={*o}) for k, (n, o) in enumerate(pieces)]
+    return FunctionPlan(name, made, 0)
+
+
+def table(text, name):
+    found = re.search(rf"{name}\[\] = {{(.*?)}}", text)
+    return found.group(1).split(", ")[:-1]  # the last one is none: C has no empty tables
+
+
+def test_a_piece_comes_with_all_it_needs_and_those_of_the_second_function_behind_the_first():
+    one = function("one", ((), {0}), ((0,), {3}), ((1,), set()))
+    two = function("two", ((), {1}), ((0,), {2}))
+    text = parts("both", [one, two])
+    assert table(text, "both_pieces") == ["one_0", "one_1", "one_2", "two_0", "two_1"]
+    assert table(text, "both_piece_of") == ["0", "3", "4", "1"]
+    starts = [*map(int, table(text, "both_needs_start"))]
+    needs = [*map(int, table(text, "both_needs"))]
+    assert [needs[a:b] for a, b in itertools.pairwise(starts)] == [
+        [0],
+        [0, 1],
+        [0, 1, 2],
+        [3],
+        [3, 4],
+    ]
+    assert "both_parts = {both, 5, both_pieces, both_piece_of, both_needs_start, both_needs}" in text
+
+
+def test_one_piece_needs_no_tables():
+    text = parts("f", [function("f", ((), {0, 1}))])
+    assert [table(text, f"f_{name}") for name in ("piece_of", "needs_start", "needs")] == [[], [], []]
+    assert "f_parts = {f, 1," in text
+
+
+def test_numbers_become_stretches_without_a_gap():
+    assert ranges([0, 1, 4, 6, 7, 8]) == [(0, 2), (4, 5), (6, 9)]
+    assert ranges([]) == []
+    assert table(pairs("moving", [(0, 2), (4, 5)]), "moving") == ["0", "2", "4", "5"]
