@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import TypeVar
@@ -170,7 +170,7 @@ class _Writer:
             residual = slopes.into_residual(self.v.t, x, derivative, w, residual)
             found = slopes.found(self.v.t, x, derivative, w, residual)
             derivative = slopes.put(derivative, found)
-            events = tuple(_with_slopes(event, slopes, found) for event in events)
+            events = _with_slopes(events, slopes, found)
         shown = ShownSignals(self.v)
         signals = shown.found(between)
         accepted = self._refreshed(between, AcceptedMemory)
@@ -459,7 +459,17 @@ class _Writer:
         return tuple(found)
 
 
-def _with_slopes(event: SystemEvent, slopes: Slopes, found: ca.SX) -> SystemEvent:
+def _with_slopes(events: Sequence[SystemEvent], slopes: Slopes, found: ca.SX) -> tuple[SystemEvent, ...]:
+    """Events with the slopes in the place of what stands for them; most have none."""
+    crossings = slopes.used_by([e.crossing for e in events])
+    resets = slopes.used_by([ca.vertcat(ca.SX(0, 1), *[v for _, _, v in e.resets]) for e in events])
+    return tuple(
+        _with_slope(e, slopes, found, in_crossing) if in_crossing or in_resets else e
+        for e, in_crossing, in_resets in zip(events, crossings, resets, strict=True)
+    )
+
+
+def _with_slope(event: SystemEvent, slopes: Slopes, found: ca.SX, in_crossing: bool) -> SystemEvent:
     resets = tuple((vector, places, slopes.put(value, found)) for vector, places, value in event.resets)
-    by_value = event.by_value or slopes.uses(event.crossing)
+    by_value = event.by_value or in_crossing
     return replace(event, crossing=slopes.put(event.crossing, found), resets=resets, by_value=by_value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import casadi as ca
 
@@ -106,6 +107,12 @@ class Slopes:
     def uses(self, expression: ca.SX) -> bool:
         """Does an expression depend on a slope?"""
         return bool(ca.depends_on(expression, self._symbols))
+
+    def used_by(self, expressions: Sequence[ca.SX]) -> list[bool]:
+        """Which of some expressions, each a column, depend on a slope?"""
+        rows = ca.densify(ca.vertcat(ca.SX(0, 1), *expressions))
+        used = iter(ca.which_depends(rows, self._symbols, 1, True) if rows.numel() else ())
+        return [any([*islice(used, e.numel())]) for e in expressions]
 
     def put(self, expression: ca.SX, slopes: ca.SX) -> ca.SX:
         """An expression with the slopes in the place of what stands for them."""

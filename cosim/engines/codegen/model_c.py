@@ -106,7 +106,7 @@ def _files(
         return [CFile(name, "\n".join([head, *inside, main]), level), *callees]
     declared = "".join(f"{_opening(text)};\n" for text in pieces.values())
     shared = "".join(f"{_opening(text)};\n" for text in shapes.values())
-    found = [CFile(name, head + declared + main, level)]
+    found = [CFile(name, head + declared + main, "-O3")]  # loops over all states
     for k, group in enumerate(_groups([*shapes.values(), *pieces.values()])):
         found.append(CFile(f"part{k}.c", head + shared + "\n".join(group), level))
     return found + callees

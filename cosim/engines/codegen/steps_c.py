@@ -55,5 +55,10 @@ def _finite(nx: int) -> str:
         while len(terms) > 1:  # pairs, so that no sum waits for another
             terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
         return f"        const int finite = {terms[0]} == 0.0;\n"
-    loop = "for (int e = 0; e < NX; e++) zero += x1[e] * 0.0;"
-    return f"        double zero = 0.0;\n        {loop}\n        const int finite = zero == 0.0;\n"
+    return (  # four sums, none of which waits for another
+        "        double zero[4] = {0.0, 0.0, 0.0, 0.0};\n"
+        "        for (int e = 0; e + 3 < NX; e += 4)\n"
+        "            for (int j = 0; j < 4; j++) zero[j] += x1[e + j] * 0.0;\n"
+        "        for (int e = NX - NX % 4; e < NX; e++) zero[0] += x1[e] * 0.0;\n"
+        "        const int finite = zero[0] + zero[1] + (zero[2] + zero[3]) == 0.0;\n"
+    )
