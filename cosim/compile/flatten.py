@@ -460,16 +460,13 @@ class _Writer:
 
 
 def _with_slopes(events: Sequence[SystemEvent], slopes: Slopes, found: ca.SX) -> tuple[SystemEvent, ...]:
-    """Events with the slopes in the place of what stands for them; most have none."""
-    crossings = slopes.used_by([e.crossing for e in events])
-    resets = slopes.used_by([ca.vertcat(ca.SX(0, 1), *[v for _, _, v in e.resets]) for e in events])
-    return tuple(
-        _with_slope(e, slopes, found, in_crossing) if in_crossing or in_resets else e
-        for e, in_crossing, in_resets in zip(events, crossings, resets, strict=True)
-    )
-
-
-def _with_slope(event: SystemEvent, slopes: Slopes, found: ca.SX, in_crossing: bool) -> SystemEvent:
-    resets = tuple((vector, places, slopes.put(value, found)) for vector, places, value in event.resets)
-    by_value = event.by_value or in_crossing
-    return replace(event, crossing=slopes.put(event.crossing, found), resets=resets, by_value=by_value)
+    """Events with the slopes in the place of what stands for them."""
+    used = slopes.used_by([e.crossing for e in events])
+    every = [[e.crossing, *(value for _, _, value in e.resets)] for e in events]
+    put = iter(slopes.put_into([value for own in every for value in own], found))
+    made = []
+    for e, sloped in zip(events, used, strict=True):
+        crossing = next(put)
+        resets = tuple((vector, places, next(put)) for vector, places, _ in e.resets)
+        made.append(replace(e, crossing=crossing, resets=resets, by_value=e.by_value or sloped))
+    return tuple(made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 
 import casadi as ca
 
@@ -113,6 +113,17 @@ class Slopes:
         rows = ca.densify(ca.vertcat(ca.SX(0, 1), *expressions))
         used = iter(ca.which_depends(rows, self._symbols, 1, True) if rows.numel() else ())
         return [any([*islice(used, e.numel())]) for e in expressions]
+
+    def put_into(self, expressions: Sequence[ca.SX], slopes: ca.SX) -> list[ca.SX]:
+        """Expressions, each a column, with the slopes in the place of what stands for them: all in one go."""
+        mine = [k for k, used in enumerate(self.used_by(expressions)) if used]
+        found = list(expressions)
+        if mine:
+            ends = [*accumulate((expressions[k].numel() for k in mine), initial=0)]
+            whole = self.put(ca.densify(ca.vertcat(*[expressions[k] for k in mine])), slopes)
+            for k, value in zip(mine, ca.vertsplit(whole, ends), strict=True):
+                found[k] = value
+        return found
 
     def put(self, expression: ca.SX, slopes: ca.SX) -> ca.SX:
         """An expression with the slopes in the place of what stands for them."""

@@ -1,0 +1,42 @@
+"""Slopes in events: put where they are used, all in one go, and only there."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from tests.helpers.made import alone
+
+
+def swinging(b):
+    """x'' = -x, so that the slope of x is v, and that of v -x."""
+    x, v = b.continuous("x", 1.0), b.continuous("v", 0.0)
+    b.derivative(x, v)
+    b.derivative(v, -x)
+    n, pair = b.mode("n", 0.0), b.mode("pair", [0.0, 0.0])
+    b.when(x - 3.0, [(n, n + 1.0)], "rising", "plain", by_value=True)
+    b.when(b.slope(x) - 0.5, [(n, n + 2.0)], "rising", "fast")
+    b.when(x - 4.0, [(n, 7.0), (pair, np.array([2.0 * b.slope(v)[0], 5.0]))], "rising", "keeps")
+    b.output("y", x)
+
+
+def test_slopes_in_crossings_and_resets_are_what_they_stand_for():
+    system = alone(swinging).system()
+    plain, fast, keeps = system.events
+    assert [e.by_value for e in system.events] == [
+        True,
+        True,
+        False,
+    ]  # asked for, by its slope, not in a reset
+    values = [e.crossing for e in system.events] + [value for e in (fast, keeps) for _, _, value in e.resets]
+    every = ca.Function("f", [system.x, system.h], values)
+    x, v = 0.3, -0.8
+    h = np.zeros(system.h.numel())
+    found = [np.asarray(value).ravel().tolist() for value in every(ca.DM([x, v]), h)]
+    assert found == [[x - 3.0], [v - 0.5], [x - 4.0], [2.0], [7.0], [-2.0 * x, 5.0]]
+
+
+def test_events_without_slopes_stay_as_they_are():
+    """No other symbols come in: the crossing of an event that has none depends on the state alone."""
+    plain, *_ = alone(swinging).system().events
+    assert [s.name() for s in ca.symvar(plain.crossing)] == ["it.x"]
