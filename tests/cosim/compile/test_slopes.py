@@ -22,7 +22,7 @@ def swinging(b):
 
 def test_slopes_in_crossings_and_resets_are_what_they_stand_for():
     system = alone(swinging).system()
-    plain, fast, keeps = system.events
+    _, fast, keeps = system.events
     assert [e.by_value for e in system.events] == [
         True,
         True,

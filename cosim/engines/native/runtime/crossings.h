@@ -1,4 +1,5 @@
-/* Zero crossings: their signs, and where in a step one changes. */
+/* Zero crossings: their signs, and where in a step one changes. What writes to h says so (r->held_known = 0), so that those
+   that depend on what is held are looked at again; every call of pl_advance begins with it. */
 
 #ifndef PL_CROSSINGS_H
 #define PL_CROSSINGS_H
