@@ -20,6 +20,8 @@ DPI = 80
 MOST = 6  # pictures of one kind
 POINTS = 4000  # in one scatter plot
 LINES = 400  # in parallel coordinates
+COLUMNS = 500  # of the picture of requirements
+MET, NOT_MET = "#0072b2", "#d55e00"  # colours that everybody tells apart
 
 
 def picture(figure: Figure, title: str) -> str:
@@ -60,26 +62,33 @@ def distributions(view: StudyView) -> Iterator[str]:
 
 
 def matrix(view: StudyView) -> str:
-    """Cases beside each other, requirements below each other: met, not met, failed."""
-    from matplotlib.colors import ListedColormap
+    """Cases beside each other, requirements below each other: met, not met, failed.
+
+    Of more cases than are told apart: the share of neighbours that meet it.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
 
     m, table = view.store.manifest, view.table
     if not m.requirements or not len(table):
         return ""
-    rows = np.array([table[name].to_numpy(dtype=bool) for name in m.requirements], dtype=float)
-    rows[:, (table["status"] == "failed").to_numpy()] = 0.5
-    if rows.shape[1] > 2000:  # the worst of neighbours
-        edges = np.linspace(0, rows.shape[1], 2001).astype(int)
-        rows = np.minimum.reduceat(rows, edges[:-1], axis=1)
-    figure = _new(9, 0.9 + 0.35 * len(rows))
+    met = np.array([table[name].to_numpy(dtype=float) for name in m.requirements])
+    failed = (table["status"] == "failed").to_numpy()
+    words = "case: blue met, orange not met, black failed"
+    if met.shape[1] > COLUMNS:
+        edges = np.linspace(0, met.shape[1], COLUMNS + 1).astype(int)
+        met = np.add.reduceat(met, edges[:-1], axis=1) / np.diff(edges)
+        failed = np.zeros(COLUMNS, bool)
+        words = f"case: of some {len(table) // COLUMNS} neighbours blue all meet it, orange none"
+    figure = _new(9, 0.9 + 0.35 * len(met))
     axes = figure.subplots()
-    colours = ListedColormap(["#c0392b", "#f39c12", "#2e8b57"])
+    colours = LinearSegmentedColormap.from_list("met", [NOT_MET, MET]).with_extremes(bad="black")
     axes.imshow(
-        rows, aspect="auto", cmap=colours, vmin=0, vmax=1, interpolation="nearest",
-        extent=(-0.5, len(table) - 0.5, len(rows) - 0.5, -0.5),
+        np.ma.masked_array(met, np.broadcast_to(failed, met.shape)),
+        aspect="auto", cmap=colours, vmin=0, vmax=1, interpolation="nearest",
+        extent=(-0.5, len(table) - 0.5, len(met) - 0.5, -0.5),
     )  # fmt: skip
-    axes.set_yticks(range(len(rows)), list(m.requirements))
-    axes.set_xlabel("case: green met, red not met, orange failed")
+    axes.set_yticks(range(len(met)), list(m.requirements))
+    axes.set_xlabel(words)
     return picture(figure, "requirements by case")
 
 

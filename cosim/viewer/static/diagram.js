@@ -19,7 +19,8 @@ viewer.diagram = async (data, signals) => {
   const PORT = 14;
   const box = (n) => {
     const rows = Math.max(n.inputs.length, n.outputs.length, 1);
-    const longest = Math.max(n.name.length * 7.2, n.type.length * 5.6, ...n.inputs.map((p, i) => (p.name.length + (n.outputs[i]?.name.length ?? 0) + 3) * 5.6));
+    const beside = Array.from({ length: rows }, (_, i) => (n.inputs[i]?.name.length ?? 0) + (n.outputs[i]?.name.length ?? 0));
+    const longest = Math.max(n.name.length * 7.2, n.type.length * 5.6, ...beside.map((letters) => (letters + 3) * 5.6));
     return { width: Math.max(64, longest + 18), height: 34 + rows * PORT };
   };
   const graphOf = (level) => ({

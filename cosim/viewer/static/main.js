@@ -19,7 +19,8 @@
       }
     }
     const said = Object.fromEntries(result.settings.map(([k, v]) => [k, v]));
-    const parts = [said.solver, said.engine, result.statistics.steps != null ? result.statistics.steps + " steps" : null, result.events.length ? result.events.length + " events" : null, result.complete ? null : "partial"];
+    const run = viewer.isLive ? ["live"] : [result.statistics.steps != null ? result.statistics.steps + " steps" : null, result.events.length ? result.events.length + " events" : null, result.complete ? null : "partial"];
+    const parts = [said.solver, said.engine, ...run];
     $("about").textContent = parts.filter(Boolean).join(", ") + (result.message ? ": " + result.message : "");
     viewer.clock(viewer.numbers(result.time));
   }

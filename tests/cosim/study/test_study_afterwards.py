@@ -11,6 +11,7 @@ from blocks import Gain, Integrator, PlantloopError, Product, Sum
 from cosim import Diagram, Study, open_study
 from cosim.cli.cli import app
 from cosim.simulation import Simulation
+from cosim.study import report_pictures
 from cosim.study.compare import compare
 from cosim.study.junit import junit
 from cosim.study.pacing import paced
@@ -50,6 +51,17 @@ def test_junit_counts_cases_not_run_as_skipped(loop, tmp_path):
     skipped = {int(c.get("name").split()[1]) for c in suite if c.find("skipped") is not None}
     assert skipped == set(range(32)) - {3, 4}
     assert len(suite) == 32
+
+
+def test_requirements_of_many_cases_are_shown_by_the_share_that_meets_them(done, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(report_pictures, "picture", lambda figure, title: drawn.append(figure) or "")
+    monkeypatch.setattr(report_pictures, "COLUMNS", 4)
+    report_pictures.matrix(done)
+    met = done.table["low & <safe>"].to_numpy(dtype=float)
+    shown = drawn[0].axes[0].images[0].get_array()
+    assert np.allclose(shown, met.reshape(4, 8).mean(axis=1)[None], atol=1e-15)
+    assert "some 8 neighbours" in drawn[0].axes[0].get_xlabel()
 
 
 def test_a_page_needs_nothing_else(done):

@@ -202,6 +202,14 @@ def test_plants_and_results_without_a_diagram(tmp_path):
     with shown(tmp_path / "plant.html") as page:
         assert page.locator("#motion").is_visible()
         assert not page.locator("#scopes").is_visible()
+    Plant.read("examples/deck_commands/throw.xml").view(out=tmp_path / "requests.html")
+    with shown(tmp_path / "requests.html") as page:  # more outputs than inputs: their names fit all the same
+        beyond = """[...document.querySelectorAll('.node')].flatMap(n => {
+            const box = n.querySelector('rect').getBoundingClientRect();
+            return [...n.querySelectorAll('text')].filter(t => t.getBoundingClientRect().left < box.left
+                || t.getBoundingClientRect().right > box.right).map(t => t.textContent); })"""
+        assert page.locator(".node text").count() >= 4
+        assert page.evaluate(beyond) == []
     with shown(tmp_path / "run.html") as page:
         assert page.locator("#scopes").is_visible()
         assert not page.locator("#diagram").is_visible()

@@ -40,6 +40,7 @@ def test_play_pause_step_back_reset_pace_window_and_save(tmp_path):
     with view_scenario(load_scenario(tmp_path / "scenario.toml"), show=False) as live:
         with shown(live.address, offline=False) as page:
             assert page.locator("#title").inner_text() == "inverted_pendulum"
+            assert page.locator("#about").inner_text() == "dopri5, native, live"
             assert page.locator("#diagram svg").count() == 1
             page.locator("[data-live=step]").click()
             rows_are(page, 2)
