@@ -89,13 +89,13 @@ class Simulation:
         self._built_with = {name: value for name, value in given.items() if name not in tunable}
         self.system = system_of(diagram, self.settings.solve_loops, self.settings.driven)
         drawn = diagram.drawn if isinstance(diagram, System) else diagram
-        self._origin = None if drawn is None else (drawn, self.system)
         context = Context.initial(self.system)
         self._changed = {"parameters": tunable, "initial": mapped(initial, "initial")}
         for name, value in tunable.items():
             set_parameter(self.system, context, name, value)
         for name, value in self._changed["initial"].items():
             set_initial(self.system, context, name, value)
+        self._origin = None if drawn is None else (drawn, self.system, context.copy())
         self._engine: Engine = choose(self.system, self.settings, context)
         self._names = self.system.chosen(signals)
         self._kept: Logged | None = None  # what was logged before the newest `restore` or `log`

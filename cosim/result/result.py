@@ -58,8 +58,8 @@ class Result:
     statistics : name -> value       steps, rejections, evaluations, ticks per rate, wall times
     complete : bool          False for what was computed before a run failed or was cancelled
     message : str            why the run ended, when it was not at its end time
-    origin : tuple           what was run, as it was drawn and flat, for `view`; None in a copy, a file or
-                             another process
+    origin : tuple           what was run, as it was drawn and flat, and how it began, for `view`; None in a
+                             copy, a file or another process
     coupling : CouplingQuality, or None     of units that step themselves, where a coupling was given
     drawing : KeptDrawing, or None              of a result from a file: the diagram and plants kept in it
 

@@ -32,7 +32,7 @@ def drawing_of(result: Any) -> KeptDrawing | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            drawn, system = result.origin
+            drawn, system, _ = result.origin
             page = of_diagram(drawn, system, result, with_result=False, most=MOST_POSES)
             return KeptDrawing.of(page.text(), page.numbers.array())
     except Exception as error:  # a block that a user wrote may raise anything where it is looked at
@@ -51,12 +51,12 @@ def of_result(result: Any, forces: bool = False, linear: bool = False) -> PageDa
     PlantloopError      the drawing in its file is damaged; forces are asked for, and cannot be found
     """
     if result.origin is not None:
-        drawn, system = result.origin
+        drawn, system, start = result.origin
         page = of_diagram(drawn, system, result, forces=system_of if forces else None)
         if linear:
             from cosim.viewer.linear_data import add_linear  # slow to import
 
-            add_linear(page, drawn, system)
+            add_linear(page, drawn, system, start)
         return page
     for asked, what in ((forces, "forces"), (linear, "a linear model")):
         if asked:

@@ -11,6 +11,7 @@ from blocks.errors import PlantloopError
 from cosim.analysis.linear import linearize
 from cosim.analysis.margins import margins
 from cosim.compile.netlist import Netlist
+from cosim.run.context import Context
 from cosim.system import System
 from cosim.viewer.page_data import PageData
 
@@ -18,8 +19,10 @@ MOST_SIGNALS = 60
 MOST_STATES = 150
 
 
-def add_linear(page: PageData, drawn: Any, system: System) -> None:
+def add_linear(page: PageData, drawn: Any, system: System, start: Context | None = None) -> None:
     """Matrices of the model about the start: inputs added to signals of wires, outputs these.
+
+    start : with the parameters and initial values of the run; None: those of the diagram
 
     ``linear`` of the contents has ``names`` and ``units`` of the components, ``A, B, C, D``, ``dt`` [s] (0:
     continuous), ``poles`` as pairs, ``margins`` by name, and ``notes``; or ``problem`` alone where there is
@@ -43,7 +46,7 @@ def add_linear(page: PageData, drawn: Any, system: System) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = linearize(drawn, inputs=names, outputs=names)
+            model = linearize(drawn, inputs=names, outputs=names, at=start)
         except PlantloopError as error:
             page.content["linear"] = {"problem": str(error)}
             return
@@ -53,7 +56,7 @@ def add_linear(page: PageData, drawn: Any, system: System) -> None:
         found: dict[str, Any] = {}
         for name, _ in components:
             try:
-                m = margins(drawn, name)
+                m = margins(drawn, name, start)
             except PlantloopError:  # no loop goes through it
                 continue
             found[name] = {

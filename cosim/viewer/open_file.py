@@ -82,7 +82,7 @@ def _scenario(path: Path, trust: bool, forces: bool, linear: bool) -> PageData:
     if linear:
         from cosim.viewer.linear_data import add_linear
 
-        add_linear(page, scenario.diagram(), system)
+        add_linear(page, scenario.diagram(), system, None if result.origin is None else result.origin[2])
     page.title = scenario.name
     return page
 
@@ -102,6 +102,6 @@ def _model(path: Path, trust: bool, until: float | None, forces: bool, linear: b
     if linear:
         from cosim.viewer.linear_data import add_linear
 
-        add_linear(page, plant, system_of(plant))
+        add_linear(page, plant, system_of(plant), None if result is None else result.origin[2])
     page.title = plant.model.name
     return page

@@ -12,6 +12,7 @@ from blocks import (
     DiscreteStateSpace,
     Gain,
     Integrator,
+    Product,
     PythonFunction,
     Sine,
     StateSpace,
@@ -22,6 +23,8 @@ from blocks import (
 from blocks.errors import PlantloopError
 from cosim import Diagram, Result, linearize, simulate
 from cosim.analysis.margins import margins
+from cosim.viewer.kept import of_result
+from cosim.viewer.open_file import contents_of
 from tests.helpers.browser import shown
 
 W = [0.05, 0.4, 1.7, 6.0, 40.0]
@@ -37,6 +40,63 @@ def servo(sampled=False):
     d.connect(e["y"], c["u"])
     d.connect(c["y"], p["u"])
     return d
+
+
+def matrices(page):
+    """A, B, C, D of the linear model in a page."""
+    found, numbers = page.content["linear"], page.numbers.array()
+    at = lambda ref: numbers[ref["at"] :][: int(np.prod(ref["shape"]))].reshape(ref["shape"])
+    return [at(found[letter]) for letter in "ABCD"], found["names"]
+
+
+def square(d):
+    """Its slope depends on where it is: y = p^2."""
+    s = d.add("s", Product("**"))
+    d.connect("p.y", s["in1"])
+    d.connect("p.y", s["in2"])
+    d.connect(s["y"], d.add("end", Gain(1.0))["u"])
+    return d
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"solve_loops": True}, {"inputs": {"more": ([0.0, 1.0], [0.0, 2.0])}}], ids=str
+)
+def test_the_linear_model_is_that_of_the_run(settings):
+    """1/(0.1 s^2 + s + 0.5), a gain of 7 in its loop: 0.1 s^2 + s + 7.5 = 0; about 0.3, d(p^2) = 0.6 dp."""
+    d = square(servo())
+    if "inputs" in settings:
+        d.connect(d.inport("more"), d.add("spare", Gain(1.0))["u"])
+    r = simulate(d, 0.1, parameters={"c.k": 7.0}, initial={"p.x": [0.2, 0.3]}, **settings)
+    (A, _, C, _), names = matrices(of_result(r, linear=True))
+    assert sorted(np.linalg.eigvals(A).real) == pytest.approx(
+        sorted(np.roots([0.1, 1.0, 7.5]).real), abs=1e-9
+    )
+    p = r["p.y"][0, 0]
+    assert p == pytest.approx(0.3)
+    assert C[names.index("s.y")] == pytest.approx(2 * p * C[names.index("p.y")])
+
+
+def test_the_linear_model_of_a_scenario_has_its_parameters(tmp_path):
+    text = """
+[blocks.e]
+type = "Sum"
+signs = "+-"
+[blocks.c]
+type = "Gain"
+k = 3.0
+[blocks.p]
+type = "Integrator"
+[wiring]
+connect = ["e.y -> c.u", "c.y -> p.u", "p.y -> e.in2"]
+ground = ["e.in1"]
+[parameters]
+"c.k" = 0.5
+[run]
+until = 0.1
+"""
+    (tmp_path / "loop.toml").write_text(text)
+    (A, *_), _ = matrices(contents_of(tmp_path / "loop.toml", linear=True))
+    assert pytest.approx(-0.5) == A
 
 
 @pytest.mark.parametrize("sampled", [False, True])
