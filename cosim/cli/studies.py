@@ -77,7 +77,7 @@ def _rows(result: StudyResult) -> Iterator[Row]:
         if len(some):
             low, middle, high = np.percentile(some, [0, 50, 100])
             without = f", {len(values) - len(some)} without a value" if len(some) < len(values) else ""
-            text = f"{low:.6g} .. {middle:.6g} .. {high:.6g} (least, median, largest{without})"
+            text = f"{low:.6g} .. {middle:.6g} .. {high:.6g} (least, median, largest){without}"
             yield Row("metric", f"{name}: {text}")
         elif len(values):
             yield Row("metric", f"{name}: no case has a value")
@@ -234,7 +234,7 @@ def _run_paced(path: Path, trust: bool, wanted: OneRun) -> int:
         loaded.system(), settings=settings, parameters=loaded.tables.parameters, initial=loaded.tables.initial
     ) as sim:
         sim.log(log_times(0.0, run.until, run.log_every, run.log_at))
-        shown = paced(sim, run.until, wanted.pace or 1.0)
+        shown = paced(sim, run.until, 1.0 if wanted.pace is None else wanted.pace)
         result = sim.result()
     file = (wanted.out or Path("results") / loaded.name) / loaded.tables.outputs.result
     result.save(file)

@@ -92,3 +92,24 @@ def test_cases_of_a_file(study_file, tmp_path):
     table = open_study(tmp_path / "out").table
     assert list(table["seed"]) == [11, 12]
     assert list(table["k.k"]) == [2.0, 3.0]
+
+
+def test_a_pace_of_nothing_is_refused(study_file, tmp_path):
+    """It ran at the pace of the clock."""
+    said = cosim("run", study_file(TABLES), "--pace", 0, "--out", tmp_path / "out")
+    assert said.exit_code == 1
+    assert "pace is 0, expected a number above 0" in said.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_metric_that_no_case_has_is_said(study_file, tmp_path):
+    text = """
+[sweep]
+"k.k" = [1.0, 9.0]
+[metrics]
+never = { settling = "lag.y", band = 0.02, value = 9.0 }
+sometimes = { settling = "lag.y", band = 0.02, value = 0.9 }
+"""
+    said = cosim("sweep", study_file(text), "--out", tmp_path / "out", "--workers", 1)
+    assert "never: no case has a value" in said.output
+    assert "largest), 1 without a value" in said.output
