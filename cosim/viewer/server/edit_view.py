@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+import os
 from typing import Any, ClassVar
 
+from blocks.arguments import file_path
 from blocks.errors import PlantloopError
 from cosim.viewer.diagram_data import diagram_data
 from cosim.viewer.page import assembled
@@ -84,7 +85,11 @@ class EditView(ServedPage):
 
 
 def edit_scenario(
-    path: Path, trust: bool = False, host: str = "127.0.0.1", port: int = 0, show: bool = True
+    path: str | os.PathLike[str],
+    trust: bool = False,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    show: bool = True,
 ) -> EditView:
     """Edit a scenario in the browser.
 
@@ -93,7 +98,7 @@ def edit_scenario(
     ScenarioError       it cannot be read
     PlantloopError      the page cannot be served
     """
-    view = EditView(Editor(path, trust), host, port)
+    view = EditView(Editor(file_path(path, "the scenario", "scenario.toml"), trust), host, port)
     if show:
         view.open()
     return view

@@ -188,7 +188,7 @@ def test_the_library_lists_every_block_a_scenario_may_have():
 
 
 def test_everything_is_clicked(pendulum):
-    with edit_scenario(pendulum, show=False) as view, shown(view.address, offline=False) as page:
+    with edit_scenario(str(pendulum), show=False) as view, shown(view.address, offline=False) as page:
         page.locator("#library input[type=search]").fill("gain")
         page.locator('#library .entry[data-type="Gain"]').click()
         page.locator('[data-field="name of the block"]').fill("half")
