@@ -113,7 +113,13 @@ def test_killed_on_dask(loop, tmp_path):
 
     def started(name, *arguments):
         if name not in made or made[name].poll() is not None:
-            command = [sys.executable, "-m", f"distributed.cli.dask_{name[:9]}", *arguments, "--no-dashboard"]
+            command = [
+                sys.executable,
+                "-m",
+                f"distributed.cli.dask_{name.rstrip('01')}",
+                *arguments,
+                "--no-dashboard",
+            ]
             with (tmp_path / f"{name}.log").open("ab") as log:
                 made[name] = subprocess.Popen(command, env=ENVIRONMENT, stdout=log, stderr=log, cwd=tmp_path)
 
