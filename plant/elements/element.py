@@ -12,6 +12,7 @@ import inspect
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
@@ -206,7 +207,7 @@ class Attribute:
     kind: Kind
     default: object
 
-    @property
+    @cached_property
     def required(self) -> bool:
         return self.default is MISSING
 

@@ -23,6 +23,7 @@ from plant.mechanics.turning import Turning
 from plant.mechanics.turns import Turns, turns_between
 
 NOTHING = ca.SX(3, 1)
+ALONG = np.eye(3)  # axes of a marker along those of its link
 NONE = -1e300  # what a memory holds before there is anything to remember
 
 
@@ -58,7 +59,10 @@ class Kinematics:
             else:
                 A, r = self.tree.pose(place.link)
                 w, v = self.tree.velocity(place.link)
-                state = MarkerState(r + A @ s, A @ constant(place.A), A @ (v + cross(w, s)), A @ w)
+                axes = A if np.array_equal(place.A, ALONG) else A @ constant(place.A)
+                if s.nnz():
+                    r, v = r + A @ s, v + cross(w, s)
+                state = MarkerState(r, axes, A @ v, A @ w)
             self._markers[id] = state
         return self._markers[id]
 

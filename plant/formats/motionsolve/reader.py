@@ -203,11 +203,10 @@ class _Reader:
         """Keep the expressions of an active element, whatever else is wrong with it."""
         if values.get("is_active") is False:
             return
+        texts = {name: value for name, value in values.items() if isinstance(value, str)}
         for name, attribute in attributes_of(cls).items():
-            if isinstance(attribute.kind, (ExpressionText, NumberOrExpression)) and isinstance(
-                text := values.get(name), str
-            ):
-                self.expressions.append((f"{_place(node, cls.tag)}, {name}", text))
+            if name in texts and isinstance(attribute.kind, (ExpressionText, NumberOrExpression)):
+                self.expressions.append((f"{_place(node, cls.tag)}, {name}", texts[name]))
 
     def _modification(self, node: XmlNode, cls: type[Element]) -> Modification | None:
         """The change a command makes to a model element; None when it has problems."""
