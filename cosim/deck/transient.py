@@ -114,7 +114,7 @@ def transient(stage: Stage, command: Simulate) -> DeckStep:
     step = DeckStep(command, sim.time, f"{text}; {message}" if message else text, result)
     if stopped:
         raise Halted(f"interrupted at t={sim.time:.9g} s", step, complete=False)
-    if message and (sensor := _sensor(stage, message)) is not None and sensor.halt:
+    if any(sensor.halt and sensor.stop_message == message for sensor in stage.model.all(Sensor_Event)):
         raise Halted(message, step)
     return step
 
@@ -178,11 +178,3 @@ def _thinned(result: Result, every: int | None) -> Result:
     rows = np.unique([*range(0, len(result.time), every), len(result.time) - 1])
     signals = {name: values[rows] for name, values in result.signals.items()}
     return replace(result, time=result.time[rows], signals=signals)
-
-
-def _sensor(stage: Stage, message: str) -> Sensor_Event | None:
-    """The sensor whose stop a message is about."""
-    for sensor in stage.model.all(Sensor_Event):
-        if message.startswith(f"{sensor.where}: "):
-            return sensor
-    return None

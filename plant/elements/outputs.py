@@ -147,6 +147,11 @@ class Sensor_Event(ExpressionOrSubroutine):
     synonyms = MappingProxyType({"return": "return_"})
     routine = "SENSUB"
 
+    @property
+    def stop_message(self) -> str:
+        """What a run says that this sensor ended; no other sensor of the model says the same."""
+        return f"{self.where}: reached {self.value:g}"
+
     def idle(self) -> Iterator[Idle]:
         yield from super().idle()
         why = "an event is located where the value is passed, to rounding"

@@ -359,7 +359,7 @@ class Controls:
         if resets or sensor.restart or sensor.print or sensor.verbose:
             self._b.when(crossing, resets, direction, name)
         if sensor.halt or sensor.return_:
-            self._b.stop(crossing, f"{sensor.where}: reached {sensor.value:g}", direction)
+            self._b.stop(crossing, sensor.stop_message, direction)
 
 
 def _systems(model: Model) -> list[Control_SISO | Control_StateEqn]:
