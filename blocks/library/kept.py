@@ -1,18 +1,23 @@
 """What a Python function keeps between calls outside its own object: found in its code and by looking at it.
 
 Looked at are the function and those of its module it calls: variables of enclosing functions, global ones,
-attributes and default values. Code that reassigns such a variable and reads it is found before the first
-call, data that change in place by comparing them before and after calls 1, 2, 4, 8, ...
+attributes and default values, and the generators that the modules `random` and `numpy.random` share with
+everybody. Code that reassigns such a variable and reads it is found before the first call, so are iterators,
+which are used up; data that change in place by comparing them before and after calls 1, 2, 4, 8, ...
 """
 
 from __future__ import annotations
 
 import dis
 import functools
+import io
+import random
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from blocks.contract.plain_state import fingerprint
 from blocks.errors import KeepsError
@@ -82,6 +87,16 @@ def _data_of_class(kind: type) -> Iterator[tuple[str, Any]]:
             yield f"{kind.__name__}.{name}", value
 
 
+def _shared_generator(name: str, value: Any, function: types.FunctionType) -> dict[str, Any]:
+    """The generator that a module of random numbers shares with everybody, where the function may use it."""
+    if value is np.random or (value is np and any("random" in c.co_names for c in _codes(function.__code__))):
+        return {"numpy.random": np.random.random_sample.__self__}  # type: ignore[attr-defined]
+    if value is random:
+        return {"random": random.seed.__self__}  # type: ignore[attr-defined]
+    owner = getattr(value, "__self__", None)  # of a method that was imported by itself
+    return {name: owner} if isinstance(owner, (random.Random, np.random.RandomState)) else {}
+
+
 class Watch:
     """Looks whether a function keeps something; `mine` says what may change, because it is the run's own.
 
@@ -97,7 +112,7 @@ class Watch:
         self._behind = functions_behind(function)
         loads, stores = self._uses()
         self._notes = {n for n, kinds in loads.items() if kinds == {True}}
-        if kept := sorted(stores & loads.keys()):
+        if kept := sorted(stores & loads.keys() | self._iterators()):
             raise keeps(function, kept)
         self._calls = 0
         self._before: dict[str, str] | None = None
@@ -119,6 +134,14 @@ class Watch:
         outer = {n for f in self._behind for n in f.__code__.co_freevars}
         return loads, {n for n in stores if n in outer or n not in inner}
 
+    def _iterators(self) -> set[str]:
+        """Outer variables that hand out something else each time; a file may be there to be written to."""
+        outer = ((n, v) for f in self._behind for n, v in (*_cells(f), *_globals(f)))
+        return {
+            n for n, v in outer
+            if isinstance(v, Iterator) and not isinstance(v, io.IOBase) and not self._mine(v)
+        }  # fmt: skip
+
     def _look(self) -> dict[str, str]:
         """Fingerprints of all data a function could keep something in, by name."""
         data: dict[str, Any] = {}
@@ -128,6 +151,7 @@ class Watch:
                     data |= _data_of_class(value)
                 elif not (name in self._notes and isinstance(value, (list, deque, set, dict))):
                     data[name] = value
+                data |= _shared_generator(name, value, function)
             data |= _rest(function)
         owner = getattr(self._function, "__self__", self._function)
         if not isinstance(owner, (types.ModuleType, types.FunctionType, type)):

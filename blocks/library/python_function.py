@@ -130,6 +130,7 @@ class PythonFunction(HoldsFunctions, Block):
         if memory is not None and not isinstance(memory, Saved):
             what = f"is a {type(memory).__name__}"
             raise checks.fault(self, "memory", what, "an object with save() -> bytes and load(bytes)")
+        _check_arguments(self, "function", self.function)
 
     def _check_kind(self) -> None:
         if self.sample is None and self.memory is not None:
@@ -138,6 +139,8 @@ class PythonFunction(HoldsFunctions, Block):
         if self.jacobian is not None and (self.sample is not None or not callable(self.jacobian)):
             what = "is given with a sample time" if self.sample is not None else f"is {self.jacobian!r}"
             raise checks.fault(self, "jacobian", what, "a function, and only with sample=None")
+        if self.jacobian is not None:
+            _check_arguments(self, "jacobian", self.jacobian)
 
     def _checked_inputs(self) -> Any:
         """Inputs as ((port, components), ...)."""
@@ -176,3 +179,16 @@ class PythonFunction(HoldsFunctions, Block):
 def _check_callable(block: Function | PythonFunction) -> None:
     if not callable(block.function):
         raise checks.fault(block, "function", f"is {block.function!r}", "a function")
+
+
+def _check_arguments(block: PythonFunction, field: str, function: Callable[..., Any]) -> None:
+    """Can it be called with t and u? What does not tell its parameters is found at its first call."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(0.0, np.zeros(1))
+    except TypeError:
+        hint = "t is the time [s], u (n,) all inputs one after the other; both are always given."
+        raise checks.fault(block, field, f"takes {signature}", "a function of (t, u)", hint) from None

@@ -2,7 +2,10 @@
 
 import copy
 import functools
+import itertools
 import pickle
+import random
+from random import gauss
 
 import numpy as np
 import pytest
@@ -261,3 +264,46 @@ def test_a_copy_is_closed():
 
     OwnCopy(Device(), None).close()
     assert closed == [1]
+
+
+def draws_from_random(t, u):
+    return u + random.random()
+
+
+def draws_from_numpy(t, u):
+    return u + np.random.rand()  # noqa: NPY002
+
+
+def draws_by_an_imported_function(t, u):
+    return u + gauss(0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "variable"),
+    [
+        (draws_from_random, "random"),
+        (draws_from_numpy, "numpy.random"),
+        (draws_by_an_imported_function, "gauss"),
+    ],
+)
+def test_a_generator_that_everybody_shares_is_kept_by_nobody(function, variable):
+    with pytest.raises(KeepsError, match=f"keeps something in '{variable}'"):
+        OwnCopy(function, None).call(0.0, U)
+
+
+counted = itertools.count()
+made = (k for k in range(9))
+
+
+@pytest.mark.parametrize(
+    ("function", "variable"),
+    [(lambda t, u: u + next(counted), "counted"), (lambda t, u: u + next(made), "made")],
+)
+def test_an_iterator_outside_is_used_up(function, variable):
+    with pytest.raises(KeepsError, match=f"keeps something in '{variable}'"):
+        OwnCopy(function, None)
+
+
+def test_numpy_alone_and_files_written_to_are_fine(tmp_path):
+    with (tmp_path / "notes.txt").open("w") as notes:
+        assert OwnCopy(lambda t, u: (notes.write("x"), np.sin(u))[1], None).call(0.0, U) == np.sin(1.0)

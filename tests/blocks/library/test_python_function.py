@@ -76,3 +76,18 @@ def test_every_run_has_a_function_of_its_own():
     for _ in range(2):
         np.testing.assert_array_equal(Solo(block).run([0, 1, 2])["y"][:, 0], [1, 2, 3])
     assert counter.n == 0
+
+
+@pytest.mark.parametrize("function", [lambda u: u, lambda: 0.0, lambda t, u, v: u, lambda t, *, u: u])
+def test_a_function_that_does_not_take_time_and_inputs(function):
+    with pytest.raises(
+        BlockError, match=r"PythonFunction: function takes \(.*expected a function of \(t, u\)"
+    ):
+        PythonFunction(function, sample=0.1)
+    with pytest.raises(BlockError, match="jacobian takes"):
+        PythonFunction(lambda t, u: u, sample=None, jacobian=function)
+
+
+@pytest.mark.parametrize("function", [lambda t, u: u, lambda *a: a[1], lambda t, u, v=2.0: v * u, np.maximum])
+def test_functions_that_do(function):
+    PythonFunction(function, sample=0.1)
