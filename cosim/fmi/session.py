@@ -55,6 +55,7 @@ class Session:
         start: Mapping[str, Any],
     ) -> None:
         self.component = open_component()
+        self._call = self.component.call
         self.description = description
         self.time, self.terminated = math.nan, False
         self._make_steps = steps
@@ -128,8 +129,8 @@ class Session:
         if self._quick is not None:  # the path that is walked most
             status = self._quick(time, size)
             if status == 0:
-                self.time = self.component.call.time = time + size
-                return self.time
+                self.time = self._call.time = time = time + size
+                return time
             found = self.component.stepped(time, size, status)
             outcome = rest_of_step(self.component, found, time, time + size)
         else:
@@ -230,12 +231,10 @@ class Session:
             made: Callable[[], Any] = lambda: component.get(v)
         else:
             group = ValueBatch(component.call, component.dialect, [v], "Get")
-            run, place = group.run, group.pointer
-            function, references, counts = group.function, group.references, group.counts
-            c = component.call.component
+            run, call, place = group.run, group.prepared(), group.pointer
 
             def scalar() -> Any:
-                if function(c, references, 1, place, *counts) > 1:
+                if call() > 1:
                     run()  # says why
                 return place[0]
 
@@ -266,13 +265,11 @@ class Session:
             made = lambda value: component.set(v, checked_value(d, v, value))
         else:
             group = ValueBatch(component.call, component.dialect, [v], "Set")
-            run, place = group.run, group.pointer
-            function, references, counts = group.function, group.references, group.counts
-            c = component.call.component
+            run, call, place = group.run, group.prepared(), group.pointer
 
             def scalar(value: Any) -> None:
                 place[0] = value if type(value) is float else checked_value(d, v, value)
-                if function(c, references, 1, place, *counts) > 1:
+                if call() > 1:
                     run()
 
             made = scalar

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,14 @@ class ValueBatch:
         self.counts = (self.size,) if dialect.counts else ()
         self.function = call.function(self.name)
         self.whole = np.issubdtype(dtype, np.integer) and np.dtype(dtype).itemsize == 8
+
+    def prepared(self) -> Callable[[], int]:
+        """The call with all that is passed, which gives the status; for an instance as long as it lives.
+
+        Bound in C: Python's own way to pass values takes a tenth of the time of a call.
+        """
+        given = self.references, len(self.variables), self.pointer, *self.counts
+        return partial(self.function, self.call.component, *given)
 
     def run(self) -> None:
         """Make the call."""
