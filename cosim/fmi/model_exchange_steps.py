@@ -20,6 +20,7 @@ from cosim.fmi.description import Variable
 from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.interface.caller import DISCARD
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
 from cosim.fmi.model_exchange import check_counts
 from cosim.fmi.steps import Put
@@ -86,6 +87,15 @@ class ModelExchangeSteps:
         return self._settled(self._rounds.run(start, None, triggers))
 
     def _rate(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Derivatives; nan where the FMU discards the call, which asks for a shorter step."""
+        try:
+            return self._asked_rate(t, x)
+        except FMUCallError as error:
+            if error.value != DISCARD:
+                raise
+            return np.full(len(x), np.nan)
+
+    def _asked_rate(self, t: float, x: np.ndarray) -> np.ndarray:
         self._stand(t, x)
         return self._component.derivatives(np.zeros(len(x)))
 
@@ -95,9 +105,13 @@ class ModelExchangeSteps:
 
     def _explained(self, t: float, x: np.ndarray) -> SimulationError:
         c = self._component
+        try:
+            found = self._asked_rate(t, x).tolist()
+        except FMUCallError as error:
+            return error
         return FMUCallError(
             f"FMU '{c.description.file}', instance '{c.name}': its derivatives at t={t:.9g} s are "
-            f"{self._rate(t, x).tolist()}, which is not finite. {c.log.shown()}",
+            f"{found}, which is not finite. {c.log.shown()}",
             path=c.name,
             time=t,
         )

@@ -146,3 +146,25 @@ def test_many_variables_are_read_once(isolate: bool) -> None:
         m.set("u", 1.0)
         m.step(1.0)
         assert m.get("y") == pytest.approx(1 - math.exp(-1), abs=1e-12)
+
+
+@pytest.mark.parametrize(("version", "how"), [("2.0", {}), ("3.0", {}), ("3.0", {"isolate": True})], ids=str)
+def test_derivatives_that_are_discarded_ask_for_a_shorter_step(version: str, how: dict[str, Any]) -> None:
+    """By hand and in a run, where steps try states beyond an event; x falls from 1 to 0 again and again."""
+    fmu = FMU(build_fmu("falling", version=version), **how)
+    with fmu.open() as m:
+        m.initialize()
+        m.step(0.4)
+        m.step(1.5)
+        assert m.get("x") == pytest.approx(0.1, abs=1e-9)
+    d = Diagram("falling")
+    d.add("unit", fmu)
+    r = simulate(d, until=1.9, engine="reference")
+    assert r["unit.x"][-1, 0] == pytest.approx(0.1, abs=1e-9)
+
+
+def test_derivatives_that_are_never_given_end_the_run() -> None:
+    with FMU(build_fmu("falling", version="3.0", start={"x": -1.0})).open() as m:
+        m.initialize()
+        with pytest.raises(PlantloopError, match="GetContinuousStateDerivatives returned discard"):
+            m.step(0.4)

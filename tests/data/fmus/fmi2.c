@@ -270,7 +270,10 @@ fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real out[], size_t n)
     ALLOW(INITIALIZATION | CONTINUOUS | EVENT | TERMINATED, "fmi2GetDerivatives");
     if (n != N_STATES) return fmi2Error;
     model_calculate(u);
-    for (int i = 0; i < N_STATES; i++) out[i] = u->cell[RATE_CELL[i]].d;
+    for (int i = 0; i < N_STATES; i++) {
+        if (isnan(u->cell[RATE_CELL[i]].d)) return fmi2Discard;
+        out[i] = u->cell[RATE_CELL[i]].d;
+    }
     return fmi2OK;
 }
 

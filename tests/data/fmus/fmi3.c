@@ -504,7 +504,7 @@ fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, fmi3Float64 
 {
     ALLOW(INITIALIZATION | CONTINUOUS | EVENT | TERMINATED, "fmi3GetContinuousStateDerivatives");
     model_calculate(u);
-    EACH_STATE(RATE, out[at] = *number)
+    EACH_STATE(RATE, if (isnan(*number)) return fmi3Discard; out[at] = *number)
     return fmi3OK;
 }
 
