@@ -386,7 +386,8 @@ def driven_co_simulation(
 
     curved : the setup whose instances ask for inputs during a step, where these may follow curves
     """
-    asks = setup.compiles and setup.interface.intermediate_update and setup.description.major > 2
+    bends = any(v.intermediate_update for v in setup.description.inputs)
+    asks = bends and setup.compiles and setup.interface.intermediate_update and setup.description.major > 2
 
     def make() -> CoSimulationUnit:
         if not asks or curved is None:

@@ -168,7 +168,9 @@ def description_3(facts: Facts, variables: Variables, structure: Structure) -> b
         ("me", "ModelExchange", {"needsCompletedIntegratorStep": facts.completed_steps,
                                  "providesEvaluateDiscreteStates": True}),
         ("cs", "CoSimulation", {"canHandleVariableCommunicationStepSize": True,
-                                "fixedInternalStepSize": facts.fixed_step,
+                                "fixedInternalStepSize": facts.fixed_step, "hasEventMode": True,
+                                "mightReturnEarlyFromDoStep": True, "providesIntermediateUpdate": True,
+                                "canReturnEarlyAfterIntermediateUpdate": True,
                                 "maxOutputDerivativeOrder": int(facts.directional)}),
     ):  # fmt: skip
         if kind in facts.kinds:
@@ -182,7 +184,8 @@ def description_3(facts: Facts, variables: Variables, structure: Structure) -> b
             parent, "Float64",
             _attributes(name=v.name, valueReference=v.reference, description=v.text or None,
                         causality=v.causality, variability=v.variability, initial=initial,
-                        **_limits(v), derivative=v.derivative_of, start=start),
+                        **_limits(v), derivative=v.derivative_of, start=start,
+                        intermediateUpdate=True if "cs" in facts.kinds and v.causality == "output" else None),
         )  # fmt: skip
         for size in v.shape:
             etree.SubElement(element, "Dimension", start=str(size))

@@ -214,8 +214,12 @@ enum {
     PL_NO_DELAY = 13,  /* a delay is not positive */
     PL_FULL_EVENTS = 14, /* the log of events is too short for those of this instant */
     PL_NO_LAST_ROUND = 15, /* segment `index` is repeated without end */
-    PL_APPROACHED = 16 /* at `until` from the left, as asked for: called again, everything due there happens */
+    PL_APPROACHED = 16 /* at an instant from the left, as asked for: called again, everything due there happens.
+                          `index`: the crossing that was located there, or -1 */
 };
+
+/* Which instants a run comes back at from the left: `until`, or any at which something happens */
+enum { PL_APPROACH_END = 1, PL_APPROACH_ANY = 2 };
 
 /* Places of PL_NOT_FINITE: a step from (t0, x0) with size h; the context's own state; a reset of event `other` */
 enum { PL_IN_STEP = -1, PL_AT_STATE = -2, PL_IN_RESET = -3 };
@@ -319,7 +323,7 @@ typedef struct {
     pl_counters counters;
     int64_t budget;        /* steps until PL_PAUSE */
     volatile int32_t cancel;
-    int32_t approach;      /* come back at `until` before what happens at that instant */
+    int32_t approach;      /* come back before what happens at an instant: PL_APPROACH_END, PL_APPROACH_ANY, or 0 */
     int32_t index, other;  /* see the reasons above */
     double value, last_good, unsolved_time;
     int32_t unsolved, unsolved_segment; /* an algebraic loop had no solution; segment -1: unknowns of w */
@@ -489,6 +493,7 @@ PL_EXPORT void pl_instantiate(pl_run *r, void *workspace); /* lay out the privat
 PL_EXPORT int pl_advance(pl_run *r, double until);
 PL_EXPORT void pl_reset(pl_run *r);              /* forget where an interrupted advance stood */
 PL_EXPORT double pl_seconds(int64_t position, int64_t grid); /* position on a grid of 1/grid s, rounded once */
+PL_EXPORT void pl_approached(pl_run *r, int located); /* once more before what happens here: at a crossing, or -1 */
 PL_EXPORT void pl_end_here(pl_run *r);           /* a run that was ended from outside: the next advance logs its end */
 PL_EXPORT int pl_ask_fmu(const void *self, double *row); /* a `pl_foreign` whose self is a pl_fmu_call */
 PL_EXPORT int pl_couple(pl_coupling *m, double until);

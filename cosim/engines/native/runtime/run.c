@@ -93,11 +93,15 @@ static int handle_instant(pl_run *r)
 
     switch (r->phase) {
     case LOCATED_EVENT:
+        r->index = r->located;
+        if (r->approach == PL_APPROACH_ANY) return PL_APPROACHED;
         reason = pl_handle_events(r);
         if (reason != PL_FULL_EVENTS) r->phase = TICK;
         break;
     case TICK:
-        if (r->approach && c->started && !(r->stop < r->until)) return PL_APPROACHED;
+        r->index = -1;
+        if (r->approach && c->started && (r->approach == PL_APPROACH_ANY || !(r->stop < r->until)))
+            return PL_APPROACHED;
         pl_count_ticks(r, r->stop);
         r->segment = r->again = r->rounds = 0;
         r->phase = SEGMENTS;
@@ -149,6 +153,14 @@ void pl_end_here(pl_run *r)
     pl_reset(r);
     r->stop = r->context->t;
     r->phase = TICK;
+}
+
+void pl_approached(pl_run *r, int located)
+{
+    pl_reset(r);
+    r->stop = r->context->t;
+    pl_begin_events(r, located);
+    r->phase = located >= 0 ? LOCATED_EVENT : TICK;
 }
 
 void pl_reset(pl_run *r)

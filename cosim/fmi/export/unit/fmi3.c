@@ -45,6 +45,21 @@ static fmi3Instance made(fmi3String name, fmi3String token, fmi3Boolean loggingO
     return u;
 }
 
+/* The importer looks at a step that is under way, and may end it. */
+static void intermediate(unit *u, unit_pause *pause)
+{
+    fmi3Boolean ends = false;
+    fmi3Float64 until = 0.0;
+
+    u->mode = UNIT_INTERMEDIATE;
+    ((fmi3IntermediateUpdateCallback)u->on_intermediate)(u->environment, u->context.t, false, true, true, u->early != 0,
+                                                         &ends, &until);
+    if (u->mode != UNIT_INTERMEDIATE) return; /* what was called failed */
+    u->mode = UNIT_STEP;
+    pause->ends = ends && u->early;
+    pause->until = until;
+}
+
 FMI3_EXPORT fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String token, fmi3String resources,
                                                       fmi3Boolean visible, fmi3Boolean loggingOn,
                                                       fmi3InstanceEnvironment environment, fmi3LogMessageCallback log)
@@ -60,14 +75,19 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String
                                                      fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
                                                      fmi3IntermediateUpdateCallback intermediateUpdate)
 {
-    (void)resources, (void)visible, (void)earlyReturnAllowed, (void)required, (void)intermediateUpdate;
-    if (eventModeUsed || nRequired) {
-        if (log)
-            log(environment, fmi3Error, "logStatusError",
-                "event mode and intermediate variables are not offered in co-simulation.");
+    (void)resources, (void)visible;
+    for (size_t i = 0; i < nRequired; i++) {
+        if (required[i] < unit_exported.n_numbers && unit_exported.sizes[required[i]]) continue;
+        if (log) log(environment, fmi3Error, "logStatusError", "a required intermediate variable does not exist.");
         return NULL;
     }
-    return made(name, token, loggingOn, environment, log, 0);
+    unit *u = made(name, token, loggingOn, environment, log, 0);
+    if (!u) return NULL;
+    u->pauses = eventModeUsed;
+    u->early = earlyReturnAllowed;
+    u->on_intermediate = (void (*)(void))intermediateUpdate;
+    u->intermediate = intermediateUpdate ? intermediate : NULL;
+    return u;
 }
 
 FMI3_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(
@@ -98,7 +118,7 @@ FMI3_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance)
 {
     ALLOWED(fmi3ExitInitializationMode, UNIT_INITIALIZATION);
     if (unit_initialised(u)) return failed_unless_discarded(u, UNIT_ERROR);
-    if (u->exchange)
+    if (u->exchange || u->pauses)
         unit_enter_event_mode(u);
     else
         u->mode = UNIT_STEP;
@@ -107,7 +127,7 @@ FMI3_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance)
 
 FMI3_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance)
 {
-    ALLOWED(fmi3EnterEventMode, UNIT_CONTINUOUS);
+    ALLOWED(fmi3EnterEventMode, UNIT_CONTINUOUS | (u->pauses ? UNIT_STEP : 0));
     return (fmi3Status)unit_enter_event_mode(u);
 }
 
@@ -163,6 +183,7 @@ FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boole
 FMI3_EXPORT fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance)
 {
     ALLOWED(fmi3EnterContinuousTimeMode, UNIT_EVENT);
+    if (!u->exchange) return refused(u, "fmi3EnterContinuousTimeMode", "the instance is for co-simulation");
     return (fmi3Status)unit_enter_continuous_mode(u);
 }
 
@@ -181,6 +202,7 @@ FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, fmi3Bo
 FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, fmi3Float64 time)
 {
     ALLOWED(fmi3SetTime, EXCHANGE);
+    if (!u->exchange) return refused(u, "fmi3SetTime", "the instance is for co-simulation");
     unit_set_time(u, time);
     return fmi3OK;
 }
@@ -256,8 +278,11 @@ FMI3_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, si
 /* --- co-simulation -------------------------------------------------------------------------------------- */
 FMI3_EXPORT fmi3Status fmi3EnterStepMode(fmi3Instance instance)
 {
-    ALLOWED(fmi3EnterStepMode, 0);
-    return fmi3Error;
+    ALLOWED(fmi3EnterStepMode, UNIT_EVENT);
+    if (u->exchange) return refused(u, "fmi3EnterStepMode", "the instance is for model exchange");
+    if (u->due) return refused(u, "fmi3EnterStepMode", "call fmi3UpdateDiscreteStates first: an event waits");
+    u->mode = UNIT_STEP;
+    return fmi3OK;
 }
 
 FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean noSetPrior,
@@ -268,7 +293,8 @@ FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Floa
     unit_arrival arrival;
     (void)noSetPrior;
     const int status = unit_step(u, t, h, &arrival);
-    *eventHandlingNeeded = *earlyReturn = false;
+    *eventHandlingNeeded = arrival.event != 0;
+    *earlyReturn = arrival.early != 0;
     *terminate = arrival.ended != 0;
     *last = arrival.last;
     return failed_unless_discarded(u, status);

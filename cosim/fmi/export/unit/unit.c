@@ -169,7 +169,7 @@ void unit_reset(unit *u)
     u->start = u->last = 0.0;
     u->stop = INFINITY;
     u->regular = 0.0;
-    u->settled = u->updated = u->renewed = u->off_invariants = 0;
+    u->settled = u->updated = u->renewed = u->off_invariants = u->due = 0;
     u->row_known = u->rates_known = 0;
     pl_reset(&u->run);
 }
@@ -184,6 +184,7 @@ const char *unit_mode_name(int mode)
     case UNIT_EVENT: return "event mode";
     case UNIT_CONTINUOUS: return "continuous-time mode";
     case UNIT_STEP: return "step mode";
+    case UNIT_INTERMEDIATE: return "intermediate update mode";
     case UNIT_TERMINATED: return "terminated";
     default: return "failed";
     }
@@ -194,7 +195,7 @@ int unit_allowed(unit *u, const char *function, int modes)
 {
     if (u->mode & modes) return 1;
     char places[200] = "";
-    for (int mode = 1; mode <= UNIT_RECONFIGURATION; mode *= 2) {
+    for (int mode = 1; mode < UNIT_ANY; mode *= 2) {
         if (!(modes & mode) || strlen(places) > 160) continue;
         if (places[0]) strcat(places, ", ");
         strcat(places, unit_mode_name(mode));

@@ -70,7 +70,8 @@ enum {
     UNIT_TERMINATED = 64,
     UNIT_FAILED = 128,
     UNIT_RECONFIGURATION = 256,
-    UNIT_ANY = 511,
+    UNIT_INTERMEDIATE = 512, /* within a step of co-simulation */
+    UNIT_ANY = 1023,
     UNIT_RUNNING = UNIT_INITIALIZATION | UNIT_EVENT | UNIT_CONTINUOUS | UNIT_STEP
 };
 
@@ -78,6 +79,10 @@ enum {
 enum { UNIT_OK = 0, UNIT_WARNING = 1, UNIT_DISCARD = 2, UNIT_ERROR = 3, UNIT_FATAL = 4 };
 
 typedef struct unit unit;
+typedef struct {
+    int ends;     /* the importer wants the step to end, and */
+    double until; /* when [s] */
+} unit_pause;
 typedef void (*unit_log)(const unit *u, int status, const char *category, const char *message);
 
 typedef struct {
@@ -101,6 +106,11 @@ struct unit {
     int updated;         /* events of this event mode are handled: `before` holds how it began */
     int renewed;         /* an input or a parameter was set since */
     int off_invariants;  /* states left the invariants: the next event brings them back */
+    int pauses;          /* co-simulation with event mode: a step ends before the first thing that happens, and */
+    int early;           /* may it end there before its end? */
+    int due;             /* what waits for event mode: 0 nothing, 1 an instant, 2 + i the crossing i */
+    void (*intermediate)(struct unit *u, unit_pause *pause); /* called between the steps of the solver, or null */
+    void (*on_intermediate)(void); /* the callback of FMI behind it */
     int row_known, rates_known;
     unit_bytes before, aside;
     int64_t *changing;   /* all numbers that a run changes, one after the other */
@@ -132,12 +142,15 @@ int unit_set(unit *u, uint32_t reference, double value);
 typedef struct {
     double last; /* how far the step came [s] */
     int ended;   /* the model asks to end the simulation */
+    int event;   /* something waits for event mode */
+    int early;   /* it ends before it should have */
 } unit_arrival;
 
 int unit_begin(unit *u, int tolerance_defined, double tolerance, double start, int stop_defined, double stop);
 int unit_settle(unit *u);
 int unit_unsettle(unit *u);
 int unit_initialised(unit *u);
+int unit_execute(unit *u);
 int unit_step(unit *u, double t, double h, unit_arrival *arrival);
 int unit_signals(unit *u);
 int unit_rates(unit *u);
@@ -146,7 +159,7 @@ int unit_rates(unit *u);
 int unit_reserve(unit *u, int32_t delay, int64_t capacity);
 int unit_grow(unit *u);
 
-/* unit_events.c: model exchange. */
+/* unit_events.c: model exchange, and event mode of co-simulation. */
 typedef struct {
     int terminate, values_changed, next_defined;
     double next;

@@ -1,4 +1,4 @@
-/* Model exchange: modes, indicators, and all that happens at an event.
+/* Model exchange: modes, indicators, and all that happens at an event; co-simulation has only its event mode.
 
    An indicator is a crossing moved away from zero by the side it is on, so that one that was just handled is not
    found again. Event mode first handles the crossings that changed their sign, then the ticks that are due, then
@@ -75,7 +75,7 @@ static int handle_crossings(unit *u)
     return reason ? unit_explain(u, reason) : UNIT_OK;
 }
 
-/* Everything that happens at the present instant. */
+/* Everything that happens at the present instant of model exchange. */
 static int instant(unit *u)
 {
     pl_run *r = &u->run;
@@ -134,7 +134,7 @@ static double next_time(unit *u)
     const pl_context *c = &u->context;
     double next = pl_next_stop(r);
 
-    if (u->model->system->n_delays && pl_limit_by_delays(r, c->t, c->x) == PL_DONE) {
+    if (u->exchange && u->model->system->n_delays && pl_limit_by_delays(r, c->t, c->x) == PL_DONE) {
         const double delayed = c->t + r->shortest_delay;
         if (delayed < next) next = delayed;
     }
@@ -150,7 +150,7 @@ int unit_update_states(unit *u, unit_update *update)
     if (!u->updated || u->renewed) {
         if (u->run.model->nx) memcpy(u->rates, c->x, bytes(u)); /* as the importer knows them */
         status = u->updated ? begin_again(u) : unit_save(u, &u->before);
-        if (!status) status = instant(u);
+        if (!status) status = u->exchange ? instant(u) : unit_execute(u);
         u->updated = 1;
         u->renewed = 0;
         u->row_known = 0;

@@ -15,25 +15,62 @@ static int no_memory(const unit *u)
     return UNIT_ERROR;
 }
 
-/* Run to a time; UNIT_OK also where a stop event ended it before. */
-static int advance(unit *u, double until)
+/* Between two steps of the solver the importer may look at the unit; until when does it want the step to go on? */
+static double paused(unit *u, double until)
+{
+    pl_run *r = &u->run;
+    unit_pause pause = {0, until};
+
+    if (r->model->nx == 0) u->context.t = r->t0;
+    u->row_known = u->rates_known = 0;
+    u->intermediate(u, &pause);
+    u->row_known = u->rates_known = 0;
+    if (!pause.ends || !(pause.until < until)) return until;
+    pl_reset(r); /* the steps of the solver lead to another end now */
+    return pause.until > u->context.t ? pause.until : u->context.t;
+}
+
+/* Run to a time, or less far where the importer wants it; UNIT_OK also where a stop event ended it before, and where
+   it came back at an instant from the left, which is `due` then. */
+static int walk(unit *u, double *until)
 {
     pl_run *r = &u->run;
     int reason, status = UNIT_OK;
 
-    u->row_known = u->rates_known = 0;
-    r->budget = INT64_MAX;
-    while (status == UNIT_OK && (reason = pl_advance(r, until)) != PL_DONE) {
+    u->due = u->row_known = u->rates_known = 0;
+    r->budget = u->intermediate ? 1 : INT64_MAX;
+    while (status == UNIT_OK && (reason = pl_advance(r, *until)) != PL_DONE) {
+        if (reason == PL_APPROACHED) {
+            u->due = 2 + r->index;
+            break;
+        }
         if (reason == PL_FULL_HISTORY)
             status = unit_grow(u) ? UNIT_OK : no_memory(u);
         else if (reason == PL_FULL)
             u->notes.log.count = 0; /* the row of an end, which nobody reads */
         else if (reason != PL_PAUSE)
             status = unit_explain(u, reason);
-        r->budget = INT64_MAX;
+        else if (u->intermediate)
+            *until = paused(u, *until);
+        r->budget = u->intermediate ? 1 : INT64_MAX;
     }
-    pl_reset(r);
     return status;
+}
+
+static int advance(unit *u, double until)
+{
+    const int status = walk(u, &until);
+    pl_reset(&u->run);
+    return status;
+}
+
+/* Everything that happens at the present instant, which a step has come to from the left. */
+int unit_execute(unit *u)
+{
+    double here = u->context.t;
+
+    if (!u->due) pl_approached(&u->run, -1);
+    return walk(u, &here);
 }
 
 int unit_begin(unit *u, int tolerance_defined, double tolerance, double start, int stop_defined, double stop)
@@ -114,13 +151,40 @@ static double snapped(unit *u, double until, double h)
     return near(until, regular) ? regular : until;
 }
 
-/* A communication step from t to t + h; a tick at its end is executed. */
+/* Does nothing happen here, neither a tick, nor a listed instant, nor a jump that comes out of a delay? */
+static int nothing_here(const unit *u)
+{
+    const pl_context *c = &u->context;
+
+    for (int64_t i = 0; i < c->n_stops; i++)
+        if (c->stops[i] == c->t) return 0;
+    return pl_next_stop(&u->run) > c->t;
+}
+
+/* With event mode: to `until`, or before the first thing that happens on the way, if steps may end early. */
+static int advance_to_event(unit *u, double *until)
+{
+    pl_run *r = &u->run;
+
+    r->approach = u->early ? PL_APPROACH_ANY : PL_APPROACH_END;
+    const int status = walk(u, until);
+    r->approach = 0;
+    return status == UNIT_OK && u->due == 1 && nothing_here(u) ? unit_execute(u) : status;
+}
+
+/* A communication step from t to t + h; a tick at its end is executed, or with event mode waits for that. */
 int unit_step(unit *u, double t, double h, unit_arrival *arrival)
 {
     pl_context *c = &u->context;
 
     arrival->last = c->t;
     arrival->ended = c->stopped != 0;
+    arrival->event = arrival->early = 0;
+    if (u->due) {
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: what happens at t=%.9g s waits for event mode: enter it first.",
+                 u->model->name, c->t);
+        return UNIT_ERROR;
+    }
     if (!(fabs(t - c->t) <= 1e-9 * fmax(1.0, fabs(t))) || !isfinite(t)) {
         unit_say(u, UNIT_ERROR, "logStatusError", "%s: a step from t=%.17g s was asked for; the unit is at t=%.17g s.",
                  u->model->name, t, c->t);
@@ -131,15 +195,19 @@ int unit_step(unit *u, double t, double h, unit_arrival *arrival)
                  u->model->name, h);
         return UNIT_ERROR;
     }
-    const double until = snapped(u, t + h, h);
+    double until = snapped(u, t + h, h);
+    const double end = until;
     if (until > u->stop) {
         unit_say(u, UNIT_ERROR, "logStatusError", "%s: a step to t=%.9g s leads past the stop time %.9g s.",
                  u->model->name, until, u->stop);
         return UNIT_ERROR;
     }
-    const int status = c->stopped ? UNIT_OK : advance(u, until);
+    int status = UNIT_OK;
+    if (!c->stopped) status = u->pauses ? advance_to_event(u, &until) : advance(u, until);
     arrival->last = u->last = c->t;
     arrival->ended = c->stopped != 0;
+    arrival->event = u->due != 0;
+    arrival->early = status == UNIT_OK && !arrival->ended && c->t < end;
     if (arrival->ended)
         unit_say(u, UNIT_OK, "logEvents", "%s: '%s' ends the simulation at t=%.9g s.", u->model->name,
                  u->model->event_names[c->stopped - 1], c->t);

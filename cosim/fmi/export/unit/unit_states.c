@@ -10,8 +10,8 @@
 /* What stands at the beginning; numbers of 8 bytes each. */
 typedef struct {
     uint64_t token; /* hash of the model */
-    int64_t size, exchange, mode, started, stopped, n_stops;
-    int64_t renewed, off_invariants;
+    int64_t size, kind, mode, started, stopped, n_stops;
+    int64_t renewed, off_invariants, due;
     double t, origin, step, error, start, stop, last, regular, rtol, atol, old_t;
 } head;
 
@@ -21,6 +21,9 @@ static uint64_t fingerprint(const unit *u)
     for (const char *c = u->model->token; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
     return hash;
 }
+
+/* States go to instances for the same use only: of model exchange, of co-simulation with event mode or without. */
+static int64_t kind(const unit *u) { return u->exchange + 2 * u->pauses; }
 
 static size_t history_bytes(const unit *u, int32_t i)
 {
@@ -53,9 +56,9 @@ int unit_save(const unit *u, unit_bytes *into)
     const pl_context *c = &u->context;
     const size_t size = unit_state_size(u), real = sizeof(double);
     head h = {
-        .token = fingerprint(u), .size = (int64_t)size, .exchange = u->exchange, .mode = u->mode,
+        .token = fingerprint(u), .size = (int64_t)size, .kind = kind(u), .mode = u->mode,
         .started = c->started, .stopped = c->stopped, .n_stops = c->n_stops,
-        .renewed = u->renewed, .off_invariants = u->off_invariants,
+        .renewed = u->renewed, .off_invariants = u->off_invariants, .due = u->due,
         .t = c->t, .origin = c->origin, .step = c->step, .error = c->error, .start = u->start, .stop = u->stop,
         .last = u->last, .regular = u->regular, .rtol = u->settings.rtol, .atol = u->settings.atol, .old_t = u->old_t,
     };
@@ -92,7 +95,7 @@ int unit_fits(const unit *u, const unit_bytes *state)
 
     if (!bytes || state->size < sizeof h) return 0;
     memcpy(&h, bytes, sizeof h);
-    if (h.token != fingerprint(u) || h.exchange != u->exchange || h.size < 0 || (uint64_t)h.size > state->size)
+    if (h.token != fingerprint(u) || h.kind != kind(u) || h.size < 0 || (uint64_t)h.size > state->size)
         return 0;
     uint64_t left = (uint64_t)h.size, need = sizeof h + u->n_changing * sizeof(int64_t);
     need += (uint64_t)u->run.model->nx * sizeof(double);
@@ -149,7 +152,11 @@ int unit_load(unit *u, const unit_bytes *from)
     u->start = h.start, u->stop = h.stop, u->last = h.last, u->old_t = h.old_t;
     u->settings.rtol = h.rtol, u->settings.atol = h.atol;
     u->row_known = u->rates_known = 0;
-    pl_reset(&u->run);
+    u->due = h.due < 0 || h.due > 1 + u->model->system->n_events ? 0 : (int)h.due;
+    if (u->due)
+        pl_approached(&u->run, u->due - 2);
+    else
+        pl_reset(&u->run);
     return UNIT_OK;
 }
 
