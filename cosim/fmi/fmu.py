@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -230,7 +231,8 @@ class FMU(Block):
             if interface.kind == "se":
                 sample = common_interval(d, self.start_values) or sample
         if sample is not None:
-            Ticks.of(sample, self.offset)
+            ticks = Ticks.of(sample, self.offset)
+            _check_multiple(d, float(ticks.period), interface)
         return sample
 
     @property
@@ -323,3 +325,15 @@ class FMU(Block):
             define_model_exchange(b, setup, start)
             return
         define_co_simulation(b, setup, self._communication_step, self.offset)
+
+
+def _check_multiple(d: FMUDescription, sample: float, interface: Interface) -> None:
+    """Warn of communication steps [s] that the FMU's own steps do not fill."""
+    step = interface.fixed_internal_step
+    if interface.variable_step or not step or abs(sample / step - round(sample / step)) < 1e-6:
+        return
+    warnings.warn(
+        f"FMU '{d.file}' makes steps of {step:g} s inside and takes communication steps of whole numbers of "
+        f"these only (fixedInternalStepSize); sample is {sample:g} s.",
+        stacklevel=5,
+    )

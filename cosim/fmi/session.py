@@ -59,7 +59,7 @@ class Session:
         self.description = description
         self.time, self.terminated = math.nan, False
         self._make_steps = steps
-        self._start = dict(start)
+        self._start, self._given, self._opened = dict(start), dict(start), description
         self.tolerance: float | None = None
         self._quick: Callable[[float, float], int] | None = None
         self._getters: dict[str, Callable[[], Any]] = {}
@@ -169,6 +169,7 @@ class Session:
         self._alive()
         self.component.reset()
         self.time, self.terminated, self._quick = math.nan, False, None
+        self.description, self._start = self._opened, dict(self._given)
         self._begin()
 
     def close(self) -> None:
@@ -294,6 +295,13 @@ class Session:
             check_has_start(self.description, v)
             return
         tunable = v.causality == "parameter" and v.variability == "tunable"
+        if v.causality == "structuralParameter" and v.variability == "tunable":
+            if self._quick is not None:  # in step mode, from where reconfiguration mode is entered
+                return
+            hint, where = "Set it before initialize.", "which is done in co-simulation without event mode"
+            raise self._fault(
+                f"'{v.name}' changes sizes after initialize, {where}", "Set it before initialize."
+            )
         if v.causality != "input" and not tunable:
             kind = f"of variability {v.variability} and causality {v.causality}"
             hint = "Set it before initialize."

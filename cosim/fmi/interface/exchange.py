@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -147,8 +148,7 @@ class Setter:
             group.values[:] = values
             return
         else:
-            limits = np.iinfo(kind)
-            low, high = max(float(limits.min), -float(EXACT)), min(float(limits.max), float(EXACT))
+            low, high = _wire_limits(kind)
             bad = ~((values == np.floor(values)) & (values >= low) & (values <= high))
             if not bad.any():
                 group.values[:] = values
@@ -160,13 +160,34 @@ class Setter:
                 start += v.size
             raise FMUCallError(
                 f"FMU '{group.call.library.file}', instance '{group.call.log.name}': '{v.name}' is of type "
-                f"{v.type} and cannot take {values[k]!r}.",
+                f"{v.type} and cannot take {float(values[k])!r}{_limits(group)}.",
                 path=group.call.log.name,
                 port=v.name,
                 time=group.call.time,
                 value=float(values[k]),
-                hint="Round the signal first, for instance with a Function block and np.round.",
+                hint=_cure(float(values[k])),
             )
+
+
+def _wire_limits(kind: np.dtype[Any]) -> tuple[float, float]:
+    """The least and the largest integer of a type that a double holds, as all before and after it do."""
+    limits = np.iinfo(kind)
+    return max(float(limits.min), -float(EXACT)), min(float(limits.max), float(EXACT))
+
+
+def _limits(group: ValueBatch) -> str:
+    if group.variables[0].type == BOOLEAN:
+        return ""
+    low, high = _wire_limits(group.values.dtype)
+    return f", only whole numbers from {low:.0f} to {high:.0f}"
+
+
+def _cure(value: float) -> str:
+    if math.isnan(value):
+        return "Look for where the signal stops being a number."
+    if value != math.floor(value):
+        return "Round the signal first, for instance with a Function block and np.round."
+    return "Limit the signal first, for instance with a Saturation."
 
 
 def get_any(call: Caller, dialect: Dialect, v: Variable) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -160,16 +161,33 @@ def test_numbers_of_all_types_go_through() -> None:
     assert {v.type for v in fmu.output_variables} == set(values)  # no texts, no binaries
 
 
-@pytest.mark.parametrize("value", [1.5, 300.0, -1.0, 2.0**60])
-def test_what_an_integer_cannot_take(value: float) -> None:
+CURES = {1.5: "Round the signal", 300.0: "Limit the signal", -1.0: "Limit the signal", 2.0**60: "Limit"}
+
+
+@pytest.mark.parametrize(("value", "cure"), CURES.items())
+def test_what_an_integer_cannot_take(value: float, cure: str) -> None:
     fmu = FMU(build_fmu("feedthrough", version="3.0"), sample=0.1, outputs=["UInt8_output"])
     d = Diagram("bad")
     d.add("unit", fmu)
     for v in fmu.description.inputs:
         d.add(v.name, Constant(value if v.name == "UInt8_input" else 1.0))
         d.connect(f"{v.name}.y", f"unit.{v.name}")
-    with pytest.raises(SimulationError, match=r"'UInt8_input' is of type UInt8 and cannot take"):
+    said = (
+        rf"'UInt8_input' is of type UInt8 and cannot take {re.escape(repr(value))}, only .* 0 to 255\. {cure}"
+    )
+    with pytest.raises(SimulationError, match=said):
         simulate(d, until=1.0)
+
+
+def test_communication_steps_that_inner_steps_do_not_fill() -> None:
+    def change(text: str) -> str:
+        return text.replace("<CoSimulation ", '<CoSimulation fixedInternalStepSize="0.03" ')
+
+    path = build_fmu("lag", version="3.0", variable_step=False, change=change)
+    assert FMU(path).sample == 0.03
+    FMU(path, sample="3/10")
+    with pytest.warns(UserWarning, match=r"whole numbers of these only .* sample is 0\.1 s"):
+        FMU(path, sample=0.1)
 
 
 def test_arrays_have_the_sizes_of_structural_parameters() -> None:

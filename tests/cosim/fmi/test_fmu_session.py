@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,27 @@ def test_structural_parameters_by_hand() -> None:
             m.set("B", [[1.0, 0.0]])
         m.initialize()
         assert m.get("A").tolist() == [[0.0, 1.0], [-1.0, 0.0]]
+
+
+def test_sizes_change_in_a_run_where_the_fmu_lets_them(tmp_path: Path) -> None:
+    """In reconfiguration mode; a reset brings back those it was opened with."""
+
+    def change(text: str) -> str:
+        return re.sub(r'(name="n"[^>]*variability=)"fixed"', r'\1"tunable"', text)
+
+    path = build_fmu("statespace", version="3.0", change=change)
+    with FMU(path, kind="cs", start={"n": 2}).open() as m:
+        m.initialize()
+        m.step(0.1)
+        assert m.get("x").shape == (2,)
+        m.set("n", 3)
+        assert m.get("x").shape == (3,) and m.step(0.1) == pytest.approx(0.2)
+        m.reset()
+        assert m.get("n") == 2 and m.description.variables["x"].shape == (2,)
+    with FMU(path, kind="me").open() as m:
+        m.initialize()
+        with pytest.raises(FMUError, match="which is done in co-simulation without event mode"):
+            m.set("n", 2)
 
 
 def test_the_order_of_calls() -> None:

@@ -357,7 +357,8 @@ fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueRefere
 /* --- configuration, clocks ---------------------------------------------------------------------------------------- */
 fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance)
 {
-    ALLOW(INSTANTIATED, "fmi3EnterConfigurationMode");
+    ALLOW(INSTANTIATED | (u->exchange ? EVENT : STEP), "fmi3EnterConfigurationMode");
+    u->mode_before = u->mode;
     u->mode = CONFIGURATION;
     return fmi3OK;
 }
@@ -371,7 +372,7 @@ fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance)
                 say(u, ERROR, "logStatusError", "%s is longer than %d", TABLE[i].name, MOST_LONG);
                 return fmi3Error;
             }
-    u->mode = INSTANTIATED;
+    u->mode = u->mode_before;
     return fmi3OK;
 }
 

@@ -51,7 +51,7 @@ typedef struct Unit {
     int event_due, terminate, discrete_changed;
     int64_t steps;
     /* what is no state */
-    int mode, exchange, event_mode_used, early_return_allowed, logging;
+    int mode, mode_before, exchange, event_mode_used, early_return_allowed, logging;
     char name[ROOM], resources[PATH_ROOM];
     void *environment, *logger, *intermediate, *clock_update;
 } Unit;
