@@ -361,4 +361,5 @@ def _check_clock(d: FMUDescription, v: Variable, clock: ClockTiming) -> None:
 
 
 def _fault(file: str, what: str, hint: str | None = None) -> FMUError:
-    return FMUError(f"FMU '{file}': {what}.", path=file, hint=hint)
+    stop = "" if what.endswith((".", "?")) else "."
+    return FMUError(f"FMU '{file}': {what}{stop}", path=file, hint=hint)

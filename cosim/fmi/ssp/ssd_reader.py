@@ -382,7 +382,7 @@ class Reader:
                 ) from None
             if word == "Enumeration":
                 value = self._item(kinds[0].get("name", ""), text, file, p.sourceline)
-            yield ParameterValue(name, value, word, kinds[0].get("unit", ""), p.sourceline)
+            yield ParameterValue(name, value, word, kinds[0].get("unit", ""), p.sourceline, file)
 
     def _item(self, enumeration: str, text: str, file: str, line: int) -> int:
         items = self.enumerations.get(enumeration)

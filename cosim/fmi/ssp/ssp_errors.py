@@ -12,4 +12,5 @@ class SSPError(PlantloopError):
 def fault(file: str, what: str, line: int | None = None, hint: str | None = None) -> SSPError:
     """An error about a file of a package, at a line of it."""
     where = f"{file}:{line}" if line else file
-    return SSPError(f"{where}: {what}.", path=where, hint=hint)
+    stop = "" if what.endswith((".", "?")) else "."
+    return SSPError(f"{where}: {what}{stop}", path=where, hint=hint)

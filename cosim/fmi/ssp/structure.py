@@ -52,13 +52,17 @@ class ConnectorLink:
 
 @dataclass(frozen=True)
 class ParameterValue:
-    """The value of a parameter: a number, a truth value, a text, bytes, or a tuple of numbers."""
+    """The value of a parameter: a number, a truth value, a text, bytes, or a tuple of numbers.
+
+    file, line : where it is given
+    """
 
     name: str
     value: Any
     type: str
     unit: str = ""
     line: int | None = None
+    file: str = ""
 
 
 @dataclass(frozen=True)

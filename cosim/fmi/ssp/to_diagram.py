@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,6 +19,7 @@ from blocks.errors import near_miss
 from cosim.block_names import FORBIDDEN
 from cosim.diagram import Diagram
 from cosim.fmi.description import FMUDescription, Variable
+from cosim.fmi.fmi_errors import FMUError
 from cosim.fmi.fmu import FMU
 from cosim.fmi.ssp.array_parts import ArrayParts
 from cosim.fmi.ssp.conversions import conversion
@@ -55,6 +57,7 @@ class Drawing:
     def _system(self, system: StructuredSystem, outer: tuple[ParameterValue, ...]) -> Diagram:
         """A system with the values that those around it give; they win over its own."""
         values = _over(system.values, outer)
+        self._warn_of_lost(system, values)
         d = Diagram(_clean(system.name))
         elements = [*(e.name for e in system.components), *(s.name for s in system.systems)]
         names = _unique([*(c.name for c in system.connectors), *elements])
@@ -88,6 +91,21 @@ class Drawing:
             self._deliver(d, d[name]["y"], end, names, descriptions)
         return d
 
+    def _warn_of_lost(self, system: StructuredSystem, values: tuple[ParameterValue, ...]) -> None:
+        """Values that no element or connector of a system takes have no effect."""
+        elements = [*(e.name for e in system.components), *(s.name for s in system.systems)]
+        connectors = [c.name for c in system.connectors]
+        for v in values:
+            taken = v.name in connectors or any(v.name.startswith(f"{e}.") for e in elements)
+            if not taken:
+                where = f"{v.file or self.structure.file}:{v.line}"
+                known = near_miss(v.name.partition(".")[0], [*elements, *connectors])
+                warnings.warn(
+                    f"{where}: the value of '{v.name}' has no effect: nothing in '{system.name}' is called "
+                    f"that; {known}",
+                    stacklevel=6,
+                )
+
     def _fmu(self, component: FMUComponent, values: tuple[ParameterValue, ...]) -> tuple[FMU, dict[str, Any]]:
         """The block of a component, and values of its inputs."""
         every = _over(component.values, values)
@@ -99,16 +117,28 @@ class Drawing:
         for v in every:
             variable = described.variables.get(v.name)
             if variable is None:
-                raise self._fault(
+                raise fault(
+                    v.file or self.structure.file,
                     f"a value is given for '{component.name}.{v.name}', but the FMU has no such variable; "
                     f"{near_miss(v.name, described.variables)}", v.line,
                 )  # fmt: skip
             (inputs if variable.causality == "input" else start)[v.name] = self._in_its_unit(
                 v, variable, component
             )
+        try:
+            return self._block(component, file, described, {**start, **inputs}), inputs
+        except FMUError as error:
+            given = next((v for v in every if v.name == error.port), None)
+            where = (given.file, given.line) if given else (self.structure.file, component.line)
+            said = str(error).replace(str(file), component.source)
+            raise fault(where[0], f"component '{component.name}': {said}", where[1]) from error
+
+    def _block(
+        self, component: FMUComponent, file: Path, described: FMUDescription, start: Mapping[str, Any]
+    ) -> FMU:
         kind = described.interface(component.kind).kind
         if kind == "me":
-            return FMU(file, kind="me", start={**start, **inputs}), inputs
+            return FMU(file, kind="me", start=start)
         sample = (
             component.sample or described.interface(kind).fixed_internal_step or described.experiment.step
         )
@@ -118,7 +148,7 @@ class Drawing:
                 f"component '{component.name}' says no communication step, nor does its FMU", component.line,
                 "Give one: import_ssp(..., sample=0.001).",
             )  # fmt: skip
-        return FMU(file, kind="cs", sample=sample, offset=component.offset, start={**start, **inputs}), inputs
+        return FMU(file, kind="cs", sample=sample, offset=component.offset, start=start)
 
     def _in_its_unit(self, v: ParameterValue, variable: Variable, component: FMUComponent) -> Any:
         """A parameter's value in the unit of the variable."""

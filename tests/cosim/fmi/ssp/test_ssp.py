@@ -395,12 +395,23 @@ def test_values_without_sense(files, tmp_path):
         ('<ssv:Parameter name="m.kk"><ssv:Real value="2"/></ssv:Parameter>', r"'m\.kk'.* no such variable"),
         ('<ssv:Parameter name="m.k"><ssv:Real value="two"/></ssv:Parameter>', "is 'two', which is no Real"),
         ('<ssv:Parameter name="m.k"/>', "has no name or no value"),
+        (
+            '<ssv:Parameter name="m.k"><ssv:Real value="NaN"/></ssv:Parameter>',
+            r"v\.ssp!resources/all\.ssv:1: component 'm': FMU 'resources/\w+\.fmu': start of 'k' is nan",
+        ),
     ):
         head = f'<ssv:ParameterSet {SPACES} version="1.0" name="a"><ssv:Parameters>'
         text = f"{head}{value}</ssv:Parameters></ssv:ParameterSet>"
         path = written(tmp_path / "v.ssp", system(M, before=binding), files, all_ssv=text)
         with pytest.raises(PlantloopError, match=said):
             import_ssp(path)
+    value = '<ssv:Parameter name="n.k"><ssv:Real value="2"/></ssv:Parameter>'
+    text = f"{head}{value}</ssv:Parameters></ssv:ParameterSet>"
+    path = written(tmp_path / "v.ssp", system(M, before=binding), files, all_ssv=text)
+    with pytest.warns(
+        UserWarning, match=r"all\.ssv:1: the value of 'n\.k' has no effect: nothing in 'S' is called that"
+    ):
+        import_ssp(path)
 
 
 def test_blocks_that_are_no_fmus_are_named(files, tmp_path):
