@@ -91,21 +91,19 @@ def put_together(tree):
             yield ast.unparse(node)
 
 
-def imports():
-    """The graph of imports between files."""
+@cache
+def graph():
+    """Which file imports which."""
     known = files()
-    graph = nx.DiGraph()
-    graph.add_nodes_from(known)
+    found = nx.DiGraph()
+    found.add_nodes_from(known)
     for module, file in known.items():
-        graph.add_edges_from((module, other) for other in imported(module, file, known) if other != module)
-    return graph
-
-
-GRAPH = imports()
+        found.add_edges_from((module, other) for other in imported(module, file, known) if other != module)
+    return found
 
 
 def circles():
-    return [set(found) for found in nx.strongly_connected_components(GRAPH) if len(found) > 1]
+    return [set(found) for found in nx.strongly_connected_components(graph()) if len(found) > 1]
 
 
 def test_no_file_imports_itself_through_others():
@@ -132,13 +130,13 @@ def test_a_text_that_names_a_module_is_an_import(tmp_path, text):
 
 def test_blocks_import_nothing_of_ours_and_plants_only_blocks():
     allowed = {"blocks": {"blocks"}, "plant": {"plant", "blocks"}, "cosim": {"cosim", "blocks", "plant"}}
-    wrong = [(a, b) for a, b in GRAPH.edges if b.split(".")[0] not in allowed[a.split(".")[0]]]
+    wrong = [(a, b) for a, b in graph().edges if b.split(".")[0] not in allowed[a.split(".")[0]]]
     assert not wrong
 
 
 def test_cosim_meets_plants_only_where_decks_and_files_are_read():
     wrong = [
-        (a, b) for a, b in GRAPH.edges
+        (a, b) for a, b in graph().edges
         if a.startswith("cosim") and b.split(".")[0] == "plant" and not a.startswith(MEETS_PLANT)
     ]  # fmt: skip
     assert not wrong
@@ -151,15 +149,15 @@ OF_DECKS = ("plant.elements", "plant.formats")
 def test_the_mechanics_know_no_elements_of_a_deck(room):
     """They work on a description and on conditions between its frames, whatever they were read from."""
     wrong = [
-        (a, b) for a in GRAPH if a.startswith(room)
-        for b in nx.descendants(GRAPH, a) if b.startswith((*OF_DECKS, "plant.equations"))
+        (a, b) for a in graph() if a.startswith(room)
+        for b in nx.descendants(graph(), a) if b.startswith((*OF_DECKS, "plant.equations"))
     ]  # fmt: skip
     assert not wrong
 
 
 def test_assembly_knows_no_elements_of_a_deck():
     """It closes what it is given; a plant as a whole is carried over in `carry`."""
-    wrong = [(a, b) for a, b in GRAPH.edges if a.startswith("plant.assembly") and b.startswith(OF_DECKS)]
+    wrong = [(a, b) for a, b in graph().edges if a.startswith("plant.assembly") and b.startswith(OF_DECKS)]
     assert not wrong
 
 

@@ -6,6 +6,8 @@ Validation is FMPy's with the schemas of the standard; the run is FMPy's; the ot
 
 from __future__ import annotations
 
+import zipfile
+
 import fmpy
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from fmpy.validation import validate_fmu
 from cosim import Simulation, export_fmu
 from cosim.fmi.export.exported_variables import fmi_name
 from tests.helpers.exported import DIAGRAMS, columns
+from tests.helpers.validated import validated
 
 SOLVERS = [
     {"solver": "rk4", "step": 0.013},
@@ -36,7 +39,7 @@ def test_valid_and_bit_for_bit(name, version, solver, tmp_path):
     path = export_fmu(
         d, tmp_path / "unit.fmu", version=version, outputs=(), locals=chosen, solve_loops=loops, **solver
     )
-    assert validate_fmu(str(path)) == []
+    assert validated(path) == []
     sim = Simulation(d, solve_loops=loops, engine="native", **solver)
     expected = []
     for k in range(COUNT + 1):
@@ -52,6 +55,21 @@ def test_valid_and_bit_for_bit(name, version, solver, tmp_path):
     assert np.array_equal(np.concatenate(got, axis=1), np.array(expected))
     assert len(calls) > COUNT
     assert not [c for c in calls if c.endswith(("WARNING", "DISCARD", "ERROR", "FATAL"))]
+
+
+def test_the_short_validation_says_what_the_whole_one_does(tmp_path):
+    """A name that is not legal, another that is built alike, one that is a derivative but for a letter."""
+    path = export_fmu(DIAGRAMS["bouncing"](), tmp_path / "unit.fmu", outputs=(), locals=["ball.h", "ball.v"])
+    assert validated(path) == validate_fmu(str(path)) == []
+    with zipfile.ZipFile(path) as unit:
+        files = {name: unit.read(name) for name in unit.namelist()}
+    for wrong in ("ball h", "dex(ball.h)", "ball.0h", "ball[a]"):
+        bad = files["modelDescription.xml"].replace(b'"ball.h"', f'"{wrong}"'.encode())
+        with zipfile.ZipFile(tmp_path / "bad.fmu", "w") as unit:
+            for name, content in (files | {"modelDescription.xml": bad}).items():
+                unit.writestr(name, content)
+        told = validate_fmu(str(tmp_path / "bad.fmu"))
+        assert validated(tmp_path / "bad.fmu") == told and wrong in "".join(told)
 
 
 @pytest.mark.parametrize("name", ["rates", "relay", "loops", "pendulum", "no states", "bouncing"])
