@@ -10,7 +10,7 @@ SAID_ELSEWHERE = {
     "x0": "initial", "initial_condition": "initial", "ic": "initial", "initial_value": "initial",
     "upper": "high", "upper_limit": "high", "max": "high", "end": "high",
     "lower": "low", "lower_limit": "low", "min": "low", "start": "low", "limits": "low",
-    "gain": "k", "p": "kp", "i": "ki", "d": "kd", "n": "cutoff",
+    "gain": "k", "p": "kp", "i": "ki i_marker_id", "d": "kd damping", "n": "cutoff",
     "final": "after", "final_value": "after", "initial_output": "before", "step_time": "time", "at": "time",
     "numerator": "num", "denominator": "den", "amp": "amplitude", "freq": "frequency",
     "switch_on_point": "on_point", "switch_on": "on_point", "output_on": "on_value",
@@ -27,6 +27,12 @@ SAID_ELSEWHERE = {
     "tstop": "until", "tspan": "until", "t_span": "until", "step_size": "step", "t_eval": "log_at",
     "ode45": "dopri5", "ode1": "euler", "ode4": "rk4", "ode23": "RK23", "ode8": "DOP853",
     "ode15s": "rodas4", "ode23s": "rodas4", "ode23t": "rodas4", "ode23tb": "rodas4", "ode14x": "rodas4",
+    # of plants
+    "m": "mass", "c": "damping", "k": "stiffness", "j": "j_marker_id", "g": "grav_z", "gz": "grav_z",
+    "rigidbody": "Body_Rigid", "body": "Body_Rigid body_id", "joint": "Constraint_Joint",
+    "revolute": "Constraint_Joint", "prismatic": "Constraint_Joint", "hinge": "Constraint_Joint",
+    "marker": "Reference_Marker", "frame": "Reference_Marker", "gravity": "Force_Gravity",
+    "spring": "Force_SpringDamper", "springdamper": "Force_SpringDamper",
     # blocks
     "transferfcn": "TransferFunction", "discretetransferfcn": "DiscreteTransferFunction",
     "discretefilter": "DiscreteTransferFunction", "zeroorderhold": "Hold", "zoh": "Hold",

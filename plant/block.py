@@ -99,6 +99,7 @@ class Plant(Block):
     """
 
     drawn_as: ClassVar[str] = "plant"
+    made_by: ClassVar[str] = "Plant.read(file), or Plant.from_model(Model.build([...]))"
 
     model: Model
     inputs: Ports

@@ -46,6 +46,9 @@ class Block(metaclass=BlockType):
     drawn_as: ClassVar[str] = "block"
     """What pictures of diagrams show it as: a "block", or a "plant"."""
 
+    made_by: ClassVar[str] = ""
+    """How one makes such a block, where not from its fields by hand."""
+
     reaches: ClassVar[str] = ""
     """What of the machine its runs touch, "" for nothing: a scenario needs trust for such a block."""
 

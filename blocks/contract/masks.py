@@ -196,7 +196,8 @@ class BlockType(abc.ABCMeta):
                 raise BlockError(f"{cls.__name__} {what}", value=unknown[0], hint=cure) from error
             bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
             written = signature.replace(parameters=bare, return_annotation=signature.empty)
-            raise BlockError(f"{cls.__name__}: {wrong}.", hint=f"Write {cls.__name__}{written}.") from error
+            call = getattr(cls, "made_by", "") or f"{cls.__name__}{written}"
+            raise BlockError(f"{cls.__name__}: {wrong}.", hint=f"Write {call}.") from error
 
 
 def recipe_of(block: Any) -> Recipe | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from blocks.elsewhere import NO_BLOCK, OF_DIAGRAMS, SAID_ELSEWHERE
+from blocks.errors import PlantloopError
 from blocks.exports import Exports, listed_names
 
 ROOT = Path(__file__).parents[2]
@@ -92,13 +93,29 @@ def test_a_name_of_another_tool_says_what_it_is_here(package, name, said):
 
 
 def test_what_is_said_of_other_names_exists():
-    known = {*importlib.import_module("blocks").__all__, *importlib.import_module("cosim").__all__}
+    packages = map(importlib.import_module, ("blocks", "cosim", "plant"))
+    known = {name for package in packages for name in package.__all__}
     words = {word for words in SAID_ELSEWHERE.values() for word in words.split() if word[0].isupper()}
     assert words - {"DOP853", "RK23"} <= known
     assert known >= OF_DIAGRAMS
-    assert not {name.lower() for name in known} & (
+    assert not {name.lower() for name in known - {"Stop"}} & (  # a command of decks
         NO_BLOCK.keys() | {k for k, v in SAID_ELSEWHERE.items() if v[0].isupper()}
     )
+
+
+def test_elements_of_plants_have_their_names_elsewhere_too():
+    for name, said in {
+        "RigidBody": "Body_Rigid",
+        "Revolute": "Constraint_Joint",
+        "Spring": "Force_SpringDamper",
+    }.items():
+        with pytest.raises(ImportError, match=f"there is no '{name}' in plant; did you mean '{said}'"):
+            exec(f"from plant import {name}")
+    plant = importlib.import_module("plant")
+    with pytest.raises(PlantloopError, match="has no attribute 'm'; did you mean 'mass'"):
+        plant.Body_Rigid(id=1, m=2.0)
+    with pytest.raises(PlantloopError, match=r"Write Plant\.read\(file\), or Plant\.from_model"):
+        plant.Plant([plant.Body_Rigid(id=1, isground=True)])
 
 
 def test_a_near_miss_is_offered():
