@@ -11,8 +11,9 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss
-from cosim.analysis.operating import OperatingPoint, model_of
+from cosim.analysis.operating import OperatingPoint, diagram_of, model_of
 from cosim.analysis.trim import trim
+from cosim.built_for import structural
 from cosim.diagram import Diagram
 from cosim.names import listed, mapped
 from cosim.system import System
@@ -107,7 +108,8 @@ def trim_table(
     grid = {name: _axis(name, values) for name, values in mapped(over, "over").items()}
     if not grid:
         raise PlantloopError("over names nothing to vary.", hint='Write over={"v": [10.0, 20.0]}.')
-    kinds = {name: _kind(model_of(system).system, name) for name in grid}
+    built = structural(diagram_of(system), grid)
+    kinds = {n: "parameters" if n in built else _kind(model_of(system).system, n) for n in grid}
     given = {what: mapped(v, what) for what, v in (("x", x), ("u", u), ("y", y), ("parameters", parameters))}
     kept = listed(fixed, "fixed") + [name for name, kind in kinds.items() if kind == "x"]
     shape = tuple(len(axis) for axis in grid.values())

@@ -50,7 +50,7 @@ def groups_of(
     found: dict[Any, dict[int, Mapping[str, Any]]] = {}
     built: dict[Any, dict[str, Any]] = {}
     for k, run in enumerate(runs):
-        numbers = {**common, **run.get("parameters", {})} if own else {}
+        numbers = {**common, **(run.get("parameters") or {})} if own else {}
         new = {name: numbers[name] for name in own if name in numbers}
         key = tuple((name, frozen(value)) for name, value in new.items())
         built[key] = new

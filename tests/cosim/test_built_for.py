@@ -6,9 +6,30 @@ x' = held(1(t - t0) - x) with ticks every T: from t0 on x_k+1 = x_k + k T (1 - x
 import numpy as np
 import pytest
 
-from blocks import Constant, Gain, Hold, Integrator, RandomNumber, Step, TappedDelay
+from blocks import (
+    Constant,
+    Delay,
+    DiscreteIntegrator,
+    Gain,
+    Hold,
+    Integrator,
+    RandomNumber,
+    Step,
+    TappedDelay,
+)
 from blocks.errors import PlantloopError
-from cosim import Diagram, Simulation, delay_audit, linearize, margins, simulate, simulate_many
+from cosim import (
+    FMU,
+    Diagram,
+    Simulation,
+    delay_audit,
+    export_fmu,
+    linearize,
+    margins,
+    simulate,
+    simulate_many,
+    trim_table,
+)
 
 
 def loop():
@@ -67,6 +88,7 @@ def test_draws_of_a_run_are_those_of_its_number():
 
 
 def test_a_run_that_fails_is_called_by_its_number():
+    assert len(simulate_many(loop(), [{"parameters": None}, {"parameters": {"T": 0.2}}, {}], 1.0)) == 3
     runs = [{"parameters": {"T": 0.1}}, {"parameters": {"T": 0.2}, "initial": {"xx.x": 1.0}}]
     with pytest.raises(PlantloopError, match="run 1: 'loop' has no state 'xx.x'"):
         simulate_many(loop(), runs, 1.0)
@@ -92,6 +114,25 @@ def test_linear_models_margins_and_delays_follow():
         assert abs(margins(d, at="hold.y", parameters={"T": T, "k": k}).gain[1] - 2.0 / (k * T)) < 1e-6
     audit = delay_audit(d, at="hold.y", parameters={"T": 0.25})
     assert any(abs(row.seconds - 0.125) < 1e-9 for row in audit.delays)
+
+
+def test_rests_over_a_grid_of_what_decides_the_structure_and_what_does_not():
+    """x_k+1 = x_k + T (1 - x_k - k x_k-1) rests at 1 / (1 + k) for every T."""
+    d = Diagram("rests")
+    T, k = d.parameter("T", 0.1), d.parameter("k", 1.0)
+    x, late = d.add("x", DiscreteIntegrator(sample=T)), d.add("late", Delay(1, sample=T))
+    x >> late >> d.add("k", Gain(k))
+    (1.0 - x - d["k"]) >> x
+    table = trim_table(d, {"k": [1.0, 3.0], "T": [0.1, 0.2]})
+    assert np.allclose(table.values("x.x"), [[0.5, 0.5], [0.25, 0.25]])
+
+
+def test_an_fmu_is_built_with_its_own(tmp_path):
+    d = loop()
+    export_fmu(d, tmp_path / "loop.fmu", parameters={"T": 0.25, "k": 2.0}, outputs=["x.y"], step=0.05)
+    outer = Diagram("outer")
+    outer.add("unit", FMU(tmp_path / "loop.fmu", kind="cs", sample=0.5))
+    assert abs(simulate(outer, 3.0)["unit.x.y"][-1, 0] - known(3.0, T=0.25, k=2.0)) < 1e-9
 
 
 def test_what_no_run_can_change_is_refused_still():

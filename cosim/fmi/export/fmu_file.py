@@ -13,6 +13,7 @@ from blocks.arguments import flag, is_number
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss
 from cosim.block_alone import system_of
+from cosim.built_for import built_for
 from cosim.diagram import Diagram
 from cosim.engines.native.native import obstacles
 from cosim.fmi.export import binaries
@@ -97,10 +98,11 @@ def export_fmu(
     run = RunSettings.of(settings, **keywords)
     if run.engine == "reference":
         raise PlantloopError("engine='reference' has no code to export; leave it out.", value=run.engine)
+    diagram, tunable = built_for(diagram, parameters, run.solve_loops)
     system = system_of(diagram, run.solve_loops)
     _refuse_python(system, run)
     context = Context.initial(system)
-    for name, value in mapped(parameters, "parameters").items():
+    for name, value in tunable.items():
         set_parameter(system, context, name, value)
     for name, value in mapped(initial, "initial").items():
         set_initial(system, context, name, value)
