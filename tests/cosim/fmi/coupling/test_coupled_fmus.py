@@ -8,7 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks import Block, Constant, Equations, Function, Hold, Integrator, PlantloopError, UnitDelay
+from blocks import (
+    Block,
+    Constant,
+    Equations,
+    Function,
+    Gain,
+    Hold,
+    Integrator,
+    PlantloopError,
+    SecondOrderIntegrator,
+    UnitDelay,
+)
 from cosim import Coupling, Diagram, Simulation, simulate
 from cosim.fmi import FMU
 from cosim.fmi.coupling.macro_step import MacroStep
@@ -135,6 +146,25 @@ def test_compiled_code_couples_our_own_blocks_alike(fmu, order, extrapolation):
             ]
         )
     assert in_order(found[0]).tobytes() == in_order(found[1]).tobytes()
+
+
+@pytest.mark.parametrize("extrapolation", [0, 1, 2])
+def test_who_steps_before_our_own_blocks_takes_what_their_past_promises(fmu, extrapolation):
+    """The wire from our plant to the FMU is cut: it is off by less the more of the past it follows."""
+    found, off = [], []
+    for engine in ("reference", "native"):
+        d = Diagram("pulled")
+        d.add("one", FMU(fmu("mass"), sample="1/40"))
+        plant = d.add("plant", SecondOrderIntegrator(initial=1.0, initial_rate=0.5))
+        d.connect(plant["x"], d.add("gain", Gain(-3.0))["u"])
+        d.connect("gain.y", "one.f")
+        d.connect("one.v", "plant.u")
+        coupling = Coupling(order="gauss-seidel", extrapolation=extrapolation, cut=("one.f",))
+        r = simulate(d, 1.5, coupling=coupling, engine=engine, solver="rk4", step=0.005, log_every=0.01)
+        found.append([r["one.x"], r["plant.x"], r.coupling["one.f"].residual])
+        off.append(np.abs(r.coupling["one.f"].residual[5:]).max())
+    assert in_order(found[0]).tobytes() == in_order(found[1]).tobytes()
+    assert off[0] < [0.1, 1e-2, 1e-3][extrapolation]
 
 
 @pytest.mark.parametrize("fault", ["TERMINATE", "WARN", "NOT_A_NUMBER", "RETURN_ERROR"])
