@@ -13,9 +13,10 @@ import pytest
 
 from cosim import Diagram, simulate
 from plant import Plant, PlantWarning
-from plant.elements import Constraint_Joint, Control_PlantOutput, Model, Reference_Variable
+from plant.elements import Body_Rigid, Constraint_Joint, Control_PlantOutput, Model, Reference_Variable
 from tests.helpers import overconstrained
 from tests.helpers.plants import deck
+from tests.helpers.trees import marker
 
 TIMES = np.linspace(0.0, 5.0, 51)
 KINDS = {
@@ -94,6 +95,44 @@ def test_redundant_conditions_are_counted_and_named(name, coordinates):
     mechanism = plant.mechanism
     conditions = (2 if mechanism.planar else 5) * (len(joints) if mechanism.absolute else len(mechanism.cut))
     assert sum(map(int, found)) == conditions - mechanism.dof + 1 > 0
+
+
+def doubly_seated() -> Model:
+    """A four-bar in the plane of x and z; its last hinge, the seat, stands twice on one axis."""
+    at = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])  # z along -y
+    bars = [(2, (0.0, 0.0), (0.0, 1.0)), (3, (0.0, 1.0), (2.0, 1.5)), (4, (2.0, 1.5), (2.0, 0.0))]
+    elements: list = [Body_Rigid(id=1, isground=True)]
+    for k, *ends in bars:
+        (x, z), (u, w) = ends
+        elements.append(Body_Rigid(id=k, cg_id=10 * k, mass=1, inertia_xx=1, inertia_yy=1, inertia_zz=1))
+        elements.append(marker(10 * k, k, np.array([(x + u) / 2, 0.0, (z + w) / 2]), at))
+    hinges = [(1, 2, 1, 0.0, bars[0][1]), (2, 3, 2, 0.0, bars[1][1]), (3, 4, 3, 0.0, bars[2][1])]
+    hinges += [(4, 4, 1, 0.0, bars[2][2]), (5, 4, 1, 0.3, bars[2][2])]
+    for k, i, j, y, (x, z) in hinges:
+        elements += [marker(100 * k + b, b, np.array([x, y, z]), at) for b in (i, j)]
+        ends = {"i_marker_id": 100 * k + i, "j_marker_id": 100 * k + j}
+        elements.append(Constraint_Joint(id=k, type="REVOLUTE", **ends))
+    return Model.build(elements)
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("coordinates", "expected"),
+    [("joint", {3: (3, {1, 2, 4}), 5: (5, {4})}), ("absolute", {5: (2, {4})})],
+)
+def test_what_repeats_what_is_told(coordinates, expected):
+    """A second seat repeats the seat alone; what a loop in a plane has too much is that of its other hinges.
+
+    In absolute coordinates the bodies are planar: two conditions a hinge, none of them too many.
+    """
+    told = Plant.from_model(doubly_seated(), coordinates=coordinates).info()["redundant constraints"]
+    found = [
+        re.search(r"Constraint_Joint id=(\d+).*: (\d+) of its 5 .* repeat what (.*) fix", t) for t in told
+    ]
+    assert {
+        int(m[1]): (int(m[2]), {int(n) for n in re.findall(r"Constraint_Joint (\d+)", m[3])}) for m in found
+    } == expected
+    assert all(len(re.findall(r"Constraint_Joint \d+", m[3])) == len(expected[int(m[1])][1]) for m in found)
 
 
 @quiet
