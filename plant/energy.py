@@ -20,6 +20,7 @@ Source: Concurrent Dynamics International, MBS Energy Testing, 2017, equations (
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,11 @@ class BodyStates:
     h: np.ndarray
     Iw: np.ndarray
 
+    def __post_init__(self) -> None:
+        """Bring everything into arrays that fit each other; a ModelError says what does not."""
+        for name, value in _shaped(self.inertial()).items():
+            object.__setattr__(self, name, value)
+
     @staticmethod
     def from_inertial(m: Any, I: Any, w: Any, r: Any, v: Any, h: Any = (), Iw: Any = ()) -> BodyStates:
         """Procedure 1: everything is inertial already.
@@ -64,7 +70,7 @@ class BodyStates:
         ------
         ModelError    an array of another shape than the others ask for; all that do not fit together
         """
-        return BodyStates(**_shaped({"m": m, "I": I, "w": w, "r": r, "v": v, "h": h, "Iw": Iw}))
+        return BodyStates(m, I, w, r, v, h, Iw)
 
     @staticmethod
     def from_system_cm(
@@ -190,6 +196,8 @@ class BodyStates:
         return self.momentum / self.m.sum()
 
 
+ROUNDING = 1e-6  # of the largest entry of the tensors
+ROTATION = 1e-4  # how far a rotation that was printed may be from orthonormal
 NUMBERS = {"m": "(N,)", "I": "(..., N, 3, 3)", "h": "(..., Nw, 3)", "Iw": "(Nw,)", "C": "(..., 3, 3)"}
 NUMBERS |= dict.fromkeys(("w", "r", "v"), "(..., N, 3)")
 NUMBERS |= dict.fromkeys(("R", "V", "eta", "eta_rate"), "(..., 3)")
@@ -235,9 +243,25 @@ def _misfits(found: dict[str, np.ndarray]) -> list[str]:
         except ValueError:
             times = ", ".join(f"{name} {shape}" for name, shape in leading.items() if shape)
             problems.append(f"the leading axes of times do not fit each other: {times}")
-    if not problems and np.any(found["Iw"] <= 0):
-        problems.append(f"Iw is {found['Iw'].tolist()}, expected moments of inertia above 0")
-    return problems
+    return problems or list(_impossible(found))
+
+
+def _impossible(found: dict[str, np.ndarray]) -> Iterator[str]:
+    """Numbers that no bodies and no axes have, in words."""
+    m, I, C = found["m"], found["I"], found.get("C", np.eye(3))
+    if np.any(found["Iw"] <= 0):
+        yield f"Iw is {found['Iw'].tolist()}, expected moments of inertia above 0"
+    if np.any(m < 0):
+        yield f"m is {m.tolist()}, expected masses of 0 or more"
+    size = np.abs(I).max(initial=0.0)
+    if np.abs(I - np.swapaxes(I, -1, -2)).max(initial=0.0) > ROUNDING * size:
+        yield "tensors in I are not symmetric"
+    elif np.linalg.eigvalsh(I).min(initial=0.0) < -ROUNDING * size:
+        yield "tensors in I have negative principal moments"
+    if np.abs(np.swapaxes(C, -1, -2) @ C - np.eye(3)).max(initial=0.0) > ROTATION:
+        yield "C is not made of perpendicular unit axes"
+    elif np.any(np.linalg.det(C) < 0):
+        yield "the axes of C are left-handed"
 
 
 def _moved(found: dict[str, np.ndarray], place: str, velocity: str) -> dict[str, np.ndarray]:

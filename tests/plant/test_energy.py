@@ -256,3 +256,32 @@ def test_shapes_of_the_procedures_are_checked(notation, name, value, text):
 def test_shapes_of_reference_points_are_checked(notation, name):
     with pytest.raises(ModelError, match=rf"{name} has shape \(4,\)"):
         getattr(BodyStates, f"from_{notation}")(**{**GOOD, **REST[notation], name: np.ones(4)})
+
+
+SKEW = np.array([[1.0, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("m", -np.ones(2), "masses of 0 or more"),
+        ("I", np.array([SKEW, np.eye(3)]), "not symmetric"),
+        ("I", -np.array([np.eye(3)] * 2), "negative principal moments"),
+        ("C", SKEW, "perpendicular unit axes"),
+        ("C", np.diag([1.0, 1.0, -1.0]), "left-handed"),
+    ],
+)
+def test_numbers_no_bodies_have(name, value, told):
+    """A matrix that is no rotation gave an energy nine times too large."""
+    given = {"m": np.ones(2), "I": np.array([np.eye(3)] * 2), **dict.fromkeys("wrv", np.ones((2, 3)))}
+    with pytest.raises(ModelError, match=told):
+        BodyStates.from_first_body(
+            **{**given, "R": np.zeros(3), "V": np.zeros(3), "C": np.eye(3), name: value}
+        )
+
+
+def test_states_written_out_are_checked_too():
+    lists = ([2.0], np.eye(3)[None].tolist(), [[0, 0, 1]], [[0, 0, 0]], [[3, 0, 0]], [], [])
+    assert float(BodyStates(*lists).KE) == pytest.approx(0.5 * 1.0 + 0.5 * 2.0 * 9.0)
+    with pytest.raises(ModelError, match=r"w has shape \(3,\), expected \(..., 1, 3\)"):
+        BodyStates(*lists[:2], [0, 0, 1], *lists[3:])
