@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from blocks.arguments import choice, flag
+from blocks.arguments import choice, flag, number
 from blocks.contract.block import Block, Equations
 from blocks.contract.callback import shared
 from blocks.contract.picture import BlockPicture
@@ -27,7 +27,7 @@ from plant.constraints.closure import Closure
 from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import StandIns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
-from plant.coordinates import Coordinates
+from plant.coordinates import Coordinates, named
 from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
 from plant.equations.at_a_state import EquationsAt, Written
@@ -342,6 +342,9 @@ class Plant(Block):
         ------
         ModelError    no such state or input, or wrong numbers
         """
+        named(state, "state")
+        named(inputs, "inputs", "force")
+        time = number(time, "time", "a finite time [s]", error=ModelError)
         q, qd = (np.concatenate([np.zeros(0), *parts]) for parts in (self.start, self.rates))
         ports = {self.port_name(name): value for name, value in inputs.items()}
         return self._at((q, qd), state, time, ports)

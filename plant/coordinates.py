@@ -15,6 +15,21 @@ from plant.mechanics.mechanism import Mechanism
 COMPONENT = re.compile(r"(.+)\[(\d+)\]")
 
 
+def named(given: Any, what: str, example: str = "crank.q") -> None:
+    """Refuse what gives no values by name.
+
+    Raises
+    ------
+    ModelError    no mapping
+    """
+    if not isinstance(given, Mapping):
+        raise ModelError(
+            f"{what} is {given!r}, expected values by name.",
+            value=given,
+            hint=f'Write {what}={{"{example}": 0.3}}.',
+        )
+
+
 class Coordinates:
     """Names of the coordinates and rates of a mechanism.
 
@@ -67,12 +82,7 @@ class Coordinates:
         ------
         ModelError    no mapping, no such coordinate, as many values as it has, not finite, or given twice
         """
-        if not isinstance(given, Mapping):
-            raise ModelError(
-                f"{what} is {given!r}, expected values by name.",
-                value=given,
-                hint=f'Write {what}={{"crank.q": 0.3}}.',
-            )
+        named(given, what)
         found: dict[str, dict[int, float]] = {"q": {}, "qd": {}}
         for name, value in given.items():
             kind, places = self.place(name)

@@ -149,3 +149,18 @@ def test_states_and_inputs_that_are_not_there():
         plant.motion_at(inputs={"crank_torqu": 0.0})
     torque = plant.motion_at(inputs={"crank_torque": 7.0}).Q - plant.motion_at().Q
     assert np.abs(torque).max() == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"state": None}, "state is None, expected values by name"),
+        ({"state": 5}, "state is 5, expected"),
+        ({"inputs": [1.0]}, r"inputs is \[1.0\], expected"),
+        ({"time": "a"}, "time is 'a', expected"),
+        ({"time": np.nan}, "time is nan, expected"),
+    ],
+)
+def test_what_is_no_state(given, told):
+    with pytest.raises(ModelError, match=told):
+        Plant.read(FOUR_BAR).motion_at(**given)
