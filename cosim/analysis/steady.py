@@ -19,6 +19,7 @@ from blocks.contract.user_lines import warn_user
 from cosim.analysis.operating import SystemAtPoint, static_of
 
 STEADY = 1e-6  # of the largest |A| |f|, or |A|: below it nothing changes
+ROUNDING = 1e-12  # of |A| times |f|, where what is left of both is the rounding of an equilibrium
 AHEAD = 0.1  # rad or length: how far along the motion A is looked at again
 
 
@@ -38,7 +39,8 @@ def mention_unsteady(model: SystemAtPoint) -> None:
     moving = {slot.path for slot in slots}
     places = np.concatenate([slot.index for slot in s.states.values() if slot.path in moving])
     change = np.abs(a @ f)[places]
-    if change.max() <= STEADY * (np.abs(a) @ np.abs(f))[places].max():
+    rounding = ROUNDING * np.abs(a).max() * np.abs(f[places]).max()
+    if change.max() <= max(STEADY * (np.abs(a) @ np.abs(f))[places].max(), rounding):
         change = _changes(model, a, f, places)
         if change.max() <= STEADY * np.abs(a).max():
             return

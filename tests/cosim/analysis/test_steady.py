@@ -55,9 +55,12 @@ def turntable(coordinates: str, w: float, x: float = 0.0) -> Plant:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("x", [0.0, 0.5])
+@pytest.mark.parametrize("x", [0.0, 0.5, 0.7])
 def test_steady_motion_of_a_turntable(x):
-    """The mass swings along the rail with sqrt(k/m - w^2) = 4 rad/s: no warning in joint coordinates."""
+    """The mass swings along the rail with sqrt(k/m - w^2) = 4 rad/s: no warning in joint coordinates.
+
+    At 0.7 the balance is one of rounding, 1e-15, which counted as an unsteady motion.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("error", MovingPointWarning)
         ss = linearize(turntable("joint", OMEGA, x))
