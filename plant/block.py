@@ -30,6 +30,7 @@ from plant.constraints.stabilisation import Projection, Stabilisation, stabilisa
 from plant.coordinates import Coordinates, named
 from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
+from plant.equations.asked_bodies import mention_torques_on_points, refuse_inactive_bodies
 from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
 from plant.equations.controls import check_controls
@@ -181,9 +182,11 @@ class Plant(Block):
         with recorded() as caught:
             model = filled(model)
             mention_ignored(model)
+            formulas = formulas_of(model)
+            refuse_inactive_bodies(model, formulas)
             mechanism = mechanism_of(description_of(model), absolute=coordinates == "absolute")
             mention_massless(mechanism)
-            formulas = formulas_of(model)
+            mention_torques_on_points(model)
             check_controls(model)
             inputs, outputs, requests = with_units(ports_of(model), model, formulas)
             plant = Plant(

@@ -250,8 +250,10 @@ class Controls:
             yield symbol, lambda key=key: self._rate(values, key)  # type: ignore[misc]
 
     def state(self, id: int) -> ca.SX:
-        """DIF: a state, or the unknown of an algebraic equation."""
+        """DIF: a state, or the unknown of an algebraic equation; 0 of an element that is switched off."""
         key = (Control_Diff.tag, id)
+        if not self._model.find(Control_Diff, id).is_active:
+            return ca.SX(0)
         return self._symbols[key] if key in self._symbols else self._unknown[id]
 
     def state_rate(self, values: Setting, id: int) -> ca.SX:
@@ -260,6 +262,8 @@ class Controls:
         The last follows from g(x, y, t) = 0: x' = -(g_y y' + g_t) / g_x.
         """
         diff = self._model.find(Control_Diff, id)
+        if not diff.is_active:
+            return ca.SX(0)
         if (diff.tag, id) in self._symbols:
             return self._rate(values, (diff.tag, id))
         g, x = values.given(diff), self._unknown[id]

@@ -11,15 +11,18 @@ from blocks.errors import BlockError, ExpressionError, ModelError
 from cosim import Diagram
 from plant import Plant, PlantWarning
 from plant.elements import (
+    Body_Point,
     Body_Rigid,
     Constraint_Coupler,
     Constraint_General,
     Constraint_Joint,
+    Control_Diff,
     Control_PlantInput,
     Control_PlantOutput,
     Element,
     Force_Gravity,
     Force_Scalar_TwoBody,
+    Force_SpringDamper,
     Model,
     Motion_Joint,
     Post_Request,
@@ -28,7 +31,7 @@ from plant.elements import (
     Reference_Spline,
     Reference_Variable,
 )
-from tests.helpers.plants import deck
+from tests.helpers.plants import Alone, deck
 
 UNIT = {"mass": 1, "inertia_xx": 1, "inertia_yy": 1, "inertia_zz": 1}
 
@@ -127,6 +130,29 @@ def test_a_joint_coupled_to_itself_or_by_nothing():
         coupler(joint2_id=1, coefficients=(1.0, 2.0))
     with pytest.raises(ModelError, match="its coefficients are all 0"):
         coupler(joint2_id=2, coefficients=(0.0, 0.0))
+
+
+def test_markers_of_a_body_that_is_switched_off():
+    """Joints and expressions that use them ended in a KeyError."""
+    off = [Body_Rigid(id=4, cg_id=40, is_active=False, **UNIT), Reference_Marker(id=40, body_id=4)]
+    told = "is a marker of Body_Rigid 4, which is switched off"
+    joint = Constraint_Joint(id=5, type="REVOLUTE", i_marker_id=40, j_marker_id=10)
+    refused(axle(*off, joint), "Constraint_Joint id=5: i_marker_id=40 " + told)
+    refused(axle(*off, Reference_Variable(id=1, expr="DX(20, 40)")), "expr: marker=40 " + told)
+
+
+def test_torques_on_a_point_mass():
+    point = [Body_Point(id=5, cg_id=50, mass=1.0), Reference_Marker(id=50, body_id=5, body_type="POINTBODY")]
+    spring = Force_SpringDamper(id=1, type="ROTATIONAL", i_marker_id=50, j_marker_id=20, stiffness=1.0)
+    with pytest.warns(PlantWarning, match="id=1: its torque on Body_Point id=5 changes nothing"):
+        Plant.from_model(axle(*point, spring))
+
+
+def test_the_state_of_a_control_element_that_is_switched_off():
+    off = Control_Diff(id=5, expr="1", ic=3.0, is_active=False)
+    asks = Reference_Variable(id=1, expr="2 + DIF(5) + DIF1(5)")
+    output = Control_PlantOutput(id=1, label="y", variable_id_list=(1,))
+    assert Alone(Plant.from_model(axle(off, asks, output))).output("y") == 2.0
 
 
 def test_what_is_no_element():

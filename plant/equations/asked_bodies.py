@@ -1,0 +1,85 @@
+"""Markers that elements and expressions use, whose bodies cannot do what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from blocks.contract.user_lines import warn_user
+from plant.elements import (
+    Body_Point,
+    Element,
+    Force_Scalar_TwoBody,
+    Force_SpringDamper,
+    Force_Vector_OneBody,
+    Force_Vector_TwoBody,
+    Model,
+    Reference_Marker,
+)
+from plant.elements.element import line, references_of
+from plant.expressions.formulas import Formulas
+from plant.reporting import ModelProblems, PlantWarning
+
+TORQUES = {
+    Force_Scalar_TwoBody: ("TORQUE",),
+    Force_SpringDamper: ("ROTATIONAL",),
+    Force_Vector_OneBody: ("TORQUEONLY",),
+    Force_Vector_TwoBody: ("TORQUEONLY",),
+}
+"""Types of force elements that exert torques and nothing else."""
+
+
+def refuse_inactive_bodies(model: Model, formulas: Formulas) -> None:
+    """Refuse what uses markers of bodies that are switched off.
+
+    Raises
+    ------
+    ModelProblems    a line for each
+    """
+    problems = [
+        line(
+            where,
+            f"{what}={id} is a marker of {marker.body[0]} {marker.body[1]}, which is switched off; switch "
+            'off what uses it too, or write is_active="TRUE" at the body',
+        )
+        for where, what, id in (*_written(model), *_read(formulas))
+        if not model.body_of(marker := model.find(Reference_Marker, id)).is_active
+    ]
+    if problems:
+        raise ModelProblems(list(dict.fromkeys(problems)), about=model.file or model.name)
+
+
+def _written(model: Model) -> Iterator[tuple[str, str, int]]:
+    """Place, attribute and id of every marker an active element names."""
+    for element in _active(model):
+        for name, attribute in references_of(type(element)).items():
+            if Reference_Marker.tag in attribute.kind.tags and (id := getattr(element, name)):
+                yield element.where, name, id
+
+
+def _read(formulas: Formulas) -> Iterator[tuple[str, str, int]]:
+    """The same of expressions."""
+    for expression in formulas.values():
+        for kind, ids in sorted(expression.references(), key=str):
+            if kind == "marker":
+                yield expression.where, "marker", int(ids[0])
+
+
+def _active(model: Model) -> Iterator[Element]:
+    """Elements that take part; markers themselves may stand on each other."""
+    for tag, same_type in model.elements.items():
+        if tag != Reference_Marker.tag:
+            yield from (element for element in same_type.values() if element.is_active)
+
+
+def mention_torques_on_points(model: Model) -> None:
+    """Warn of torques on point masses, which have no orientation to change."""
+    for kind, types in TORQUES.items():
+        for force in model.all(kind):
+            if force.type in types:
+                ends = (getattr(force, name, None) for name in ("marker_id", "i_marker_id", "j_marker_id"))
+                for id in filter(None, (*ends, getattr(force, "j_floating_marker_id", None))):
+                    body = model.body_of(model.find(Reference_Marker, id))
+                    if isinstance(body, Body_Point):
+                        what = f"its torque on {body.where} changes nothing: a point mass does not turn"
+                        text = line(force.where, f"{what}; act on a Body_Rigid, or delete it")
+                        warn_user(text, PlantWarning)
