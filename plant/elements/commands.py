@@ -41,6 +41,12 @@ __all__ = [
 ]
 
 
+OUTPUT_TIMES = ("print_increment", "print_array_id", "num_steps", "print_interval")
+"""Attributes of Simulate that say when there is output; the first that is written counts."""
+INTEGRATORS = ("ABAM", "DSTIFF", "MSTIFF", "VSTIFF")
+"""Integrators that a solver of ours stands for."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Simulate(Element):
     """One analysis; it continues from the state and time of the one before.
@@ -76,6 +82,12 @@ class Simulate(Element):
             yield "end_time is missing; write end_time or duration"
         if self.end_time is not None and self.end_time < self.start_time:
             yield f"end_time={self.end_time:g} is before start_time={self.start_time:g}; exchange them"
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        written = [name for name in OUTPUT_TIMES if getattr(self, name) is not None]
+        if self.analysis_type == "TRANSIENT" and len(written) > 1:
+            yield from self.unused(written[1:], f"{written[0]} says when there is output", "keep one of them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +127,9 @@ class Param_Transient(Element):
         read = ("id", "label", "is_active", "integrator_type", "integr_tol", "h_max")
         names = [name for name in attributes_of(type(self)) if name not in read]
         yield from self.unused(names, "our solvers have no such setting", "set integr_tol and h_max instead")
+        if (self.integrator_type or INTEGRATORS[0]).upper() not in INTEGRATORS:
+            why = f"{self.integrator_type} is none of {', '.join(INTEGRATORS)}, so the default solver runs"
+            yield from self.unused(["integrator_type"], why, "write one of them, or give solver= to the run")
 
 
 @dataclass(frozen=True, kw_only=True)

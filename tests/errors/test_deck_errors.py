@@ -177,3 +177,26 @@ def test_reading_alone_still_only_warns():
     with pytest.warns(UserWarning, match="this element type is not supported and is ignored"):
         model = read_model(deck(pendulum(0.5), "<Nonsense/>"))
     assert len(model.commands) == 1
+
+
+@pytest.mark.parametrize(
+    ("commands", "told"),
+    [
+        (
+            simulate("Transient", end_time=1, num_steps=5, print_interval=0.2),
+            "Simulate: print_interval changes nothing: num_steps says when there is output; keep one of them",
+        ),
+        (
+            '<Param_Transient integrator_type="RK45"/>' + SECOND,
+            "RK45 is none of ABAM, DSTIFF, MSTIFF, VSTIFF",
+        ),
+    ],
+)
+def test_commands_that_change_nothing(commands, told):
+    with pytest.warns(UserWarning, match=told):
+        read_model(deck(slider(), commands))
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_way_to_say_when_there_is_output():
+    read_model(deck(slider(), simulate("Transient", end_time=1, num_steps=5)))
