@@ -30,7 +30,11 @@ from plant.constraints.stabilisation import Projection, Stabilisation, stabilisa
 from plant.coordinates import Coordinates, named
 from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
-from plant.equations.asked_bodies import mention_torques_on_points, refuse_inactive_bodies
+from plant.equations.asked_bodies import (
+    mention_joints_switched_off,
+    mention_torques_on_points,
+    refuse_inactive_bodies,
+)
 from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
 from plant.equations.controls import check_controls
@@ -187,6 +191,7 @@ class Plant(Block):
             mechanism = mechanism_of(description_of(model), absolute=coordinates == "absolute")
             mention_massless(mechanism)
             mention_torques_on_points(model)
+            mention_joints_switched_off(model)
             check_controls(model)
             inputs, outputs, requests = with_units(ports_of(model), model, formulas)
             plant = Plant(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from blocks.contract.user_lines import warn_user
 from plant.elements import (
     Body_Point,
+    Constraint_Joint,
     Element,
     Force_Scalar_TwoBody,
     Force_SpringDamper,
@@ -69,6 +70,17 @@ def _active(model: Model) -> Iterator[Element]:
     for tag, same_type in model.elements.items():
         if tag != Reference_Marker.tag:
             yield from (element for element in same_type.values() if element.is_active)
+
+
+def mention_joints_switched_off(model: Model) -> None:
+    """Warn of motions and couplers of joints that are switched off: they act between their markers still."""
+    for element in _active(model):
+        for name, attribute in references_of(type(element)).items():
+            id = getattr(element, name)
+            asked = Constraint_Joint.tag in attribute.kind.tags and id and not isinstance(id, tuple)
+            if asked and not model.find(Constraint_Joint, id).is_active:
+                fault = f"{name}={id} is switched off; this holds the coordinate between its markers still"
+                warn_user(line(element.where, f"{fault}; switch it off too if not meant"), PlantWarning)
 
 
 def mention_torques_on_points(model: Model) -> None:

@@ -141,6 +141,13 @@ def test_markers_of_a_body_that_is_switched_off():
     refused(axle(*off, Reference_Variable(id=1, expr="DX(20, 40)")), "expr: marker=40 " + told)
 
 
+def test_motions_of_a_joint_that_is_switched_off():
+    off = Constraint_Joint(id=5, type="REVOLUTE", i_marker_id=20, j_marker_id=10, is_active=False)
+    motion = Motion_Joint(id=1, joint_id=5, expr="TIME")
+    with pytest.warns(PlantWarning, match="Motion_Joint id=1: joint_id=5 is switched off; this holds"):
+        Plant.from_model(axle(off, motion))
+
+
 def test_torques_on_a_point_mass():
     point = [Body_Point(id=5, cg_id=50, mass=1.0), Reference_Marker(id=50, body_id=5, body_type="POINTBODY")]
     spring = Force_SpringDamper(id=1, type="ROTATIONAL", i_marker_id=50, j_marker_id=20, stiffness=1.0)
