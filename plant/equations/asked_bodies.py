@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from blocks.contract.user_lines import warn_user
 from plant.elements import (
@@ -20,7 +21,7 @@ from plant.elements.element import line, references_of
 from plant.expressions.formulas import Formulas
 from plant.reporting import ModelProblems, PlantWarning
 
-TORQUES = {
+TORQUES: Mapping[type[Element], tuple[str, ...]] = {
     Force_Scalar_TwoBody: ("TORQUE",),
     Force_SpringDamper: ("ROTATIONAL",),
     Force_Vector_OneBody: ("TORQUEONLY",),
@@ -86,7 +87,8 @@ def mention_joints_switched_off(model: Model) -> None:
 def mention_torques_on_points(model: Model) -> None:
     """Warn of torques on point masses, which have no orientation to change."""
     for kind, types in TORQUES.items():
-        for force in model.all(kind):
+        forces: list[Any] = model.all(kind)
+        for force in forces:
             if force.type in types:
                 ends = (getattr(force, name, None) for name in ("marker_id", "i_marker_id", "j_marker_id"))
                 for id in filter(None, (*ends, getattr(force, "j_floating_marker_id", None))):
