@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from blocks.contract.shape import frozen
-from cosim.compile.masks import NOT_USED
 from cosim.compile.netlist import Driven
 from cosim.diagram import Diagram
 from cosim.names import mapped
@@ -46,4 +45,4 @@ def structural(
     """Those of some names that are parameters of the diagram itself and decide how it is built."""
     own = [name for name in names if name in diagram.own_parameters]
     refused = diagram.system(solve_loops, driven=driven).refused if own else {}
-    return [name for name in own if name in refused and not refused[name].endswith(NOT_USED)]
+    return [name for name in own if name in refused and refused[name].builds]

@@ -46,6 +46,7 @@ from cosim.system_parts import (
     Samples,
     Signal,
     SystemEvent,
+    Unsettable,
 )
 
 ROUNDING = 1e-13  # relative; two times this close are one
@@ -101,7 +102,7 @@ class System:
     borders: Mapping[str, str] = field(default_factory=dict)  # output of a subsystem -> signal
     fields: Mapping[str, str] = field(default_factory=dict)  # of blocks -> name of the initial value, or ""
     starts: tuple[FollowingStart, ...] = ()  # initial values that follow from parameters
-    refused: Mapping[str, str] = field(default_factory=dict)  # why a parameter cannot be set
+    refused: Mapping[str, Unsettable] = field(default_factory=dict)  # parameters that cannot be set
     units: tuple[CoupledUnit, ...] = ()  # that a co-simulation master runs
     prefix: str = ""  # what names of a block that is looked at alone may leave out
     x0: np.ndarray = field(default_factory=lambda: np.zeros(0))

@@ -103,6 +103,19 @@ class FollowingStart:
 
 
 @dataclass(frozen=True)
+class Unsettable:
+    """Why a run cannot set a parameter.
+
+    follows : it follows from another one, which may be set
+    builds : it decides how a diagram is built; one that is built anew takes it
+    """
+
+    why: str
+    follows: bool = False
+    builds: bool = False
+
+
+@dataclass(frozen=True)
 class NamedTerm:
     """Names a part of the equations, to explain a non-finite value (`Equations.term`)."""
 

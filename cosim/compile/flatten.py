@@ -50,6 +50,7 @@ from cosim.system_parts import (
     NamedTerm,
     Samples,
     SystemEvent,
+    Unsettable,
 )
 
 S = TypeVar("S", bound=Slot)
@@ -268,11 +269,12 @@ class _Writer:
             for history in inst.traced.declared.histories
         )
 
-    def _refused(self) -> dict[str, str]:
+    def _refused(self) -> dict[str, Unsettable]:
         """Why some parameters cannot be changed, by name."""
-        found = {name: f"it is structural: {why}" for name, why in self.masks.refused().items()}
-        following = self.v.following | self.masks.bound
-        return found | {name: f"it follows from '{whence}'" for name, whence in following.items()}
+        following = (self.v.following | self.masks.bound).items()
+        return self.masks.refused() | {
+            name: Unsettable(f"it follows from '{whence}'", follows=True) for name, whence in following
+        }
 
     def _units(self, between: Expressions) -> tuple[CoupledUnit, ...]:
         """Blocks that a co-simulation master runs."""

@@ -23,6 +23,7 @@ from blocks.contract.symbols import as_scalar, column, tracing
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
 from cosim.compile.netlist import Netlist
+from cosim.system_parts import Unsettable
 
 Root = tuple[str, str]  # path of a diagram, name of one of its parameters that no other gives
 MIXED = "it only comes together with others that are structural"
@@ -193,14 +194,14 @@ class Masks:
             if root in linked and root not in self.fixed:
                 yield root, np.asarray(value, dtype=float)
 
-    def refused(self) -> dict[str, str]:
+    def refused(self) -> dict[str, Unsettable]:
         """Why other parameters cannot be changed by a run, by name."""
         tunable = {root for root, _ in self.tunable()}
-        return {
-            named(root): self.fixed.get(root, MIXED if root in self.used else NOT_USED)
-            for root in self.values
-            if root not in tunable
-        }
+        return {named(root): self._unsettable(root) for root in self.values if root not in tunable}
+
+    def _unsettable(self, root: Root) -> Unsettable:
+        why = self.fixed.get(root, MIXED if root in self.used else NOT_USED)
+        return Unsettable(f"it is structural: {why}", builds=root in self.fixed or root in self.used)
 
 
 def named(root: Root) -> str:

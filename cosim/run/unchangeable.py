@@ -8,13 +8,13 @@ from cosim.system import System
 
 def structural_error(system: System, name: str) -> BlockError:
     """A parameter that cannot be changed at run time, and what to do instead."""
-    if why := system.refused.get(name, ""):
-        again = (
-            "Set that one."
-            if why.startswith("it follows")
-            else "Use with_parameters, or add(parameters=), before it runs."
+    if found := system.refused.get(name):
+        again = "Use with_parameters, or add(parameters=), before it runs."
+        return BlockError(
+            f"'{name}' in '{system.name}' cannot be set: {found.why}.",
+            path=name,
+            hint="Set that one." if found.follows else again,
         )
-        return BlockError(f"'{name}' in '{system.name}' cannot be set: {why}.", path=name, hint=again)
     if initial := system.fields.get(name, ""):
         return BlockError(
             f"'{name}' in '{system.name}' is an initial value, not a parameter.",
