@@ -44,6 +44,7 @@ GAP = 1e-7  # of the size of the mechanism: beyond it a loop counts as open
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
 NONE: Mapping[int, float] = MappingProxyType({})
+FULL = 10  # joints whose repeated conditions are told one by one, where there are more than twice as many
 NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
 
 
@@ -388,7 +389,11 @@ class Assembler:
         of: dict[NamedConstraint, list[int]] = {}
         for k in lost:
             of.setdefault(conditions[k].constraint, []).append(k)
+        undriven = [c for c, own in of.items() if not any(conditions[k].driven for k in own)]
+        rest = undriven[FULL:] if len(undriven) > 2 * FULL else []
         for constraint, own in of.items():
+            if constraint in rest:
+                continue
             others = dict.fromkeys(conditions[o].constraint for k in own for o in sorted(lost[k]))
             names = [other.name for other in others if other is not constraint]
             if not names or any(not lost[k] for k in own):
@@ -399,6 +404,11 @@ class Assembler:
                 f"{', '.join(names) or 'the other joints'} fix already; motion unaffected, but how these "
                 "joints share the reactions is not determined (the smallest are taken)."
                 + (NOT_FOLLOWED if any(conditions[k].driven for k in own) else "")
+            )
+        if rest:
+            lines.append(
+                f"{rest[0].where}, and {len(rest) - 1} more up to {rest[-1].where}: some of their conditions "
+                "repeat what other joints fix already, as those named before do; motion unaffected."
             )
         return lines
 

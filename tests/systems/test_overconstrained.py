@@ -15,6 +15,7 @@ from cosim import Diagram, simulate
 from plant import Plant, PlantWarning
 from plant.elements import Body_Rigid, Constraint_Joint, Control_PlantOutput, Model, Reference_Variable
 from tests.helpers import overconstrained
+from tests.helpers.loops import n_four_bar
 from tests.helpers.plants import deck
 from tests.helpers.trees import marker
 
@@ -151,3 +152,11 @@ def test_reactions_of_a_redundant_set_balance_and_are_free_of_noise(coordinates)
     assert on_coupler.sum(axis=1) == pytest.approx(needed, abs=1e-9)
     assert np.ptp(on_coupler.real, axis=0).min() > 1.0
     assert fine == pytest.approx(coarse, abs=1e-5)
+
+
+def test_many_joints_that_repeat_others_are_told_in_a_few_lines():
+    with pytest.warns(PlantWarning, match="motion unaffected") as caught:
+        plant = Plant.from_model(n_four_bar(24))
+    *told, last = [str(w.message) for w in caught]
+    assert len(told) == 10 and plant.info()["dof"] == 1
+    assert "and 13 more up to" in last  # of 24 windows each closes one loop
