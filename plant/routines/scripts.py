@@ -107,7 +107,7 @@ class Script:
         sys.path.insert(0, str(self.path.parent))
         try:
             exec(self._code, namespace)  # trusted by whoever read the model with trust=True
-        except Exception as error:  # a script may raise anything
+        except (Exception, SystemExit) as error:  # a script may raise anything
             raise self._fault(
                 f"the script {self.path} failed while it was loaded: {type(error).__name__}: {error}"
             ) from error
@@ -172,6 +172,10 @@ def _error_message(errflg: Any, message: str, id: Any = 0, action: str = "") -> 
         print(f"user subroutine, element {id}: {message}")
 
 
+class ScriptExit(Exception):
+    """A script called `sys.exit`, which would end the process whose guest it is."""
+
+
 class PythonRoutine:
     """A function of a script, to be called with an access; knows what it keeps."""
 
@@ -184,6 +188,8 @@ class PythonRoutine:
         self._host.access = access
         try:
             return self._function(*arguments)
+        except SystemExit as exit:
+            raise ScriptExit(f"sys.exit({exit.code!r})").with_traceback(exit.__traceback__) from None
         finally:
             self._host.access = None
 

@@ -374,6 +374,8 @@ def test_nothing_runs_without_trust(tmp_path):
         ("def VARSUP(*a): return 1.0", ("defines no function 'VARSUB'", "did you mean 'VARSUP'")),
         ("def VARSUB(*a)\n  pass", ("is not Python, line 1",)),
         ("1/0", ("failed while it was loaded: ZeroDivisionError",)),
+        ("import sys\nsys.exit(3)", ("failed while it was loaded: SystemExit: 3",)),
+        ("def VARSUB(*a): raise SystemExit(4)", ("VARSUB", "sys.exit(4)")),
         ("def VARSUB(*a): return [1.0, 2.0][5]", ("initialisation call", "IndexError")),
         ("def VARSUB(*a): return py_sysfnc('DY', [99])[0]", ("99",)),
         ("def VARSUB(*a): return py_sysfnc('DQ', [20])[0]", ("unknown function 'DQ'",)),
