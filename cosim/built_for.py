@@ -9,6 +9,7 @@ from blocks.contract.shape import frozen
 from cosim.compile.netlist import Driven
 from cosim.diagram import Diagram
 from cosim.names import mapped
+from cosim.system import System
 
 
 def built_for(
@@ -37,6 +38,15 @@ def built_for(
         kept.clear()
         kept[key] = diagram.with_parameters(**new)
     return kept[key], given
+
+
+def built_with(diagram: Any, system: System) -> dict[str, Any] | None:
+    """The diagram's own parameters that decide how it is built, frozen; None of what is no diagram."""
+    if not isinstance(diagram, Diagram):
+        return None
+    refused = system.refused
+    own = diagram.own_parameters.items()
+    return {name: frozen(value) for name, value in own if name in refused and refused[name].builds}
 
 
 def structural(

@@ -17,7 +17,7 @@ from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError
 from cosim.block_alone import system_of
-from cosim.built_for import built_for
+from cosim.built_for import built_for, built_with
 from cosim.diagram import Diagram
 from cosim.driven import driven
 from cosim.engines.choose import choose
@@ -90,6 +90,7 @@ class Simulation:
         self.system = system_of(diagram, self.settings.solve_loops, self.settings.driven)
         drawn = diagram.drawn if isinstance(diagram, System) else diagram
         context = Context.initial(self.system)
+        context.built_with = built_with(diagram, self.system)
         self._changed = {"parameters": tunable, "initial": mapped(initial, "initial")}
         for name, value in tunable.items():
             set_parameter(self.system, context, name, value)
@@ -230,6 +231,13 @@ class Simulation:
         context = self._engine.context
         if (fault := next(shape_faults(snapshot, self.system), None)) is not None:
             raise PlantloopError(f"this snapshot was taken of another diagram: {fault}.")
+        here, there = context.built_with or {}, snapshot.built_with or {}
+        if other := [name for name in here if name in there and here[name] != there[name]]:
+            raise PlantloopError(
+                f"this snapshot was taken of '{self.system.name}' built with another '{other[0]}'.",
+                path=other[0],
+                hint="Restore it in a simulation with the same structural parameters.",
+            )
         context.assign(snapshot)
         self._changed_on_the_way()
         self._kept = self._logged().before(context.t)

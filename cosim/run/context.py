@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ class Context:
     solution : (nz,) accepted algebraic unknowns; histories, stops : of delays
     opaque : states of opaque blocks by name, where they are not live; instances : those blocks, in a run
     step : proposed size of the next adaptive step [s] (0: choose one); error : error memory of its control
+    built_with : structural parameters of the diagram, frozen, by name; None where they are not known
     """
 
     t: float
@@ -44,6 +46,7 @@ class Context:
     opaque: dict[str, bytes] = field(default_factory=dict)
     stopped: str = ""  # message of the stop event that ended the run
     instances: Instances | None = None
+    built_with: Mapping[str, Any] | None = None
 
     @staticmethod
     def initial(system: System) -> Context:

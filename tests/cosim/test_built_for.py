@@ -148,3 +148,21 @@ def test_what_no_run_can_change_is_refused_still():
         sim.set_parameter("T", 0.1)
     with pytest.raises(PlantloopError, match="'T' of 'loop' is 'fast', expected one like"):
         simulate(d, 1.0, parameters={"T": "fast"})
+
+
+def test_a_snapshot_goes_back_into_what_was_built_alike_only():
+    d = loop()
+    d.connect(d["x"]["y"], d.add("kept", Gain(1.0))["u"])
+    options = {"engine": "reference"}
+    one, other = Simulation(d, **options), Simulation(d, parameters={"T": 0.2}, **options)
+    again = Simulation(d, parameters={"T": 0.1, "k": 2.0}, **options)  # k is a number of the run
+    one.advance(1.55)
+    before = one.snapshot()
+    with pytest.raises(PlantloopError, match="built with another 'T'"):
+        other.restore(before)
+    assert other.time == 0.0
+    for sim in (again, one):
+        sim.restore(before)
+        sim.advance(2.05)
+    assert again.value("x.y") == one.value("x.y")  # k = 1 is part of the snapshot
+    assert one.value("x.y")[0] == pytest.approx(1.0 - 0.9**10.0 * 0.95, abs=1e-9)
