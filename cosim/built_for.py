@@ -41,12 +41,11 @@ def built_for(
 
 
 def built_with(diagram: Any, system: System) -> dict[str, Any] | None:
-    """The diagram's own parameters that decide how it is built, frozen; None of what is no diagram."""
+    """The diagram's own parameters that decide how it is built, frozen; None where there are none."""
     if not isinstance(diagram, Diagram):
         return None
-    refused = system.refused
-    own = diagram.own_parameters.items()
-    return {name: frozen(value) for name, value in own if name in refused and refused[name].builds}
+    refused, own = system.refused, diagram.own_parameters.items()
+    return {name: frozen(value) for name, value in own if name in refused and refused[name].builds} or None
 
 
 def structural(

@@ -69,8 +69,6 @@ from plant.ports import Ports, found_port, port_name, ports_of
 from plant.reporting import ModelProblems, PlantWarning, passed_on, recorded
 from plant.routines.script_data import filled
 from plant.routines.subroutines import refuse_untrusted
-from plant.scene import scene_of
-from plant.sketch import sketch
 from plant.tunables import Tunables, check_tunable
 
 COORDINATES = ("joint", "absolute")
@@ -445,6 +443,9 @@ class Plant(Block):
 
     def picture(self) -> BlockPicture | None:
         """The mechanism where it starts; see `Block.picture`."""
+        from plant.scene import scene_of  # only where something is drawn
+        from plant.sketch import sketch
+
         return sketch(scene_of(self))
 
     def view(self, *, out: Any = None, show: bool = True, live: bool = False, **options: Any) -> Any:

@@ -25,7 +25,7 @@ class Context:
     solution : (nz,) accepted algebraic unknowns; histories, stops : of delays
     opaque : states of opaque blocks by name, where they are not live; instances : those blocks, in a run
     step : proposed size of the next adaptive step [s] (0: choose one); error : error memory of its control
-    built_with : structural parameters of the diagram, frozen, by name; None where they are not known
+    built_with : structural parameters of the diagram, frozen, by name; None: none, or not known
     """
 
     t: float

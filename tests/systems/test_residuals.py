@@ -75,9 +75,8 @@ def check(plant: Plant, until: float, engine: str = "reference", **options) -> N
 def test_deck(path, coordinates):
     plant = read(path, coordinates)
     assert (plant is None) == (path.stem in FREE or (coordinates == "joint" and path.stem in CHAINS))
-    if plant is None:
-        pytest.skip("nothing restricts it")
-    check(plant, 0.02 if "andrews" in path.stem else 0.5)
+    if plant is not None:
+        check(plant, 0.02 if "andrews" in path.stem else 0.5)
 
 
 @both
