@@ -1,5 +1,6 @@
 """``python -m cosim`` and the command ``cosim``."""
 
+import atexit
 import gc
 
 YOUNG = 300_000  # objects made between two looks for garbage; imports make 150 000 and leave none
@@ -8,6 +9,9 @@ YOUNG = 300_000  # objects made between two looks for garbage; imports make 150 
 def main() -> None:
     """Run the command line."""
     gc.set_threshold(YOUNG)
+    atexit.register(
+        gc.freeze
+    )  # the interpreter's end looks for garbage twice: 0.2 s, in memory that goes anyway
     from cosim.cli.cli import app
     from cosim.cli.signals import ending_signals_interrupt
 

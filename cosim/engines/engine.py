@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,13 @@ from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.counters import Counters
 from cosim.engines.look_back import LookBack
 from cosim.engines.starts import DONE, Starts
-from cosim.fmi.coupling.quality import CouplingQuality
 from cosim.result.record import Event, TickSeries
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
+
+if TYPE_CHECKING:
+    from cosim.fmi.coupling.quality import CouplingQuality
 
 
 def left(exit: SystemExit, t: float) -> SimulationError:

@@ -19,7 +19,6 @@ import numpy as np
 
 from blocks.arguments import flag, is_number
 from blocks.errors import PlantloopError, shown
-from cosim.fmi.coupling.quality import CouplingQuality
 from cosim.names import listed
 from cosim.result.checked_values import checked_instants, checked_rows, checked_ticks, fitting, plain
 from cosim.result.drawing import KeptDrawing
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from cosim.fmi.coupling.quality import CouplingQuality
     from cosim.result.result_plot import Course
     from cosim.viewer.page import Page
 

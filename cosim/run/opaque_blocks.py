@@ -13,7 +13,6 @@ import numpy as np
 
 from blocks.contract.callback import LiveCall, PythonCall, answered_by
 from blocks.errors import BlockError, PlantloopError, naming_block
-from cosim.fmi.coupling.unit_run import UnitRun
 from cosim.segments import Segment
 from cosim.system import System
 
@@ -49,6 +48,8 @@ class Instances:
                 self._makes[name], self._paths[name] = call.make, path
                 self._of_call.setdefault(name, []).append(live)
         for unit in system.units:
+            from cosim.fmi.coupling.unit_run import UnitRun  # few runs have any
+
             self._makes[unit.path], self._paths[unit.path] = (
                 partial(UnitRun, unit.block, unit.path),
                 unit.path,

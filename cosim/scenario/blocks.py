@@ -8,11 +8,10 @@ from typing import Any
 
 from blocks import Block, PlantloopError, library
 from blocks.errors import near_miss
-from cosim.hardware_in_loop import SharedMemoryRead, SharedMemoryWrite, UDPReceive, UDPSend
 from cosim.scenario.keys import Expected, FilePlace, check_known
 
-_HARDWARE = {cls.__name__: cls for cls in (UDPSend, UDPReceive, SharedMemoryWrite, SharedMemoryRead)}
-
+HARDWARE = ("UDPSend", "UDPReceive", "SharedMemoryWrite", "SharedMemoryRead")
+"""Blocks for hardware in the loop, beside those of the library."""
 
 FAULTS = (PlantloopError, TypeError, ValueError, ArithmeticError, MemoryError, RecursionError)
 """What a block raises for a bad field; all but the first are what its own checks overlooked."""
@@ -25,8 +24,11 @@ def block_type(name: object) -> type[Block]:
     ------
     PlantloopError      there is none
     """
-    listed = isinstance(name, str) and name in library.HOMES
-    found = getattr(library, str(name)) if listed else _HARDWARE.get(str(name))
+    found = None
+    if isinstance(name, str) and name in library.HOMES:
+        found = getattr(library, name)
+    elif name in HARDWARE:
+        found = _hardware()[str(name)]
     if isinstance(found, type) and issubclass(found, Block):
         return found
     raise PlantloopError(f"no block type '{name}'; {near_miss(str(name), block_types())}", value=name)
@@ -35,7 +37,13 @@ def block_type(name: object) -> type[Block]:
 def block_types() -> dict[str, type[Block]]:
     """Every block of the library, and those for hardware in the loop, by the name it is imported by."""
     listed = {name: getattr(library, name) for name in sorted(library.HOMES)}
-    return {n: cls for n, cls in listed.items() if issubclass(cls, Block)} | _HARDWARE
+    return {n: cls for n, cls in listed.items() if issubclass(cls, Block)} | _hardware()
+
+
+def _hardware() -> dict[str, type[Block]]:
+    from cosim import hardware_in_loop  # not every scenario's
+
+    return {name: getattr(hardware_in_loop, name) for name in HARDWARE}
 
 
 def block(value: Any, place: FilePlace) -> Block | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from cosim.compile.netlist import Netlist
 from cosim.system import System
 from cosim.viewer.arrow_data import Flat, arrows
 from cosim.viewer.diagram_data import diagram_data
+
+if TYPE_CHECKING:
+    from plant.scene import Scene
 
 ALONE = "plant"  # what a block is called when it is looked at alone
 
@@ -107,17 +110,11 @@ class PageData:
         """
         from plant.arrows import units_of
         from plant.block import Plant
-        from plant.gamma_q.robot_plant import RobotPlant
-        from plant.gamma_q.robot_scene import robot_scene
-        from plant.scene import scene_of
 
         found = []
         for path, block in blocks_of(netlist):
-            if isinstance(block, Plant):
-                scene = scene_of(block)
-            elif isinstance(block, RobotPlant):
-                scene = robot_scene(block)
-            else:
+            scene = _scene(block)
+            if scene is None:
                 continue
             poses = scene.at_start()
             names = [f"{path}.{name}" for name in scene.states if name]
@@ -139,6 +136,21 @@ class PageData:
             shapes = {"poses": self.numbers.put(poses), **moment, **_shapes(scene)}
             found.append({"path": path, "moving": moving, **shapes})
         self.content["plants"] = found
+
+
+def _scene(block: Block) -> Scene | None:
+    """What a block looks like in space; None: it has no place there."""
+    from plant.block import Plant
+    from plant.scene import scene_of
+
+    if isinstance(block, Plant):
+        return scene_of(block)
+    if block.drawn_as != "plant":
+        return None
+    from plant.gamma_q.robot_plant import RobotPlant  # only where there may be one: slow to import
+    from plant.gamma_q.robot_scene import robot_scene
+
+    return robot_scene(block) if isinstance(block, RobotPlant) else None
 
 
 def netlist_of(drawn: Any) -> Netlist:

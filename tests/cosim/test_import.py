@@ -25,8 +25,12 @@ HEAVY = (
 
 def loaded(code):
     """Which of the heavy packages are imported after some code has run."""
+    return in_a_child(f"import sys\n{code}\nprint(*[m for m in {HEAVY} if m in sys.modules])")
+
+
+def in_a_child(code):
+    """The words of the last line some code prints in a new process."""
     root = pathlib.Path(cosim.__file__).parents[1]
-    code = f"import sys\n{code}\nprint(*[m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1].split()
 
@@ -67,11 +71,20 @@ def test_the_command_imports_what_it_uses(tmp_path):
     assert sorted(found) == ["lark", "lxml", "netCDF4", "plant", "typer"]
 
 
+def test_the_command_imports_only_the_parts_its_scenario_has(tmp_path):
+    """A second run of a model has its code, and this one has no FMU, robot or hardware."""
+    code = COMMAND.format(str(tmp_path))
+    unused = ("cosim.engines.codegen.plan", "cosim.fmi.coupling.unit_run", "cosim.hardware_in_loop")
+    unused += ("plant.gamma_q.robot_plant", "cosim.fmi.coupling.quality")
+    code += f"\nimport sys; print(*[m for m in {unused} if m in sys.modules])\n"
+    for _ in range(2):
+        found = in_a_child(code)
+    assert found == []
+
+
 def test_import_cosim_alone_imports_no_numerics_at_all():
-    root = pathlib.Path(cosim.__file__).parents[1]
     code = "import sys, cosim; print(*[m for m in ('numpy', 'casadi', 'networkx') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    assert in_a_child(code) == []
 
 
 def test_public_names_can_be_imported_in_any_order():

@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache as once
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from cosim.engines.codegen.host_functions import host_functions, numbers_called
-from cosim.engines.codegen.model_c import CFile, generate, generate_jacobian
 from cosim.engines.codegen.system_functions import whole
 from cosim.engines.methods.stiff import linearised
 from cosim.engines.native import bindings, cache
@@ -22,6 +21,9 @@ from cosim.engines.native.compiler import Compiler, CompilerError, find
 from cosim.engines.native.tables import tables_of
 from cosim.system import System
 from cosim.version import __version__
+
+if TYPE_CHECKING:  # the printer is imported where the cache does not have the code: it takes 20 ms
+    from cosim.engines.codegen.model_c import CFile
 
 ENGINES = Path(__file__).parents[1]
 RUNTIME = ENGINES / "native" / "runtime"
@@ -39,6 +41,8 @@ LOOPS = (
 
 def runtime_file(path: Path) -> CFile:
     """A C file of fixed text, and how much to optimise it."""
+    from cosim.engines.codegen.model_c import CFile
+
     return CFile(path.name, path.read_text(), "-O3" if path.name in LOOPS else "-O2")
 
 
@@ -147,6 +151,8 @@ def compiled_jacobian(system: System) -> CompiledJacobian:
 
 
 def _build_jacobian(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
+    from cosim.engines.codegen.model_c import generate_jacobian
+
     function, plan = linearised(system)
     _compile(compiler, generate_jacobian(system, function), place)
     return plan.note()
@@ -175,6 +181,8 @@ def fingerprint(*folders: Path) -> str:
 
 
 def _build(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
+    from cosim.engines.codegen.model_c import generate
+
     generated = generate(system)
     _compile(compiler, generated.sources, place)
     return generated.note
