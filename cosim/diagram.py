@@ -15,10 +15,8 @@ import copy
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from blocks.arguments import flag
@@ -26,15 +24,16 @@ from blocks.contract.block import Block
 from blocks.contract.services import services
 from blocks.contract.units import Units
 from blocks.errors import WiringError, near_miss, shown
-from cosim.block_names import checked_block_name, checked_name, split_port, written_connection
+from cosim.block_names import checked_block_name, checked_name
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Driven, Inport, Netlist
 from cosim.diagram_facts import facts_of, parameters_of, states_of
 from cosim.diagram_parameters import DiagramParameters
+from cosim.diagram_wires import DiagramWires
 from cosim.linear_blocks import block_of
 from cosim.names import mapped
-from cosim.node_ports import NodePorts, ports_of
-from cosim.port_handles import Node, PortRef, port_of
+from cosim.node_ports import ports_of
+from cosim.port_handles import Node, PortRef
 from cosim.subsystems.parts import Subsystem
 from cosim.system import System
 
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from cosim.analysis.findings import DiagramFinding
 
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 FUNCTIONS = {name: name for name in ("simulate", "linearize", "margins", "trim", "frequency_response")} | {
     "run": "simulate",
     "sim": "simulate",
@@ -52,7 +50,7 @@ FUNCTIONS = {name: name for name in ("simulate", "linearize", "margins", "trim",
 """What is looked for in a diagram, and done by a function."""
 
 
-class Diagram:
+class Diagram(DiagramWires):
     """Blocks and diagrams by name, and the connections between their ports.
 
     Parameters
@@ -66,13 +64,9 @@ class Diagram:
     def __init__(self, name: str = "diagram") -> None:
         if not isinstance(name, str):
             raise WiringError([f"the name of a diagram is {shown(name)}, expected a text."], value=name)
-        self.name = name
-        self._graph: nx.MultiDiGraph = nx.MultiDiGraph(name=name)
+        super().__init__(name)
         self._outports: dict[str, PortRef] = {}
         self._parameters = DiagramParameters()
-        self._grounded: set[tuple[str, str]] = set()
-        self._version = 0
-        self._kept: dict[Any, Any] = {}
         self.prefix = ""  # what names in its system may leave out: "plant." around a block looked at alone
 
     def add(
@@ -176,76 +170,6 @@ class Diagram:
         self._outports[name] = self._end(source, "output")
         self._changed()
 
-    def connect(
-        self, source: PortRef | Node | str, *targets: PortRef | Node | str, convert: bool = False
-    ) -> None:
-        """Connect an output to inputs.
-
-        ::
-
-            d.connect(a["y"], b["u"])              # or "a.y", "b.u"; several inputs fan out
-            d.connect("a.y -> b.u, c.u", "b.y -> plant.force")      # several connections
-            a >> b >> c                            # through the only ports they have; d.connect("a -> b") too
-            d.connect("a.y -> b.u", convert=True)  # a.y in mm, b.u in m: the numbers are converted
-
-        Raises
-        ------
-        WiringError    no such block, with the near miss; nor such a port where it is given as ``a["y"]`` or
-                       with "->". Ports in "a.y", "b.u" are looked for when the diagram runs or is checked,
-                       and what is wrong with all of them is told together
-        """
-        flag(convert, "convert")
-        if (isinstance(source, str) and "->" in source) or not targets:
-            for text in (source, *targets):
-                out, into = written_connection(text)
-                for port in into:
-                    ends = (
-                        self._end(out, "output", checked_now=True),
-                        self._end(port, "input", checked_now=True),
-                    )
-                    self._wire(*ends, convert)
-            return
-        for target in targets:
-            self._wire(self._end(source, "output"), self._end(target, "input"), convert)
-
-    def _wire(self, out: PortRef, into: PortRef, convert: bool) -> None:
-        more = {"convert": True} if convert else {}
-        self._graph.add_edge(out.node, into.node, source=out.port, target=into.port, **more)
-        self._changed()
-
-    def disconnect(self, target: PortRef | str) -> None:
-        """Take away what is connected to an input, or leads from an output; "a.y -> b.u" is that wire alone.
-
-        Raises
-        ------
-        WiringError    nothing is
-        """
-        if isinstance(target, str) and "->" in target:
-            out, into = written_connection(target)
-            for port in into:
-                self._unwire(self._end(out, "output"), self._end(port, "input"))
-            return
-        ref = self._own(target)
-        ends = ((ref.node, "target", self._graph.in_edges), (ref.node, "source", self._graph.out_edges))
-        gone = [
-            (a, b, key)
-            for node, end, edges in ends
-            for a, b, key, data in edges(node, keys=True, data=True)
-            if data[end] == ref.port
-        ]
-        if not gone:
-            raise WiringError([f"nothing is connected to '{ref}'."], path=str(ref))
-        self._graph.remove_edges_from(gone)
-        self._changed()
-
-    def _unwire(self, out: PortRef, into: PortRef) -> None:
-        wires = self._graph.get_edge_data(out.node, into.node, default={}).items()
-        gone = [key for key, data in wires if (data["source"], data["target"]) == (out.port, into.port)]
-        if not gone:
-            raise WiringError([f"'{out}' is not connected to '{into}'."], path=str(into))
-        self._graph.remove_edges_from([(out.node, into.node, key) for key in gone])
-        self._changed()
-
     def remove(self, name: str) -> None:
         """Take a block away, with its connections and the outputs of the diagram that show it.
 
@@ -289,49 +213,10 @@ class Diagram:
         self._changed()
         return old
 
-    def unused(self, name: str) -> str:
-        """A name for a block that is not taken: `name`, or with a number behind it."""
-        found, k = name, 1
-        while found in self._graph:
-            k += 1
-            found = f"{name}_{k}"
-        return found
-
-    def ground(self, target: PortRef | str) -> None:
-        """Leave an input unconnected on purpose; it is zero."""
-        ref = self._own(target)
-        self._grounded.add((ref.node, ref.port))
-        self._changed()
-
-    def __getitem__(self, name: str) -> Node:
-        if not isinstance(name, str) or name not in self._graph:
-            near = near_miss(name, self._graph.nodes)
-            raise WiringError([f"no block '{name}' in diagram '{self.name}'; {near}"])
-        return Node(self, name)
-
     def content(self, name: str) -> Block | Diagram | Subsystem | Inport:
         """What is in a node: a block, a diagram, a subsystem or an input of this diagram."""
         found: Block | Diagram | Subsystem | Inport = self._graph.nodes[name]["block"]
         return found
-
-    def given(self, name: str) -> dict[str, Any]:
-        """Parameters a subsystem was given where it was added."""
-        return dict(self._graph.nodes[name]["given"])
-
-    def ports_at(self, name: str) -> NodePorts:
-        """The ports of a node, by name; see `Node.ports`."""
-        found = self._graph.nodes[name]
-        if isinstance(found["block"], (Diagram, Subsystem)):  # a subsystem may still be written
-            return ports_of(found["block"])
-        if "ports" not in found:
-            found["ports"] = ports_of(found["block"])
-        ports: NodePorts = found["ports"]
-        return ports
-
-    @property
-    def graph(self) -> nx.MultiDiGraph:
-        """The wiring: nodes carry ``block``, edges carry the port names ``source`` and ``target``."""
-        return self._graph.copy(as_view=True)
 
     @property
     def inports(self) -> dict[str, Inport]:
@@ -343,11 +228,6 @@ class Diagram:
     def outports(self) -> dict[str, PortRef]:
         """Outputs of the diagram by name."""
         return dict(self._outports)
-
-    @property
-    def grounded(self) -> frozenset[tuple[str, str]]:
-        """Inputs left open on purpose, as (node, port)."""
-        return frozenset(self._grounded)
 
     def netlist(self) -> Netlist:
         """What is drawn here and in the diagrams inside, as data."""
@@ -495,42 +375,8 @@ class Diagram:
         found: dict[Any, Any] = self._kept.setdefault(what, {})
         return found
 
-    def _node(
-        self,
-        name: str,
-        content: Block | Diagram | Subsystem | Inport,
-        given: Mapping[str, Any] = NOTHING,
-        units: Mapping[str, Units] = NOTHING,
-    ) -> Node:
-        checked_block_name(name, "inport('name')" if isinstance(content, Inport) else "add('name', block)")
-        if name in self._graph:
-            taken = f"diagram '{self.name}' has a block '{name}' already; give this one another name."
-            raise WiringError([taken], path=name)
-        self._graph.add_node(name, block=content, given=dict(given), units=dict(units))
-        self._changed()
-        return Node(self, name)
-
-    def _end(self, ref: PortRef | Node | str, what: str, checked_now: bool = False) -> PortRef:
-        """One end of a wire: a port, or the only "input" or "output" of a block."""
-        if isinstance(ref, str) and "." not in ref:
-            ref = self[ref.strip()]
-        if isinstance(ref, Node) and ref.diagram is self:
-            return self[ref.name].the(what)
-        return self._own(ref, checked_now)
-
-    def _own(self, ref: PortRef | Node | str, checked_now: bool = False) -> PortRef:
-        if isinstance(ref, str):
-            node, port = split_port(ref)
-            return self[node][port] if checked_now else self[node].unchecked(port)
-        found = port_of(self, ref)  # a reference made by hand may name a block that is not there
-        return self[found.node].unchecked(found.port)
-
     def _contains(self, other: Diagram) -> bool:
         return any(b is other or b._contains(other) for b in self._inside())
-
-    def _changed(self) -> None:
-        self._version += 1
-        self._kept = {}
 
     def _versions(self) -> tuple[int, ...]:
         """Change counters of this diagram and all in it."""

@@ -1,0 +1,188 @@
+"""The nodes of a diagram and the wires between their ports: a networkx graph, written step by step."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import networkx as nx
+
+from blocks.arguments import flag
+from blocks.contract.block import Block
+from blocks.contract.units import Units
+from blocks.errors import WiringError, near_miss
+from cosim.block_names import checked_block_name, split_port, written_connection
+from cosim.compile.netlist import Inport
+from cosim.node_ports import NodePorts, ports_of
+from cosim.port_handles import Node, PortRef, port_of
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class DiagramWires(abc.ABC):
+    """What a `Diagram` is as a graph: nodes with what is in them, wires with the names of their ports."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._graph: nx.MultiDiGraph = nx.MultiDiGraph(name=name)
+        self._grounded: set[tuple[str, str]] = set()
+        self._version = 0
+        self._kept: dict[Any, Any] = {}
+
+    @abc.abstractmethod
+    def add(self, name: str, block: Any) -> Node:
+        """Put a block in."""
+
+    @abc.abstractmethod
+    def content(self, name: str) -> Any:
+        """What is in a node."""
+
+    def connect(
+        self, source: PortRef | Node | str, *targets: PortRef | Node | str, convert: bool = False
+    ) -> None:
+        """Connect an output to inputs.
+
+        ::
+
+            d.connect(a["y"], b["u"])              # or "a.y", "b.u"; several inputs fan out
+            d.connect("a.y -> b.u, c.u", "b.y -> plant.force")      # several connections
+            a >> b >> c                            # through the only ports they have; d.connect("a -> b") too
+            d.connect("a.y -> b.u", convert=True)  # a.y in mm, b.u in m: the numbers are converted
+
+        Raises
+        ------
+        WiringError    no such block, with the near miss; nor such a port where it is given as ``a["y"]`` or
+                       with "->". Ports in "a.y", "b.u" are looked for when the diagram runs or is checked,
+                       and what is wrong with all of them is told together
+        """
+        flag(convert, "convert")
+        if (isinstance(source, str) and "->" in source) or not targets:
+            for text in (source, *targets):
+                out, into = written_connection(text)
+                for port in into:
+                    ends = (
+                        self._end(out, "output", checked_now=True),
+                        self._end(port, "input", checked_now=True),
+                    )
+                    self._wire(*ends, convert)
+            return
+        for target in targets:
+            self._wire(self._end(source, "output"), self._end(target, "input"), convert)
+
+    def _wire(self, out: PortRef, into: PortRef, convert: bool) -> None:
+        more = {"convert": True} if convert else {}
+        self._graph.add_edge(out.node, into.node, source=out.port, target=into.port, **more)
+        self._changed()
+
+    def disconnect(self, target: PortRef | str) -> None:
+        """Take away what is connected to an input, or leads from an output; "a.y -> b.u" is that wire alone.
+
+        Raises
+        ------
+        WiringError    nothing is
+        """
+        if isinstance(target, str) and "->" in target:
+            out, into = written_connection(target)
+            for port in into:
+                self._unwire(self._end(out, "output"), self._end(port, "input"))
+            return
+        ref = self._own(target)
+        ends = ((ref.node, "target", self._graph.in_edges), (ref.node, "source", self._graph.out_edges))
+        gone = [
+            (a, b, key)
+            for node, end, edges in ends
+            for a, b, key, data in edges(node, keys=True, data=True)
+            if data[end] == ref.port
+        ]
+        if not gone:
+            raise WiringError([f"nothing is connected to '{ref}'."], path=str(ref))
+        self._graph.remove_edges_from(gone)
+        self._changed()
+
+    def _unwire(self, out: PortRef, into: PortRef) -> None:
+        wires = self._graph.get_edge_data(out.node, into.node, default={}).items()
+        gone = [key for key, data in wires if (data["source"], data["target"]) == (out.port, into.port)]
+        if not gone:
+            raise WiringError([f"'{out}' is not connected to '{into}'."], path=str(into))
+        self._graph.remove_edges_from([(out.node, into.node, key) for key in gone])
+        self._changed()
+
+    def unused(self, name: str) -> str:
+        """A name for a block that is not taken: `name`, or with a number behind it."""
+        found, k = name, 1
+        while found in self._graph:
+            k += 1
+            found = f"{name}_{k}"
+        return found
+
+    def ground(self, target: PortRef | str) -> None:
+        """Leave an input unconnected on purpose; it is zero."""
+        ref = self._own(target)
+        self._grounded.add((ref.node, ref.port))
+        self._changed()
+
+    def __getitem__(self, name: str) -> Node:
+        if not isinstance(name, str) or name not in self._graph:
+            near = near_miss(name, self._graph.nodes)
+            raise WiringError([f"no block '{name}' in diagram '{self.name}'; {near}"])
+        return Node(self, name)
+
+    def given(self, name: str) -> dict[str, Any]:
+        """Parameters a subsystem was given where it was added."""
+        return dict(self._graph.nodes[name]["given"])
+
+    def ports_at(self, name: str) -> NodePorts:
+        """The ports of a node, by name; see `Node.ports`."""
+        found = self._graph.nodes[name]
+        if not isinstance(found["block"], (Block, Inport)):  # a subsystem may still be written
+            return ports_of(found["block"])
+        if "ports" not in found:
+            found["ports"] = ports_of(found["block"])
+        ports: NodePorts = found["ports"]
+        return ports
+
+    @property
+    def graph(self) -> nx.MultiDiGraph:
+        """The wiring: nodes carry ``block``, edges carry the port names ``source`` and ``target``."""
+        return self._graph.copy(as_view=True)
+
+    @property
+    def grounded(self) -> frozenset[tuple[str, str]]:
+        """Inputs left open on purpose, as (node, port)."""
+        return frozenset(self._grounded)
+
+    def _node(
+        self,
+        name: str,
+        content: Any,
+        given: Mapping[str, Any] = NOTHING,
+        units: Mapping[str, Units] = NOTHING,
+    ) -> Node:
+        checked_block_name(name, "inport('name')" if isinstance(content, Inport) else "add('name', block)")
+        if name in self._graph:
+            taken = f"diagram '{self.name}' has a block '{name}' already; give this one another name."
+            raise WiringError([taken], path=name)
+        self._graph.add_node(name, block=content, given=dict(given), units=dict(units))
+        self._changed()
+        return Node(self, name)
+
+    def _end(self, ref: PortRef | Node | str, what: str, checked_now: bool = False) -> PortRef:
+        """One end of a wire: a port, or the only "input" or "output" of a block."""
+        if isinstance(ref, str) and "." not in ref:
+            ref = self[ref.strip()]
+        if isinstance(ref, Node) and ref.diagram is self:
+            return self[ref.name].the(what)
+        return self._own(ref, checked_now)
+
+    def _own(self, ref: PortRef | Node | str, checked_now: bool = False) -> PortRef:
+        if isinstance(ref, str):
+            node, port = split_port(ref)
+            return self[node][port] if checked_now else self[node].unchecked(port)
+        found = port_of(self, ref)  # a reference made by hand may name a block that is not there
+        return self[found.node].unchecked(found.port)
+
+    def _changed(self) -> None:
+        self._version += 1
+        self._kept = {}
