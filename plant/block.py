@@ -30,6 +30,7 @@ from plant.constraints.stabilisation import Projection, Stabilisation, stabilisa
 from plant.coordinates import Coordinates, named
 from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
+from plant.equations.across import with_what_acts
 from plant.equations.asked_bodies import (
     mention_joints_switched_off,
     mention_torques_on_points,
@@ -186,7 +187,10 @@ class Plant(Block):
             mention_ignored(model)
             formulas = formulas_of(model)
             refuse_inactive_bodies(model, formulas)
-            mechanism = mechanism_of(description_of(model), absolute=coordinates == "absolute")
+            described = description_of(model)
+            if coordinates == "absolute":
+                described = with_what_acts(described, model, formulas)
+            mechanism = mechanism_of(described, absolute=coordinates == "absolute")
             mention_massless(mechanism)
             mention_torques_on_points(model)
             mention_joints_switched_off(model)

@@ -146,6 +146,7 @@ class Description:
     factor : float          on mass and inertia, so that F = factor m a in the units used
     name : str              as messages call it
     forces : tuple          what acts at named frames, besides gravity
+    pushed_across : bool    whether a mechanism of one plane may be pushed out of it by what acts on it
     """
 
     bodies: tuple[Body, ...]
@@ -156,6 +157,7 @@ class Description:
     factor: float = 1.0
     name: str = "the mechanism"
     forces: tuple[AppliedForce, ...] = ()
+    pushed_across: bool = False
 
     @staticmethod
     def build(

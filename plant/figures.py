@@ -11,7 +11,7 @@ from blocks.errors import ModelError
 from plant.elements import Constraint_Joint, Element
 from plant.equations.observed import BODY, observed
 from plant.forces.table import FORCES
-from plant.mechanics.mechanism import plane_normal
+from plant.mechanics.planes import plane_normal
 from plant.scene import Scene, scene_of
 
 MARGIN = 0.08  # of the extent, around a drawing

@@ -16,7 +16,8 @@ from blocks.contract.derived import Derived
 from plant.elements import Force_SpringDamper, Post_Graphic
 from plant.forces.table import FORCES
 from plant.mechanics.joints import JOINT_TYPES
-from plant.mechanics.mechanism import GROUND, Mechanism, plane_normal
+from plant.mechanics.mechanism import GROUND, Mechanism
+from plant.mechanics.planes import plane_normal
 
 SAME = 1e-9  # relative; points this close are one
 

@@ -13,6 +13,7 @@ import casadi as ca
 from plant.elements import Element, Force_Bushing, Force_Field
 from plant.equations.setting import Setting
 from plant.forces.entry import Force, Store
+from plant.forces.in_plane import Plane, leaves_out
 from plant.forces.relative import Offset, turned
 from plant.forces.wrench import Applied, Wrench
 from plant.mechanics.spatial import vector
@@ -90,7 +91,16 @@ def _stored_in_bushing(force: Force_Bushing, setting: Setting) -> Store:
     return Store(U, change, loss)
 
 
+def _bushing_in_plane(force: Force_Bushing, plane: Plane) -> bool:
+    """Its markers lie in the plane, with the same axis as normal, and no preload is across."""
+    I, J = force.i_marker_id, force.j_marker_id
+    if not plane.mirrors((I, J)) or plane.across(I) != plane.across(J):
+        return False
+    k = plane.across(J)
+    return leaves_out(force, [f"preload_{'' if n == k else 't'}{axis}" for n, axis in enumerate("xyz")])
+
+
 FORCES: Mapping[type[Element], Force] = {
-    Force_Bushing: Force(_bushing, _stored_in_bushing),
+    Force_Bushing: Force(_bushing, _stored_in_bushing, _bushing_in_plane),
     Force_Field: Force(_field),
 }

@@ -12,6 +12,7 @@ import casadi as ca
 from plant.elements import Element, Force_SpringDamper
 from plant.equations.setting import Setting
 from plant.forces.entry import Force, Store
+from plant.forces.in_plane import Plane
 from plant.forces.relative import CentreLine, turned
 from plant.forces.wrench import Applied, Wrench
 
@@ -69,4 +70,12 @@ def _stored(force: Force_SpringDamper, setting: Setting) -> Store:
     return Store(U, (k * stretch - preload) * rate, c * rate**2, complete=True)
 
 
-FORCES: Mapping[type[Element], Force] = {Force_SpringDamper: Force(_spring_damper, _stored)}
+def _in_plane(force: Force_SpringDamper, plane: Plane) -> bool:
+    """Along a line in the plane, or about its normal."""
+    I, J = force.i_marker_id, force.j_marker_id
+    if force.type == "TRANSLATIONAL":
+        return plane.has(I, J)
+    return plane.aligned(J) and plane.across(J) == 2
+
+
+FORCES: Mapping[type[Element], Force] = {Force_SpringDamper: Force(_spring_damper, _stored, _in_plane)}

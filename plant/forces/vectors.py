@@ -14,6 +14,7 @@ import casadi as ca
 from plant.elements import Element, Force_Scalar_TwoBody, Force_Vector_OneBody, Force_Vector_TwoBody
 from plant.equations.setting import Setting
 from plant.forces.entry import Force
+from plant.forces.in_plane import Plane, leaves_out
 from plant.forces.relative import CentreLine
 from plant.forces.wrench import Applied, Wrench
 from plant.mechanics.spatial import vector
@@ -59,8 +60,27 @@ def _scalar_two_body(force: Force_Scalar_TwoBody, setting: Setting) -> Applied:
     return (on_i,) if force.is_action_only else (on_i, Wrench(J, -F, -T))
 
 
+def _vector_in_plane(force: Any, plane: Plane) -> bool:
+    """Force along the plane, torque about its normal."""
+    ref, markers = force.ref_marker_id or 0, [getattr(force, n, 0) for n in ("i_marker_id", "marker_id")]
+    if force.has_subroutine or not plane.has(*filter(None, markers)) or not plane.aligned(ref):
+        return False
+    k = plane.across(ref)
+    return leaves_out(force, [f"{'f' if n == k else 't'}{axis}_expression" for n, axis in enumerate("xyz")])
+
+
+def _scalar_in_plane(force: Force_Scalar_TwoBody, plane: Plane) -> bool:
+    """Along a line in the plane, or about its normal."""
+    I, J = force.i_marker_id, force.j_marker_id
+    if force.type == "TORQUE":
+        return plane.aligned(J) and plane.across(J) == 2
+    if not force.is_action_only:
+        return plane.has(I, J)
+    return plane.has(I) and plane.aligned(J) and plane.across(J) != 2
+
+
 FORCES: Mapping[type[Element], Force] = {
-    Force_Vector_TwoBody: Force(_vector_two_body),
-    Force_Vector_OneBody: Force(_vector_one_body),
-    Force_Scalar_TwoBody: Force(_scalar_two_body),
+    Force_Vector_TwoBody: Force(_vector_two_body, in_plane=_vector_in_plane),
+    Force_Vector_OneBody: Force(_vector_one_body, in_plane=_vector_in_plane),
+    Force_Scalar_TwoBody: Force(_scalar_two_body, in_plane=_scalar_in_plane),
 }

@@ -9,6 +9,7 @@ import casadi as ca
 from plant.elements import Element, Inertia_Wheel
 from plant.equations.setting import Setting
 from plant.forces.entry import Force, Store
+from plant.forces.in_plane import Plane
 from plant.forces.wrench import Applied, Wrench
 from plant.mechanics.spatial import cross
 
@@ -28,4 +29,9 @@ def _spinning(wheel: Inertia_Wheel, setting: Setting) -> Store:
     return Store(ca.SX(0), spin.torque * spin.rate, ca.SX(0))
 
 
-FORCES: Mapping[type[Element], Force] = {Inertia_Wheel: Force(_wheel, _spinning)}
+def _in_plane(wheel: Inertia_Wheel, plane: Plane) -> bool:
+    """It spins about the normal."""
+    return plane.aligned(wheel.marker_id) and plane.across(wheel.marker_id) == 2
+
+
+FORCES: Mapping[type[Element], Force] = {Inertia_Wheel: Force(_wheel, _spinning, _in_plane)}

@@ -5,8 +5,8 @@ joints with few freedoms go into it first, so that loops are cut where that cost
 grows breadth first, so that chains are short. The joints left over are cut: they become constraints. A
 body no joint path ties to the ground gets a FREE joint (three translations for a point mass), and so does
 a heavy one behind several very light links (`light_chains`). Each link has one frame, at its inboard joint.
-In absolute coordinates every body is on its own and all joints are cut; where all joints keep the bodies in
-planes, bodies get PLANAR joints to the ground instead of FREE ones. All numbers here are plain floats.
+In absolute coordinates every body is on its own and all joints are cut; where everything happens in one plane
+(`planes.py`), bodies get PLANAR joints to the ground instead of FREE ones. All numbers here are plain floats.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import numpy as np
 from blocks.contract.derived import Derived
 from blocks.contract.user_lines import warn_user
 from plant.description import GLOBAL, Body, Connection, Description, Frame, Naming
-from plant.mechanics.joints import FREE, FREE_POINT, PLANAR, Closeness, Joint, Planarity, pose, reverse
+from plant.mechanics.joints import FREE, FREE_POINT, PLANAR, Closeness, Joint, pose, reverse
 from plant.mechanics.light_chains import Edge, behind_light_links
+from plant.mechanics.planes import PARALLEL, plane_normal, within_planes
 from plant.mechanics.spatial import Transform, snapped
 from plant.names import unique_names
 from plant.reporting import PlantWarning
@@ -36,7 +37,6 @@ GROUND = -1
 
 DISTANCE_TOLERANCE = 1e-6  # model length; markers of a joint farther apart need assembly
 ANGLE_TOLERANCE = 1e-4  # rad; as far as direction cosines in a file may be from orthonormal
-PARALLEL = 1e-9  # sine of the angle between axes that count as parallel
 ROUNDING = 1e-9  # misfits below this are rounding of the numbers in a file, not worth a warning
 
 
@@ -113,7 +113,7 @@ class Mechanism:
     @property
     def planar(self) -> bool:
         """Are the bodies' coordinates absolute and planar?"""
-        return self.absolute and self.flat
+        return self.absolute and within_planes(self.description)
 
     @cached_property
     def flat(self) -> bool:
@@ -180,7 +180,7 @@ def mechanism_of(description: Description, absolute: bool = False) -> Mechanism:
     """Spanning tree of a description's bodies and joints, or every body on its own."""
     bodies = {body.key: body for body in description.bodies}
     graph = _graph(description, bodies)
-    normal = plane_normal(description) if absolute else None
+    normal = plane_normal(description) if absolute and within_planes(description) else None
     ground = description.ground
     if absolute:
         graph = nx.create_empty_copy(graph)
@@ -201,41 +201,6 @@ def mechanism_of(description: Description, absolute: bool = False) -> Mechanism:
     used = {id(edge.connection) for edge in edges}
     cut = [joint for joint in description.joints if id(joint) not in used and joint.kind.holds]
     return Mechanism(description, tuple(links), tuple(cut), absolute)
-
-
-def plane_normal(description: Description) -> np.ndarray | None:
-    """(3,) normal of the planes in which all bodies have to move, None where they need not.
-
-    The joints decide, and gravity must not pull out of the planes. Reactions out of the planes are not
-    computed in this case.
-    """
-    normal = None
-    graph = nx.MultiGraph()
-    graph.add_nodes_from(body.key for body in description.bodies)
-    graph.add_node(description.ground)
-    for joint in description.joints:
-        if joint.kind.planarity is Planarity.ACROSS:
-            axis = _axis(joint)
-            if normal is None:
-                normal = axis
-            if np.linalg.norm(np.cross(normal, axis)) > PARALLEL:
-                return None
-    for joint in description.joints:
-        planarity = joint.kind.planarity
-        across = normal is not None and abs(_axis(joint) @ normal) <= PARALLEL
-        if planarity in (Planarity.ACROSS, Planarity.ANY) or (planarity is Planarity.ALONG and across):
-            graph.add_edge(joint.I[0], joint.J[0])
-    if normal is None or not nx.is_connected(graph) or not all(body.turns for body in description.bodies):
-        return None
-    pull = description.gravity
-    if pull is None or abs(pull @ normal) > PARALLEL * max(1.0, float(np.abs(pull).max())):
-        return None
-    return snapped(normal.reshape(3, 1)).ravel()
-
-
-def _axis(joint: Connection) -> np.ndarray:
-    """(3,) its z axis."""
-    return joint.J[1][1][:, 2]
 
 
 def _graph(description: Description, bodies: dict[Key, Body]) -> nx.MultiGraph:

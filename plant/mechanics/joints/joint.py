@@ -187,6 +187,7 @@ class Planarity(Enum):
     ACROSS = "the plane is at right angles to its z axis"
     ALONG = "its z axis lies in the plane"
     ANY = "nothing moves"
+    OUT = "it does not, and pushes them out of one"
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from blocks.errors import ModelError
-from plant.mechanics.joints.joint import Closeness, Joint, JointSetting, JointType, Parts
+from plant.mechanics.joints.joint import Closeness, Joint, JointSetting, JointType, Parts, Planarity
 from plant.mechanics.joints.joint_conditions import on_line, parallel_z
 from plant.mechanics.joints.poses import TURN, about, aside
 from plant.mechanics.spatial import Matrix, Transform, constant, rz, vector
@@ -27,6 +27,7 @@ SCREW = JointType(
     "SCREW",
     (_screw,),
     fixes=(1, 0),
+    planarity=Planarity.OUT,
     numbers=MappingProxyType({"pitch": "give the travel per revolution of the SCREW"}),
 )
 
