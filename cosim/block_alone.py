@@ -5,7 +5,7 @@ from __future__ import annotations
 from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.contract.trace import trace
-from cosim.compile.netlist import Driven
+from cosim.compile.netlist import Driven, Inport
 from cosim.diagram import Diagram
 from cosim.names import no_block
 from cosim.system import System
@@ -23,7 +23,8 @@ def around(block: Block, name: str = "block") -> Diagram:
     node = d.add(ALONE, block)
     probe = trace(block, {}, guess=1).declared
     for i in probe.inputs:
-        d.connect(d.inport(i.name, i.size), node[i.name])
+        inport = d._node(i.name, Inport(i.size, start=i.unconnected))
+        d.connect(inport["out"], node[i.name])
     for o in probe.outputs:
         if not o.auxiliary:
             d.outport(o.name, node[o.name])

@@ -118,7 +118,7 @@ class DiagramWires(abc.ABC):
         return found
 
     def ground(self, target: PortRef | str) -> None:
-        """Leave an input unconnected on purpose; it is zero."""
+        """Leave an input unconnected on purpose: it is zero, one of an FMU keeps its start value."""
         ref = self._own(target)
         self._grounded.add((ref.node, ref.port))
         self._changed()

@@ -63,10 +63,12 @@ class Equations(Declarations):
         hold: PortHold | None = None,
         labels: Sequence[str] = (),
         unit: Units = "",
+        unconnected: Sequence[float] | None = None,
     ) -> Array:
         """Input port; `size=None` takes the size of what is connected. Returns (size,).
 
         unit : what is connected is checked to be in it, as "N*m"; one per component, or for all
+        unconnected : (size,) its value where it is left open on purpose; default zeros
         """
         self._unique(name, self._inputs, "input")
         known = self._sizes.get(name)
@@ -80,7 +82,8 @@ class Equations(Declarations):
             actual = int(size)
         symbol = self._symbol(name, actual)
         units = self._units(unit, f"input '{name}'", actual)
-        self._inputs[name] = Input(name, actual, size is None, hold, symbol, tuple(labels), units)
+        value = None if unconnected is None else tuple(map(float, unconnected))
+        self._inputs[name] = Input(name, actual, size is None, hold, symbol, tuple(labels), units, value)
         return as_array(symbol)
 
     def output(

@@ -40,7 +40,10 @@ class PortHold:
 
 @dataclass(frozen=True)
 class Input:
-    """Input port; `inherits` when its size is that of the signal connected to it."""
+    """Input port; `inherits` when its size is that of the signal connected to it.
+
+    unconnected : (size,) its value where nothing is connected; None: zeros
+    """
 
     name: str
     size: int
@@ -49,6 +52,7 @@ class Input:
     symbol: ca.SX
     labels: tuple[str, ...] = ()
     units: Found = ()
+    unconnected: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -155,8 +155,11 @@ class DrivenBlock(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports, parameters and the curve of the outputs."""
+        at = 0
         for port in self.inputs:
-            b.input(port.name, size=port.size, unit=port.unit)
+            start = self.start[at : at + port.size]
+            b.input(port.name, size=port.size, unit=port.unit, unconnected=start)
+            at += port.size
         for q in self.parameters:
             b.parameter(q.name, q.value, unit=q.unit, full=True)
         n = self.n_outputs

@@ -32,6 +32,8 @@ def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
     yield "made by", [d.tool or "unknown"]
     yield "kinds", [_kind(getattr(d, kind)) for kind in d.kinds]
     yield "platforms", package.platforms or ["none"]
+    if any(getattr(d, kind).needs_execution_tool for kind in d.kinds):
+        yield "needs", [f"{d.tool or 'the tool that made it'}, installed (needsExecutionTool)"]
     for heading, causality in (
         ("inputs", "input"),
         ("outputs", "output"),
@@ -97,10 +99,7 @@ def run(path: Path, engine: str | None, progress: Callable[[float], None] | None
 
     fmu = FMU(path) if _has_step(path) else FMU(path, sample=_step(path))
     e = fmu.description.experiment
-    inputs = {v.name: 0.0 if v.start is None else v.start for v in fmu.input_variables}
-    return simulate(
-        fmu, until=end_of(fmu), inputs=inputs, engine=engine or "auto", progress=progress, log_every=e.step
-    )
+    return simulate(fmu, until=end_of(fmu), engine=engine or "auto", progress=progress, log_every=e.step)
 
 
 def end_of(fmu: FMU) -> float:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import casadi as ca
 
+from blocks.contract.declared import Input
 from cosim.compile.netlist import Port
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.signal_nodes import SignalNode
@@ -136,10 +137,15 @@ class Expressions:
     def input(self, inst: PlacedBlock, k: int) -> ca.SX:
         """What arrives at the k-th input of a block; nan where it is not evaluated yet."""
         port, source = inst.traced.declared.inputs[k], inst.drivers[k]
-        value = ca.SX.zeros(port.size) if source is None else self.find(source)
+        value = _unconnected(port) if source is None else self.find(source)
         if value is None:
             value = ca.SX.nan(port.size)
         key = (inst.path, port.name)
         if key in self.added and all(o.name != port.name for o in inst.traced.declared.outputs):
             value = value + self.added[key]
         return value
+
+
+def _unconnected(port: Input) -> ca.SX:
+    """The value of an input that nothing is connected to."""
+    return ca.SX.zeros(port.size) if port.unconnected is None else ca.SX(list(port.unconnected))

@@ -44,10 +44,12 @@ class Inport:
 
     `size` is only needed at the top level, where nothing is connected to it.
     unit : what is connected is checked to be in it
+    start : (size,) the value of an input of the whole system before it is set; None: zeros
     """
 
     size: int = 1
     unit: Units = ""
+    start: tuple[float, ...] | None = None
 
     @staticmethod
     def of(name: str, size: Any, unit: Units) -> Inport:

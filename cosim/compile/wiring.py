@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from blocks.contract.block import Block, Equations
 from blocks.contract.masks import recipe_of
 from blocks.contract.trace import TraceCache, Traced
 from blocks.contract.units import Found, Units, units_of
-from blocks.errors import PlantloopError, WiringError, near_miss
+from blocks.errors import PlantloopError, SimulationError, WiringError, naming_block, near_miss
 from cosim.compile.masks import Masks, MaskScope
 from cosim.compile.netlist import Inport, Netlist, PartCondition, Port
 from cosim.compile.tags import connect_tags
@@ -21,13 +23,18 @@ from cosim.compile.tags import connect_tags
 
 @dataclass(frozen=True)
 class ExternalInput(Block):
-    """Input of the whole system: a value that only ``Simulation.set_input`` changes."""
+    """Input of the whole system: a value that only ``Simulation.set_input`` changes.
+
+    start : (size,) its value before it is set; None: zeros
+    """
 
     size: int = 1
     unit: Units = ""
+    start: tuple[float, ...] | None = None
 
     def define(self, b: Equations) -> None:
-        b.output("out", b.mode("value", 0.0, size=self.size), unit=self.unit)
+        value = b.mode("value", 0.0 if self.start is None else np.array(self.start), size=self.size)
+        b.output("out", value, unit=self.unit)
 
 
 @dataclass
@@ -199,7 +206,7 @@ def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
         if isinstance(node, Block):
             blocks[path] = node
         elif isinstance(node, Inport) and "/" not in path:
-            blocks[path] = ExternalInput(node.size, node.unit)
+            blocks[path] = ExternalInput(node.size, node.unit, node.start)
     ports = {path: _ports(path, block, cache, problems) for path, block in blocks.items()}
     for path, node in expander.nodes.items():
         if isinstance(node, Netlist):
@@ -286,9 +293,13 @@ class _Ports:
 
 def _ports(path: str, block: Block, cache: TraceCache, problems: list[str]) -> _Ports:
     try:
-        probe: Traced = cache.get(block, {}, guess=1)
+        with naming_block(path):
+            probe: Traced = cache.get(block, {}, guess=1)
+    except SimulationError:  # what it stands for failed when it was asked: no fault of the wiring
+        raise
     except PlantloopError as error:
-        problems.append(f"block '{path}': {error}")
+        named = str(error).startswith(f"block '{path}': ")
+        problems.append(str(error) if named else f"block '{path}': {error}")
         return _Ports([], [], whole=False)
     d = probe.declared
     return _Ports([i.name for i in d.inputs], [o.name for o in d.outputs], not probe.partial, probe)

@@ -158,9 +158,20 @@ def batches(
         row.n, row.total, row.kind = len(members), batch.size, bindings.constant(f"PL_FMU_{kind}")
         row.references = bindings.ffi().from_buffer("uint32_t[]", references)
         row.places = bindings.pointer(places)
-        kept += [batch, references, places]
+        kept += [batch, references, places, *_items(row, members)]
     kept.append(found)
     return found
+
+
+def _items(row: Any, members: Sequence[Variable]) -> list[np.ndarray]:
+    """Which numbers the values of a batch may be, where they are of enumerations; what must live as long."""
+    if not any(v.items for v in members):
+        return []
+    of_each = [list(v.items) for v in members for _ in range(v.size)]
+    items = np.array([number for numbers in of_each for number in numbers], dtype=float)
+    begins = np.cumsum([0, *map(len, of_each)]).astype(np.int32)
+    row.items, row.items_from = bindings.pointer(items), bindings.pointer(begins)
+    return [items, begins]
 
 
 def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:

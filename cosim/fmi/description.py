@@ -7,11 +7,13 @@ sizes of arrays are those of the structural parameters' start values, or of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from blocks.errors import near_miss
 from cosim.fmi.fmi_errors import FMUError
@@ -103,6 +105,11 @@ class Variable:
     def size(self) -> int:
         """Number of scalars, row-major."""
         return math.prod(self.shape)
+
+    @property
+    def listed_items(self) -> str:
+        """The items of an enumeration, for a message: "1 (off), 2 (on)"."""
+        return ", ".join(f"{number} ({name})" for number, name in self.items.items())
 
     @property
     def numeric(self) -> bool:
@@ -322,3 +329,14 @@ class FMUDescription:
         """An error about this FMU."""
         stop = "" if what.endswith((".", "?")) else "."
         return FMUError(f"FMU '{self.file}': {what}{stop}", path=self.file, port=name, hint=hint)
+
+
+def no_items(variables: Sequence[Variable], values: np.ndarray) -> np.ndarray:
+    """Which scalars of some variables, (n,), are no item of the enumeration theirs is of; (n,) bool."""
+    found, start = np.zeros(len(values), dtype=bool), 0
+    for v in variables:
+        place = slice(start, start + v.size)
+        if v.items:
+            found[place] = ~np.isin(values[place], list(v.items))
+        start += v.size
+    return found

@@ -16,6 +16,7 @@ from cosim.fmi.interface.dialect import LAST_SUCCESSFUL_TIME, TERMINATED
 from cosim.fmi.interface.exchange import EXACT, grouped
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
 from cosim.fmi.package import Unpacked
+from cosim.fmi.values import check_items
 
 OLD_WORDS = {"Float64": "Real", "Int32": "Integer", "Enumeration": "Integer"}
 NEW_WORDS = {"Enumeration": "Int64"}
@@ -339,6 +340,7 @@ class FMPyValues:
                     names = ", ".join(f"'{v.name}'" for v in members[:3])
                     raise self._of.description.fault(f"{names}: of type {members[0].type}, cannot take {bad}")
                 given = [int(x) for x in given]
+            check_items(self._of.description, members, values[places])
             self._of.put(members, given)
 
 

@@ -467,13 +467,17 @@ def check_counts(component: AnyComponent, nx: int, nz: int) -> None:
 
     Raises
     ------
-    FMUError      it has others
+    FMUCallError      it has others
     """
     said = component.counts()
     for mine, theirs, what in zip((nx, nz), said or (nx, nz), ("states", "event indicators"), strict=True):
         if mine != theirs:
-            fault = f"its description has {mine} {what}, its binary {theirs}"
-            raise component.description.fault(fault, "Its ModelStructure is wrong: ask its maker.")
+            file = component.description.file
+            raise FMUCallError(
+                f"FMU '{file}': its description has {mine} {what}, its binary {theirs}.",
+                path=file,
+                hint="Its ModelStructure is wrong: ask its maker.",
+            )
 
 
 def _structural(v: Variable) -> bool:

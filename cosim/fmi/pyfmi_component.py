@@ -15,6 +15,7 @@ from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.exchange import grouped
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
 from cosim.fmi.package import Unpacked
+from cosim.fmi.values import check_items
 
 WORDS = {
     "Float64": "real",
@@ -302,6 +303,7 @@ class PyFMIValues:
             given = values[places]
             if members[0].type != "Float64" and not (given == np.floor(given)).all():
                 raise self._of.description.fault(f"'{members[0].name}' takes whole numbers, got {given}")
+            check_items(self._of.description, members, given)
             self._of.put(members, given if members[0].type == "Float64" else given.astype(int))
 
 

@@ -115,7 +115,12 @@ class Setup:
 
     def declare_inputs(self, b: Equations) -> list[Any]:
         """All inputs as ports, clocks behind them."""
-        return [b.input(v.name, size=v.size, unit=self.unit_of(v)) for v in self.ports]
+        found = []
+        for v in self.ports:
+            start = None if v.clock else self.start_of(v)
+            value = None if start is None else _spread(start, v)
+            found.append(b.input(v.name, size=v.size, unit=self.unit_of(v), unconnected=value))
+        return found
 
     def unit_of(self, v: Variable) -> UnitText:
         """The unit of a variable as the description defines it, "" if it has none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -90,8 +90,7 @@ def _is_whole(value: Any) -> bool:
 
 def _item(d: FMUDescription, v: Variable, value: int) -> int:
     if v.type == "Enumeration" and v.items and value not in v.items:
-        listed = ", ".join(f"{number} ({name})" for number, name in v.items.items())
-        raise d.fault(f"'{v.name}' takes one of {listed}; got {value}", name=v.name)
+        raise d.fault(f"'{v.name}' takes one of {v.listed_items}; got {value}", name=v.name)
     return value
 
 
@@ -153,3 +152,18 @@ def check_has_start(d: FMUDescription, v: Variable) -> None:
 
 def _article(v: Variable) -> str:
     return "an output" if v.causality == "output" else f"a {v.causality}"
+
+
+def check_items(d: FMUDescription, variables: Sequence[Variable], values: np.ndarray) -> None:
+    """Refuse numbers (n,) that are no items of the enumerations that some variables are of.
+
+    Raises
+    ------
+    FMUError      it says which number, and the items
+    """
+    start = 0
+    for v in variables:
+        for number in values[start : start + v.size]:
+            if v.items and number not in v.items:
+                raise d.fault(f"'{v.name}' takes one of {v.listed_items}; got {float(number)!r}", name=v.name)
+        start += v.size

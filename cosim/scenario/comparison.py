@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.driven import DrivenBlock
 from blocks.contract.memories import ContinuousState
 from blocks.contract.rate import rational
 from blocks.errors import PlantloopError, near_miss
@@ -142,8 +143,10 @@ def compared(
 
     ==========  ==================================================================================
     monolithic  as it is
-    cosim       every block with states or ticks is a co-simulated unit with a run of its own
-    fmu         the whole diagram, written by `export_fmu` and run by its binary
+    cosim       every block with states or ticks is a co-simulated unit with a run of its own; FMUs for
+                co-simulation are units already
+    fmu         the whole diagram, written by `export_fmu` and run by its binary; left out, with a note,
+                where something in it cannot be exported
     ==========  ==================================================================================
 
     step : communication step [s]; a sampled unit has that of its block, others default to the fastest of
@@ -151,7 +154,7 @@ def compared(
 
     Raises
     ------
-    PlantloopError      a way that does not exist, or fewer than two
+    PlantloopError      a way that does not exist, or fewer than two that are possible
     """
     for way in ways:
         if way not in WAYS:
@@ -165,8 +168,25 @@ def compared(
         step = min(periods, default=scenario.tables.run.until / 1000)
     if not step > 0:
         raise PlantloopError(f"step is {step}, expected a positive number of seconds.", value=step)
-    runs = {way: WAYS[way](scenario, step) for way in ways}
-    return differences(runs, [f"communication step {step:g} s", f"ways: {', '.join(ways)}"])
+    refused = _refused(scenario) if "fmu" in ways else ""
+    possible = [way for way in ways if way != "fmu" or not refused]
+    if len(possible) < 2:
+        raise PlantloopError(f"only {possible[0]} is possible of the ways {', '.join(ways)}. fmu: {refused}")
+    runs = {way: WAYS[way](scenario, step) for way in possible}
+    notes = [f"communication step {step:g} s", f"ways: {', '.join(possible)}"]
+    return differences(runs, notes + ([f"not fmu: {refused}"] if refused else []))
+
+
+def _refused(scenario: Scenario) -> str:
+    """Why its diagram does not become an FMU, "" if it does."""
+    from cosim.fmi.export.fmu_file import refuse_python
+
+    settings = scenario.settings()
+    try:
+        refuse_python(scenario.diagram().system(settings.solve_loops), settings)
+    except PlantloopError as error:
+        return str(error)
+    return ""
 
 
 def _monolithic(scenario: Scenario, step: float) -> Result:
@@ -182,7 +202,7 @@ def _cosim(scenario: Scenario, step: float) -> Result:
     used: set[str] = set()
     for name, node in netlist.nodes.items():
         nodes[name] = node
-        if isinstance(node, (Inport, Netlist)):
+        if isinstance(node, (Inport, Netlist)) or isinstance(node.driven(), DrivenBlock):
             continue
         found = _dynamics(node)
         if found is not None:

@@ -100,7 +100,7 @@ def export_fmu(
         raise PlantloopError("engine='reference' has no code to export; leave it out.", value=run.engine)
     diagram, tunable = built_for(diagram, parameters, run.solve_loops)
     system = system_of(diagram, run.solve_loops)
-    _refuse_python(system, run)
+    refuse_python(system, run)
     context = Context.initial(system)
     for name, value in tunable.items():
         set_parameter(system, context, name, value)
@@ -138,8 +138,13 @@ def _target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _refuse_python(system: System, settings: RunSettings) -> None:
-    """An exported model has no Python: what needs it is named."""
+def refuse_python(system: System, settings: RunSettings) -> None:
+    """An exported model has no Python: what needs it is named.
+
+    Raises
+    ------
+    PlantloopError      it has blocks in Python, or FMUs
+    """
     found = obstacles(system, settings)
     ticked = [s.path for s in system.schedule if s.external is not None]
     paths = [*dict.fromkeys([*system.opaque, *ticked])]

@@ -90,9 +90,7 @@ class Component:
                 f"FMU '{description.file}', instance '{name}': it could not be instantiated. "
                 f"{self.log.shown()}",
                 path=name,
-                hint="It can be instantiated once in a process only: use isolate=True."
-                if interface.only_once_per_process
-                else "A wrong guid, resources that are missing, or a licence are the usual reasons.",
+                hint=_why_no_instance(interface),
             )
         call.component = made
         self.clocks = ClockCalls(call)
@@ -370,6 +368,17 @@ class SavedState:
     def close(self) -> None:
         """Free it."""
         self._free()
+
+
+def _why_no_instance(interface: Interface) -> str:
+    """The likeliest reason."""
+    if interface.only_once_per_process:
+        return "It can be instantiated once in a process only: use isolate=True."
+    if interface.needs_execution_tool:
+        return (
+            "It needs the tool that made it (needsExecutionTool): is that installed here, with its licence?"
+        )
+    return "A wrong guid, resources that are missing, or a licence are the usual reasons."
 
 
 def _pointer(array: np.ndarray) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cosim.fmi.description import Variable
+from cosim.fmi.description import Variable, no_items
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.binding import ffi
 from cosim.fmi.interface.caller import Caller
@@ -150,6 +150,7 @@ class Setter:
         else:
             low, high = _wire_limits(kind)
             bad = ~((values == np.floor(values)) & (values >= low) & (values <= high))
+            bad |= no_items(group.variables, values)
             if not bad.any():
                 group.values[:] = values
         if bad.any():
@@ -158,9 +159,10 @@ class Setter:
                 if k < start + v.size:
                     break
                 start += v.size
+            limits = f", only {v.listed_items}" if v.items else _limits(group)
             raise FMUCallError(
                 f"FMU '{group.call.library.file}', instance '{group.call.log.name}': '{v.name}' is of type "
-                f"{v.type} and cannot take {float(values[k])!r}{_limits(group)}.",
+                f"{v.type} and cannot take {float(values[k])!r}{limits}.",
                 path=group.call.log.name,
                 port=v.name,
                 time=group.call.time,

@@ -12,8 +12,9 @@ import pytest
 
 from blocks.errors import WiringError
 from cosim import FMU, Diagram, simulate
+from cosim.cli.fmu_commands import sections
 from cosim.fmi import package
-from cosim.fmi.fmi_errors import FMUError
+from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from tests.helpers.fmus import build_fmu
 
 Change = Callable[[str], str]
@@ -273,3 +274,14 @@ def test_ports_with_near_misses() -> None:
     d.connect("lag.Y", "lag.u")
     with pytest.raises(Exception, match="did you mean 'y'"):
         d.system()
+
+
+def test_an_fmu_that_needs_its_tool(tmp_path: Path) -> None:
+    """It is said where somebody looks at it, and where it cannot be instantiated."""
+    needy = lambda text: text.replace("<CoSimulation", '<CoSimulation needsExecutionTool="true"').replace(
+        "{lag-1.0}", "{other}"
+    )
+    path = build_fmu("lag", tmp_path, change=needy)
+    assert "tests of plantloop, installed (needsExecutionTool)" in dict(sections(path))["needs"]
+    with pytest.raises(FMUCallError, match="needs the tool that made it"):
+        FMU(path, kind="cs", sample=0.1).open()

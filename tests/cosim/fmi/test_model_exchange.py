@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -275,3 +276,18 @@ def test_no_states_are_left_by_structural_parameters(engine: str) -> None:
         m.initialize()
         m.step(0.5)
         np.testing.assert_array_equal(m.get("y"), [17.0, 39.0])
+
+
+def test_what_fails_while_it_is_initialised_is_an_error_of_the_fmu() -> None:
+    """A guid that is not the binary's; counts that are not; in a subsystem too."""
+    wrong = build_fmu("ball", version="3.0", change=lambda text: text.replace("{ball-1.0}", "{other}"))
+    outer = Diagram("outer")
+    outer.add("part", alone(FMU(wrong, kind="me")))
+    with pytest.raises(FMUCallError, match=r"block 'part/unit': .* could not be instantiated.*\n.*\{other\}"):
+        simulate(outer, until=0.1, engine="reference")
+    with pytest.raises(FMUCallError, match="block 'unit': .* could not be instantiated"):
+        linearize(alone(FMU(wrong, kind="me")))
+    fewer = lambda text: re.sub("<EventIndicator .*?/>", "", text)
+    lying = build_fmu("ball", version="3.0", change=fewer)
+    with pytest.raises(FMUCallError, match="has 0 event indicators, its binary 1"):
+        simulate(alone(FMU(lying, kind="me")), until=0.1, engine="reference")

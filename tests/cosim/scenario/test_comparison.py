@@ -10,7 +10,7 @@ from cosim.cli.cli import app
 from cosim.fmi.simulated_unit import SimulatedUnit
 from cosim.scenario import load_scenario
 from cosim.scenario.comparison import compared, halved_steps
-from tests.helpers.fmus import needs_compiler
+from tests.helpers.fmus import build_fmu, needs_compiler
 
 TEXT = """
 [scenario]
@@ -70,6 +70,39 @@ def test_ways_and_the_share_of_the_coupling(scenario):
 def test_ways_without_sense(scenario, ways):
     with pytest.raises(PlantloopError, match="way"):
         compared(scenario, ways)
+
+
+@needs_compiler
+@pytest.mark.parametrize(("kind", "sample"), [("cs", "sample = 0.01"), ("me", "")])
+def test_a_scenario_with_an_fmu_is_compared_in_the_ways_it_can(tmp_path, kind, sample):
+    build_fmu("mass", tmp_path, version="3.0")
+    (tmp_path / "held.toml").write_text(
+        f"""
+[blocks.k]
+type = "Gain"
+k = -20.0
+[blocks.lag]
+type = "FirstOrder"
+time_constant = 0.1
+[fmus.mass]
+file = "mass.fmu"
+kind = "{kind}"
+{sample}
+start = {{ x = 0.3 }}
+[wiring]
+connect = ["mass.x -> k.u", "k.y -> lag.u", "lag.y -> mass.f"]
+[run]
+until = 0.3
+log_every = 0.1
+"""
+    )
+    loaded = load_scenario(tmp_path / "held.toml", trust=True)
+    found = compared(loaded)
+    assert found.ways == ("monolithic", "cosim")
+    assert found.notes[-1].startswith("not fmu: ") and "'mass'" in found.notes[-1]
+    assert found.relative("cosim", "mass.x") < 0.02
+    with pytest.raises(PlantloopError, match=r"only monolithic is possible.*'mass'"):
+        compared(loaded, ("monolithic", "fmu"))
 
 
 def test_the_commands(tmp_path, monkeypatch):

@@ -16,8 +16,21 @@
 
 static const double EXACT = 0x1p53; /* integers up to this are doubles */
 
+/* 1 where a number of a row is no item of the enumeration it is for. */
+static int is_no_item(const pl_fmu_batch *b, const double *row)
+{
+    for (int64_t k = 0; k < b->total; k++) {
+        const double *item = b->items + b->items_from[k], *const end = b->items + b->items_from[k + 1];
+        if (item == end) continue;
+        while (item < end && *item != row[b->places[k]]) item++;
+        if (item == end) return 1;
+    }
+    return 0;
+}
+
 int pl_put_values(const pl_fmu_batch *b, const double *row)
 {
+    if (b->items && is_no_item(b, row)) return 1;
     switch (b->kind) {
     case PL_FMU_DOUBLE: EACH(double, v[k] = row[b->places[k]])
     case PL_FMU_FLOAT: EACH(float, v[k] = (float)row[b->places[k]])

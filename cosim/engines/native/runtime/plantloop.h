@@ -280,6 +280,8 @@ typedef struct {
     void *values;               /* (total,) as the FMU has them */
     int32_t kind;
     const int32_t *places;      /* (total,) in the row of a call, or behind its arguments */
+    const double *items;        /* numbers of enumerations, 0: of no such type */
+    const int32_t *items_from;  /* (total + 1,) where those of each value begin among them; none: all are allowed */
 } pl_fmu_batch;
 
 struct pl_fmu_call;
