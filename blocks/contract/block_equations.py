@@ -63,7 +63,7 @@ class Equations(Declarations):
         hold: PortHold | None = None,
         labels: Sequence[str] = (),
         unit: Units = "",
-        unconnected: Sequence[float] | None = None,
+        unconnected: Sequence[float] | np.ndarray | None = None,
     ) -> Array:
         """Input port; `size=None` takes the size of what is connected. Returns (size,).
 
