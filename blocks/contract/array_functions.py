@@ -46,6 +46,8 @@ def call(cls: Kind, function: Function, args: Any, kwargs: Any) -> Any:
 
 
 def _numpys_own(cls: Kind, function: Any, name: str, args: Any, kwargs: Any) -> Any:
+    if function in (np.einsum, np.tensordot) and all(e.boolean for e in args if isinstance(e, Elements)):
+        raise no_symbols(name, "that are conditions")
     named = dict(zip(kwargs, _as_objects(cls, tuple(kwargs.values())), strict=True))
     try:
         return from_objects(cls, function._implementation(*_as_objects(cls, args), **named))
@@ -84,8 +86,7 @@ NUMPYS_OWN: frozenset[Function] = frozenset(
     (
         np.cross, np.kron, np.outer, np.trapezoid, np.gradient, np.diff, np.ediff1d, np.convolve,
         np.correlate, np.vander, np.polyadd, np.polysub, np.polymul, np.polyder, np.polyint, np.average,
-        np.inner, np.trace, np.linspace, np.linalg.cross, np.linalg.outer, np.linalg.trace,
-        np.linalg.matrix_power,
+        np.inner, np.linalg.cross, np.linalg.outer, np.linalg.matrix_power, np.einsum, np.tensordot,
     )
 )  # fmt: skip
 
@@ -231,6 +232,23 @@ def _isposinf(cls: Kind, x: Any) -> Any:
     return ufuncs.apply(cls, "greater", x, float(np.finfo(float).max))
 
 
+def _linspace(
+    cls: Kind, start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    if dtype is not None and np.dtype(dtype) != float:
+        raise no_symbols("np.linspace", f"with dtype {np.dtype(dtype)}")
+    first, last = (ufuncs.apply(cls, "multiply", e, 1.0) for e in _broadcast_arrays(cls, start, stop))
+    parts = num - 1 if endpoint else num
+    step = ufuncs.apply(cls, "divide", ufuncs.apply(cls, "subtract", last, first), float(parts or np.nan))
+    way = (ufuncs.apply(cls, "multiply", step, float(k)) for k in range(num))
+    rows = [ufuncs.apply(cls, "add", first, part) for part in way]
+    if endpoint and num > 1:
+        rows[-1] = last
+    found = _np.stack(rows, axis=axis)
+    return (found, step) if retstep else found
+
+
 # --- new arrays, facts ------------------------------------------------------------------------------------
 def _like(value: float) -> Function:
     def function(
@@ -248,6 +266,8 @@ def _full_like(
 ) -> Elements:  # fmt: skip
     e = cls.operand(a)
     size = e.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    if dtype is not None and np.dtype(dtype) not in (float, bool):
+        raise no_symbols("np.full_like", f"with dtype {np.dtype(dtype)}")
     boolean = e.boolean if dtype is None else np.dtype(dtype) == bool
     value = cls.operand(fill_value)
     if boolean and not value.boolean:
@@ -262,18 +282,22 @@ def _full_like(
 def _broadcast_arrays(cls: Kind, *args: Any, subok: bool = False) -> Any:
     made = [cls.operand(a) for a in args]
     shape = np.broadcast_shapes(*(e.shape for e in made))
-    return tuple(e.moved(np.broadcast_to(e.places, shape), e.places) for e in made)
+    sources = [(e, e.places) for e in made]
+    return tuple(e.moved(np.broadcast_to(places, shape), places) for e, places in sources)
 
 
 def _astype(cls: Kind, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    e, kind = cls.operand(x), np.dtype(dtype).kind
-    if kind == "b":
-        return e if e.boolean else ufuncs.apply(cls, "not_equal", e, 0.0)
-    if kind == "i":
-        return ufuncs.apply(cls, "trunc", ufuncs.apply(cls, "multiply", e, 1.0))
-    if np.dtype(dtype) != float:
-        raise no_symbols("np.astype", f"with dtype {np.dtype(dtype)}")
-    return cls(e.column(), e.shape)
+    e, wanted = cls.operand(x), np.dtype(dtype)
+    conditions = wanted.kind == "b"
+    if wanted in (np.int64, np.int32):
+        whole = ufuncs.apply(cls, "trunc", ufuncs.apply(cls, "multiply", e, 1.0))
+        whole.writeable = False  # what is put into whole numbers loses its fraction
+        return whole
+    if wanted not in (float, bool):
+        raise no_symbols("np.astype", f"with dtype {wanted}")
+    if e.boolean == conditions:
+        return e.copy() if copy else e  # type: ignore[attr-defined]
+    return ufuncs.apply(cls, "not_equal", e, 0.0) if conditions else cls(e.column(), e.shape)
 
 
 def _size(cls: Kind, a: Any, axis: Any = None) -> int:
@@ -294,6 +318,7 @@ OURS: dict[Function, Function] = {
     np.allclose: _allclose,
     np.array_equal: _array_equal,
     np.interp: _interp,
+    np.linspace: _linspace,
     np.polyval: _polyval,
     np.sinc: _sinc,
     np.isneginf: _isneginf,

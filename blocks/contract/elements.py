@@ -7,6 +7,7 @@ shapes, broadcasting, copies and views are NumPy's own. The arithmetic is done o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, Self
 
 import casadi as ca
@@ -159,12 +160,14 @@ class Elements:
             return value
         if isinstance(value, (bool, np.bool_)):
             return cls(ca.SX(float(value)), (), True)
-        if isinstance(value, (int, float, np.number)):
+        if isinstance(value, (int, float, np.number, Fraction)):
             return cls(ca.SX(_real(value)), ())
         if isinstance(value, ca.SX):
             return cls.of(value)
         if isinstance(value, (list, tuple)) and (joined := cls._joined(value)) is not None:
             return joined
+        if isinstance(value, (np.matrix, np.ma.MaskedArray)):
+            raise no_symbols(f"{type(value).__name__} of NumPy", "beside it: its own rules would be lost")
         array = (
             value
             if isinstance(value, np.ndarray)

@@ -37,6 +37,11 @@ def _is_number(value: Any) -> bool:
     return not isinstance(value, ca.SX) or bool(value.is_constant())
 
 
+def _is_bound(value: Any) -> bool:
+    """Plain numbers, none of them nan."""
+    return _is_number(value) and not math.isnan(float(ca.norm_1(ca.DM(value))))
+
+
 def _divide(x: Any, y: Any) -> Any:
     """x / y; CasADi makes x / 0 of a constant 0 infinite with one sign."""
     if _is_number(y) and not bool(ca.logic_all(ca.DM(y))):
@@ -47,18 +52,18 @@ def _divide(x: Any, y: Any) -> Any:
 
 def _maximum(x: Any, y: Any) -> Any:
     """The larger; nan where either is nan, unlike C's fmax."""
-    if _is_number(y):
+    if _is_bound(y):
         return choose(x < y, y, x)
-    if _is_number(x):
+    if _is_bound(x):
         return choose(y < x, x, y)
     return choose(x <= y, y, choose(x > y, x, x + y))
 
 
 def _minimum(x: Any, y: Any) -> Any:
     """The smaller; nan where either is nan, unlike C's fmin."""
-    if _is_number(y):
+    if _is_bound(y):
         return choose(x > y, y, x)
-    if _is_number(x):
+    if _is_bound(x):
         return choose(y > x, x, y)
     return choose(x >= y, y, choose(x < y, x, x + y))
 
@@ -71,7 +76,9 @@ def _remainder(x: Any, y: Any) -> Any:
 
 def _floor_divide(x: Any, y: Any) -> Any:
     """floor(x/y) from the exact remainder: 1.0 // 0.1 is 9, where floor(1.0 / 0.1) is 10."""
-    quotient = (x - _remainder(x, y)) / y
+    rest = ca.fmod(x, y)  # not moved to the sign of y, which may be infinite
+    other_side = ca.logic_and(ca.ne(rest, 0.0), ca.ne(ca.lt(rest, 0.0), ca.lt(y, 0.0)))
+    quotient = (x - rest) / y - other_side
     below = ca.floor(quotient)
     return choose(ca.eq(y, 0.0), _divide(x, y), below + ca.gt(quotient - below, 0.5))
 

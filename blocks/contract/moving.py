@@ -70,7 +70,8 @@ _PADDING = ("constant", "edge", "reflect", "symmetric", "wrap", "empty")
 def of_each(cls: type[Elements], function: Function, arrays: Any, *more: Any) -> Any:
     """``np.atleast_1d(a, b, ...)`` and its like: each array for itself, views as of one."""
     made = [cls.operand(a) for a in arrays]
-    found = tuple(e.moved(function(e.places, *more), e.places) for e in made)
+    sources = [(e, e.places) for e in made]
+    found = tuple(e.moved(function(places, *more), places) for e, places in sources)
     return found[0] if len(found) == 1 else found
 
 

@@ -117,6 +117,16 @@ def _ptp(cls: Kind, a: Any, axis: Any = None, out: Any = None, keepdims: Any = _
     return ufuncs.apply(cls, "subtract", high, low)
 
 
+def _trace(
+    cls: Kind, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    return _reduction("add")(cls, _np.diagonal(cls.operand(a), offset, axis1, axis2), -1, dtype, out)
+
+
+def _last_trace(cls: Kind, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return _trace(cls, x, offset, -2, -1, dtype)
+
+
 REDUCTIONS: dict[Function, Function] = {
     np.sum: _reduction("add"),
     np.prod: _reduction("multiply"),
@@ -132,4 +142,6 @@ REDUCTIONS: dict[Function, Function] = {
     np.var: _var,
     np.std: _std,
     np.ptp: _ptp,
+    np.trace: _trace,
+    np.linalg.trace: _last_trace,
 }

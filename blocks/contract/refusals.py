@@ -13,7 +13,8 @@ from blocks.errors import BlockError
 CURES = {
     "argmax argmin argsort argpartition searchsorted digitize nanargmax nanargmin": "Compare with np.where, "
     "or take a row with blocks.functions.pick.",
-    "einsum tensordot": "Use @, or np.sum of products.",
+    "astype full full_like": "Keep numbers as they are: np.trunc, np.rint and np.clip give whole ones within "
+    "bounds, .astype(int) those towards zero.",
     "sort median percentile quantile partition nanmedian nanpercentile nanquantile": "Compare with "
     "np.minimum and np.maximum.",
     "piecewise choose": "Use np.where(condition, a, b), or np.select.",
@@ -29,6 +30,9 @@ CURES = {
     "negative positive subtract sign floor_divide remainder fmod divmod reciprocal": "Of conditions: use ~ "
     "and np.logical_xor, or 1.0 * condition.",
 }
+_RANDOM = (
+    "Take a number per tick from b.random(...), or connect RandomNumber; constants: np.random.default_rng(1)."
+)
 _ELSE = "Write it with np.where, np.sum, @ or blocks.functions"
 NUMBER = (
     "Use NumPy's function (np.sin, not math.sin), build arrays with np.array, np.stack or np.concatenate, or "
@@ -78,6 +82,15 @@ def no_whole_number() -> BlockError:
     )
 
 
+def no_draw(name: str) -> BlockError:
+    """A random number drawn while equations are traced: it would be the same for ever."""
+    return BlockError(
+        f"{name} draws a number while the equations are traced, once: every run would have the same. "
+        f"At {line_now()}.",
+        hint=_RANDOM,
+    )
+
+
 def no_truth() -> BlockError:
     """A condition where Python needs True or False."""
     return BlockError(
@@ -103,6 +116,10 @@ def explained(error: Exception) -> tuple[str, str]:
     text = str(error).strip().splitlines()[-1] if str(error).strip() else ""
     if found := re.search(r"no implementation found for 'numpy\.((?:\w+\.)*\w+)'", text):
         return f"np.{found[1]} takes no symbols", no_symbols(f"np.{found[1]}").hint or ""
+    if text == "unsupported data types in input" or "stored elements and shape" in text:
+        return "a sparse matrix of SciPy beside a signal", "Write S.toarray() @ u."
+    if text.startswith(("object __array__ method not producing", "unsupported type: <class")):
+        return "an object of pandas, or of another package, beside a signal", "Write series.to_numpy() * u."
     if isinstance(error, IndexError) and ("valid indices" in text or "used as indices" in text):
         return "a signal was used where Python needs a whole number, as in range(u) or table[u]", INDEX
     if isinstance(error, (ValueError, TypeError)) and text:

@@ -7,6 +7,7 @@ refused with a `BlockError` that names it and what works instead.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -15,6 +16,7 @@ import numpy as np
 from blocks.contract import array_functions, ufuncs
 from blocks.contract.elements import Elements
 from blocks.contract.elementwise import CONDITIONS, NUMBERS, OF_CONDITIONS
+from blocks.contract.flat import Flat
 from blocks.contract.refusals import no_number, no_symbols, no_truth, no_whole_number, read_only
 from blocks.errors import BlockError
 
@@ -27,7 +29,7 @@ _np: Any = np  # its functions take our arrays by protocol, which its stubs cann
 _REFUSED = [n for n in dir(np.ndarray) if not n.startswith("_")]
 
 
-_KNOWN = (Elements, ca.SX, bool, int, float, np.number, np.bool_, np.ndarray, list, tuple)
+_KNOWN = (Elements, ca.SX, bool, int, float, Fraction, np.number, np.bool_, np.ndarray, list, tuple)
 
 
 def _operator(name: str) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
@@ -147,9 +149,13 @@ class SignalArray(Elements):
         return _np.imag(self)
 
     @property
-    def flat(self) -> list[Any]:
+    def flat(self) -> Flat:
         """All elements in turn."""
-        return list(self.flatten())
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[:] = value
 
     def copy(self, order: str = "C") -> SignalArray:
         """A copy that may be changed."""
@@ -169,9 +175,11 @@ class SignalArray(Elements):
         order = axes[0] if len(axes) == 1 else axes or None
         return _np.transpose(self, order)
 
-    def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
         """As float, as a condition, or whole numbers towards zero."""
-        return _np.astype(self, dtype)
+        return _np.astype(self, dtype, copy=copy)
 
     def conj(self) -> SignalArray:
         """The array itself."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
@@ -19,13 +20,14 @@ import numpy as np
 from blocks.contract import array_functions
 from blocks.contract.elements import Elements, has_symbols
 from blocks.contract.elementwise import CONDITIONS, NUMBERS
-from blocks.contract.refusals import line_now, no_number, no_symbols, no_truth
+from blocks.contract.refusals import line_now, no_draw, no_number, no_symbols, no_truth
 from blocks.contract.signals import SignalArray
 from blocks.errors import BlockError
 
 Array = Any  # np.ndarray or SignalArray: both take the same NumPy calls
 
 _lock = threading.RLock()  # what is replaced is process-global
+_here = threading.local()  # is this thread the one that traces?
 
 
 # --- functions that ask nobody ----------------------------------------------------------------------------
@@ -83,7 +85,7 @@ def _arrays(name: str) -> Callable[..., Any]:
             raise no_symbols("np.full", "as the shape")
         dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
         if dtype is not None and dtype is not object:
-            made = made.astype(dtype)
+            made = made.astype(dtype, copy=False)
         while made.ndim < kwargs.get("ndmin", 0):
             made = made[None]
         copied = made is args[0] and name == "array" and kwargs.get("copy", True) is not False
@@ -95,11 +97,38 @@ def _arrays(name: str) -> Callable[..., Any]:
 def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **more: Any) -> Any:
     if not has_symbols(fill_value):
         return _plain_full(shape, fill_value, dtype, order, **more)
-    return _np.broadcast_to(SignalArray.operand(fill_value), shape).copy()
+    if dtype is not None and np.dtype(dtype) not in (float, bool):
+        raise no_symbols("np.full", f"with dtype {np.dtype(dtype)}")
+    full = _np.broadcast_to(SignalArray.operand(fill_value), shape)
+    return full.copy() if dtype is None else full.astype(dtype)
+
+
+def _of_lists(name: str) -> Callable[..., Any]:
+    """``np.sum`` and its like of lists of signals: as of the array they make."""
+    plain = getattr(np, name)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], (list, tuple)) and has_symbols(args[0]):
+            args = (SignalArray.operand(args[0]), *args[1:])
+        return plain(*args, **kwargs)
+
+    return function
+
+
+def _no_draws(module: Any, name: str) -> Callable[..., Any]:
+    plain = getattr(module, name)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if getattr(_here, "tracing", False):  # other threads may draw
+            raise no_draw(f"{'np.' if module is np.random else ''}random.{name}")
+        return plain(*args, **kwargs)
+
+    return function
 
 
 _np: Any = np  # its functions take our arrays by protocol, which its stubs cannot know
 _plain_full: Any = np.full
+_isscalar = np.isscalar
 
 
 class _Joined:
@@ -113,7 +142,14 @@ class _Joined:
 
 
 _ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
+_REDUCTIONS = set("sum prod any all max min amax amin mean var std ptp cumsum cumprod".split())  # noqa: SIM905
+# Numbers out of the generator that Python, or NumPy, has for everybody.
+_DRAWS = set("random uniform choice randint gauss rand randn normal standard_normal".split())  # noqa: SIM905
 _REPLACED: dict[tuple[Any, str], Any] = {
+    **{(np, name): _of_lists(name) for name in _REDUCTIONS},
+    **{(random, name): _no_draws(random, name) for name in _DRAWS if hasattr(random, name)},
+    **{(np.random, name): _no_draws(np.random, name) for name in _DRAWS if hasattr(np.random, name)},
+    (np, "isscalar"): lambda e: not e.ndim if isinstance(e, Elements) else _isscalar(e),
     **{(np, name): _arrays(name) for name in _ARRAYS},
     (np, "full"): _full,
     (np, "r_"): _Joined(np.r_),
@@ -168,9 +204,11 @@ def tracing(names: MutableMapping[str, Any] | None = None) -> Iterator[None]:
         own = _borrowed(names)
         for (owner, name), new in replaced.items():
             setattr(owner, name, new)
+        outside, _here.tracing = getattr(_here, "tracing", False), True
         try:
             yield
         finally:
+            _here.tracing = outside
             for (owner, name), original in before.items():
                 if original is _ABSENT:
                     delattr(owner, name)

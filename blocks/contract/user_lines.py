@@ -13,7 +13,7 @@ from pathlib import Path
 
 _LIBRARIES = tuple(
     f"{Path(spec.origin).parent}{os.sep}"
-    for spec in map(find_spec, ("numpy", "casadi"))  # without loading them
+    for spec in map(find_spec, ("numpy", "casadi", "scipy", "pandas"))  # without loading them
     if spec is not None and spec.origin is not None
 )
 _ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ _INSTALLED = ("site-packages", "dist-packages")  # inside the standard library's
 
 
 def user_line(frames: Sequence[traceback.FrameSummary]) -> str:
-    """``file:line: source`` of the innermost frame outside CasADi, NumPy and plantloop.
+    """``file:line: source`` of the innermost frame outside CasADi, NumPy, SciPy, pandas and plantloop.
 
     Where there is none, as in a block of the library, it is the innermost one outside CasADi and NumPy.
     """

@@ -1,13 +1,16 @@
 """Equations in NumPy are NumPy: every function of its namespace equals its values or is refused by name."""
 
 import math
+import random
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
+from scipy import sparse
 
 from blocks import Function
 from blocks.contract.symbols import SignalArray, column, tracing
@@ -204,6 +207,26 @@ def swapped(a: Any) -> Any:
     return b, c, c.flat[3], c[:, ::2]
 
 
+def views_changed(a: Any) -> Any:
+    """What NumPy gives a view of is changed with it."""
+    z, y, x = a.copy(), a.copy(), a.copy()
+    np.atleast_2d(z)[0] = 7.0
+    np.asarray(y, dtype=float)[1] = 7.0
+    x.astype(float, copy=False)[2] = 7.0
+    x.astype(float)[1] = 9.0
+    return z, y, x
+
+
+def flat_changed(a: Any) -> Any:
+    z, y = a.copy(), a.copy()
+    z.flat[1] = 7.0
+    z.flat[[3, 5]] = a[0, 0], 9.0
+    y.flat = [1.0, a[1, 1]]
+    for (i, k), value in np.ndenumerate(a):
+        y[i, k] += value
+    return z, y, len(z.flat), a.flat[2:4]
+
+
 WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
     "array": (lambda u, v: np.array([u[0], v[1], 2.0]) > 1, (U, V)),
     "array of arrays": (lambda u, v: np.array([u, v]).T, (U, V)),
@@ -327,6 +350,30 @@ WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
     ),
     "python": (lambda u: [sum(u), abs(u), -u, +u, u is not None, list(u[:2]), u.tolist()[1], u.item(3)], U),
     "math floor": (lambda u: [math.floor(u[0]), math.ceil(u[0]), math.trunc(u[0])], U),
+    "changed through views": (views_changed, A),
+    "flat": (flat_changed, A),
+    "counts": (
+        lambda u, a: [np.sum([u[0] > 0, u[4] > 0, u[5] > 0]), np.trace(a > 0), np.max([u[0], u[3]])],
+        (U, A),
+    ),
+    "lists": (lambda u: [np.mean([u[0], u[1]]), np.cumsum([u[0], u[1]]), np.any([u[0] > 0, u[1] > 0])], U),
+    "beyond all": (lambda u: [u // np.inf, u % np.inf, u // -np.inf, u // 0.0], U),
+    "no bound": (lambda u: [np.maximum(u, np.nan), np.minimum(np.nan, u), np.clip(u, np.nan, 1.0)], U),
+    "linspace": (
+        lambda u: [np.linspace(u[0], u[1], 4), np.linspace(0, u[:2], 3, False), np.linspace(u, 2, 1)],
+        U,
+    ),
+    "einsum": (
+        lambda a, u: [
+            np.einsum("ij,jk->ik", a, a),
+            np.einsum("ii", a),
+            np.einsum("ij,j", a, u[:3]),
+            np.tensordot(a, a, axes=([0], [1])),
+        ],
+        (A, U),
+    ),
+    "fractions": (lambda u: [u * Fraction(1, 3), Fraction(2, 3) / u[0]], U),
+    "is scalar": (lambda u: [np.isscalar(u[0]), np.isscalar(u), np.isscalar(2.0)], U),
     "attributes": (
         lambda w: [w.flatten(), w.T.mT, w.real, w.imag, w.dtype, w.squeeze(), w.take([1, 2]), w.cumsum(1)],
         W,
@@ -446,6 +493,25 @@ REFUSED = {
     "shape": (lambda u: u + np.ones(3), r"shape"),
     "product": (lambda u: np.ones((2, 3)) @ u, r"matmul: shapes \(2, 3\) and \(2,\) do not fit"),
     "ragged": (lambda u: np.array([u, u[0]]), r"shapes \(2,\), \(\) make no array"),
+    "matrix": (lambda u: np.matrix(np.eye(2)) * u, r"matrix of NumPy takes no symbols beside it"),
+    "masked": (lambda u: u * np.ma.array([1.0, 2.0], mask=[0, 1]), r"MaskedArray of NumPy takes no symbols"),
+    "whole numbers": (
+        lambda u: np.zeros_like(u, dtype=int),
+        r"np\.full_like takes no symbols with dtype int64",
+    ),
+    "filled with whole": (
+        lambda u: np.full(2, u[0], dtype=int),
+        r"np\.full takes no symbols with dtype int64",
+    ),
+    "narrow": (lambda u: u.astype(np.int8), r"np\.astype takes no symbols with dtype int8.*np\.clip"),
+    "into whole numbers": (lambda u: u.astype(int).__setitem__(0, 0.5), r"changed in place"),
+    "einsum of conditions": (
+        lambda u: np.einsum("i,i", u > 0, u > 0),
+        r"np\.einsum takes no symbols that are",
+    ),
+    "sparse": (lambda u: sparse.csr_array(np.eye(2)) @ u, r"sparse matrix.*S\.toarray\(\) @ u"),
+    "random": (lambda u: u + np.random.rand(), r"np\.random\.rand draws a number while.*b\.random"),  # noqa: NPY002
+    "random of Python": (lambda u: u + random.gauss(0, 1), r"random\.gauss draws a number"),
     "beyond": (lambda u: u[2], r"index 2 is out of bounds for axis 0 with size 2"),
 }
 
