@@ -5,7 +5,7 @@ import ctypes
 import casadi as ca
 import numpy as np
 
-from cosim.engines.codegen import callee_c, print_c
+from cosim.engines.codegen import callee_c, copies_c, print_c
 from cosim.engines.codegen.planner import planned
 from cosim.engines.native import bindings, compiler
 from cosim.engines.native.build import RUNTIME
@@ -22,7 +22,7 @@ def printed(function, folder):
         f"int {n}(const double **arg, double **res, long long *iw, double *w, int mem);\n" for n in callees
     )
     text = '#include "functions.h"\n' + calls
-    texts = [*map(print_c.shape, shapes), *(print_c.piece(p, plan.callees) for p in pieces)]
+    texts = [*map(copies_c.shape, shapes), *(print_c.piece(p, plan.callees) for p in pieces)]
     text += "\n".join(f"static {text}" for text in texts)
     for name, parts in (("body", body.pieces), ("prepare", plan.prepare.pieces)):
         lines = "".join(f"{p.name}(a, out);" for p in parts)
@@ -34,7 +34,7 @@ def printed(function, folder):
     for name, content in sources:
         (folder / name).write_text(content)
     cc = compiler.find()
-    objects = cc.compile([folder / n for n, _ in sources], ["-O2"] * len(sources), RUNTIME, folder)
+    objects = cc.compile([folder / n for n, _ in sources], ["-O3"] * len(sources), RUNTIME, folder)
     cc.link(objects, folder / "f.so")
     library = ctypes.CDLL(str(folder / "f.so"))
     prepare, body_of = (

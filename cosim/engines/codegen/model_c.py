@@ -10,9 +10,10 @@ import casadi as ca
 
 from cosim.engines.codegen import print_c
 from cosim.engines.codegen.callee_c import callee
+from cosim.engines.codegen.copies_c import shape, tabled
 from cosim.engines.codegen.host_functions import host_functions
 from cosim.engines.codegen.parts_c import pairs, parts, ranges
-from cosim.engines.codegen.plan import FunctionPlan, Plan
+from cosim.engines.codegen.plan import FunctionPlan, Plain, Plan, Shared
 from cosim.engines.codegen.planner import planned
 from cosim.engines.codegen.steps_c import step
 from cosim.engines.codegen.system_functions import crossing_places, whole
@@ -97,19 +98,25 @@ def _files(
     printed = [c for c in plan.callees if c.host is None]
     head = _head([print_c.callee_name(c) for c in printed])
     callees = [_callee(print_c.callee_name(c), called[c.number]) for c in printed]
-    pieces = {p.name: print_c.piece(p, plan.callees) for f in plan.every for p in f.pieces}
-    shapes = {s.number: print_c.shape(s) for f in plan.every for s in f.shapes}
+    pieces = [p for f in plan.every for p in f.pieces]
+    plain = {p.name: print_c.piece(p, plan.callees) for p in pieces if isinstance(p, Plain)}
+    loops = [shape(s) for s in tabled(plan.every)]
+    loops += [print_c.piece(p, plan.callees) for p in pieces if isinstance(p, Shared)]
+    found = [CFile(f"loops{k}.c", "\n".join([head, *group]), "-O3") for k, group in enumerate(_groups(loops))]
     if plan.cost <= SMALL:
         kinds = dict.fromkeys(inlined, "PL_INLINE ")
-        inside = [f"static {text}" for text in shapes.values()]
-        inside += [f"{kinds.get(name, 'static ')}{text}" for name, text in pieces.items()]
-        return [CFile(name, "\n".join([head, *inside, main]), level), *callees]
-    declared = "".join(f"{_opening(text)};\n" for text in pieces.values())
-    shared = "".join(f"{_opening(text)};\n" for text in shapes.values())
-    found = [CFile(name, head + declared + main, "-O3")]  # loops over all states
-    for k, group in enumerate(_groups([*shapes.values(), *pieces.values()])):
-        found.append(CFile(f"part{k}.c", head + shared + "\n".join(group), level))
-    return found + callees
+        inside = [f"{kinds.get(name, 'static ')}{text}" for name, text in plain.items()]
+        return [CFile(name, "\n".join([head + _declared(loops), *inside, main]), level), *found, *callees]
+    main_file = CFile(
+        name, head + _declared([*loops, *plain.values()]) + main, "-O3"
+    )  # loops over all states
+    for k, group in enumerate(_groups([*plain.values()])):
+        found.append(CFile(f"part{k}.c", "\n".join([head, *group]), level))
+    return [main_file, *found, *callees]
+
+
+def _declared(functions: Sequence[str]) -> str:
+    return "".join(f"{_opening(text)};\n" for text in functions)
 
 
 def _head(callees: Sequence[str]) -> str:
@@ -126,8 +133,8 @@ def _callee(name: str, function: ca.Function) -> CFile:
 
 
 def _opening(text: str) -> str:
-    """What stands before the body of a function."""
-    return text[: text.index("{")].rstrip()
+    """What stands before the body of a function; only where it is defined there are several of it."""
+    return text[: text.index("{")].rstrip().removeprefix("PL_WIDE ")
 
 
 def _groups(texts: list[str]) -> list[list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cosim.engines.codegen.print_c import number
+from cosim.engines.codegen.operations_c import number
 from cosim.engines.methods.tableau import Tableau
 
 FEW_STATES = 16  # up to here a step is written out state by state

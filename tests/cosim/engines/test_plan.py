@@ -8,6 +8,7 @@ import pytest
 
 from cosim.engines.codegen import copies, planner
 from cosim.engines.codegen.graph import NAMES
+from cosim.engines.codegen.operations_c import LOGIC, OPERATIONS, RELATIONS
 from cosim.engines.codegen.plan import (
     ArrayPlace,
     Call,
@@ -18,7 +19,6 @@ from cosim.engines.codegen.plan import (
     WrittenNumber,
 )
 from cosim.engines.codegen.planner import planned
-from cosim.engines.codegen.print_c import LOGIC, OPERATIONS, RELATIONS
 from tests.helpers.printed import same, symbols
 
 PYTHON = {

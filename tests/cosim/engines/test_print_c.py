@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from cosim.engines.codegen import planner, print_c
+from cosim.engines.codegen import operations_c, planner
 from cosim.engines.native import compiler
 from tests.helpers.printed import printed, same, symbols
 
@@ -105,7 +105,7 @@ def test_functions_that_are_called_keep_their_own_code(tmp_path):
     "value", [0.0, -0.0, 1.0, 1e22, -5e-324, 0.1, math.inf, -math.inf, math.nan, 123456789.0]
 )
 def test_numbers_read_back_exactly(value):
-    text = print_c.number(value).strip("()")
+    text = operations_c.number(value).strip("()")
     known = {"NAN": math.nan, "INFINITY": math.inf, "-INFINITY": -math.inf}
     back = known[text] if text in known else float(text)
     assert same(np.array([back]), np.array([value]))

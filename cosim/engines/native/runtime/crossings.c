@@ -37,17 +37,25 @@ int pl_on_threshold(const pl_run *r, int i)
     return fabs(r->g[i]) <= fmax(r->system->threshold[i], r->missed[i]);
 }
 
+/* Is each of the numbers from `first` to before `last` beyond its threshold, on the side that is stored? */
+PL_WIDE static int all_beyond(const double *g, const double *stored, const double *threshold, int first, int last)
+{
+    int64_t loud = 0; /* as wide as what is compared: several at once */
+
+    for (int i = first; i < last; i++) loud |= g[i] * stored[i] > threshold[i] ? 0 : 1;
+    return !loud;
+}
+
 /* Are all beyond their thresholds, on the side that is stored? */
 static int quiet(const pl_run *r)
 {
     const stretches looked = looked_at(r);
     const double *g = r->g, *stored = r->context->signs, *threshold = r->system->threshold;
-    int loud = r->any_missed | r->any_anew;
 
+    if (r->any_missed | r->any_anew) return 0;
     for (int k = 0; k < looked.n; k++)
-        for (int32_t i = looked.ends[2 * k]; i < looked.ends[2 * k + 1]; i++)
-            loud |= !(g[i] * stored[i] > threshold[i]);
-    return !loud;
+        if (!all_beyond(g, stored, threshold, looked.ends[2 * k], looked.ends[2 * k + 1])) return 0;
+    return 1;
 }
 
 /* Signs of those that were looked at, and which of them are on their threshold, or no number. */
@@ -84,17 +92,20 @@ int pl_evaluate_crossings(pl_run *r, double t, const double *x)
     return PL_DONE;
 }
 
+PL_WIDE static void note_sizes(const double *restrict g, double *restrict farthest, int first, int last)
+{
+    for (int i = first; i < last; i++) {
+        const double size = fabs(g[i]);
+        farthest[i] = size > farthest[i] ? size : farthest[i];
+    }
+}
+
 void pl_note_farthest(pl_run *r)
 {
     const stretches looked = looked_at(r);
-    const double *restrict g = r->g;
-    double *restrict farthest = r->farthest;
 
     for (int k = 0; k < looked.n; k++)
-        for (int32_t i = looked.ends[2 * k]; i < looked.ends[2 * k + 1]; i++) {
-            const double size = fabs(g[i]);
-            farthest[i] = size > farthest[i] ? size : farthest[i];
-        }
+        note_sizes(r->g, r->farthest, looked.ends[2 * k], looked.ends[2 * k + 1]);
 }
 
 /* A crossing inside the step, above zero where it has crossed to `side`. */

@@ -20,6 +20,14 @@
 #define PL_INLINE static inline
 #endif
 
+/* A function of loops that is compiled for wider vector registers too; which one runs is chosen when the library
+   is loaded. Each number is computed by the same operations. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define PL_WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define PL_WIDE
+#endif
+
 #define PL_ABI 7
 #define PL_STAGES 8 /* room for the stages of a method */
 
