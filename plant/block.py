@@ -23,7 +23,6 @@ from blocks.errors import BlockError, ModelError, shown
 from plant.assembly.assemble import Assembly, assemble
 from plant.assembly.closing import SingularMass
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
-from plant.constraints.closure import Closure
 from plant.constraints.invariants import declare_invariants
 from plant.constraints.solution import StandIns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
@@ -41,6 +40,7 @@ from plant.equations.constraint_elements import closure_of
 from plant.equations.controls import check_controls
 from plant.equations.exchanged import mention_exchanged
 from plant.equations.filters import declare_inputs
+from plant.equations.first_stages import FirstStages, KeptStages
 from plant.equations.outcome import Awaited, Solved, Withheld
 from plant.equations.output_signals import declare_outputs, signals_of
 from plant.equations.port_units import with_units
@@ -100,6 +100,7 @@ class Plant(Block):
     jumpy : tuple of str         constraints that cannot follow an input, which needs a filter before the
                                  plant can be used
     held : place -> number       coordinates held while the start is assembled
+    begun : KeptStages           what was written to assemble it, until the equations go on with it
     """
 
     drawn_as: ClassVar[str] = "plant"
@@ -124,6 +125,7 @@ class Plant(Block):
     push: bool = False
     jumpy: tuple[str, ...] = field(default=(), repr=False)
     held: Mapping[int, float] = field(default_factory=dict, repr=False)
+    begun: KeptStages = field(default_factory=KeptStages, repr=False)
 
     @staticmethod
     def read(
@@ -228,22 +230,30 @@ class Plant(Block):
     def _assembled(self) -> Plant:
         """The plant with a start that obeys its constraints."""
         mechanism = self.mechanism
-        written, massless = self._written(), massless_links(mechanism)
+        written, massless = self.closing(), massless_links(mechanism)
         if written is None:
             refuse_massless(mechanism, massless)
             return replace(self, start=self._given_start(), rates=initial_rates(mechanism))
-        b, setting, closure = written
+        closure = written.closure
+        assert closure is not None
 
         def wishes(q: np.ndarray) -> list[Wish]:
             return wishes_of(mechanism, mechanism.coordinates_by_link(q))
 
         try:
-            assembly = assemble(b, closure, wishes, massless, self.held)
+            assembly = assemble(written.b, closure, wishes, massless, self.held)
         except SingularMass:
             refuse_massless(mechanism, massless)
             raise
-        jumpy = tuple(jumps(setting.inputs, closure, self.inputs))
-        return replace(self, start=assembly.q, rates=assembly.qd, assembly=assembly, jumpy=jumpy)
+        jumpy = tuple(jumps(written.values.inputs, closure, self.inputs))
+        return replace(
+            self,
+            start=assembly.q,
+            rates=assembly.qd,
+            assembly=assembly,
+            jumpy=jumpy,
+            begun=KeptStages(written),
+        )
 
     def _given_start(self) -> tuple[np.ndarray, ...]:
         """Coordinates of the design, with those that are held at their values."""
@@ -252,22 +262,24 @@ class Plant(Block):
             q[k] = value
         return tuple(self.mechanism.coordinates_by_link(q))
 
-    def closing(self) -> tuple[Equations, Closure] | None:
-        """All constraints, written for assembly: scratch equations with them; None where there are none."""
-        written = self._written()
-        return None if written is None else (written[0], written[2])
-
-    def _written(self) -> tuple[Equations, Quantities, Closure] | None:
-        """The same with the quantities the constraints are made from."""
-        elements = self._constraints()
-        if not elements:
+    def closing(self) -> FirstStages | None:
+        """All constraints, written for assembly on scratch equations; None where there are none."""
+        if not self._constraints():
             return None
         free = replace(self, rates=tuple(np.zeros(link.joint.nv) for link in self.mechanism.links))
-        b = Equations({})
         with tracing():
-            states = free._states(b)
-            setting = Quantities(states.declared, states.kinematics, lambda _: Withheld())
-            return b, setting, closure_of(setting, elements)
+            return free._first_stages(Equations({}))
+
+    def _first_stages(self, b: Equations) -> FirstStages:
+        """States, and all that constrains them."""
+        states, elements = self._states(b), self._constraints()
+        values = Quantities(states.declared, states.kinematics, lambda _: Withheld())
+        return FirstStages(self._about, b, states, values, closure_of(values, elements) if elements else None)
+
+    @property
+    def _about(self) -> tuple[object, ...]:
+        """What the first stages are made from, besides values at the start."""
+        return self.model, self.mechanism, self.formulas, self.inputs, self.tunable, self.trust
 
     def __repr__(self) -> str:
         bodies, cut = len(self.mechanism.links), len(self.mechanism.cut)
@@ -465,12 +477,12 @@ class Plant(Block):
         """The same, for whoever looks at the equations."""
         if self.jumpy:
             raise ModelProblems(self.jumpy, about=self.model.file or self.model.name)
-        states = self._states(b)
-        declared, kinematics, closure = states.declared, states.kinematics, None
-        constraints = [] if self.assembly is None else self._constraints()
-        free = Quantities(declared, kinematics, lambda _: Withheld())
+        begun = self.begun.take(self._about)
+        first = self._first_stages(b) if begun is None else begun.continued(b, self.initial)
         if self.assembly is not None:
-            closure = closure_of(free, constraints, self.assembly.closing)
+            first = first.closed_by(self.assembly.closing)
+        states, free, closure = first.states, first.values, first.closure
+        declared, kinematics = states.declared, states.kinematics
         unknowns = StandIns()
         forced = Quantities(declared, kinematics, lambda own: Awaited(own, closure, unknowns), free)
         applied = loads(forced)

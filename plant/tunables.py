@@ -13,6 +13,7 @@ from typing import Any
 import casadi as ca
 
 from blocks.contract.block import Equations
+from blocks.contract.symbols import column
 from blocks.errors import ModelError, near_miss, shown
 from plant.elements import (
     Body_Point,
@@ -51,7 +52,7 @@ class Tunables:
         if name not in self._known:
             short = slug(element.label)
             aliases = (f"{short}.{attribute}",) if short in self._unique and type(element) in BEARERS else ()
-            self._known[name] = ca.SX(self._b.parameter(name, value or 0.0, aliases=aliases))
+            self._known[name] = column(self._b.parameter(name, value or 0.0, aliases=aliases))
         return self._known[name]
 
     def shift(self, marker_id: int) -> ca.SX | None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -55,6 +55,23 @@ class Declarations:
         self._time = ca.SX.sym("t")
         self.guessed = False  # an input took the guessed size
         self.lenient = False  # a mismatch was let pass, or might have been
+
+    def take_over(self, begun: Declarations, initial: Mapping[str, np.ndarray]) -> None:
+        """Go on where other equations of this block stopped: what either declares, both declare from now on.
+
+        initial : new initial values of states, by name; names of others are left out
+        """
+        own = ("_sizes", "_fields", "_guess", "guessed", "lenient")
+        self.__dict__ |= {name: value for name, value in vars(begun).items() if name not in own}
+        for name, value in initial.items():
+            if name in self._memories:
+                start = np.array(value, dtype=float)
+                self._memories[name] = replace(self._memories[name], initial=start)
+
+    @property
+    def calls_python(self) -> bool:
+        """Has a Python function been declared that is not looked into?"""
+        return bool(self._calls)
 
     def _symbol(self, name: str, size: int) -> ca.SX:
         """A new column of symbols (size,), if there is room for so many."""

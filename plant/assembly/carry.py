@@ -96,11 +96,11 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Pl
     start = _coordinates(mechanism, bodies)
     start = [_nearest(link, own, before, q) for link, own in zip(mechanism.links, start, strict=True)]
     closing = plant.closing()
-    assembler = None if closing is None else Assembler(*closing, massless_links(mechanism), time)
-    if assembler is None:
+    if closing is None or closing.closure is None:
         rates = _least_impact(_wishes(mechanism, bodies, start), mechanism.dof)
         return replace(plant, start=tuple(start), rates=tuple(mechanism.rates_by_link(rates)))
     assert plant.assembly is not None  # it has constraints, so it was assembled
+    assembler = Assembler(closing.b, closing.closure, massless_links(mechanism), time)
     given = np.concatenate([np.zeros(0), *start])
     closed = assembler.positions_closed(given)
     parts = mechanism.coordinates_by_link(closed)

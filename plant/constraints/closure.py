@@ -9,6 +9,7 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., eqs. 6.3.18 (mult
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,17 @@ class Closing:
     design: csr_array
 
 
+def _only(J: Matrix, pattern: np.ndarray) -> Matrix:
+    """The matrix with zeros where the pattern (m, n) is False."""
+    rows, columns = (np.array(places, dtype=int) for places in J.sparsity().get_triplet())
+    kept = np.flatnonzero(pattern[rows, columns])
+    if len(kept) == len(rows):
+        return J
+    m, n = J.shape
+    shape = ca.Sparsity.triplet(m, n, rows[kept].tolist(), columns[kept].tolist())
+    return ca.SX(shape, J.nz[kept.tolist()])
+
+
 class Closure:
     """Constraints of a mechanism at the symbolic state.
 
@@ -55,23 +67,17 @@ class Closure:
     kinematics : Kinematics      links and markers
     local : Local                the markers the conditions are written for
     conditions : list            all conditions, in order
-    closing : Closing            which of them count; None: all
+
+    closing is None: all conditions count; see `restricted`.
     """
 
-    def __init__(
-        self,
-        kinematics: Kinematics,
-        local: Local,
-        conditions: Sequence[Condition],
-        closing: Closing | None = None,
-    ) -> None:
+    def __init__(self, kinematics: Kinematics, local: Local, conditions: Sequence[Condition]) -> None:
         self._kinematics, self._local = kinematics, local
         self.mechanics = kinematics.tree
         self._moving: dict[int, tuple[Matrix, Matrix]] = {}  # columns of the links' own joints
         self.constraints: list[NamedConstraint] = list(dict.fromkeys(c.constraint for c in conditions))
-        kept = range(len(conditions)) if closing is None else closing.kept
-        self.conditions: list[Condition] = [conditions[k] for k in kept]
-        self.closing = closing
+        self.conditions: list[Condition] = list(conditions)
+        self.closing: Closing | None = None
         self.repeats: dict[tuple[int, ...], Matrix] = {}  # of sets of rows, see `repeats.py`
         self._write()
 
@@ -122,7 +128,7 @@ class Closure:
                 for (i, j), entry in zip(places, block.nonzeros(), strict=True):
                     place = starts[k] + j, rows[i]
                     found[place] = found[place] + entry if place in found else entry
-        kept = sorted(place for place in found if self._contains(place))
+        kept = sorted(found)
         shape = ca.Sparsity.nonzeros(self.size, starts[-1], [j * self.size + i for j, i in kept])
         return ca.sparsify(ca.SX(shape, ca.vertcat(ca.SX(0, 1), *[found[place] for place in kept])))
 
@@ -134,9 +140,15 @@ class Closure:
         arm = self._kinematics.marker(id).r - self.mechanics.pose(k)[1]
         return W, V + ca.horzcat(ca.SX(3, 0), *[cross(W[:, j], arm) for j in range(W.shape[1])])
 
-    def _contains(self, place: tuple[int, int]) -> bool:
-        """Whether a condition may contain a rate; place : (column, row)."""
-        return self.closing is None or bool(self.closing.pattern[place[1], place[0]])
+    def restricted(self, closing: Closing) -> Closure:
+        """The same, but only conditions that count, and only rates that may be in them."""
+        kept, found = list(closing.kept), copy(self)
+        found.closing, found.repeats = closing, {}
+        found.conditions = [self.conditions[k] for k in kept]
+        found.value, found.rate, found.gamma = self.value[kept, :], self.rate[kept, :], self.gamma[kept, :]
+        found.wrenches = {id: (c[kept, :], t[kept, :]) for id, (c, t) in self.wrenches.items()}
+        found.J = _only(self.J[kept, :], closing.pattern)
+        return found
 
     # --- with the mass matrix -------------------------------------------------------------------------
     def mass_matrix(self) -> Matrix:

@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.errors import ModelError
-from plant.constraints.closure import Closing, Closure
+from plant.constraints.closure import Closure
 from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, NamedConstraint
 from plant.constraints.local import Local, at_rest
 from plant.elements import (
@@ -233,14 +233,13 @@ CONDITIONS: Mapping[type[Element], Callable[[Values, Any], Iterator[Condition]]]
 """What each constraint element demands. Add a constraint: add an entry."""
 
 
-def closure_of(setting: Setting, elements: Iterable[Element], closing: Closing | None = None) -> Closure:
+def closure_of(setting: Setting, elements: Iterable[Element]) -> Closure:
     """The constraints of these elements at the symbolic state.
 
     Parameters
     ----------
     setting : Setting         the plant's quantities, without forces
     elements : iterable       the constraint elements, in order
-    closing : Closing         which conditions count; None: all of them
 
     Raises
     ------
@@ -257,4 +256,4 @@ def closure_of(setting: Setting, elements: Iterable[Element], closing: Closing |
             raise ModelError(f"{element.where}: {refusal}.", path=element.where) from refusal
     for condition in found:
         refuse_jumps(condition, scope.time, scope.instants)
-    return Closure(kinematics, scope.local, found, closing)
+    return Closure(kinematics, scope.local, found)

@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 
 from blocks.contract.block import Equations
+from blocks.contract.symbols import column
 from plant.description import Body, Share
 from plant.elements import Model, Reference_Variable
 from plant.equations.controls import Controls
@@ -92,7 +93,7 @@ def declare_states(
         for name, v in states.integrals.items()
     ]
     positions, speeds = (
-        [ca.SX(0, 1) if part is None else ca.SX(part) for part in parts] for parts in (q, qd)
+        [ca.SX(0, 1) if part is None else column(part) for part in parts] for parts in (q, qd)
     )
 
     def number(body: Body, share: Share) -> Any:

@@ -78,7 +78,9 @@ _UPPER = tuple(np.array([(i, j) for j in range(6) for i in range(j + 1)]).T)  # 
 def _of_mass(c: np.ndarray) -> np.ndarray:
     """(6, 6) inertia of a unit mass at c."""
     C = np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
-    return np.block([[C @ C.T, C], [C.T, np.eye(3)]])
+    inertia = np.eye(6)
+    inertia[:3, :3], inertia[:3, 3:], inertia[3:, :3] = C @ C.T, C, C.T
+    return inertia
 
 
 def _turning(tensor: np.ndarray) -> np.ndarray:

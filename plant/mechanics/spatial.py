@@ -24,7 +24,16 @@ SNAP = 1e-14  # direction cosines closer than this to 0 or +-1 are exactly that:
 
 def matrix(rows: Sequence[Sequence[Scalar]]) -> Matrix:
     """Matrix of these scalars, with structural zeros where an entry is exactly zero."""
-    return ca.sparsify(ca.blockcat([[_entry(e) for e in row] for row in rows]))
+    n, m = len(rows), len(rows[0])
+    if not any(isinstance(e, ca.SX) for row in rows for e in row):
+        return constant([[float(e) for e in row] for row in rows])
+    found = {j * n + i: e for j in range(m) for i, row in enumerate(rows) if not _zero_number(e := row[j])}
+    entries = ca.densify(ca.vertcat(*[e if isinstance(e, ca.SX) else ca.SX(e) for e in found.values()]))
+    return ca.sparsify(ca.SX(ca.Sparsity.nonzeros(n, m, [*found]), entries))
+
+
+def _zero_number(value: Scalar) -> bool:
+    return isinstance(value, (int, float)) and value == 0
 
 
 def vector(entries: Sequence[Scalar]) -> Matrix:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from plant.mechanics.joints.joint import ANGLE, LENGTH, UNIT
@@ -17,6 +19,7 @@ V = ("v_x", "v_y", "v_z")
 TURN, TRAVEL = ("angle", ANGLE), ("position", LENGTH)
 
 
+@cache
 def axes(*which: int) -> Matrix:
     """(6, nv) subspace of unit columns: 0, 1, 2 turn about x, y, z; 3, 4, 5 move along them."""
     return constant(np.eye(6)[:, list(which)])

@@ -82,7 +82,7 @@ def test_a_parallelogram_from_its_description(coordinates):
         found += [Condition(owners[joint.key], *part) for part in condition_parts(local, joint)]
     assembly = assemble(b, Closure(kinematics, local, found), lambda q: [])
     assert assembly.dof == 1 and max(map(abs, assembly.moved.values()), default=0.0) < 1e-12
-    closure = Closure(kinematics, local, found, assembly.closing)
+    closure = Closure(kinematics, local, found).restricted(assembly.closing)
     loads = Loads(ca.SX([0.0, -G, 0.0]), {}, {}, {})
     solution = solve(b, tree, closure, loads, StandIns(), Gains())
     reactions = Reactions(kinematics, closure, solution, dict)
