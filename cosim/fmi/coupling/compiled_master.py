@@ -102,16 +102,21 @@ class UnitTable:
 
     def take_rows(self) -> np.ndarray:
         """What was logged of its inputs since, (rows, 1 + 2 n)."""
+        if self.table.count > len(self._rows) // 4:  # a copy would touch as many pages once more
+            return self._handed_over(len(self._rows))
         found = self._rows[: self.table.count].copy()
         self.table.count = 0
         return found
 
     def renew_rows(self) -> np.ndarray:
         """All rows, which are too many; more room for those to come, as long as they are not many."""
-        found, room = self._rows[: self.table.count], self._rows
-        more = 4 if 4 * room.size <= MOST else 1
-        self._rows = np.empty((more * len(room), room.shape[1]))
-        self.table.rows, self.table.capacity, self.table.count = b.pointer(self._rows), len(self._rows), 0
+        return self._handed_over((4 if 4 * self._rows.size <= MOST else 1) * len(self._rows))
+
+    def _handed_over(self, room: int) -> np.ndarray:
+        """The rows there are, without a copy; new ones go into others, `room` of them."""
+        found = self._rows[: self.table.count]
+        self._rows = np.empty((room, self._rows.shape[1]))
+        self.table.rows, self.table.capacity, self.table.count = b.pointer(self._rows), room, 0
         return found
 
 

@@ -36,3 +36,17 @@ void pl_write_held(const pl_coupling *m, const pl_fmu_unit *u, double t)
     for (int i = 0; i < u->out.n; i++) h[u->slope[i]] = h[u->curvature[i]] = 0.0;
     h[u->since] = t;
 }
+
+int pl_hold_inputs(pl_coupling *m, pl_fmu_unit *u)
+{
+    const int n = u->u.n;
+
+    if (m->newest) {
+        const int reason = pl_read_inputs(m, m->t1);
+        if (reason) return reason;
+    }
+    const double *now = m->inputs + u->start;
+    for (int i = 0; i < n; i++)
+        u->value[i] = u->assumed[i] = !m->newest || (u->late[i] && !m->ours_done) ? u->u.values[i] : now[i];
+    return PL_DONE;
+}

@@ -7,6 +7,8 @@
 
 /* The inputs of all units at t [s], into m->inputs. */
 int pl_read_inputs(pl_coupling *m, double t);
+/* The inputs that a unit holds over the step, where nothing is extrapolated. */
+int pl_hold_inputs(pl_coupling *m, pl_fmu_unit *u);
 /* Outputs that are curves from t0 [s] on: (3, n) values, slopes and curvatures there. */
 void pl_write_curve(const pl_coupling *m, const pl_fmu_unit *u, double t0, const double *curve);
 /* Outputs that are held from t [s] on. */

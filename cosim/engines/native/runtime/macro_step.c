@@ -63,21 +63,6 @@ static int step_unit(pl_coupling *m, pl_fmu_unit *u)
     return pl_step_unit(u, m->t1, 1);
 }
 
-/* The inputs that are held over the step, where nothing is extrapolated. */
-static int hold_inputs(pl_coupling *m, pl_fmu_unit *u)
-{
-    const int n = u->u.n;
-
-    if (m->newest) {
-        const int reason = pl_read_inputs(m, m->t1);
-        if (reason) return reason;
-    }
-    const double *now = m->inputs + u->start;
-    for (int i = 0; i < n; i++)
-        u->value[i] = u->assumed[i] = !m->newest || (u->late[i] && !m->ours_done) ? u->u.values[i] : now[i];
-    return PL_DONE;
-}
-
 static int deliver(pl_coupling *m);
 static int sample(pl_coupling *m);
 
@@ -95,7 +80,7 @@ static int quick_step(pl_coupling *m)
         pl_fmu_unit *u = &m->units[m->unit];
         if (!u->arriving) continue;
         m->phase = PL_ARRIVED;
-        int reason = hold_inputs(m, u);
+        int reason = pl_hold_inputs(m, u);
         if (!reason) reason = pl_step_unit_held(u, m->t1);
         if (reason) return reason;
         if (m->newest) pl_write_held(m, u, u->out.time[0]);

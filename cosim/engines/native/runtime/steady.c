@@ -3,6 +3,7 @@
 #include "curves.h"
 #include "exchange.h"
 #include "macro_step.h"
+#include "rollback.h"
 #include "units.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ int pl_is_steady(const pl_coupling *m)
 {
     const pl_fmu_unit *first = m->units;
 
-    if (m->order || m->newest || !m->idle || m->iterate || m->begins_iterated || m->controlled) return 0;
+    if (m->order || !m->idle || m->iterate || m->begins_iterated || m->controlled) return 0;
     for (int k = 0; k < m->n_units; k++) {
         const pl_fmu_unit *u = &m->units[k];
         if (!u->u.count || u->first != first->first || u->period != first->period || u->points != first->points)
@@ -46,7 +47,7 @@ static int deliver(pl_coupling *m)
 {
     const double t1 = m->t1;
 
-    for (int k = 0; k < m->n_units; k++) pl_write_held(m, &m->units[k], m->units[k].out.time[0]);
+    for (int k = 0; k < m->n_units && !m->newest; k++) pl_write_held(m, &m->units[k], m->units[k].out.time[0]);
     const int reason = pl_read_inputs(m, t1);
     if (reason) return reason;
     for (int k = 0; k < m->n_units; k++) {
@@ -59,6 +60,31 @@ static int deliver(pl_coupling *m)
         pl_add_sample(&u->u, u->time, now);
     }
     m->macro_steps++;
+    return PL_DONE;
+}
+
+/* All units in order; where one needs the host, the phases take over, as if they had come as far. */
+static int step_units(pl_coupling *m)
+{
+    m->ours_done = 0;
+    for (m->place = 0; m->place < m->n_sequence;) {
+        m->unit = m->sequence[m->place++];
+        if (m->unit < 0) { /* our own blocks */
+            m->run->context->t = m->t1;
+            m->ours_done = 1;
+            continue;
+        }
+        pl_fmu_unit *u = &m->units[m->unit];
+        int reason = pl_hold_inputs(m, u);
+        if (!reason) reason = pl_step_unit_held(u, m->t1);
+        if (reason) {
+            for (int j = 0; j < m->n_units; j++) m->units[j].arriving = 1;
+            m->events = m->run->counters.events;
+            m->phase = PL_ARRIVED;
+            return reason;
+        }
+        if (m->newest) pl_write_held(m, u, u->out.time[0]);
+    }
     return PL_DONE;
 }
 
@@ -75,22 +101,11 @@ int pl_steady_steps(pl_coupling *m, double until)
         for (int k = 0; k < m->n_units; k++)
             if (m->units[k].count >= m->units[k].capacity) return PL_DONE;
         r->budget--;
-        for (int k = 0; k < m->n_units; k++) {
-            pl_fmu_unit *u = &m->units[k];
-            for (int i = 0; i < u->u.n; i++) u->value[i] = u->assumed[i] = u->u.values[i];
-            const int reason = pl_step_unit_held(u, m->t1);
-            if (!reason) continue;
-            for (int j = 0; j < m->n_units; j++) m->units[j].arriving = 1;
-            m->events = r->counters.events; /* the phases take over, as if they had come as far */
-            m->ours_done = 0;
-            m->unit = k;
-            m->place = k + 1;
-            m->phase = PL_ARRIVED;
-            return reason;
-        }
-        r->context->t = m->t1;
+        if (m->newest) pl_keep_ours(m, 0, 0);
+        int reason = step_units(m);
+        if (reason) return reason;
         m->phase = PL_DELIVER;
-        const int reason = deliver(m);
+        reason = deliver(m);
         if (reason) return reason;
         m->phase = PL_BEGIN;
     }

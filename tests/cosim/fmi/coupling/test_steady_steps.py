@@ -1,0 +1,69 @@
+"""Steps that are all alike: the same numbers as step by step in Python, whatever interrupts them."""
+
+import numpy as np
+import pytest
+
+from blocks import Gain
+from cosim import FMU, Diagram, Simulation
+from tests.helpers.fmus import build_fmu, needs_compiler
+
+pytestmark = needs_compiler
+ORDERS = ["jacobi", "gauss-seidel"]
+
+
+def loop(ending: bool = False) -> Diagram:
+    """Two lags that drive each other through gains; with one that ends the run at 9 s."""
+    d = Diagram("loop")
+    if ending:
+        d.add("stair", FMU(build_fmu("stair", version="3.0"), kind="cs", sample="1/4"))
+    for name, x in (("a", 1.0), ("b", -0.5)):
+        d.add(name, FMU(build_fmu("lag", version="2.0"), kind="cs", sample="1/4", start={"x": x}))
+    d.connect(d.add("g", Gain(0.7))["y"], "b.u")
+    d.connect("a.y", "g.u")
+    d.connect("b.y", "a.u")
+    return d
+
+
+def run(d: Diagram, engine: str, order: str, stops: list[float], log: list[float] | None = None):
+    with Simulation(d, engine=engine, coupling=order) as sim:
+        sim.log(log or [])
+        for stop in stops:
+            sim.advance(stop)
+        sim.advance(stops[-1])
+        found = sim.result()
+        quality = {n: (q.time, q.assumed, q.delivered) for n, q in found.coupling.items()}
+        return found, quality
+
+
+def same(one, other) -> None:
+    (r, quality), (r_2, quality_2) = one, other
+    assert np.array_equal(r.time, r_2.time)
+    assert all(np.array_equal(r[n], r_2[n]) for n in r)
+    assert list(quality) == list(quality_2)
+    for n, columns in quality.items():
+        for mine, theirs in zip(columns, quality_2[n], strict=True):
+            assert np.array_equal(mine, theirs), n
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("ending", [False, True])
+def test_both_engines_give_the_same_bits(order, ending):
+    """Rows of the log and ends of advances on and between points; the end that a unit asks for."""
+    stops, log = [0.25, 3.1, 7.0, 30.0], [0.0, 1.0, 1.1, 5.75, 8.9, 9.0, 20.0]
+    d = loop(ending)
+    same(run(d, "native", order, stops, log), run(d, "reference", order, stops, log))
+
+
+def test_gauss_seidel_is_its_map():
+    """y_b follows from the value a has reached: x_b' = q x_b + (1-q) 0.7 x_a', with q = exp(-h)."""
+    r, quality = run(loop(), "native", "gauss-seidel", [600.0], [600.0])
+    q, a, b = np.exp(-0.25), 1.0, -0.5
+    for _ in range(2400):
+        if r.coupling.order[0] == "a":
+            a = q * a + (1 - q) * b
+            b = q * b + (1 - q) * 0.7 * a
+        else:
+            b = q * b + (1 - q) * 0.7 * a
+            a = q * a + (1 - q) * b
+    assert [r["a.y"][-1, 0], r["b.y"][-1, 0]] == pytest.approx([a, b], rel=1e-9)
+    assert len(quality["a.u"][0]) == 2400
