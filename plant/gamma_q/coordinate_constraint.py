@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.symbols import as_array, column, tracing
-from blocks.errors import BlockError
+from blocks.errors import BlockError, PlantloopError
 from plant.gamma_q.tree_model import GammaQ, TreeModel, vector
 
 AGREES = 1e-9  # relative: how well gamma(y) has to give y back in the independent coordinates
@@ -54,7 +54,8 @@ class Constraint:
         with tracing():
             y, yd = self._chosen(old, old_rate)
             s, rate = ca.SX.sym("y", y.numel()), ca.SX.sym("yd", y.numel())
-            q_of_y = column(self.function(as_array(s)), "what gamma returns")
+            given = _called("gamma", self.function, as_array(s), shape=f"y of {s.numel()} entries")
+            q_of_y = column(given, "what gamma returns")
         if q_of_y.numel() != n:
             raise BlockError(f"gamma gives {q_of_y.numel()} coordinates, expected {n}, one per joint.")
         G_of_y = ca.jacobian(q_of_y, s)
@@ -68,7 +69,10 @@ class Constraint:
     def _chosen(self, old: ca.SX, old_rate: ca.SX) -> tuple[ca.SX, ca.SX]:
         """y and its rate from q and qd."""
         if callable(self.independent):
-            y = column(self.independent(as_array(old)), "what independent returns")
+            of = f"q of {old.numel()} entries"
+            y = column(
+                _called("independent", self.independent, as_array(old), shape=of), "what independent returns"
+            )
             return y, ca.jacobian(y, old) @ old_rate
         n = old.numel()
         for k in self.independent:
@@ -144,7 +148,8 @@ def consistent(
     """
     check_arguments(gamma_q)
     with tracing():
-        found = gamma_q(model, as_array(qo), as_array(qdo))
+        given = as_array(qo), as_array(qdo)
+        found = _called("gamma_q", gamma_q, model, *given, shape=f"qo and qdo of {model.NB} entries")
         q, qd, G, gs = _four(found)
         flat = {name: column(part, f"gamma_q: {name}") for name, part in (("q", q), ("qd", qd), ("gs", gs))}
         for name, part in flat.items():
@@ -160,12 +165,25 @@ def consistent_numbers(
     check_arguments(gamma_q)
     n = model.NB
     position, rate = (np.array(vector(f"gamma_q: {name}", v, n)) for name, v in (("qo", qo), ("qdo", qdo)))
-    q, qd, G, gs = _four(gamma_q(model, position, rate))
+    found = _called("gamma_q", gamma_q, model, position, rate, shape=f"qo and qdo of {n} entries")
+    q, qd, G, gs = _four(found)
     flat = [
         np.array(vector(f"gamma_q: {name}", np.ravel(v), n)) for name, v in (("q", q), ("qd", qd), ("gs", gs))
     ]
     columns = np.array(ca.DM(_matrix(G, n)))
     return flat[0], flat[1], columns, flat[2]
+
+
+def _called(name: str, function: Callable[..., Any], *given: Any, shape: str) -> Any:
+    """What a function of the user's returns; what goes wrong in it is told with what it was given."""
+    try:
+        return function(*given)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, PlantloopError):
+            raise
+        raise BlockError(
+            f"{name}: the function fails for {shape}: {type(error).__name__}: {error}.", value=function
+        ) from error
 
 
 def check_arguments(gamma_q: Any) -> None:

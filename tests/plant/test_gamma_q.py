@@ -468,3 +468,26 @@ def test_wrong_values_of_the_tools_are_named(text):
 
     with pytest.raises(BlockError, match=WRONG[text]):
         eval(text, {**vars(plant.gamma_q), "np": np, "flat": flat})  # written above
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: gamma(lambda y: [y[0], y[1]], [0]),
+            r"gamma: the function fails for y of 1 entries: IndexError",
+        ),
+        (lambda: gamma(lambda y: [y[0], y[0]], lambda q: q[3]), "independent: the function fails for q of 2"),
+        (
+            lambda: lambda model, qo, qdo: (qo.nothing, 0, 0, 0),
+            "gamma_q: the function fails for qo and qdo of 2",
+        ),
+    ],
+)
+def test_what_fails_in_a_function_is_told_with_what_it_was_given(make, message):
+    with pytest.raises(BlockError, match=message):
+        RobotPlant(planar(2), constraint=make())
+    robot = planar(2)
+    robot.gamma_q = make()
+    with pytest.raises(BlockError, match=message):
+        FDgq(robot, [0.1, 0.2], [0.0, 0.0], [1.0, 0.0])
