@@ -92,7 +92,13 @@ HOOKE = JointType(
 
 # --- constant velocity ---------------------------------------------------------------------------------
 def _equal_speeds(s: JointSetting) -> Parts:
-    return [("rotation about the axes", s.product(0, 1) - s.product(1, 0))]
+    """The shafts spin alike, whether z_I goes on along z_J or both point away from the joint.
+
+    x_I . y_J = y_I . x_J of the former, where both turn alike about their z axes; of the latter they turn
+    oppositely about them, x_I . y_J = -y_I . x_J.
+    """
+    same = 1.0 if s.A0[2, 2] >= 0.0 else -1.0
+    return [("rotation about the axes", s.product(0, 1) - same * s.product(1, 0))]
 
 
 CONSTANT_VELOCITY = JointType("CONSTANT_VELOCITY", (coincident, _equal_speeds), fixes=(3, 1))

@@ -23,8 +23,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
 DRIVEN, OTHER, TORQUE = 0.2, 0.3, 0.75  # kg m^2 about the axes, N m
 
 
-def shafts(bend):
-    """Shaft 2 along z up to (0, 0, 1), shaft 3 from there along z turned by `bend` [rad] about x."""
+AWAY = np.diag([1.0, -1.0, -1.0])  # z the other way
+
+
+def shafts(bend, away=False):
+    """Shaft 2 along z up to (0, 0, 1), shaft 3 from there along z turned by `bend` [rad] about x.
+
+    away : do the z axes of the joint's markers point away from it?
+    """
     c, s = np.cos(bend), np.sin(bend)
     A = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
     straight, meet, far = np.eye(3), np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0]) + A[:, 2]
@@ -39,7 +45,7 @@ def shafts(bend):
                 id=2, cg_id=20, mass=1.0, inertia_xx=0.1, inertia_yy=0.1, inertia_zz=DRIVEN
             ),
             marker(20, 2, np.zeros(3), straight),
-            marker(21, 2, meet, straight),
+            marker(21, 2, meet, AWAY if away else straight),
             Body_Rigid(id=3, cg_id=30, mass=1.0, inertia_xx=0.1, inertia_yy=0.1, inertia_zz=OTHER),
             marker(30, 3, far, A),
             marker(31, 3, meet, A),
@@ -56,9 +62,9 @@ def shafts(bend):
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
-@pytest.mark.parametrize("bend", [0.5, -0.9])
-def test_shafts_that_meet_at_an_angle_spin_alike(checked, bend, coordinates):
-    plant = Plant.from_model(shafts(bend), coordinates=coordinates)
+@pytest.mark.parametrize(("bend", "away"), [(0.5, False), (-0.9, False), (0.5, True), (0.0, True)])
+def test_shafts_that_meet_at_an_angle_spin_alike(checked, bend, away, coordinates):
+    plant = Plant.from_model(shafts(bend, away), coordinates=coordinates)
     assert plant.info()["dof"] == 1
     d = Diagram("shafts")
     d.add("plant", plant)
