@@ -123,14 +123,20 @@ def motion_of(result: Any, plant: Any, path: str = "plant") -> Motion:
             table = np.asarray(result[f"{path}.{name}"])
         except LookupError:
             raise ModelError(
-                f"the result has no '{path}.{name}'.",
-                path=path,
-                hint="Add plant.observed() to the diagram instead of plant, and log its outputs.",
+                f"the result has no '{path}.{name}'.", path=path, hint=_where(result, name)
             ) from None
         assert table.shape[1] == len(BODY)
         r, v, w, a, al = np.split(table[:, :15], 5, axis=1)
         bodies[name] = BodyMotion(r, v, w, a, al, table[:, 15:].reshape(-1, 3, 3), _points(plant, centre))
     return _motion(plant, bodies)
+
+
+def _where(result: Any, name: str) -> str:
+    """What to do where a body's output was looked for in vain."""
+    paths = [logged.removesuffix(f".{name}") for logged in result.signals if logged.endswith(f".{name}")]
+    if paths:
+        return f"The plant is elsewhere in this run: path={paths[0]!r}."
+    return "Add plant.observed() to the diagram instead of plant, and log its outputs."
 
 
 def _by_coordinates(result: Any, scene: Scene, logged: list[str]) -> dict[str, BodyMotion]:

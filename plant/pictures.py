@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.arguments import number
 from blocks.errors import ModelError
 from plant.equations.observed import JOINT, RESIDUAL, observed
 from plant.figures import Motion, motion_of
@@ -163,6 +164,7 @@ def draw(result: Any, plant: Any, file: Any = None, at: float = 0.0, path: str =
 
     file : where the picture goes, None for nowhere; other arguments and errors as in `curves`
     """
+    at = number(at, "at", "a finite time [s]", error=ModelError)
     motion = motion_of(result, plant, path)
     time = np.asarray(result.time)
     k = int(np.argmin(np.abs(time - at)))

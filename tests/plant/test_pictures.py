@@ -109,6 +109,22 @@ def test_an_mp4_where_ffmpeg_is(four_bar, tmp_path):
         assert (tmp_path / "motion.mp4").stat().st_size > 1000
 
 
+def test_a_plant_elsewhere_in_the_run_is_found_by_its_path():
+    plant = Plant.read(deck("inverted_pendulum_ic01.xml")).observed()
+    inner, outer = Diagram("inner"), Diagram("outer")
+    inner.add("mechanism", plant)
+    for name in plant.inputs:
+        inner.ground(f"mechanism.{name}")
+    outer.add("part", inner)
+    r = simulate(outer, until=0.02, log_every=0.01, engine="reference")
+    assert draw(r, plant, path="part/mechanism").axes
+    with pytest.raises(ModelError, match="elsewhere in this run: path='part/mechanism'"):
+        draw(r, plant)
+    for at in (np.nan, "x", None):
+        with pytest.raises(ModelError, match="at is"):
+            draw(r, plant, path="part/mechanism", at=at)
+
+
 def test_what_cannot_be_drawn_says_why(four_bar, tmp_path):
     r, plant = four_bar
     with pytest.raises(ModelError, match="are .gif or .mp4, got '.avi'"):
