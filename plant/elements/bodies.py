@@ -35,7 +35,8 @@ class Body_Rigid(Element):
     """A rigid body, or the ground when ``isground``.
 
     ``mass`` [mass] and ``inertia_*`` [mass length^2] (about the origin and axes of marker ``im_id``, else
-    ``cg_id``) may be left out where the body cannot move, which only the mechanics knows. ``v_ic_*``
+    ``cg_id``) may be left out where the body cannot move, which only the mechanics knows, and be 0 where the
+    rest of the mechanism moves the body: a link without mass, a mass at a point. ``v_ic_*``
     [length/time] is the velocity of the CG along global axes or those of ``vm_id``, ``w_ic_*`` [rad/time]
     the angular velocity along global axes or those of ``wm_id``. The ground needs an id only.
     """
@@ -97,8 +98,8 @@ class Body_Rigid(Element):
             return
         if self.cg_id is None:
             yield 'cg_id is missing; give the marker at the centre of mass, or isground="TRUE"'
-        if self.mass is not None and self.mass <= 0.0:
-            yield f"mass={self.mass:g} is not positive; write a mass above 0"
+        if self.mass is not None and self.mass < 0.0:
+            yield f"mass={self.mass:g} is not positive; write a mass above 0, or 0 of a link without mass"
         moments = {name: getattr(self, name) for name in ("inertia_xx", "inertia_yy", "inertia_zz")}
         absent = [name for name, value in moments.items() if value is None]
         if 0 < len(absent) < 3:
@@ -114,11 +115,11 @@ class Body_Rigid(Element):
                 f"inertia is not positive definite: its smallest principal moment is {small:.6g}; "
                 "correct inertia_xy, inertia_yz or inertia_xz"
             )
-        elif middle <= ROUNDED * large:
+        elif large > 0.0 and middle <= ROUNDED * large:
             name = min(moments, key=lambda name: moments[name])
             yield (
                 f"{name}={moments[name]:g} is not positive, and only one principal moment may be zero, "
-                "that of a slender rod about its axis; write a moment above 0, or use a Body_Point"
+                "that of a slender rod about its axis, or all three; write a moment above 0"
             )
 
     def idle(self) -> Iterator[Idle]:

@@ -116,6 +116,18 @@ def test_a_coupler_without_mass(coordinates, aside, engine):
     assert found[:2] == pytest.approx(closed_form(1.0, 0.0), abs=1e-7)
 
 
+@both
+def test_a_coupler_whose_mass_is_written_as_zero(coordinates):
+    """No warning: nothing was left out."""
+    nothing = {"mass": 0.0, "inertia_xx": 0.0, "inertia_yy": 0.0, "inertia_zz": 0.0}
+    model = parallelogram(nothing, 0.0, axial=1e-3)
+    found = run(model, coordinates, "reference")
+    assert found[:2] == pytest.approx(closed_form(1.0, 0.0), abs=1e-7)
+    assert not any(
+        "has no mass" in text for text in Plant.from_model(model, coordinates=coordinates).warnings
+    )
+
+
 def test_reactions_are_the_same_in_both_coordinates():
     """The massless coupler takes no force across itself: the joints' reactions at ground agree."""
     ends = [run(parallelogram({}, 0.0, 1e-3), c, "native") for c in ("joint", "absolute")]
@@ -146,3 +158,5 @@ def test_a_body_needs_two_principal_moments():
         Body_Rigid(id=2, cg_id=20, mass=1.0, inertia_xx=0.0, inertia_yy=0.0, inertia_zz=1.0)
     with pytest.raises(ModelProblems, match="inertia_zz=-1 is negative"):
         Body_Rigid(id=2, cg_id=20, mass=1.0, inertia_xx=1.0, inertia_yy=1.0, inertia_zz=-1.0)
+    with pytest.raises(ModelProblems, match="mass=-1 is not positive"):
+        Body_Rigid(id=2, cg_id=20, mass=-1.0)
