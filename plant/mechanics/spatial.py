@@ -172,7 +172,8 @@ def _turned_back(E: Matrix, M: Matrix) -> Matrix:
     entries = [M[k, k] for k in range(3)]
     if M.nnz() > M.sparsity().get_diag()[0].nnz() or not M.nnz():
         return symmetric(E.T @ M @ E)
-    same = [[ca.is_equal(a, b, 1) for b in entries] for a in entries]
+    equal = {(i, j): i == j or ca.is_equal(entries[i], entries[j], 1) for i in range(3) for j in range(i + 1)}
+    same = [[equal[max(i, j), min(i, j)] for j in range(3)] for i in range(3)]
     k = max(range(3), key=lambda i: sum(same[i]))
     rest = ca.diag(ca.vertcat(*[0 if same[k][i] else entries[i] - entries[k] for i in range(3)]))
     return symmetric(entries[k] * ca.SX.eye(3) + E.T @ ca.sparsify(ca.SX(rest)) @ E)

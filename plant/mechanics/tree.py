@@ -121,6 +121,16 @@ def _accelerated(
     return [carried + S @ qdd, qdd]
 
 
+def _accelerated_tip(
+    E: Matrix, r: Matrix, S: Matrix, c: Matrix, a: Matrix, K: Matrix, k: Matrix
+) -> list[Matrix]:
+    """The same of a link that carries none: with K X known beforehand less has to wait for the parent's a."""
+    X = Transform(E, r)
+    KX = ca.vertcat(ca.SX(0, 6), *[X.force_back(K[j, :].T).T for j in range(K.shape[0])])
+    qdd = k - K @ c - KX @ a
+    return [X.motion(a) + c + S @ qdd, qdd]
+
+
 def _posed(A: Matrix, r: Matrix, E_link: Matrix, r_link: Matrix) -> list[Matrix]:
     """Axes (columns) and origin of a link in the ground frame from its parent's."""
     return [A @ E_link.T, r + A @ r_link]
@@ -246,13 +256,24 @@ class Tree:
         a: list[Matrix] = []
         qdd: list[Matrix] = []
         base = ca.vertcat(ca.SX(3, 1), -gravity)
+        tips = self._tips()
         for i, link in enumerate(links):
             outer = base if link.parent == GROUND else a[link.parent]
             moving = (self.X[i].E, self.X[i].r, self.S[i], self._c[i])
-            accelerated, second = self._evaluate(("accelerated",), _accelerated, *moving, outer, *gains[i])
+            name, part = ("tip", _accelerated_tip) if i in tips else ("accelerated", _accelerated)
+            accelerated, second = self._evaluate((name,), part, *moving, outer, *gains[i])
             a.append(accelerated)
             qdd.append(second)
         return qdd, a
+
+    def _tips(self) -> set[int]:
+        """Links on others that carry none, in equations in which nothing is computed that nobody asks for."""
+        if self._evaluate is not written_out:
+            return set()
+        parents = {link.parent for link in self.mechanism.links}
+        return {
+            i for i, link in enumerate(self.mechanism.links) if link.parent != GROUND and i not in parents
+        }
 
     def _gather(self, i: int, IA: Matrix, p: Matrix, tau: Matrix) -> Sequence[Matrix]:
         joint, on_ground = self.mechanism.links[i].joint, self.mechanism.links[i].parent == GROUND

@@ -82,9 +82,13 @@ class Graph:
         calls: ca.SX | None = None
         identity, inputs = function.instruction_id, function.instruction_input
         outputs = function.instruction_output
+        operation, names = self._operation, NAMES
         for k in range(function.n_instructions()):
             op = identity(k)
-            if op == ca.OP_OUTPUT:
+            name = names.get(op)
+            if name is not None:  # nearly all of them
+                register[outputs(k)[0]] = operation(name, tuple([register[r] for r in inputs(k)]))
+            elif op == ca.OP_OUTPUT:
                 output, place = outputs(k)
                 self.outputs[output].append((place, register[inputs(k)[0]]))
             elif op == ca.OP_INPUT:
@@ -95,8 +99,7 @@ class Graph:
                 calls = function.instructions_sx() if calls is None else calls
                 self._call(number_of(calls[k].which_function()), inputs(k), outputs(k), register)
             else:
-                operands = tuple([register[r] for r in inputs(k)])
-                register[outputs(k)[0]] = self._operation(NAMES[op], operands)
+                raise KeyError(op)  # an operation of CasADi that NAMES lacks
 
     def _input(self, *place: int) -> int:
         value = self._known.get(place)

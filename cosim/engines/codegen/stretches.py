@@ -40,13 +40,34 @@ LONGEST = 300  # operations of a stretch
 TOGETHER = 0.5  # share of two stretches that follow each other, to be one
 
 Source = Callable[[int], str | float]
-Key = tuple[tuple[Any, ...], ...]
-"""Operations of a stretch, each its name, its operands, and whether it is put out.
+Look = tuple[Any, ...]
+"""How an operation of a stretch looks: its name, its operands, and whether it is put out.
 
 An operand is a pair: (OWN, 3), the result of operation 3; (NUMBER, 0), number 0; ("x", 0), the place in x
 that column 0 of the table points to.
 """
+Key = tuple[int, ...]
+"""The operations of a stretch, each by the number of its look: keys are compared and counted many times."""
 OWN, NUMBER = "own", "number"
+
+
+class Looks:
+    """How operations look, numbered."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Look, int] = {}
+        self._looks: list[Look] = []
+
+    def number(self, look: Look) -> int:
+        """The number of a look."""
+        found = self._numbers.setdefault(look, len(self._looks))
+        if found == len(self._looks):
+            self._looks.append(look)
+        return found
+
+    def of(self, key: Key) -> list[Look]:
+        """The looks of the operations of a key."""
+        return [self._looks[number] for number in key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +78,7 @@ class Stretch:
     reads: tuple[int, ...]
     numbers: tuple[float, ...]
     key: Key
+    looks: Looks
 
 
 Part = list[Operation] | Stretch
@@ -76,12 +98,16 @@ class Code:
 
 def repeated(codes: Sequence[Code]) -> list[list[Part]]:
     """Each code as plain operations and stretches that repeat, in order."""
-    bounds = [_bounds(code) for code in codes]
+    bounds, looks = [_bounds(code) for code in codes], Looks()
     single = [
-        [_stretch(code, a, b) for a, b in pairwise(cuts)] for code, cuts in zip(codes, bounds, strict=True)
+        [_stretch(code, a, b, looks) for a, b in pairwise(cuts)]
+        for code, cuts in zip(codes, bounds, strict=True)
     ]
     joined = [
-        [(first, last, _joined(code, stretches[first:last], cuts[first], cuts[last])) for first, last in runs]
+        [
+            (first, last, _joined(code, stretches[first:last], cuts[first], cuts[last], looks))
+            for first, last in runs
+        ]
         for code, cuts, stretches, runs in zip(codes, bounds, single, _runs(single), strict=True)
     ]
     count = Counter(s.key for found in joined for _, _, s in found if s is not None)
@@ -162,7 +188,7 @@ def _least(values: np.ndarray) -> np.ndarray:
     return np.asarray(values == least)
 
 
-def _stretch(code: Code, start: int, end: int) -> Stretch | None:
+def _stretch(code: Code, start: int, end: int, looks: Looks) -> Stretch | None:
     """Operations from `start` up to `end`; nothing where one is a call."""
     operations = code.operations[start:end]
     if any(o.callee >= 0 for o in operations):
@@ -171,7 +197,7 @@ def _stretch(code: Code, start: int, end: int) -> Stretch | None:
     known: dict[int, tuple[str, int]] = {}  # operands by value; a number has a place for every use
     reads: list[int] = []
     numbers: list[float] = []
-    key: list[tuple[Any, ...]] = []
+    key: list[int] = []
     for i, (name, operands, results, _) in enumerate(operations):
         line: list[Any] = [name]
         for v in operands:
@@ -187,12 +213,14 @@ def _stretch(code: Code, start: int, end: int) -> Stretch | None:
             line.append(operand)
         known[results[0]] = OWN, i
         line.append(results[0] in outputs)
-        key.append(tuple(line))
-    return Stretch(operations, tuple(reads), tuple(numbers), tuple(key))
+        key.append(looks.number(tuple(line)))
+    return Stretch(operations, tuple(reads), tuple(numbers), tuple(key), looks)
 
 
-def _joined(code: Code, stretches: list[Stretch | None], start: int, end: int) -> Stretch | None:
-    return stretches[0] if len(stretches) == 1 else _stretch(code, start, end)
+def _joined(
+    code: Code, stretches: list[Stretch | None], start: int, end: int, looks: Looks
+) -> Stretch | None:
+    return stretches[0] if len(stretches) == 1 else _stretch(code, start, end, looks)
 
 
 # --- joining --------------------------------------------------------------------------------------------
@@ -205,7 +233,7 @@ def _runs(single: list[list[Stretch | None]]) -> list[list[tuple[int, int]]]:
         for s in [*stretches, None]:  # an end no stretch goes across
             kinds.append(len(number) if s is None else number.setdefault(s.key, len(number)))
             if s is None:
-                number[(("", len(number)),)] = len(number)  # unlike any other
+                number[(-1, len(number))] = len(number)  # unlike any other
             sizes.append(LONGEST if s is None else len(s.operations))
     starts = _pairs_joined(np.array(kinds, dtype=np.int64), np.array(sizes, dtype=np.int64))
     found, first = [], 0
@@ -269,7 +297,10 @@ def shapes_of(
     """
     stored: dict[Key, set[int]] = defaultdict(set)
     numbers: dict[Key, list[set[str]]] = {}
+    looks: dict[Key, list[Look]] = {}
     for s, read in used:
+        if s.key not in looks:
+            looks[s.key] = s.looks.of(s.key)
         stored[s.key].update(read)
         same = numbers.setdefault(s.key, [set() for _ in s.numbers])
         for values, value in zip(same, s.numbers, strict=True):
@@ -279,9 +310,9 @@ def shapes_of(
         columns = {k: c for c, k in enumerate(k for k, values in enumerate(seen) if len(values) > 1)}
         steps = tuple(
             (name, tuple(_operand(kind, k, seen, columns) for kind, k in operands))
-            for name, *operands, _ in key
+            for name, *operands, _ in looks[key]
         )
-        stores = [(i, out) for i, line in enumerate(key) if line[-1]]
+        stores = [(i, out) for i, look in enumerate(looks[key]) if look[-1]]
         stores += [(i, scratch) for i in sorted(stored[key])]
         shape = Shape(len(found), steps, tuple(stores))
         found[key] = StretchShape(shape, tuple(sorted(stored[key])), tuple(columns))

@@ -390,3 +390,22 @@ def test_flat_mechanisms_with_short_paths_are_written_out(model, calls):
     tree = Tree(mechanism, q, qd, tree_inertias(mechanism))
     f = ca.Function("f", [ca.vertcat(*q), ca.vertcat(*qd)], [ca.vertcat(*tree.v)])
     assert any(f.instruction_id(k) == ca.OP_CALL for k in range(f.n_instructions())) == calls
+
+
+def test_little_of_a_tip_waits_for_its_parent():
+    """The pendulum on a cart: behind the one division stand a product, a sum and a sign."""
+    traced = trace(Plant.read("tests/data/plants/cartpole.xml"), {})
+    rates = [m.expression for m in traced.declared.memories_of(ContinuousState) if m.name.endswith(".qd")]
+    f = ca.Function("rates", [ca.vertcat(*ca.symvar(ca.vertcat(*rates)))], rates)
+    kinds = [f.instruction_id(k) for k in range(f.n_instructions())]
+    division = len(kinds) - 1 - kinds[::-1].index(ca.OP_DIV)  # others are of parameters alone
+    waiting, waits = set(f.instruction_output(division)), []  # registers that hold what depends on it
+    for k in range(division + 1, len(kinds)):
+        if kinds[k] == ca.OP_OUTPUT:
+            continue
+        if waiting & {*f.instruction_input(k)} and kinds[k] not in (ca.OP_INPUT, ca.OP_CONST):
+            waiting |= {*f.instruction_output(k)}
+            waits.append(kinds[k])
+        else:
+            waiting -= {*f.instruction_output(k)}
+    assert waits == [ca.OP_MUL, ca.OP_ADD, ca.OP_NEG]
