@@ -85,6 +85,8 @@ class StudyResult:
     def signals(self) -> xr.Dataset:
         """Stored signals over (case, time), read when they are looked at; nan where nothing is stored.
 
+        Outputs of subsystems are there by their own names and by those of the signals they show.
+
         Raises
         ------
         PlantloopError     the study keeps none
@@ -96,7 +98,8 @@ class StudyResult:
                 "this study keeps no signals.", hint='Say keep = "all" or "failed" in its [store].'
             )
         found: xr.Dataset = xr.open_zarr(f"{self.store.folder.url.rstrip('/')}/{SIGNALS}", consolidated=False)
-        return found.rename({name: found[name].attrs["signal"] for name in found.data_vars})
+        found = found.rename({name: found[name].attrs["signal"] for name in found.data_vars})
+        return found.assign({name: found[full] for name, full in self.store.manifest.other_names.items()})
 
     def case(self, number: int) -> OneCase | StoredCase:
         """One case: ``.result`` is all of its signals, run anew; those stored where the model is not at hand.
@@ -253,7 +256,7 @@ class StoredCase:
             name=m.name,
             time=np.array(m.times)[kept],
             signals={name: values[kept] for name, values in wide.items()},
-            tree=SignalTree.of(leaves),
+            tree=SignalTree.of(leaves, m.other_names),
             complete=row["status"] != FAILED,
             message=str(row["message"]),
         )

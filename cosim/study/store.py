@@ -60,6 +60,7 @@ class Manifest:
     files: Mapping[str, str] = field(default_factory=dict)  # name in inputs/ -> sha256
     design: str = ""  # of the samples, where they are one of `cosim.study.sample_draws.DESIGNS`
     sampled: tuple[str, ...] = ()  # parameters of the design, in its order
+    other_names: Mapping[str, str] = field(default_factory=dict)  # outputs of subsystems -> stored signals
     format: int = FORMAT
 
     @staticmethod

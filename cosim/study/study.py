@@ -213,6 +213,7 @@ class Study:
             plan.fingerprints(),
             file,
             design=design,
+            other_names={n: full for n, full in ready.system.shown.items() if full in stored and n != full},
             sampled=tuple(sampling.parameters) if sampling is not None and design else (),
         )
 

@@ -29,8 +29,9 @@ def plotted(result: StudyView, names: Sequence[str], cases: Sequence[int] | None
     """
     from matplotlib.figure import Figure
 
-    stored, columns = result.store.manifest.stored, [str(c) for c in result.table.columns]
-    wanted = list(names) or list(stored)[:4]
+    m, columns = result.store.manifest, [str(c) for c in result.table.columns]
+    stored = [*m.stored, *m.other_names]
+    wanted = list(names) or list(m.stored)[:4]
     if len(wanted) == 2 and all(n in columns for n in wanted):
         figure = Figure(figsize=(6, 4.5), layout="constrained")
         axes = figure.subplots()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from blocks import Gain, Integrator, PlantloopError, Product, Sum
-from cosim import Diagram, Study, open_study
+from blocks import Constant, Gain, Integrator, PlantloopError, Product, Sum
+from cosim import Diagram, Enabled, Study, open_study
 from cosim.cli.cli import app
 from cosim.simulation import Simulation
 from cosim.study import report_pictures
@@ -204,3 +204,24 @@ def test_a_run_at_the_pace_of_a_clock(loop):
         assert np.array_equal(sim.result()["lag.y"], paced_result["lag.y"])
     with Simulation(loop) as sim, pytest.raises(PlantloopError, match="pace"):
         paced(sim, 0.1, pace=0.0)
+
+
+def test_outputs_of_subsystems_are_found_by_their_own_names(tmp_path):
+    """y = k t, from a subsystem and from an enabled one."""
+    inner = Diagram("inner")
+    inner.inport("u") >> inner.add("x", Integrator())
+    inner.outport("y", "x.y")
+    d = Diagram("d")
+    k, one = d.add("k", Constant(1.0)), d.add("one", Constant(1.0))
+    part, plain = d.add("part", Enabled(inner)), d.add("plain", inner)
+    k >> part["u"]
+    k >> plain["u"]
+    one >> part["enable"]
+    sampling = {"method": "list", "cases": [{"k.value": 2.0}, {"k.value": 3.0}]}
+    study = Study(d, until=1.0, sampling=sampling, store={"keep": "all", "every": 0.5}, engine="reference")
+    study.run(tmp_path / "out", workers=1)
+    found = open_study(tmp_path / "out")
+    for name in ("part.y", "plain.y"):
+        assert np.allclose(found.signals[name][:, -1], [2.0, 3.0])
+        assert abs(found.case(1).result[name][-1, 0] - 3.0) < 1e-9
+    assert len(found.plot("part.y").axes) == 1
