@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block, Equations
+from blocks.contract.picture import BlockPicture
 from blocks.errors import BlockError
 from plant.equations.ledger import ACCOUNTS, ENERGY
 from plant.gamma_q.algorithms import Dynamics, dynamics
@@ -107,6 +108,13 @@ class RobotPlant(Block):
             b.output("cm", ca.densify(d.moment / d.mass), labels=[f"{a} [m]" for a in "xyz"])
         if self.audit:
             self._account(b, d, tau, rate, qdd)
+
+    def picture(self) -> BlockPicture | None:
+        """The robot where it starts; see `Block.picture`."""
+        from plant.gamma_q.robot_scene import robot_scene  # only where something is drawn
+        from plant.sketch import sketch
+
+        return sketch(robot_scene(self))
 
     def _account(self, b: Equations, d: Dynamics, tau: ca.SX, qd: ca.SX, qdd: ca.SX) -> None:
         """Work of the joint forces, and of what keeps the constraint (nothing but its stabilisation)."""

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 
 from blocks.contract.derived import Derived
-from plant.gamma_q.robot_plant import RobotPlant
+from plant.gamma_q.tree_model import TreeModel
 from plant.scene import BodyShape, JointShape, Scene
 
 LEAST = 1e-12  # relative to the mass's moment: below it a body has its centre of mass at its origin
 
 
-def robot_scene(robot: RobotPlant) -> Scene:
+class Robot(Protocol):
+    """What is drawn of a `RobotPlant`."""
+
+    @property
+    def model(self) -> TreeModel:
+        """The tree."""
+
+    @property
+    def q(self) -> Any:
+        """Coordinates it starts at, (n,)."""
+
+
+def robot_scene(robot: Robot) -> Scene:
     """Shapes of a tree; coordinates are its one state ``q``."""
     links = robot.model.links
     children = [[k for k, other in enumerate(links) if other.parent == i] for i in range(len(links))]

@@ -66,3 +66,17 @@ def test_gears_let_an_error_die_within_a_tenth_of_a_second_unless_told():
     assert -r["robot.residual"][:, 2] == pytest.approx(1e-3 * (1 + t / 0.1) * np.exp(-t / 0.1), abs=1e-9)
     assert r.labels["robot.q"] == ("q1 [rad]", "q2 [rad]", "q3 [rad]")
     assert r.labels["robot.qd"] == ("qd1 [rad/s]", "qd2 [rad/s]", "qd3 [rad/s]")
+
+
+def test_a_robot_is_drawn_where_it_starts():
+    """Two links that turn about y, the second by a right angle: it hangs down from the end of the first."""
+    inertia = mcI(1.0, (0.5, 0.0, 0.0), np.diag([0.0, 0.1, 0.1]))
+    model = TreeModel(
+        (0, 1), ("Ry", "Ry"), (NOWHERE, xlt([1.0, 0.0, 0.0])), (inertia, inertia), (0.0, 0.0, -9.81)
+    )
+    found = RobotPlant(model, q=[0.0, np.pi / 2]).picture()
+    first, second = (np.diff(line, axis=0)[0] for line in found.lines)
+    assert np.allclose(found.lines[0][1], found.lines[1][0])  # hinged where the first ends
+    assert abs(second[0]) < 1e-9 < abs(first[0])  # hangs down, as gravity pulls
+    assert second[1] > 0.0
+    assert len(found.joints) == 2
