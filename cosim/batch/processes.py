@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from cosim.cli.signals import ending_signals, uninterrupted
 from cosim.engines.engine import Engine
 from cosim.engines.starts import DONE, FAILED, RUNNING, WAITING, Starts
 
@@ -40,8 +41,9 @@ def in_processes(
             waiting = int((shared.state == WAITING).sum())
             for _ in range(min(workers - len(alive), waiting)):
                 process = context.Process(target=_work, args=(engine, shared, taken))
-                process.start()
-                alive.append(process)
+                with uninterrupted():  # Ctrl-C between both would leave a process that nobody ends
+                    process.start()
+                    alive.append(process)
             wait([process.sentinel for process in alive], timeout=LOOK)
             alive = [process for process in alive if process.is_alive()]
             if progress is not None:
@@ -66,6 +68,8 @@ def _shared(array: np.ndarray) -> np.ndarray:
 def _work(engine: Engine, starts: Starts, taken: Any) -> None:
     """What each process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
+    for number in ending_signals():
+        signal.signal(number, signal.SIG_DFL)
     gc.freeze()  # what is shared is not written to, not even by looks for garbage
     parent = os.getppid()
     while os.getppid() == parent:

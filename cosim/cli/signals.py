@@ -1,8 +1,9 @@
-"""Signals on the command line: those that end a program act as Ctrl-C does, and files are written whole."""
+"""Signals that end a program: as Ctrl-C on the command line, and not while a file is written."""
 
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -12,6 +13,11 @@ ENDING = ("SIGTERM", "SIGHUP")
 """Signals that ask a program to end, where the system has them: of `kill`, of a terminal that is closed."""
 
 
+def ending_signals() -> list[int]:
+    """Numbers of the signals that ask a program to end."""
+    return [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
+
+
 @contextmanager
 def ending_signals_interrupt() -> Iterator[None]:
     """While this lasts, signals that end a program interrupt it: a run stops and writes what it has.
@@ -19,9 +25,8 @@ def ending_signals_interrupt() -> Iterator[None]:
     A signal that is ignored, as by ``nohup``, stays ignored.
     """
     before: dict[int, Any] = {}
-    for name in ENDING:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+    for number in ending_signals():
+        if signal.getsignal(number) is signal.SIG_DFL:
             before[number] = signal.signal(number, _interrupt)
     try:
         yield
@@ -39,9 +44,14 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """While this lasts, for a file that is being written, signals wait; the first then acts."""
-    names = [name for name in ("SIGINT", *ENDING) if hasattr(signal, name)]
-    numbers = [getattr(signal, name) for name in names]
+    """While this lasts, for a file that is being written, signals wait; the first then acts.
+
+    In another thread than the first nothing waits, because no signal acts there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [signal.SIGINT, *ending_signals()]
     came: list[int] = []
     before = {n: signal.signal(n, lambda number, _: came.append(number)) for n in numbers
               if signal.getsignal(n) not in (signal.SIG_IGN, None)}  # fmt: skip

@@ -1,9 +1,5 @@
 """Nothing a setting, a number or an equation can ask for hangs a run: it ends by itself, or when told."""
 
-import os
-import signal
-import threading
-
 import numpy as np
 import pytest
 
@@ -11,6 +7,7 @@ from blocks import Constant, Integrator, Sine, TransportDelay, UnitDelay
 from blocks.errors import PlantloopError, SimulationError
 from cosim import RunSettings, Simulation, simulate, simulate_many
 from cosim.scenario import load_scenario
+from tests.helpers.interrupts import ctrl_c
 from tests.helpers.made import Made, chain
 
 ENGINES = ["reference", "native"]
@@ -87,9 +84,10 @@ def test_a_run_that_cannot_end_is_refused(case, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_of_more_than_1e10_steps_says_so_and_can_be_interrupted(engine):
-    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.warns(UserWarning, match=r"takes 2e\+10 steps of step=1 s, more than 1e\+10.*wall_limit"):
-        result = simulate(growing(), 2e10, engine=engine, solver="rk4", step=1.0)
+    text = r"takes 2e\+10 steps of step=1 s, more than 1e\+10.*wall_limit"
+    with ctrl_c() as later, pytest.warns(UserWarning, match=text):
+        under_way = {"progress": lambda t: later(0.1)}
+        result = simulate(growing(), 2e10, engine=engine, solver="rk4", step=1.0, **under_way)
     assert not result.complete and "interrupted" in result.message
 
 
@@ -236,6 +234,6 @@ def test_a_delay_too_short_to_be_stepped_over(engine, solver):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("settings", [{"solver": "rk4", "step": 1e-7}, {"max_step": 1e-7}])
 def test_ctrl_c_ends_long_runs_at_once(engine, settings):
-    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    result = simulate(slow_loop(), 500.0, engine=engine, **settings)
+    with ctrl_c() as later:
+        result = simulate(slow_loop(), 500.0, engine=engine, progress=lambda t: later(0.1), **settings)
     assert not result.complete and "interrupted" in result.message

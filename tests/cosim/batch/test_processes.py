@@ -4,11 +4,12 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 import time
 from dataclasses import dataclass
+from multiprocessing.popen_fork import Popen
 
 import numpy as np
+import psutil
 import pytest
 
 from blocks import Block, Integrator, PythonFunction
@@ -16,6 +17,7 @@ from blocks.errors import SimulationError
 from cosim import Diagram, simulate, simulate_many
 from cosim.batch import ways
 from tests.helpers.hybrid import bouncing
+from tests.helpers.interrupts import ctrl_c
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the program divides itself (fork)")
 
@@ -133,10 +135,28 @@ def test_ctrl_c_ends_all_processes():
         time.sleep(0.05)
         return -u
 
-    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
+    with ctrl_c() as later, pytest.raises(KeyboardInterrupt):
+        later(0.5)
         simulate_many(loop(slow), STARTS, 1e3, threads=2, **FIXED)
     assert not multiprocessing.active_children()
+
+
+def test_ctrl_c_while_a_process_is_started_ends_it_too(monkeypatch):
+    started, launch = [], Popen._launch
+
+    def launched(self, process):
+        launch(self, process)
+        started.append(self.pid)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Popen, "_launch", launched)
+    with pytest.raises(KeyboardInterrupt):
+        simulate_many(loop(lambda t, u: time.sleep(0.05) or -u), STARTS, 1e3, threads=2, **FIXED)
+    assert len(started) == 1
+    left = [pid for pid in started if psutil.pid_exists(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
 
 
 def test_progress_counts_runs():

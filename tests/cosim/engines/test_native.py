@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 import warnings
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from tests.helpers.hybrid import (
     falling_root,
     same,
 )
+from tests.helpers.interrupts import ctrl_c
 
 try:
     compiler.find()
@@ -297,16 +297,24 @@ def test_an_interrupt_returns_what_was_computed(diagrams, name, signal):
     d = diagrams[name]
     simulate(d, 0.1, engine="native", **FIXED)
     under_way = []
+    with ctrl_c() as later:
 
-    def progress(t):
-        if not under_way:
-            threading.Timer(0.1, lambda: os.kill(os.getpid(), 2)).start()
-        under_way.append(time.perf_counter())
+        def progress(t):
+            if t > 200.0:  # some rows are there, however busy the machine is
+                later(0.1)
+                under_way.append(time.perf_counter())
 
-    r = simulate(
-        d, 1e6, engine="native", solver="rk4", step=1e-3, log_every=100.0, signals=[signal], progress=progress
-    )
-    assert time.perf_counter() - under_way[0] < 3.0
+        r = simulate(
+            d,
+            1e6,
+            engine="native",
+            solver="rk4",
+            step=1e-3,
+            log_every=100.0,
+            signals=[signal],
+            progress=progress,
+        )
+    assert time.perf_counter() - under_way[0] < 30.0  # the whole would take many minutes
     assert not r.complete
     assert "interrupted" in r.message
     assert len(r.time) > 1
@@ -317,20 +325,21 @@ def test_a_log_of_every_step_ends_where_an_interrupted_run_stands():
     simulate(d, 0.1, engine="native")
     sim = Simulation(d, engine="native", max_step=1e-2)  # logs every step
     slices: list[float] = []
+    with ctrl_c() as later:
 
-    def progress(t: float) -> None:
-        """Ctrl-C soon after the second slice: somewhere in a stretch."""
-        slices.append(t)
-        if len(slices) % 2 == 0:
-            threading.Timer(0.02, lambda: os.kill(os.getpid(), 2)).start()
+        def progress(t: float) -> None:
+            """Ctrl-C soon after the second slice: somewhere in a stretch."""
+            slices.append(t)
+            if len(slices) % 2 == 0:
+                later(0.02)
 
-    for k in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            sim.advance(1e6, progress)
-        slices += [sim.time] * (len(slices) % 2)
-        t = sim.result().time
-        assert t[-1] == sim.time, k
-        assert np.all(np.diff(t) > 0)  # the second part goes on where the first one ended
+        for k in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                sim.advance(1e6, progress)
+            slices += [sim.time] * (len(slices) % 2)
+            t = sim.result().time
+            assert t[-1] == sim.time, k
+            assert np.all(np.diff(t) > 0)  # the second part goes on where the first one ended
     assert len(slices) >= 4  # though the buffer of the log is full more often than a slice is over
 
 

@@ -280,7 +280,7 @@ class Interrupting:
 def test_ctrl_c_returns_what_was_computed(engine, where, options):
     for _ in range(3):
         r = simulate(swing(Interrupting(where)), 1e4, engine=engine, log_every=0.01, **options)
-        assert time.perf_counter() - sent[-1] < 3.0
+        assert time.perf_counter() - sent[-1] < 30.0  # the whole would take many minutes
         assert not r.complete
         assert "interrupted" in r.message
         assert len(r.time) > 1
