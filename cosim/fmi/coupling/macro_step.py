@@ -48,7 +48,7 @@ class MacroStep:
         runs = self.runs
         for k in arriving:
             runs[k].tune(self.exchange.parameters(k))
-        events = self.engine.counters.events
+        events, jumps = self.engine.counters.events, self._jumps()
         if arriving and (self.coupling.iterate or self._begins(arriving)):
             assumed = self._iterated(t1, arriving)
         elif self.coupling.order == "jacobi":
@@ -58,8 +58,12 @@ class MacroStep:
         ended = min((r.standing for r in runs if r.standing.ended), key=lambda s: s.time, default=None)
         if ended is not None:
             return self.end(ended.ended)
-        self._arrive(t1, arriving, assumed, self.engine.counters.events > events)
+        self._arrive(t1, arriving, assumed, events, jumps)
         return ""
+
+    def _jumps(self) -> int:
+        """How often our own blocks have jumped: at events, and at listed instants, which are known before."""
+        return self.engine.counters.events + sum(self.context.instants.values())
 
     def _begins(self, arriving: Sequence[int]) -> bool:
         """A step without a past: held, it would spoil the order of a quadratic coupling."""
@@ -87,7 +91,12 @@ class MacroStep:
             self.engine.approach(t)
 
     def _arrive(
-        self, t1: float, arriving: Sequence[int], assumed: dict[int, np.ndarray], jumped: bool
+        self,
+        t1: float,
+        arriving: Sequence[int],
+        assumed: dict[int, np.ndarray],
+        events: int,
+        jumps: int,
     ) -> None:
         """Outputs are delivered, then everything of the instant happens, then inputs are sampled."""
         runs, units = self.runs, self.coupled.units
@@ -96,14 +105,14 @@ class MacroStep:
         delivered = self.exchange.inputs(t1)
         for k in arriving:
             self.log.add(k, t1, assumed[k], delivered[units[k].inputs])
-            if jumped:
+            if self.engine.counters.events > events:
                 runs[k].standing = runs[k].standing.forgetful()
             outputs = through(runs[k].standing.y, self.order, units[k].smooth_outputs)
             self.exchange.write(k, outputs)
         self.engine.arrive()
-        u = self.exchange.inputs(t1)
+        u, jumped = self.exchange.inputs(t1), self._jumps() > jumps
         for k in arriving:
-            runs[k].standing = runs[k].standing.given(u[units[k].inputs])
+            runs[k].standing = runs[k].standing.given(u[units[k].inputs], jumped)
         self.log.macro_steps += 1
 
     def _inputs_of(self, k: int) -> Curve:

@@ -11,6 +11,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.engines.engine import Engine, Logged
+from cosim.engines.reference.log import SNAP
 from cosim.fmi.coupling.consistent_start import ConsistentStart
 from cosim.fmi.coupling.coupled_system import CoupledSystem, UnitPlaces
 from cosim.fmi.coupling.coupling import Coupling
@@ -56,6 +57,7 @@ class MasterEngine(Engine):
             for name in pair:
                 if len(self._coupled.numbers_of(name, "bonds")) > 1:
                     raise PlantloopError(f"Coupling: bonds names '{name}', which has several components.")
+        self._rows = np.zeros(0)  # s, that are logged
         self._in_code: CompiledMaster | None = None
         self._tried = False
         self._found_liar: UnitPlaces | None = None
@@ -173,7 +175,7 @@ class MasterEngine(Engine):
     def _step(self, until: float, begun: float) -> str:
         if self._control is not None:
             horizon = max(until - begun, until)
-            return self._control.make(min(until, self._ours.next_stop()), horizon)
+            return self._control.make(min(until, self._ours.next_stop(), self._next_row()), horizon)
         points = [self._next_point(k) for k in range(len(self._coupled.units))]
         t1 = min([until, *points])
         here = [k for k, t in enumerate(points) if t <= t1]
@@ -183,6 +185,13 @@ class MasterEngine(Engine):
         if starting and not message:
             self._macro.sample(t1, starting)
         return message
+
+    def _next_row(self) -> float:
+        """The next instant that is to be logged [s]: nothing but extrapolation is known between points."""
+        t, (k, *_) = self.context.t, self._ours.log_mark()
+        while k < len(self._rows) and not self._rows[k] > t + SNAP * abs(t):
+            k += 1
+        return float(self._rows[k]) if k < len(self._rows) else math.inf
 
     def _sample(self, t: float) -> None:
         """Units that begin at the start of the run take their inputs."""
@@ -210,6 +219,7 @@ class MasterEngine(Engine):
     def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
         """See `Engine.start_log`."""
         self._ours.start_log(names, times)
+        self._rows = np.zeros(0) if times is None else times
         self._macro.log.until(self.context.t if self.context.started else -math.inf)
 
     def log_mark(self) -> Any:

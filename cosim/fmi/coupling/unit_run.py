@@ -35,14 +35,14 @@ class UnitStanding:
         newest = ((reached.time, y), *self.y)[:KEPT]
         return replace(self, points=self.points + 1, time=reached.time, y=newest, ended=reached.ended)
 
-    def given(self, u: np.ndarray) -> UnitStanding:
-        """With inputs sampled where it stands."""
-        older = tuple(s for s in self.u if s[0] < self.time)
+    def given(self, u: np.ndarray, jumped: bool = False) -> UnitStanding:
+        """With inputs sampled where it stands; their past is of no use where they have jumped."""
+        older = () if jumped else tuple(s for s in self.u if s[0] < self.time)
         return replace(self, u=((self.time, u), *older)[:KEPT])
 
     def forgetful(self) -> UnitStanding:
-        """Without a past: what comes next is extrapolated as after a start."""
-        return replace(self, u=self.u[:1], y=self.y[:1])
+        """Without a past of its outputs: what comes next is extrapolated as after a start."""
+        return replace(self, y=self.y[:1])
 
 
 class UnitRun:

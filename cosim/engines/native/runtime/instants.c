@@ -40,7 +40,9 @@ static double tick_time(const pl_run *r, int rate)
     return c->origin + pl_seconds(s->first[rate] + c->ticks[rate] * s->period[rate], s->grid);
 }
 
-static int64_t instants_done(const pl_run *r)
+int pl_has_stops(const pl_run *r) { return r->system->n_rates || r->system->n_instants || r->context->n_stops; }
+
+int64_t pl_instants_passed(const pl_run *r)
 {
     int64_t done = 0;
     for (int i = 0; i < r->system->n_lists; i++) done += r->context->instants[i];
@@ -54,7 +56,7 @@ double pl_next_stop(const pl_run *r)
         const double t = tick_time(r, i);
         if (t < stop) stop = t;
     }
-    const int64_t done = instants_done(r);
+    const int64_t done = pl_instants_passed(r);
     if (done < r->system->n_instants && r->system->instant_time[done] < stop)
         stop = r->system->instant_time[done];
     for (int64_t i = 0; i < r->context->n_stops; i++)
@@ -69,7 +71,7 @@ void pl_count_ticks(pl_run *r, double t)
     pl_context *c = r->context;
 
     c->t = t;
-    for (int64_t done = instants_done(r); done < s->n_instants && s->instant_time[done] <= t; done++) {
+    for (int64_t done = pl_instants_passed(r); done < s->n_instants && s->instant_time[done] <= t; done++) {
         c->h[s->instant_place[done]] += 1;
         r->held_known = 0;
         c->instants[s->instant_list[done]]++;

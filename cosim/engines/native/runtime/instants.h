@@ -9,6 +9,10 @@
 int pl_initialise(pl_run *r);
 /* Listed instants pass; for the rates that hit, next becomes current. */
 void pl_count_ticks(pl_run *r, double t);
+/* Has it ticks, listed instants, or jumps that come out of a delay? */
+int pl_has_stops(const pl_run *r);
+/* How many listed instants have passed. */
+int64_t pl_instants_passed(const pl_run *r);
 /* From r->segment on: output, external, update and solve segments. */
 int pl_run_segments(pl_run *r);
 

@@ -10,7 +10,7 @@
 
 enum { LEVEL = 0 };
 
-static const double SMALLEST = 1e-12, SAFETY = 0.85, SHRINK = 0.2, GROW = 2.0;
+static const double SMALLEST = 1e-12, SNAP = 1e-12, SAFETY = 0.85, SHRINK = 0.2, GROW = 2.0;
 
 /* Where the step ends: the rest up to the limit is divided evenly. */
 static double end_of_step(const pl_coupling *m, double t0, double limit)
@@ -19,6 +19,17 @@ static double end_of_step(const pl_coupling *m, double t0, double limit)
 
     if (pieces <= 1) return limit;
     return t0 + (pieces == 2 ? left / 2 : m->size);
+}
+
+/* The next instant that is to be logged: nothing but extrapolation is known between communication points. */
+static double next_row(const pl_coupling *m, double t)
+{
+    const pl_log *l = m->run->log;
+    int64_t k = l->position;
+
+    if (l->every_step) return INFINITY;
+    while (k < l->n_times && !(l->times[k] > t + SNAP * fabs(t))) k++;
+    return k < l->n_times ? l->times[k] : INFINITY;
 }
 
 static int keep(pl_coupling *m)
@@ -116,7 +127,8 @@ static int try_step(pl_coupling *m, double t0, double t1, double *worst)
 int pl_controlled_step(pl_coupling *m, double until)
 {
     pl_run *r = m->run;
-    const double t0 = r->context->t, stop = pl_next_stop(r), limit = stop < until ? stop : until, size = m->size;
+    const double t0 = r->context->t, size = m->size;
+    const double limit = fmin(fmin(until, pl_next_stop(r)), next_row(m, t0));
     const int64_t rounds = m->rounds, macro_steps = m->macro_steps, rejected = m->rejected, budget = r->budget;
     double worst = INFINITY;
     int reason = m->goes_back ? keep(m) : PL_UNITS_HOST;

@@ -2,6 +2,7 @@
 
 #include "curves.h"
 #include "exchange.h"
+#include "instants.h"
 #include "iterated.h"
 #include "units.h"
 
@@ -35,7 +36,8 @@ void pl_begin_macro_step(pl_coupling *m, double t1)
 
     m->t1 = t1;
     m->events = r->counters.events;
-    m->quiet = m->idle && !log_is_due(r->log, t1) && (r->system->n_rates == 0 || pl_next_stop(r) > t1);
+    m->instants = pl_instants_passed(r);
+    m->quiet = m->idle && !log_is_due(r->log, t1) && (!pl_has_stops(r) || pl_next_stop(r) > t1);
     m->place = m->ours_done = 0;
     m->phase = (m->iterate || m->begins_iterated) && is_iterated(m) ? PL_ITERATE : PL_NEXT_IN_ORDER;
 }
@@ -164,7 +166,7 @@ static int deliver(pl_coupling *m)
         double *row = u->rows + u->count++ * (1 + 2 * n);
         row[0] = m->t1;
         for (int i = 0; i < n; i++) row[1 + i] = u->assumed[i], row[1 + n + i] = m->inputs[u->start + i];
-        if (jumped) forget(&u->u), forget(&u->out);
+        if (jumped) forget(&u->out);
         if (m->order) {
             pl_curve c = pl_curve_in(pl_output_room(m), u->out.n);
             pl_through(&c, &u->out, m->order, u->smooth_outputs);
@@ -182,9 +184,11 @@ static int sample(pl_coupling *m)
     const int reason = m->quiet && !m->order ? PL_DONE : pl_read_inputs(m, m->t1);
 
     if (reason) return reason;
+    const int jumped = m->run->counters.events > m->events || pl_instants_passed(m->run) > m->instants;
     for (int k = 0; k < m->n_units; k++) {
         pl_fmu_unit *u = &m->units[k];
         if (!u->arriving && !(u->next <= m->t1)) continue;
+        if (u->arriving && jumped) u->u.count = 0;
         pl_add_sample(&u->u, u->time, m->inputs + u->start);
         u->next = NAN;
     }

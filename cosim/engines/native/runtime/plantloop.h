@@ -476,7 +476,7 @@ typedef struct {
     int32_t unit;
     /* private */
     int32_t phase, place, quiet, ours_done;
-    int64_t events;
+    int64_t events, instants;
 } pl_coupling;
 
 /* Many runs of one system from t = 0, each with numbers of its own; row i belongs to run i. */

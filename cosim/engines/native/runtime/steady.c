@@ -2,6 +2,7 @@
 
 #include "curves.h"
 #include "exchange.h"
+#include "instants.h"
 #include "macro_step.h"
 #include "rollback.h"
 #include "units.h"
@@ -31,7 +32,7 @@ static double free_until(const pl_coupling *m, double until)
     double end = until;
 
     if (l->every_step) return -INFINITY;
-    if (r->system->n_rates) {
+    if (pl_has_stops(r)) {
         const double stop = pl_next_stop(r);
         if (stop < end) end = stop;
     }

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from blocks import Gain
-from cosim import FMU, Diagram, Simulation
+from blocks import Gain, Step, TimeTable
+from cosim import FMU, Coupling, Diagram, Simulation, simulate
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
@@ -67,3 +67,44 @@ def test_gauss_seidel_is_its_map():
             a = q * a + (1 - q) * b
     assert [r["a.y"][-1, 0], r["b.y"][-1, 0]] == pytest.approx([a, b], rel=1e-9)
     assert len(quality["a.u"][0]) == 2400
+
+
+# --- what our own blocks do at instants that are known before ---------------------------------------------
+def stepped(at: float, source: str = "step") -> Diagram:
+    """A lag from 1 driven by a jump to -2 at `at` s."""
+    d = Diagram("stepped")
+    d.add("a", FMU(build_fmu("lag"), kind="cs", sample="1/20", start={"x": 1.0}))
+    jump = Step(at, 0.0, -2.0) if source == "step" else TimeTable([0.0, at], [0.0, -2.0], "previous")
+    d.connect(d.add("jump", jump)["y"], "a.u")
+    return d
+
+
+def lag_at(t: float, at: float) -> float:
+    """Its exact course where the jump is seen at `at` s."""
+    return np.exp(-t) if t < at else -2 + (np.exp(-at) + 2) * np.exp(-(t - at))
+
+
+@pytest.mark.parametrize("source", ["step", "table"])
+@pytest.mark.parametrize(("extrapolation", "order"), [(0, "jacobi"), (1, "jacobi"), (0, "gauss-seidel")])
+def test_a_jump_at_a_listed_instant_is_seen_and_not_extrapolated(extrapolation, order, source):
+    """At the next point: 0.35 s, one before with the newest values; behind it the input is what it is."""
+    times, seen = [0.3, 0.5, 2.0], 0.3 if order == "gauss-seidel" else 0.35
+    found = []
+    for engine in ("native", "reference"):
+        coupling = Coupling(order=order, extrapolation=extrapolation)
+        r = simulate(stepped(0.333, source), until=2.0, engine=engine, coupling=coupling, log_at=times)
+        found.append(r["a.y"])
+    assert np.array_equal(*found)
+    assert found[0].ravel() == pytest.approx([lag_at(t, seen) for t in times], abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("extrapolation", [0, 1, 2])
+def test_error_control_meets_jumps_and_rows_of_the_log(engine, extrapolation):
+    """Steps end at the jump, and where a row is asked for: nothing there is extrapolated."""
+    times = [0.1, 0.5, 1.234, 2.0]
+    coupling = Coupling(rtol=1e-6, extrapolation=extrapolation)
+    r = simulate(stepped(0.333), until=2.0, engine=engine, coupling=coupling, log_at=times)
+    assert r["a.y"].ravel() == pytest.approx([lag_at(t, 0.333) for t in times], abs=1e-9)
+    ends = r.coupling["a.u"].time
+    assert {0.333, *times} <= set(ends) and len(ends) < 60
