@@ -97,3 +97,27 @@ def test_one_that_never_stops_asking(octave, tmp_path, monkeypatch):
     monkeypatch.setattr(Session, "scripts", {"VARSUB": curious})
     with pytest.raises(ModelError, match="VARSUB never stops asking for new states"):
         Alone(slider("", scripted(tmp_path), OUT))
+
+
+def test_numbers_of_a_recent_call_are_not_worked_out_again(octave, monkeypatch):
+    monkeypatch.setattr(Session, "scripts", {"VARSUB": energy})
+    state = {"VM": 1.0, "DX": 2.0, "TVEL": [1.0, 0.0, 0.0]}
+    access = SimpleNamespace(sysfnc=lambda name, ids: [state[name]], sysary=lambda name, ids: [state[name]])
+    session = Session()
+    routine = octave_calls.OctaveRoutine(session, "VARSUB")
+
+    def answer(time: float = 0.0) -> tuple[float, int]:
+        before = session.rounds
+        (value,) = routine([1, time, [20.0, 4.0], 2, False, False], access)
+        return value, session.rounds - before
+
+    assert answer() == (202.0, 2)  # the first asks for what it needs
+    assert answer() == (202.0, 0)
+    state["DX"] = 3.0
+    assert answer() == (302.0, 1)
+    assert answer(0.5) == (302.0, 1)
+    state["DX"] = 2.0
+    assert answer() == (202.0, 0)
+    for k in range(octave_calls.RECENT):
+        answer(1.0 + k)
+    assert answer() == (202.0, 1)
