@@ -377,6 +377,14 @@ class System:
         near = (m for m in known if abs(m - t) <= t * ROUNDING)
         return min(near, key=lambda m: abs(m - t), default=t)
 
+    def instants_until(self, times: np.ndarray) -> np.ndarray:
+        """How many ticks and listed instants there are up to each of some times [s], it included, (n,)."""
+        found = np.searchsorted(self._moments, times * (1 + ROUNDING), side="right").astype(np.int64)
+        for ticks in self.rates:
+            since = (times - float(ticks.offset)) / float(ticks.period)
+            found += np.maximum(np.floor(since * (1 + ROUNDING) + ROUNDING), -1).astype(np.int64) + 1
+        return found
+
     @property
     def _moments(self) -> np.ndarray:
         """All listed instants [s], in order."""

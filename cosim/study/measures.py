@@ -2,7 +2,8 @@
 
 Formulas inside are compiled into the system (`cosim.study.probes`); integrals are states, exact to the
 solver's
-tolerance. What is taken over a run looks at the instants of the study's grid, and at nothing that is stored.
+tolerance. What is taken over a run looks at the instants of the study's grid, and at nothing that is
+stored; extrema and margins see what smooth signals do in between (`cosim.study.between`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from cosim.study.between import Course
 from cosim.study.formulas import (
     Applied,
     Arithmetic,
@@ -28,11 +30,13 @@ from cosim.study.formulas import (
     value,
 )
 from cosim.study.probes import INSIDE, Probes
-from cosim.study.robustness import SLACK, holds, robustness
+from cosim.study.robustness import SLACK, holds, margins
 from cosim.study.study_schema import METRICS, MetricTable, RequirementTable
 
 ROBUSTNESS = ".robustness"  # behind the name of a requirement: the column of its margin
 AT_END = ("integral", "mean", "rms", "final")  # reductions that look at the last instant only
+EXTREMA = ("max", "min", "time_of_max", "time_of_min")  # those that look between instants too
+SLOPE = "'"  # behind the name of a probe: that of its slope
 Columns = Mapping[str, np.ndarray]  # probe -> (runs, n)
 
 
@@ -102,7 +106,23 @@ class Measures:
         """What has to be added to a system."""
         looked, integrated = self._numeric
         formulas = {name: f for f, name in looked.items() if not isinstance(f, PlainNumber)}
-        return Probes(formulas, {name: f for f, name in integrated.items()})
+        slopes = {name + SLOPE: f for name, f in formulas.items() if f in self._turning}
+        return Probes(formulas, {name: f for f, name in integrated.items()}, slopes)
+
+    @cached_property
+    def _turning(self) -> set[Formula]:
+        """Formulas whose extrema between the instants of the grid are asked for."""
+        found = {
+            _operand(m)
+            for m in self.metrics.values()
+            if isinstance(m, MetricTable) and m.overshoot is not None
+        }
+        for formula in self._roots():
+            parts = [*below(formula)]
+            found |= {p.of for p in parts if isinstance(p, Reduced) and p.reduction in EXTREMA}
+            if any(isinstance(p, Temporal) for p in parts):
+                found |= {side for p in parts if isinstance(p, Compared) for side in (p.left, p.right)}
+        return found
 
     @property
     def need_grid(self) -> bool:
@@ -113,17 +133,23 @@ class Measures:
             isinstance(p, Temporal) or (isinstance(p, Reduced) and p.reduction not in AT_END) for p in parts
         )
 
-    def evaluate(self, time: np.ndarray, columns: Columns) -> dict[str, np.ndarray]:
+    def evaluate(
+        self, time: np.ndarray, columns: Columns, smooth: Columns | None = None
+    ) -> dict[str, np.ndarray]:
         """Values of all columns for some runs, (runs,) each.
 
         time : (n,) s, the instants these runs logged; columns : probe -> (runs, n) values there
+        smooth : probe -> (runs or 1, n - 1), between which instants it does not jump; without: anywhere it
+        may
         """
         looked, integrated = self._numeric
 
-        def look(formula: Formula) -> np.ndarray:
+        def look(formula: Formula) -> Course:
             if isinstance(formula, PlainNumber):
-                return np.full((1, len(time)), formula.value)
-            return columns[looked[formula]]
+                return Course.constant(time, formula.value)
+            name = looked[formula]
+            slopes = None if smooth is None else columns.get(name + SLOPE)
+            return Course(time, columns[name], slopes, (smooth or {}).get(name))
 
         def reduce(part: Reduced) -> np.ndarray:
             inside = {f: columns[name][:, -1] for f, name in integrated.items()}
@@ -132,7 +158,7 @@ class Measures:
         found: dict[str, np.ndarray] = {}
         for name, one in self.metrics.items():
             if isinstance(one, MetricTable):
-                found[name] = described(one, time, look(_operand(one)))
+                found[name] = described(one, look(_operand(one)))
             else:
                 found[name] = over_run(one, reduce)
         for name, formula in self.requirements.items():
@@ -180,63 +206,67 @@ def _no_signal(name: str) -> Any:
 def robust_over_run(
     formula: Formula,
     time: np.ndarray,
-    look: Callable[[Formula], np.ndarray],
+    look: Callable[[Formula], Course],
     reduce: Callable[[Reduced], np.ndarray],
 ) -> np.ndarray:
     """Robustness at the start of a run, (runs,); of comparisons of numbers of the whole run as well."""
 
     within = any(isinstance(p, Temporal) for p in below(formula))
-    width = len(time) if within else 1  # operators over time look at every instant, also of what stays
+    seen = time if within else time[:1]  # operators over time look at every instant, also of what stays
 
-    def looked(part: Formula) -> np.ndarray:
+    def looked(part: Formula) -> Course:
         if any(isinstance(p, Reduced) for p in below(part)) or isinstance(part, PlainNumber):
-            value = np.atleast_1d(over_run(part, reduce))[:, None]
-            return np.broadcast_to(value, (len(value), width))
-        return look(part) if within else look(part)[:, :1]
+            return Course.constant(seen, over_run(part, reduce))
+        return look(part) if within else Course(seen, look(part).values[:, :1])
 
-    return robustness(formula, time, looked)[..., 0]
+    return margins(formula, seen, looked).at[..., 0]
 
 
 def reduction(
     part: Reduced,
     time: np.ndarray,
-    look: Callable[[Formula], np.ndarray],
+    look: Callable[[Formula], Course],
     integrals: Mapping[Formula, np.ndarray],
 ) -> np.ndarray:
     """One number per run from a signal at the instants `time`, (runs,)."""
     if part.reduction in ("count", "duration"):
-        true = holds(part.of, look)
+        true = holds(part.of, lambda formula: look(formula).values)
         if part.reduction == "count":  # how often it comes true, a true start included
             return np.asarray(true[:, 0] + (true[:, 1:] & ~true[:, :-1]).sum(axis=1), dtype=float)
         return np.asarray((true[:, :-1] * np.diff(time)).sum(axis=1), dtype=float)
     span = time[-1] if len(time) else 0.0
     if part.reduction == "integral":
         return integrals[part.of]
-    values = look(part.of)
+    course = look(part.of)
+    values = course.values
     match part.reduction:
         case "mean":
             return integrals[part.of] / span if span > 0 else values[:, -1]
         case "rms":
             return np.sqrt(integrals[_squared(part.of)] / span) if span > 0 else np.abs(values[:, -1])
-        case "max" | "min" | "std" | "median":
+        case "max" | "time_of_max":
+            return course.highest()[part.reduction != "max"]
+        case "min":
+            return -(-course).highest()[0]
+        case "time_of_min":
+            return (-course).highest()[1]
+        case "std" | "median":
             return np.asarray(getattr(np, part.reduction)(values, axis=1))
         case "percentile":
             return np.asarray(np.percentile(values, part.more[0], axis=1))
-        case "time_of_max":
-            return np.asarray(time[np.argmax(values, axis=1)])
-        case "time_of_min":
-            return np.asarray(time[np.argmin(values, axis=1)])
         case "initial":
             return values[:, 0]
     return values[:, -1]
 
 
-def described(table: MetricTable, time: np.ndarray, values: np.ndarray) -> np.ndarray:
+def described(table: MetricTable, course: Course) -> np.ndarray:
     """A metric with its numbers beside it, (runs,).
 
     As in step responses: a share `low` to `high` of the way from the first value to the last, or to `value`;
-    instants are those of the grid, nothing is interpolated. nan: it does not settle, or does not rise so far.
+    instants are those of the grid, nothing is interpolated; an overshoot is that in between too. nan: it
+    does not settle, or does not rise so far.
     """
+    time, values = course.time, course.values
     if table.percentile is not None:
         return np.asarray(np.percentile(values, table.q or 0.0, axis=1))
     start = values[:, 0]
@@ -246,7 +276,8 @@ def described(table: MetricTable, time: np.ndarray, values: np.ndarray) -> np.nd
     way = end - start
     with np.errstate(all="ignore"):
         if table.overshoot is not None:
-            beyond = ((values - end[:, None]) * np.sign(way)[:, None]).max(axis=1)
+            beyond = np.where(way > 0, course.highest()[0] - end, (-course).highest()[0] + end)
+            beyond = np.where(way == 0, 0.0, beyond)
             return np.asarray(np.maximum(100.0 * beyond / np.abs(way), 0.0))
         if table.rise is not None:
             share = (values - start[:, None]) / way[:, None]

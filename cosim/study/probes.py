@@ -1,35 +1,53 @@
 """A system that shows more: formulas of its signals as signals of their own, and integrals as further states.
 
-What is added changes nothing of what was there, not by a bit: formulas are only looked at, and the states of
-integrals take no part in the choice of steps (their nominal size is infinite).
+What is added changes nothing of what was there, not by a bit: formulas and their slopes are only looked at,
+and the states of integrals take no part in the choice of steps (their nominal size is infinite).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import casadi as ca
 import numpy as np
 
-from blocks.contract.memories import ContinuousState
+from blocks.contract.memories import AcceptedMemory, ContinuousState
 from blocks.errors import PlantloopError
+from cosim.compile.slopes import along
 from cosim.slots import MemorySlot
 from cosim.study.formulas import TIME, Formula, value
 from cosim.system import System, stack
 from cosim.system_parts import Signal
 
 INSIDE = "@"  # no block may be called so: names of what is added begin with it
+JUMPS = f"{INSIDE}jumps"  # how many events there were so far, where there can be any
+SAME = 1e-11  # relative: two times that close are one
 
 
 @dataclass(frozen=True)
 class Probes:
-    """What is added: formulas by the names of their signals, and integrands by those of integrals."""
+    """What is added: formulas by the names of their signals, and integrands by those of integrals.
+
+    slopes : formulas, also among those, by the names of the signals of their slopes; 0 where they cannot be
+    known
+    """
 
     formulas: Mapping[str, Formula]
     integrands: Mapping[str, Formula]
+    slopes: Mapping[str, Formula] = field(default_factory=dict)
+
+    @property
+    def steep(self) -> tuple[str, ...]:
+        """Names of the formulas whose slopes are asked for."""
+        return tuple(name for name, formula in self.formulas.items() if formula in self.slopes.values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Signals of all of them, `JUMPS` aside."""
+        return (*self.formulas, *self.integrands, *self.slopes)
 
 
 def scalar(system: System, name: str) -> ca.SX:
@@ -49,6 +67,38 @@ def scalar(system: System, name: str) -> ca.SX:
     return found.expression
 
 
+def expression_of(system: System, formula: Formula) -> ca.SX:
+    """A formula of a system's signals as an expression."""
+    return ca.SX(value(formula, lambda n: system.t if n == TIME else scalar(system, n), symbolic=True))
+
+
+def slope_of(system: System, formula: Formula) -> ca.SX:
+    """How fast a formula changes along the solution; 0 where that is not known, which claims nothing.
+
+    Not asked for: opaque functions (they would be called more often), delayed signals, loops that these are
+    part of, and systems without states of their own that have events.
+    """
+    g, solved = expression_of(system, formula), system.residual.numel()
+    delayed = system.w[solved:]
+    through_loop = solved and ca.depends_on(g, system.w[:solved])
+    unknown = (
+        bool(system.opaque)
+        or bool(system.calls)
+        or (bool(system.events) and not len(system.x0))
+        or bool(delayed.numel() and ca.depends_on(g, delayed))
+        or bool(through_loop and delayed.numel() and ca.depends_on(system.residual, delayed))
+    )
+    if unknown:
+        return ca.SX(0)
+    return along(g, system.t, system.x, system.derivative, system.w, system.residual)
+
+
+def follow_held(system: System, formula: Formula) -> bool:
+    """Does a formula or its slope depend on what is held between instants, and jump with it?"""
+    both = ca.vertcat(expression_of(system, formula), slope_of(system, formula))
+    return bool(ca.depends_on(both, system.h)) or bool(ca.depends_on(both, system.w))
+
+
 def probed(system: System, probes: Probes) -> System:
     """The system with these signals and states besides its own.
 
@@ -56,12 +106,9 @@ def probed(system: System, probes: Probes) -> System:
     ------
     PlantloopError      a formula names a signal that is not there, or one of several components
     """
-
-    def expression(formula: Formula) -> ca.SX:
-        found = value(formula, lambda n: system.t if n == TIME else scalar(system, n), symbolic=True)
-        return ca.SX(found)
-
-    signals = dict(system.signals)
+    slopes = {name: slope_of(system, formula) for name, formula in probes.slopes.items()}
+    counted = _counted(system) if any(not e.is_zero() for e in slopes.values()) else system
+    signals = dict(counted.signals)
     states = dict(system.states)
     added: list[ca.SX] = []
     rates: list[ca.SX] = []
@@ -73,11 +120,13 @@ def probed(system: System, probes: Probes) -> System:
         states[name] = MemorySlot(name, index, np.zeros(1), memory, INSIDE)
         signals[name] = Signal(name, symbol, ("",), None, INSIDE)
         added.append(symbol)
-        rates.append(expression(formula))
+        rates.append(expression_of(system, formula))
     for name, formula in probes.formulas.items():
-        signals[name] = Signal(name, expression(formula), ("",), None, INSIDE)
+        signals[name] = Signal(name, expression_of(system, formula), ("",), None, INSIDE)
+    for name, slope in slopes.items():
+        signals[name] = Signal(name, slope, ("",), None, INSIDE)
     return replace(
-        system,
+        counted,
         x=stack([system.x, *added]),
         states=states,
         derivative=ca.vertcat(system.derivative, *rates),
@@ -88,6 +137,27 @@ def probed(system: System, probes: Probes) -> System:
         signals=signals,
         x0=np.concatenate([system.x0, np.zeros(len(added))]),
         remake=None if system.remake is None else partial(_again, system, probes),
+    )
+
+
+def _counted(system: System) -> System:
+    """A system that counts its events: accepted memories are refreshed twice at the time of one."""
+    if not (system.events and len(system.x0)):
+        return system
+    symbol, first = ca.SX.sym(JUMPS, 2), len(system.h0)
+    initial = np.array([0.0, -1.0])
+    slot = MemorySlot(
+        JUMPS, np.array([first, first + 1]), initial, AcceptedMemory(JUMPS, symbol, initial), INSIDE
+    )
+    expressions, places = system.accepted
+    again = system.t - symbol[1] <= SAME * system.t
+    return replace(
+        system,
+        h=stack([system.h, symbol]),
+        h0=np.concatenate([system.h0, initial]),
+        held={**system.held, JUMPS: slot},
+        accepted=(ca.vertcat(expressions, symbol[0] + again, system.t), np.concatenate([places, slot.index])),
+        signals={**system.signals, JUMPS: Signal(JUMPS, symbol[0], ("",), None, INSIDE)},
     )
 
 

@@ -14,11 +14,13 @@ definition 3; on sampled signals as in the library RTAMT.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
+from cosim.study.between import Course
 from cosim.study.formulas import Compared, Formula, Logic, Temporal
 
 Look = Callable[[Formula], np.ndarray]
@@ -30,43 +32,104 @@ SIGNS: Mapping[str, Callable[..., np.ndarray]] = {
 SLACK = 1e-9  # relative: a window whose end misses an instant by rounding reaches it
 
 
+@dataclass(frozen=True)
+class Margin:
+    """A robustness on the grid, and beyond that what smooth signals make it between two instants.
+
+    at : (..., n) at the instants; low, high : (..., n - 1) the least and largest inside each interval, inf
+    and -inf where those at its ends are beyond; None where nothing is known of any
+    """
+
+    at: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+
+    def __neg__(self) -> Margin:
+        return Margin(
+            -self.at, None if self.high is None else -self.high, None if self.low is None else -self.low
+        )
+
+    @property
+    def bottom(self) -> np.ndarray:
+        """The least of each interval, its ends included, (..., n - 1)."""
+        ends = np.minimum(self.at[..., :-1], self.at[..., 1:])
+        return ends if self.low is None else np.minimum(ends, self.low)
+
+    @staticmethod
+    def least_of(parts: Sequence[Margin]) -> Margin:
+        """The least of several, as of "and".
+
+        Its peak inside an interval is that of the one that is below all others there; where two cross, none.
+        """
+        at = reduce(np.minimum, [part.at for part in parts])
+        lows = [part.low for part in parts if part.low is not None]
+        high = None
+        for k, part in enumerate(parts):
+            if part.high is None:
+                continue
+            others = [other.bottom for j, other in enumerate(parts) if j != k]
+            mine = np.where(part.high <= reduce(np.minimum, others), part.high, -np.inf)
+            high = mine if high is None else np.maximum(high, mine)
+        return Margin(at, reduce(np.minimum, lows) if lows else None, high)
+
+
 def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
-    """Robustness at every instant, (..., n).
+    """Robustness at every instant, (..., n), of signals of which nothing is known between the instants.
 
     Parameters
     ----------
     time : (n,) s, increasing
     look : the value of a numeric part of the formula, (..., n)
     """
+    return margins(formula, time, lambda part: Course(time, look(part))).at
+
+
+def margins(formula: Formula, time: np.ndarray, look: Callable[[Formula], Course]) -> Margin:
+    """Robustness at every instant and in between; `always` and `eventually` see both.
+
+    time : (n,) s, increasing; look : the course of a numeric part of the formula
+    """
     match formula:
         case Compared():
-            a, b = look(formula.left), look(formula.right)
-            match formula.sign[0]:
-                case "<":
-                    return np.asarray(b - a)
-                case ">":
-                    return np.asarray(a - b)
-            apart = np.abs(a - b)
-            apart = np.where(apart == 0, -LEAST, apart)
-            return -apart if formula.sign == "==" else apart
+            return _apart(formula.sign, look(formula.left), look(formula.right))
         case Logic():
-            parts = [robustness(part, time, look) for part in formula.parts]
+            parts = [margins(part, time, look) for part in formula.parts]
             match formula.word:
                 case "and":
-                    return reduce(np.minimum, parts)
+                    return Margin.least_of(parts)
                 case "or":
-                    return reduce(np.maximum, parts)
+                    return -Margin.least_of([-part for part in parts])
                 case "not":
                     return -parts[0]
-            return np.maximum(-parts[0], parts[1])
+            return -Margin.least_of([parts[0], -parts[1]])
         case Temporal():
-            parts = [robustness(part, time, look) for part in formula.parts]
+            parts = [margins(part, time, look) for part in formula.parts]
             if formula.word == "until":
-                return until(parts[0], parts[1], time, formula.begin, formula.end)
+                return Margin(until(parts[0].at, parts[1].at, time, formula.begin, formula.end))
             if formula.word == "always":
-                return -largest(-parts[0], time, formula.begin, formula.end)
-            return largest(parts[0], time, formula.begin, formula.end)
+                return -_highest(-parts[0], time, formula)
+            return _highest(parts[0], time, formula)
     raise TypeError(f"{type(formula).__name__} is no condition")
+
+
+def _apart(sign: str, a: Course, b: Course) -> Margin:
+    """The margin of a comparison."""
+    if sign[0] in "<>":
+        course = b - a if sign[0] == "<" else a - b
+        if course.slopes is None:
+            return Margin(course.values)
+        return Margin(course.values, -(-course).peaks()[0], course.peaks()[0])
+    apart = np.abs(a.values - b.values)
+    apart = np.where(apart == 0, -LEAST, apart)
+    return Margin(-apart if sign == "==" else apart)
+
+
+def _highest(part: Margin, time: np.ndarray, formula: Temporal) -> Margin:
+    """The largest margin of each window: of instants in it, and of intervals between two of them."""
+    found = largest(part.at, time, formula.begin, formula.end)
+    if part.high is not None and np.isfinite(part.high).any():
+        found = np.maximum(found, largest(part.high, time, formula.begin, formula.end, between=True))
+    return Margin(found)
 
 
 def holds(formula: Formula, look: Look) -> np.ndarray:
@@ -103,14 +166,19 @@ def window(time: np.ndarray, begin: float, end: float) -> tuple[np.ndarray, np.n
     return first, last
 
 
-def largest(values: np.ndarray, time: np.ndarray, begin: float, end: float) -> np.ndarray:
+def largest(
+    values: np.ndarray, time: np.ndarray, begin: float, end: float, between: bool = False
+) -> np.ndarray:
     """The largest value of each window, (..., n); -inf for an empty one.
 
     By doubling: the largest of 2^k values from each instant on, of which two overlapping cover any window.
+
+    values : (..., n) at the instants; or, `between` them, (..., n - 1), which count where both ends do
     """
     first, last = window(time, begin, end)
+    last = last - between
     count = np.maximum(last - first, 0)
-    found = np.full(values.shape, -np.inf)
+    found = np.full((*values.shape[:-1], len(time)), -np.inf)
     level, table = 0, np.asarray(values, dtype=float)
     power = np.zeros(len(count), int)
     power[count > 0] = np.floor(np.log2(count[count > 0])).astype(int)

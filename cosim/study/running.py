@@ -202,7 +202,8 @@ def _measured(plan: StudyPlan, ready: Prepared, starts: Starts, status: np.ndarr
             continue
         rows = (starts.rows if len(mine) == count else starts.rows[mine])[:, :logged]
         columns = {n: rows[:, :, 1 + tree[n].start] for n in names}
-        for name, value in measures.evaluate(rows[0, :, 0], columns).items():
+        time = rows[0, :, 0]
+        for name, value in measures.evaluate(time, columns, ready.smooth(time, columns)).items():
             found[name][mine] = value
         for name, signal in ready.verdicts.items():
             margin = with_verdicts(found[name + ROBUSTNESS][mine], columns[signal][:, -1])

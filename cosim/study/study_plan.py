@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from cosim.study.bases import Base
 from cosim.study.cases import Cases
 from cosim.study.measures import Measures
 from cosim.study.places import Target, checked, distinct, target
-from cosim.study.probes import INSIDE, probed
+from cosim.study.probes import INSIDE, JUMPS, follow_held, probed
 from cosim.study.study_schema import ActionTable, RequirementTable, StoreTable
 from cosim.study.verdicts import VERDICT, Ending
 from cosim.system import System
@@ -130,6 +130,8 @@ class Prepared:
     shown : signals of the model, without what the study added; stored : those that are kept
     logged : signals an engine writes down, `times` : when [s]
     verdicts : requirement that is watched -> signal of what is certain of it
+    held : probes whose slopes are known -> do these or they themselves jump with what ticks and instants
+    change?
     """
 
     system: System
@@ -143,6 +145,18 @@ class Prepared:
     logged: tuple[str, ...]
     times: np.ndarray
     verdicts: Mapping[str, str]
+    held: Mapping[str, bool] = field(default_factory=dict)
+
+    def smooth(self, time: np.ndarray, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Between which instants of the grid probes make no jump, (runs or 1, n - 1) each.
+
+        time : (n,) s; columns : signal -> (runs, n)
+        """
+        quiet = np.ones((1, len(time) - 1), bool)
+        if JUMPS in columns:
+            quiet = np.diff(columns[JUMPS], axis=1) == 0
+        still = quiet & (np.diff(self.system.instants_until(time)) == 0)
+        return {name: still if held else quiet for name, held in self.held.items()}
 
     @staticmethod
     def of(plan: StudyPlan, variant: int) -> Prepared:
@@ -158,8 +172,8 @@ class Prepared:
         watched = () if plan.ending is None else tuple(plan.ending.watched())
         verdicts = {name: f"{VERDICT}{k}.y" for k, name in enumerate(watched)}
         stored = _stored(system, shown, plan.store, base)
-        probes = plan.measures.probes()
-        system = probed(system, probes) if probes.formulas or probes.integrands else system
+        probes, bare = plan.measures.probes(), system
+        system = probed(system, probes) if probes.names else system
         start = Context.initial(system)
         for name, value in base.parameters.items():
             set_parameter(system, start, name, value)
@@ -184,9 +198,10 @@ class Prepared:
             goals,
             shown,
             keep,
-            (*keep, *probes.formulas, *probes.integrands, *verdicts.values()),
+            (*keep, *probes.names, *((JUMPS,) if JUMPS in system.held else ()), *verdicts.values()),
             times,
             verdicts,
+            {name: follow_held(bare, probes.formulas[name]) for name in probes.steep},
         )
 
     def context(self, columns: Mapping[str, np.ndarray], k: int) -> Context:

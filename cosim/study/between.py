@@ -1,0 +1,113 @@
+"""What a signal does between two instants of the grid: extrema, from its values and slopes at both.
+
+Between two instants a smooth signal is the cubic with its values and slopes there (Hermite), whose extremum
+is off
+by h^4/384 times the largest fourth derivative (h: the distance of the instants). Signals are not always
+smooth, and a peak that is none must not break a requirement. So an extremum is believed only where
+
+- the slope changes its sign from one instant to the next, and the cubic bends one way all along: then its
+  extremum lies within the triangle of the two tangents, which a corner in the signal reaches and passes;
+- the slope changes like beside it, at most `LIKE` times as much: else a corner is seen, or the grid is too
+  coarse;
+- nothing happens in between that makes the signal jump (`smooth`, from `cosim.study.probes`).
+
+Elsewhere the values at the instants are all there is.
+
+Source of the error of the cubic: C. de Boor, "A Practical Guide to Splines", chapter IV.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+LIKE = 3.0  # times the change of slope of a neighbouring interval
+
+
+@dataclass(frozen=True)
+class Course:
+    """A signal of some runs on the grid.
+
+    time : (n,) s; values, slopes : (runs, n), slopes None where they are not known
+    smooth : (runs or 1, n - 1) bool, where nothing makes it jump between two instants
+    """
+
+    time: np.ndarray
+    values: np.ndarray
+    slopes: np.ndarray | None = None
+    smooth: np.ndarray | None = None
+
+    @staticmethod
+    def constant(time: np.ndarray, value: float | np.ndarray) -> Course:
+        """What stays as it is: one value, or one for each run."""
+        column = np.atleast_1d(np.asarray(value, dtype=float))[:, None]
+        values = np.broadcast_to(column, (len(column), len(time)))
+        return Course(time, values, np.zeros((1, len(time))))
+
+    def __neg__(self) -> Course:
+        return Course(self.time, -self.values, None if self.slopes is None else -self.slopes, self.smooth)
+
+    def __sub__(self, other: Course) -> Course:
+        known = self.slopes is not None and other.slopes is not None
+        slopes = self.slopes - other.slopes if known else None  # type: ignore[operator]
+        both = [s for s in (self.smooth, other.smooth) if s is not None]
+        smooth = None if not both else both[0] if len(both) == 1 else both[0] & both[1]
+        return Course(self.time, self.values - other.values, slopes, smooth)
+
+    def peaks(self) -> tuple[np.ndarray, np.ndarray]:
+        """The largest value inside each interval, -inf where an end is larger, and when [s].
+
+        Each is (runs, n - 1).
+        """
+        shape = (*self.values.shape[:-1], max(0, len(self.time) - 1))
+        top, when = np.full(shape, -np.inf), np.zeros(shape)
+        if self.slopes is None or len(self.time) < 3:
+            return top, when
+        d = np.broadcast_to(self.slopes, self.values.shape)
+        turns = (d[..., :-1] > 0) & (d[..., 1:] < 0)
+        if self.smooth is not None:
+            turns &= self.smooth
+        at = np.nonzero(turns)
+        if len(at[0]):
+            self._believed(at, d, top, when)
+        return top, when
+
+    def highest(self) -> tuple[np.ndarray, np.ndarray]:
+        """The largest value of each run and when [s], (runs,)."""
+        k = np.argmax(self.values, axis=-1)
+        rows = np.arange(len(self.values))
+        best, when = self.values[rows, k], self.time[k]
+        inside, times = self.peaks()
+        if inside.shape[-1]:
+            j = np.argmax(inside, axis=-1)
+            higher = inside[rows, j] > best
+            best = np.where(higher, inside[rows, j], best)
+            when = np.where(higher, times[rows, j], when)
+        return best, when
+
+    def _believed(self, at: tuple[np.ndarray, ...], d: np.ndarray, top: np.ndarray, when: np.ndarray) -> None:
+        """Extrema of the intervals `at`, where they can be believed, into `top` and `when`."""
+        *runs, k = at
+        after = (*runs, k + 1)
+        with np.errstate(all="ignore"):
+            h = self.time[k + 1] - self.time[k]
+            begin, d0, d1 = self.values[at], d[at], d[after]
+            rise = (self.values[after] - begin) / h
+            a, b = 3 * (d0 + d1 - 2 * rise), 6 * rise - 4 * d0 - 2 * d1
+            fine = (b <= 0) & (2 * a + b <= 0) & (d0 - d1 <= LIKE * _beside(d, at))
+            s = 2 * d0 / (np.sqrt(b * b - 4 * a * d0) - b)  # where d0 + b s + a s^2 = 0, without cancellation
+            found = begin + h * s * (d0 + s * (b / 2 + s * a / 3))
+        fine &= np.isfinite(found) & (found > np.maximum(begin, self.values[after]))
+        chosen = tuple(part[fine] for part in at)
+        top[chosen], when[chosen] = found[fine], (self.time[k] + h * s)[fine]
+
+
+def _beside(d: np.ndarray, at: tuple[np.ndarray, ...]) -> np.ndarray:
+    """How much the slope changes in the intervals before and after: the larger of both."""
+    change = np.abs(np.diff(d, axis=-1))
+    *runs, k = at
+    last = change.shape[-1] - 1
+    before = np.where(k > 0, change[(*runs, np.maximum(k - 1, 0))], 0.0)
+    behind = np.where(k < last, change[(*runs, np.minimum(k + 1, last))], 0.0)
+    return np.asarray(np.maximum(before, behind))

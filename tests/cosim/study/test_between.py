@@ -1,0 +1,197 @@
+"""Extrema between the instants of the grid: as in closed form where signals are smooth, never invented."""
+
+import math
+
+import numpy as np
+import pytest
+
+from blocks import Constant, Hold, Saturation, Sine, Step, Sum, TransferFunction
+from cosim import Diagram, Study
+from cosim.study.between import Course
+from cosim.study.formulas import parsed, value
+from cosim.study.robustness import margins
+from tests.helpers.hybrid import Ball
+
+DAMPING = 0.2
+TOP = 1 + math.exp(-math.pi * DAMPING / math.sqrt(1 - DAMPING**2))  # of the step response, at pi/wd
+REQUIREMENTS = [
+    {"name": "below", "always": "sys.y < 1.6"},
+    {"name": "reaches", "eventually": "sys.y > 1.5"},
+    {"name": "both", "formula": "always[0, 5](sys.y < 1.6 and t < 100)"},
+    {"name": "one of", "formula": "eventually[0, 5](sys.y > 1.5 or t > 100)"},
+    {"name": "not yet", "formula": "always[0, 2](sys.y < 1.6)"},
+]
+METRICS = {
+    "top": "max(sys.y)",
+    "low": "min(0 - sys.y)",
+    "when": "time_of_max(sys.y)",
+    "beyond": {"overshoot": "sys.y", "value": 1.0},
+}
+
+
+def swinging():
+    d = Diagram("swinging")
+    d.add("u", Step(time=0.0))
+    d.add("sys", TransferFunction([1.0], [1.0, 2 * DAMPING, 1.0]))
+    d.connect("u.y", "sys.u")
+    return d
+
+
+def found(every, engine="reference", **more):
+    keys = {"until": 5.0, "metrics": METRICS, "requirements": REQUIREMENTS, "rtol": 1e-10, "atol": 1e-12}
+    return Study(swinging(), log_every=every, engine=engine, **keys | more).case(0).measures
+
+
+def test_extrema_and_margins_are_those_of_the_closed_form():
+    m = found(0.05)
+    assert m["top"] == pytest.approx(TOP, abs=5e-9)  # the grid alone misses it by up to 2e-4
+    assert m["low"] == -m["top"]
+    assert m["when"] == pytest.approx(math.pi / math.sqrt(1 - DAMPING**2), abs=2e-6)
+    assert m["beyond"] == pytest.approx(100 * (TOP - 1), abs=1e-6)
+    for name, expected in (("below", 1.6 - TOP), ("reaches", TOP - 1.5)):
+        assert m[f"{name}.robustness"] == pytest.approx(expected, abs=5e-9)
+    assert m["both.robustness"] == m["below.robustness"]
+    assert m["one of.robustness"] == m["reaches.robustness"]
+    assert m["not yet.robustness"] > 0.3  # the peak at 3.2 s is past its window
+
+
+@pytest.mark.parametrize("step", [0.4, 0.1, 0.025])
+def test_error_of_the_cubic(step):
+    """sin(t + phase) on a grid: off by h^4/384 at most, wherever the peak lies between two instants."""
+    phase, time = np.linspace(0, step, 40)[:, None], np.arange(0, 3.3, step)
+    tops, when = Course(time, np.sin(time + phase), np.cos(time + phase)).highest()
+    assert np.abs(tops - 1).max() < 1.01 * step**4 / 384
+    assert when == pytest.approx(math.pi / 2 - phase[:, 0], abs=step**3 / 20)
+
+
+def test_both_engines_find_the_same_bits():
+    one, other = found(0.1), found(0.1, "native")
+    for name in one:
+        if name != "wall_time":
+            assert one[name] == other[name]
+
+
+def test_what_is_added_changes_no_step():
+    bare = Study(swinging(), until=5.0, log_every=0.1, engine="reference").case(0).result
+    seen = Study(swinging(), until=5.0, log_every=0.1, engine="reference", metrics=METRICS).case(0).result
+    assert np.array_equal(bare["sys.y"], seen["sys.y"])
+
+
+@pytest.mark.parametrize("every", [0.1, 0.05, 0.02])
+def test_a_ball_that_bounces_is_never_below_the_ground(every):
+    """Between two instants of falling and rising it bounces; at last several times."""
+    d = Diagram("ball")
+    d.add("ball", Ball(restitution=0.8))
+    requirement = {"name": "above", "always": "ball.h >= 0"}
+    found = Study(
+        d, until=3.5, log_every=every, engine="reference", requirements=[requirement],
+        metrics={"apex": "max(ball.h - 2*floor(1 - min(1, max(0, t - 0.46))))"},
+    ).case(0)  # fmt: skip
+    assert found.measures["above"]
+    assert found.measures["above.robustness"] >= 0
+    assert found.measures["apex"] == pytest.approx(0.64, abs=1e-12)  # a parabola: the cubic is exact
+
+
+def test_no_peak_beyond_a_limit():
+    d = Diagram("limit")
+    d.add("s", Sine(frequency=1.0))
+    d.add("limit", Saturation(-0.5, 0.5))
+    d.add("held", Hold(sample=0.03))
+    d.add("sum", Sum("++"))
+    for pair in (("s.y", "limit.u"), ("s.y", "held.u"), ("held.y", "sum.in1"), ("limit.y", "sum.in2")):
+        d.connect(*pair)
+    requirements = [
+        {"name": "a", "always": "limit.y <= 0.5 and limit.y >= -0.5"},
+        {"name": "b", "always": "abs(s.y) >= 0 and abs(sum.y) <= 1.5"},
+    ]
+    for every in (0.01, 0.037, 0.11):
+        m = (
+            Study(d, until=2.0, log_every=every, engine="reference", requirements=requirements)
+            .case(0)
+            .measures
+        )
+        assert m["a.robustness"] >= 0
+        assert m["b.robustness"] >= 0
+
+
+def test_delays_and_constants_are_seen_on_the_grid():
+    from blocks import TransportDelay
+
+    d = Diagram("late")
+    d.add("s", Sine(frequency=1.0))
+    d.add("late", TransportDelay(0.3))
+    d.add("c", Constant(2.0))
+    d.connect("s.y", "late.u")
+    metrics = {"late": "max(late.y)", "s": "max(s.y)", "c": "max(c.y)"}
+    study = Study(d, until=1.0, log_every=0.12, engine="reference", metrics=metrics)
+    one = study.case(0)
+    assert one.measures["late"] == one.result["late.y"].max()
+    assert one.measures["c"] == 2.0
+    assert found_of_sine(one.measures["s"])
+
+
+def found_of_sine(top):
+    return 0.999 < top < 1.001
+
+
+# --- curves ---------------------------------------------------------------------------------------------
+def test_a_corner_is_never_passed():
+    """Of curves with one corner or one jump between instants the cubic stays within what is reached."""
+    time = np.linspace(0.0, 1.0, 11)
+    fine = np.linspace(0.0, 1.0, 20001)
+    chance = np.random.default_rng(3)
+    for _ in range(300):
+        at, before, after = chance.uniform(0.1, 0.9), *chance.normal(size=2)
+        bend, jump = chance.normal(), chance.choice([0.0, chance.normal()])
+        curve = lambda t, at=at, before=before, after=after, bend=bend, jump=jump: (
+            np.where(t < at, before * (t - at), jump + after * (t - at)) + bend * (t - at) ** 2
+        )
+        slope = lambda t, at=at, before=before, after=after, bend=bend: (
+            np.where(t < at, before, after) + 2 * bend * (t - at)
+        )
+        course = Course(time, curve(time)[None, :], slope(time)[None, :])
+        assert course.highest()[0][0] <= curve(fine).max() + 1e-6
+
+
+def test_what_is_believed():
+    """A parabola has its peak in the middle; with a jump, corner or event there it is not known."""
+    time, slopes = np.arange(4.0), np.array([[3.0, 1.0, -1.0, -3.0]])
+    parabola = np.array([[0.0, 2.0, 2.0, 0.0]])
+    peak = lambda values, slopes, smooth=None: Course(time, values, slopes, smooth).highest()[0][0]
+    assert peak(parabola, slopes) == 2.25
+    assert peak(parabola, slopes, np.array([[True, False, True]])) == 2.0
+    assert peak(parabola + np.array([0, 0, 5, 5]), slopes) == 7.0
+    assert peak(parabola, np.array([[2.0, 1.9, -1.9, -2.0]])) == 2.0
+    assert peak(parabola, None) == 2.0
+    assert -(-Course(time, -parabola, -slopes)).highest()[0][0] == -2.25
+
+
+def test_margins_in_between_are_those_of_a_fine_grid():
+    """Conditions that combine three smooth signals, beside instants a hundred times as dense."""
+    chance = np.random.default_rng(5)
+    texts = [
+        "always(x.a < 2 and x.b < 2)", "eventually(x.a > 1 or x.b > 1)", "always(x.a < 1 or x.b < 1)",
+        "eventually(x.a > 0 and x.c > 0)", "always(x.a > 1 implies x.c < 2)", "not (always(x.a < x.b))",
+        "always[0.5, 2.5](x.a - x.b < 1)", "eventually[1, 2](always[0, 0.5](x.c > 0))",
+    ]  # fmt: skip
+    coarse, fine = np.linspace(0, 4, 81), np.linspace(0, 4, 8001)
+    for _ in range(20):
+        w, phase = chance.uniform(1, 5, 3), chance.uniform(0, 6, 3)
+        known = {f"x.{n}": (w[k], phase[k]) for k, n in enumerate("abc")}
+        for text in texts:
+            at_start = lambda time, slopes, text=text, known=known: float(
+                margins(parsed(text), time, lambda f: seen(f, time, known, slopes)).at[0, 0]
+            )
+            exact, grid, ours = (at_start(t, s) for t, s in ((fine, False), (coarse, False), (coarse, True)))
+            assert abs(ours - exact) <= abs(grid - exact) + 1e-6
+            if not ("or" in text or "and" in text or "implies" in text or "[1, 2]" in text):
+                assert ours == pytest.approx(exact, abs=2e-5)
+
+
+def seen(formula, time, known, slopes):
+    sines = {n: 2 * np.sin(w * time + p)[None, :] for n, (w, p) in known.items()}
+    rates = {n: 2 * w * np.cos(w * time + p)[None, :] for n, (w, p) in known.items()}
+    values = np.broadcast_to(value(formula, sines.__getitem__), (1, len(time)))
+    constant = not any(n in str(formula) for n in known)
+    slope = np.zeros((1, len(time))) if constant else value(formula, rates.__getitem__)
+    return Course(time, values, slope if slopes else None)
