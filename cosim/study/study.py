@@ -24,6 +24,7 @@ from cosim.study.distributions import LOGARITHMIC
 from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
 from cosim.study.executors import EXECUTORS, executor_for, processors
 from cosim.study.folder import Folder, url_of
+from cosim.study.folder_lock import alone_in
 from cosim.study.job import Job, Tell
 from cosim.study.loading import find_key, load_study_file, tables_of_call
 from cosim.study.measures import measures_of
@@ -39,6 +40,8 @@ from cosim.study.telling import Teller, told
 from cosim.study.verdicts import Ending
 from cosim.study.windows import check_windows
 from cosim.study.work import Tally
+
+RESULTS = "the folder of results"
 
 
 class Study:
@@ -256,23 +259,24 @@ class Study:
         old = None if reuse is None else StudyStore.opened(url_of(reuse, "the earlier study"))
         if old is not None:
             comparable(old.manifest, self.manifest(), old.folder.url)
-        url = url_of(out, "the folder of results")
-        fresh = not Folder(url).exists(MANIFEST)
-        store = self.open_store(url, flag(resume, "resume") or only is not None, count)
-        cases = (self._wanted(store, only) if chosen is None else chosen)[:most]
-        if len(cases):
-            with told(progress, len(cases)) as teller:
-                if old is not None:
-                    cases, copied = reused(self.plan, store, cases, old)
-                    teller.add(copied)
-                    teller.say(f"{copied.done} cases are those of '{old.folder.url}'")
-                job = Job(self.plan, store, store.by_chunk(cases), count, scheduler, teller.say)
-                try:
-                    _do(name, job, teller)
-                except PlantloopError:
-                    if fresh:
-                        store.discard()  # nobody could work at it: it is as if it had not been asked for
-                    raise
+        url = url_of(out, RESULTS)
+        with alone_in(url):
+            fresh = not Folder(url).exists(MANIFEST)
+            store = self.open_store(url, flag(resume, "resume") or only is not None, count)
+            cases = (self._wanted(store, only) if chosen is None else chosen)[:most]
+            if len(cases):
+                with told(progress, len(cases)) as teller:
+                    if old is not None:
+                        cases, copied = reused(self.plan, store, cases, old)
+                        teller.add(copied)
+                        teller.say(f"{copied.done} cases are those of '{old.folder.url}'")
+                    job = Job(self.plan, store, store.by_chunk(cases), count, scheduler, teller.say)
+                    try:
+                        _do(name, job, teller)
+                    except PlantloopError:
+                        if fresh:
+                            store.discard()  # nobody could work at it: as if it had not been asked for
+                        raise
         return StudyResult(store, lambda: self.plan)
 
     def open_store(self, url: str, resume: bool, workers: int = 1) -> StudyStore:
@@ -350,7 +354,7 @@ class Study:
         """
         count, chosen = self._search_numbers(runs, seed)
         name = requirement or self.tables.search.requirement or self._only_requirement()
-        with told(progress, count) as teller:
+        with alone_in(url_of(out, RESULTS)), told(progress, count) as teller:
             made = self._runs(out, executor, resume, workers, scheduler, teller.add)
             return falsify(self.plan, self.space, name, count, chosen, made)
 
@@ -378,7 +382,7 @@ class Study:
         """
         count, chosen = self._search_numbers(runs, seed)
         names = self.tables.search.metrics if metrics is None else listed(metrics, "metrics")
-        with told(progress, count) as teller:
+        with alone_in(url_of(out, RESULTS)), told(progress, count) as teller:
             made = self._runs(out, executor, resume, workers, scheduler, teller.add)
             return optimise(self.plan, self.space, names, count, chosen, made)
 
@@ -443,7 +447,7 @@ class Study:
         def store(plan: StudyPlan, what: Mapping[str, str], chunk: int) -> StudyStore:
             manifest = self.manifest(plan=plan)
             manifest = replace(manifest, chunk=chunk, fingerprints={**manifest.fingerprints, **what})
-            return self._open(url_of(out, "the folder of results"), manifest, flag(resume, "resume"))
+            return self._open(url_of(out, RESULTS), manifest, flag(resume, "resume"))
 
         count = processors() if workers is None else _whole(workers, "workers")
         executor_for(self.plan, executor, scheduler)  # refused before anything is written

@@ -1,0 +1,83 @@
+"""One run of a study at a time in a folder of results.
+
+The folder itself is locked, which leaves no file behind, and the system lets go of a lock when the process
+that holds it ends, however it ends: none is ever stale. Where folders cannot be locked (Windows, object
+stores, some network file systems) nothing guards them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from blocks.errors import PlantloopError
+from cosim.study.folder import Folder, cannot_write
+
+PATIENCE = 3.0  # s; workers of a run that was killed hold what it held, until they have noticed
+LOOK = 0.05  # s between two tries
+
+
+@contextlib.contextmanager
+def alone_in(url: str) -> Iterator[None]:
+    """No other run writes to this folder meanwhile; it is made where it is not there, and not left empty.
+
+    Raises
+    ------
+    PlantloopError     another run is at work in it, or it cannot be made
+    """
+    if Folder(url).remote or os.name != "posix":
+        yield
+        return
+    fresh = not Path(url).exists()
+    place = _locked(url)
+    try:
+        yield
+    finally:
+        if fresh:
+            Folder(url).remove_if_empty()
+        _lock(place, False)  # also what processes hold that were divided off meanwhile
+        os.close(place)
+
+
+def _locked(url: str) -> int:
+    """The folder, opened and locked."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            Path(url).mkdir(parents=True, exist_ok=True)
+            place = os.open(url, os.O_RDONLY)
+        except OSError as error:
+            raise cannot_write(url, error) from error
+        if _lock(place, True) and _still_there(url, place):
+            return place
+        os.close(place)
+        if time.monotonic() > end:
+            raise PlantloopError(
+                f"another run of a study is writing to '{url}'.",
+                path=url,
+                hint="Wait until it is done and go on with --resume (resume=True), or give another folder.",
+            )
+        time.sleep(LOOK)
+
+
+def _lock(place: int, wanted: bool) -> bool:
+    """Lock, or let go; False: another holds it. A folder that cannot be locked counts as ours."""
+    import fcntl
+
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB if wanted else fcntl.LOCK_UN)
+    except OSError as error:
+        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
+    return True
+
+
+def _still_there(url: str, place: int) -> bool:
+    """Is it still this folder that is found there, not one that was made after it was removed?"""
+    try:
+        return os.path.samestat(os.fstat(place), os.stat(url))
+    except OSError:
+        return False

@@ -1,0 +1,110 @@
+"""Two runs in one folder of results at once: the second is refused, whoever was killed before."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from blocks import PlantloopError
+from cosim.study import folder_lock
+from cosim.study.folder_lock import alone_in
+from tests.cosim.study.test_study_runs import study_of
+
+HOLD = """
+import sys, os, time
+from cosim.study.folder_lock import alone_in
+with alone_in(sys.argv[1]):
+    if len(sys.argv) > 2 and os.fork() == 0:
+        time.sleep(float(sys.argv[2]))
+        os._exit(0)
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def holder(out, *more):
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(out), *more], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"held\n"
+    return process
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(folder_lock, "PATIENCE", 0.1)
+
+
+def test_the_second_run_is_refused(loop, tmp_path, impatient):
+    study, out = study_of(loop), tmp_path / "out"
+    told = []
+
+    def meanwhile(tally):
+        for resume in (False, True):
+            with pytest.raises(
+                PlantloopError, match=r"another run of a study is writing to '.*out'"
+            ) as error:
+                study.run(out, resume=resume)
+            told.append(error.value.hint)
+
+    whole = study.run(out, progress=meanwhile)
+    assert "--resume" in told[0]
+    assert whole.complete
+    assert sorted(p.name for p in out.iterdir()) == ["signals.zarr", "study.json", "table"]
+    assert len(study.run(out, resume=True)) == len(study)
+
+
+def test_a_run_of_another_process_is_seen_until_it_is_killed(tmp_path, impatient):
+    out = tmp_path / "out"
+    process = holder(out)
+    with pytest.raises(PlantloopError, match="another run"), alone_in(str(out)):
+        pass
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with alone_in(str(out)):
+        assert out.is_dir()
+
+
+def test_workers_that_outlive_a_killed_run_are_waited_for(tmp_path):
+    process = holder(tmp_path / "out", "0.5")
+    process.kill()
+    process.wait()
+    with alone_in(str(tmp_path / "out")):
+        pass
+
+
+def test_processes_that_were_divided_off_hold_nothing(tmp_path, impatient):
+    """As workers that have not ended yet when a run is over."""
+    waits = multiprocessing.get_context("fork").Event()
+    with alone_in(str(tmp_path / "out")):
+        child = multiprocessing.get_context("fork").Process(target=waits.wait)
+        child.start()
+    with alone_in(str(tmp_path / "out")):
+        waits.set()
+    child.join()
+
+
+def test_a_folder_that_is_removed_meanwhile_is_made_again(tmp_path):
+    """Who waits for a run that fails and removes its folder does not lock what is gone."""
+    out, began, seen = str(tmp_path / "out"), threading.Event(), []
+
+    def second():
+        began.set()
+        with alone_in(out):
+            seen.append(os.path.isdir(out))
+
+    with alone_in(out):
+        thread = threading.Thread(target=second)
+        thread.start()
+        began.wait()
+    thread.join()
+    assert seen == [True]
+    assert not os.path.exists(out)
+
+
+def test_what_cannot_be_made_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PlantloopError, match="cannot write to"), alone_in(str(tmp_path / "file" / "out")):
+        pass
