@@ -141,6 +141,8 @@ def _read_bytes(path: Path) -> bytes:
 def no_such_file(path: Path, what: str) -> str:
     """There is no such file: which folder was looked in, and the nearest name in it."""
     folder = path.parent
+    if is_folder(path):
+        return f"'{path}' is a folder, expected a {what}."
     if not is_folder(folder):
         return f"no {what} '{path}': there is no folder '{folder}'."
     files = [f.name for f in folder.iterdir() if f.suffix.lower() == path.suffix.lower() and f.is_file()]

@@ -26,7 +26,7 @@ LIKE = 3.0  # times the change of slope of a neighbouring interval
 
 
 @dataclass(frozen=True)
-class Course:
+class SignalCourse:
     """A signal of some runs on the grid.
 
     time : (n,) s; values, slopes : (runs, n), slopes None where they are not known
@@ -39,21 +39,23 @@ class Course:
     smooth: np.ndarray | None = None
 
     @staticmethod
-    def constant(time: np.ndarray, value: float | np.ndarray) -> Course:
+    def constant(time: np.ndarray, value: float | np.ndarray) -> SignalCourse:
         """What stays as it is: one value, or one for each run."""
         column = np.atleast_1d(np.asarray(value, dtype=float))[:, None]
         values = np.broadcast_to(column, (len(column), len(time)))
-        return Course(time, values, np.zeros((1, len(time))))
+        return SignalCourse(time, values, np.zeros((1, len(time))))
 
-    def __neg__(self) -> Course:
-        return Course(self.time, -self.values, None if self.slopes is None else -self.slopes, self.smooth)
+    def __neg__(self) -> SignalCourse:
+        return SignalCourse(
+            self.time, -self.values, None if self.slopes is None else -self.slopes, self.smooth
+        )
 
-    def __sub__(self, other: Course) -> Course:
+    def __sub__(self, other: SignalCourse) -> SignalCourse:
         known = self.slopes is not None and other.slopes is not None
         slopes = self.slopes - other.slopes if known else None  # type: ignore[operator]
         both = [s for s in (self.smooth, other.smooth) if s is not None]
         smooth = None if not both else both[0] if len(both) == 1 else both[0] & both[1]
-        return Course(self.time, self.values - other.values, slopes, smooth)
+        return SignalCourse(self.time, self.values - other.values, slopes, smooth)
 
     def peaks(self) -> tuple[np.ndarray, np.ndarray]:
         """The largest value inside each interval, -inf where an end is larger, and when [s].

@@ -53,6 +53,8 @@ REDUCTIONS = {  # over a whole run: name -> numbers besides the signal
 }  # fmt: skip
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0}  # units of windows
 OPERATORS = ("always", "eventually")
+NESTED, LEVELS = 30, 200  # brackets in brackets; operations on operations: a sum of so many terms
+SHOWN = 160  # characters of a text that a message quotes
 WORDS = ("and", "or", "not", "implies", "until", *OPERATORS)
 
 
@@ -142,9 +144,19 @@ def parts(formula: Formula) -> list[Formula]:
 
 def below(formula: Formula) -> Iterator[Formula]:
     """A formula and all its parts."""
-    yield formula
-    for part in parts(formula):
-        yield from below(part)
+    left = [formula]
+    while left:
+        one = left.pop()
+        yield one
+        left += reversed(parts(one))
+
+
+def depth(formula: Formula) -> int:
+    """How many operations stand on one another; of any formula, however deep."""
+    levels, now = 0, [formula]
+    while now:
+        levels, now = levels + 1, [part for one in now for part in parts(one)]
+    return levels
 
 
 def names(formula: Formula) -> list[str]:
@@ -205,11 +217,15 @@ class Parser:
             raise ExpressionError(f"{where}a formula is {shown(text)}, expected a text.", value=text)
         self.text, self.where = text, where
         self.tokens = list(self._tokens())
-        self.at = 0
+        self.at = self.inside = 0
 
     def error(self, what: str, column: int) -> ExpressionError:
         """The message with the text and a caret."""
-        return ExpressionError(f"{self.where}{what}\n    {self.text}\n    {' ' * column}^", value=self.text)
+        begin = max(0, min(column - SHOWN // 2, len(self.text) - SHOWN))
+        dots = "... " if begin else ""
+        text = dots + self.text[begin : begin + SHOWN] + (" ..." if begin + SHOWN < len(self.text) else "")
+        caret = " " * (len(dots) + column - begin) + "^"
+        return ExpressionError(f"{self.where}{what}\n    {text}\n    {caret}", value=self.text)
 
     def _tokens(self) -> Iterator[tuple[str, str, int]]:
         position = 0
@@ -232,6 +248,8 @@ class Parser:
     def read(self, condition: bool | None = None) -> Formula:
         """The whole formula; `condition` says whether it must be one, or a number."""
         found = self._implies()
+        if depth(found) > LEVELS:
+            raise self.error(f"the formula is too long: more than {LEVELS} operations on one another.", 0)
         kind, word, column = self.tokens[self.at]
         if kind != "end":
             raise self.error(f"'{word}' is not expected here.", column)
@@ -265,7 +283,19 @@ class Parser:
             raise self.error("this is a condition, expected a number.", formula.column)
         return formula
 
+    def _inner(self, part: Callable[[], Formula]) -> Formula:
+        """A part that may have others like it inside."""
+        if self.inside == NESTED:
+            raise self.error(f"more than {NESTED} parts inside one another.", self._column)
+        self.inside += 1
+        found = part()
+        self.inside -= 1
+        return found
+
     def _implies(self) -> Formula:
+        return self._inner(self._implication)
+
+    def _implication(self) -> Formula:
         column, left = self._column, self._until()
         if self._take("implies", "->") is None:
             return left
@@ -294,7 +324,7 @@ class Parser:
         column = self._column
         if self._take("not") is None:
             return self._compare()
-        return Logic(column, "not", (self._condition(self._not()),))
+        return Logic(column, "not", (self._condition(self._inner(self._not)),))
 
     def _compare(self) -> Formula:
         column, left = self._column, self._sum()
@@ -321,16 +351,16 @@ class Parser:
     def _sign(self) -> Formula:
         column = self._column
         if self._take("+") is not None:
-            return self._number(self._sign())
+            return self._number(self._inner(self._sign))
         if self._take("-") is not None:
-            return Arithmetic(column, "-", PlainNumber(column, 0.0), self._number(self._sign()))
+            return Arithmetic(column, "-", PlainNumber(column, 0.0), self._number(self._inner(self._sign)))
         return self._power()
 
     def _power(self) -> Formula:
         column, base = self._column, self._atom()
         if self._take("^", "**") is None:
             return base
-        return Arithmetic(column, "^", self._number(base), self._number(self._sign()))
+        return Arithmetic(column, "^", self._number(base), self._number(self._inner(self._sign)))
 
     def _atom(self) -> Formula:
         kind, word, column = self.tokens[self.at]

@@ -142,6 +142,8 @@ def _check_sampling(
                 )
         if a == b:
             place.at("correlations", k).add_problem(f"'{a}' with itself; name two.")
+        if any({a, b} == {c, d} for c, d, _ in s.correlations[:k]):
+            place.at("correlations", k).add_problem(f"'{a}' and '{b}' are there already; keep one.")
     if s.correlations and len(place.problems) == found:
         matrix = correlation_matrix(list(s.parameters), s.correlations)
         if np.linalg.eigvalsh(matrix)[0] <= 0:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cosim.study.between import Course
+from cosim.study.between import SignalCourse
 from cosim.study.formulas import (
     Applied,
     Arithmetic,
@@ -144,12 +144,12 @@ class Measures:
         """
         looked, integrated = self._numeric
 
-        def look(formula: Formula) -> Course:
+        def look(formula: Formula) -> SignalCourse:
             if isinstance(formula, PlainNumber):
-                return Course.constant(time, formula.value)
+                return SignalCourse.constant(time, formula.value)
             name = looked[formula]
             slopes = None if smooth is None else columns.get(name + SLOPE)
-            return Course(time, columns[name], slopes, (smooth or {}).get(name))
+            return SignalCourse(time, columns[name], slopes, (smooth or {}).get(name))
 
         def reduce(part: Reduced) -> np.ndarray:
             inside = {f: columns[name][:, -1] for f, name in integrated.items()}
@@ -206,7 +206,7 @@ def _no_signal(name: str) -> Any:
 def robust_over_run(
     formula: Formula,
     time: np.ndarray,
-    look: Callable[[Formula], Course],
+    look: Callable[[Formula], SignalCourse],
     reduce: Callable[[Reduced], np.ndarray],
 ) -> np.ndarray:
     """Robustness at the start of a run, (runs,); of comparisons of numbers of the whole run as well."""
@@ -214,10 +214,10 @@ def robust_over_run(
     within = any(isinstance(p, Temporal) for p in below(formula))
     seen = time if within else time[:1]  # operators over time look at every instant, also of what stays
 
-    def looked(part: Formula) -> Course:
+    def looked(part: Formula) -> SignalCourse:
         if any(isinstance(p, Reduced) for p in below(part)) or isinstance(part, PlainNumber):
-            return Course.constant(seen, over_run(part, reduce))
-        return look(part) if within else Course(seen, look(part).values[:, :1])
+            return SignalCourse.constant(seen, over_run(part, reduce))
+        return look(part) if within else SignalCourse(seen, look(part).values[:, :1])
 
     return margins(formula, seen, looked).at[..., 0]
 
@@ -225,7 +225,7 @@ def robust_over_run(
 def reduction(
     part: Reduced,
     time: np.ndarray,
-    look: Callable[[Formula], Course],
+    look: Callable[[Formula], SignalCourse],
     integrals: Mapping[Formula, np.ndarray],
 ) -> np.ndarray:
     """One number per run from a signal at the instants `time`, (runs,)."""
@@ -259,7 +259,7 @@ def reduction(
     return values[:, -1]
 
 
-def described(table: MetricTable, course: Course) -> np.ndarray:
+def described(table: MetricTable, course: SignalCourse) -> np.ndarray:
     """A metric with its numbers beside it, (runs,).
 
     As in step responses: a share `low` to `high` of the way from the first value to the last, or to `value`;

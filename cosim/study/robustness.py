@@ -20,7 +20,7 @@ from functools import reduce
 
 import numpy as np
 
-from cosim.study.between import Course
+from cosim.study.between import SignalCourse
 from cosim.study.formulas import Compared, Formula, Logic, Temporal
 
 Look = Callable[[Formula], np.ndarray]
@@ -81,10 +81,10 @@ def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
     time : (n,) s, increasing
     look : the value of a numeric part of the formula, (..., n)
     """
-    return margins(formula, time, lambda part: Course(time, look(part))).at
+    return margins(formula, time, lambda part: SignalCourse(time, look(part))).at
 
 
-def margins(formula: Formula, time: np.ndarray, look: Callable[[Formula], Course]) -> Margin:
+def margins(formula: Formula, time: np.ndarray, look: Callable[[Formula], SignalCourse]) -> Margin:
     """Robustness at every instant and in between; `always` and `eventually` see both.
 
     time : (n,) s, increasing; look : the course of a numeric part of the formula
@@ -112,7 +112,7 @@ def margins(formula: Formula, time: np.ndarray, look: Callable[[Formula], Course
     raise TypeError(f"{type(formula).__name__} is no condition")
 
 
-def _apart(sign: str, a: Course, b: Course) -> Margin:
+def _apart(sign: str, a: SignalCourse, b: SignalCourse) -> Margin:
     """The margin of a comparison."""
     if sign[0] in "<>":
         course = b - a if sign[0] == "<" else a - b

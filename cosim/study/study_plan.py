@@ -46,10 +46,9 @@ class StudyPlan:
 
     @cached_property
     def times(self) -> np.ndarray:
-        """Instants of the grid [s]: those of metrics and of stored signals."""
-        base = self.bases[0]
-        every = self.store.every if self.store.every is not None else base.log_every
-        found = log_times(0.0, base.until, every, None)
+        """Instants of the grid [s], that of the longest runs: those of metrics and of stored signals."""
+        every = self.store.every if self.store.every is not None else self.bases[0].log_every
+        found = log_times(0.0, max(base.until for base in self.bases), every, None)
         assert found is not None  # an interval, or a thousandth of the run
         return found
 
@@ -92,14 +91,14 @@ class StudyPlan:
 
     def fingerprints(self) -> dict[str, str]:
         """What decides the results, part by part, as texts that change with it."""
-        base = self.bases[0]
+        ends = dict.fromkeys(f"{base.until:.17g} s" for base in self.bases)
         found = {
             "cases": self.cases.fingerprint,
             "metrics": _hash(dict(self.measures.metrics)),
             "requirements": _hash(dict(self.measures.requirements)),
             "actions": _hash(self.actions),
             "store": _hash(self.store),
-            "until": f"{base.until:.17g} s",
+            "until": ", ".join(ends),
             "settings": _hash([repr(b.settings) for b in self.bases]),
             "plantloop": __version__,
         }

@@ -135,7 +135,7 @@ def simulation(plan: StudyPlan, case: int, engine: str | None = None) -> Simulat
 
 def snapshot_before_failure(plan: StudyPlan, case: int) -> bytes | None:
     """A snapshot as a file's content; None where the run fails at its start."""
-    until = plan.bases[0].until
+    until = plan.bases[int(plan.cases.variant[case])].until
     with simulation(plan, case) as sim:
         sim.log([])
         try:

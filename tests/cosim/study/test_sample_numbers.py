@@ -9,7 +9,7 @@ import pytest
 from scipy.special import gammainc, ndtr, ndtri
 
 from blocks.errors import PlantloopError
-from cosim.study.between import Course
+from cosim.study.between import SignalCourse
 from cosim.study.distributions import distribution
 from cosim.study.formulas import parsed
 from cosim.study.measures import Measures, described
@@ -210,7 +210,7 @@ def test_reductions(text, expected):
 
 
 def metric(**table):
-    return described(MetricTable(**table), Course(TIME, RUNS)).tolist()
+    return described(MetricTable(**table), SignalCourse(TIME, RUNS)).tolist()
 
 
 def test_described_metrics_by_hand():
@@ -224,7 +224,7 @@ def test_described_metrics_by_hand():
     assert metric(rise=y, value=4.0, low=0.1, high=0.7)[0] == 0.0
     assert math.isnan(metric(rise=y, value=4.0, high=0.8)[0])
     slow = described(
-        MetricTable(rise=y, low=0.2, high=0.6), Course(TIME, np.array([[0.0, 0.2, 0.5, 0.6, 1.0]]))
+        MetricTable(rise=y, low=0.2, high=0.6), SignalCourse(TIME, np.array([[0.0, 0.2, 0.5, 0.6, 1.0]]))
     )
     assert slow.tolist() == [2.0]
     assert metric(settling=y, band=1.0) == pytest.approx([4.0, 2.5])  # about 0

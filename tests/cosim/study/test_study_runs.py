@@ -9,6 +9,7 @@ import pytest
 
 from blocks import Constant, Gain, Integrator, PlantloopError, Product, PythonFunction, Sine, StopWhen
 from cosim import Diagram, Study, open_study, simulate
+from tests.cosim.study.conftest import FILE
 
 UNTIL = 1.0
 
@@ -229,6 +230,18 @@ def test_of_variants_the_signals_all_have_are_stored(loop, tmp_path):
     for k in (1, len(study) - 1):
         for name in ("k.y", "noise.y"):
             assert np.array_equal(s.signals[name][k], s.case(k).result[name][:, 0])
+
+
+def test_variants_that_end_at_different_times(study_file, tmp_path):
+    """Whichever comes first: runs are looked at and stored until each of them is over."""
+    for name, ends in (("up", (0.5, 2.0)), ("down", (2.0, 0.5))):
+        variants = "".join(f'[[variants]]\nname = "{end}"\nrun.until = {end}\n' for end in ends)
+        base = FILE + '[metrics]\nlatest = "time_of_max(step.y + t)"\n' + variants
+        study = Study(study_file("", base, f"{name}.toml"), engine="reference")
+        s = study.run(tmp_path / name, executor="threads")
+        assert list(s.table["latest"]) == list(ends)
+        last = [float(s.signals["time"][np.isfinite(row)][-1]) for row in s.signals["lag.y"].values]
+        assert last == list(ends)
 
 
 def test_chunks_of_many_batches_are_the_same_bits(loop, tmp_path, monkeypatch):
