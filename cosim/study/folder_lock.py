@@ -32,8 +32,7 @@ def alone_in(url: str) -> Iterator[None]:
     if Folder(url).remote or os.name != "posix":
         yield
         return
-    fresh = not Path(url).exists()
-    place = _locked(url)
+    place, fresh = _locked(url)
     try:
         yield
     finally:
@@ -43,17 +42,18 @@ def alone_in(url: str) -> Iterator[None]:
         os.close(place)
 
 
-def _locked(url: str) -> int:
-    """The folder, opened and locked."""
+def _locked(url: str) -> tuple[int, bool]:
+    """The folder, opened and locked, and whether it was made for that."""
     end = time.monotonic() + PATIENCE
     while True:
+        fresh = not Path(url).exists()
         try:
             Path(url).mkdir(parents=True, exist_ok=True)
             place = os.open(url, os.O_RDONLY)
         except OSError as error:
             raise cannot_write(url, error) from error
         if _lock(place, True) and _still_there(url, place):
-            return place
+            return place, fresh
         os.close(place)
         if time.monotonic() > end:
             raise PlantloopError(
