@@ -3,9 +3,10 @@
     python -m benchmarks.viewer [--smoke]
 
 *first picture*: ``cosim view scenario.toml --out page.html`` in a new process, its model compiled before, and
-then the page from the file until it is complete in a browser that runs. *animation*: frames per second while
-loops of bars (400 bodies) play. *pan*: a frame of a scope over so many samples after its window moved by a
-hundredth; its summary, made once, is timed apart. *layout*: a diagram of so many blocks in layers, by ELK.
+then the page from the file in a browser that runs, until the plant can be seen. *animation*: frames per
+second while loops of bars (400 bodies) play. *pan*: a frame of a scope over so many samples after its
+window moved by a hundredth; its summary, made once, is timed apart. *layout*: a diagram of so many blocks in
+layers, by ELK.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ PAN = """async ([count, frames]) => {
 
 
 def first_picture(folder: Path, rounds: int) -> Row:
-    """Seconds of the command, and of the page."""
-    file, command, complete = folder / "pendulum.html", [], []
+    """Seconds of the command, and of the page: until the plant can be seen, and until all of it is there."""
+    file, command, picture, complete = folder / "pendulum.html", [], [], []
     for _ in range(rounds + 1):  # the first compiles
         began = time.perf_counter()
         subprocess.run(
@@ -82,10 +83,12 @@ def first_picture(folder: Path, rounds: int) -> Row:
             page.reload()
             page.wait_for_selector("html[data-ready=yes]")
             complete.append(time.perf_counter() - began)
-    total = min(command[1:]) + min(complete)
+            picture.append(page.evaluate("performance.getEntriesByName('motion')[0].startTime") / 1e3)
+    total = min(command[1:]) + min(picture)
+    parts = f"command {min(command[1:]):.2f} s, picture {min(picture):.2f} s, all {min(complete):.2f} s"
     return Row(
         "first picture of the pendulum",
-        (f"{total:.2f} s", f"command {min(command[1:]):.2f} s, page {min(complete):.2f} s"),
+        (f"{total:.2f} s", parts),
         None,
     )
 

@@ -126,9 +126,12 @@ def _vendor(name: str) -> str:
     return _packed(f"vendor-{name}", (STATIC / "vendor" / VENDOR[name]).read_bytes())
 
 
+LEVEL = 4  # of zlib: 9 makes pages 4 % smaller and takes three times as long
+
+
 def _packed(name: str, content: bytes) -> str:
     """Compressed, as text of letters and digits: nothing in it can end the element it stands in."""
-    text = base64.b64encode(zlib.compress(content, 9)).decode("ascii")
+    text = base64.b64encode(zlib.compress(content, LEVEL)).decode("ascii")
     return f'<script type="text/plain" id="{name}">{text}</script>'
 
 

@@ -5,8 +5,8 @@ viewer.on = (what, f) => (viewer.listeners[what] ??= []).push(f);
 viewer.tell = (what, value) => (viewer.listeners[what] ?? []).forEach((f) => f(value));
 
 viewer.unpacked = async (id) => {
-  const text = document.getElementById(id).textContent.trim();
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const text = atob(document.getElementById(id).textContent.trim()), bytes = new Uint8Array(text.length);
+  for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).arrayBuffer();
 };
@@ -20,6 +20,11 @@ viewer.vendor = async (name) => { // a library that is kept compressed in the pa
   script.textContent = code;
   document.head.append(script);
 };
+
+viewer.painted = () => new Promise((done) => { // what is drawn so far can be seen; in a hidden tab nothing waits
+  requestAnimationFrame(() => setTimeout(done));
+  setTimeout(done, 100);
+});
 
 viewer.numbers = (ref) => { // what {at, shape} refers to: a Float64Array, or one for each row
   const [rows, columns] = ref.shape;

@@ -10,7 +10,6 @@
   let signals = null;
   viewer.begin = viewer.end = 0;
   if (result) {
-    await viewer.vendor("uplot");
     signals = viewer.signals = viewer.makeSignals(result);
     if (content.other) {
       for (const s of viewer.makeSignals(content.other).values()) {
@@ -26,7 +25,6 @@
   }
   const rooms = [];
   const plants = (content.plants ?? []).filter((p) => p.bodies.length);
-  const jobs = [];
   if (content.diagram) { rooms.push("diagram"); $("diagram").hidden = false; }
   if (plants.length) { rooms.push("motion"); $("motion").hidden = false; }
   if (result) { rooms.push("scopes"); $("scopes").hidden = false; }
@@ -54,14 +52,21 @@
   };
   const themed = (viewer.listeners.theme ?? []).slice();
   arrange();
-  if (result) viewer.scopes(result, signals);
+  if (plants.length) { // the picture first: what follows takes longer
+    await viewer.motion(plants, result);
+    viewer.setTime(viewer.begin);
+    await viewer.painted();
+    performance.mark("motion");
+  }
+  if (result) {
+    await viewer.vendor("uplot");
+    viewer.scopes(result, signals);
+  }
   if (content.linear) viewer.linear(content.linear);
   if (content.tables) viewer.tables(content.tables);
   if (content.study) viewer.study(content.study);
-  if (plants.length) jobs.push(viewer.motion(plants, result));
-  if (content.diagram) jobs.push(viewer.diagram(content.diagram, signals));
+  if (content.diagram) await viewer.diagram(content.diagram, signals);
   search();
-  await Promise.all(jobs);
   viewer.setTime(viewer.begin);
   for (const begin of viewer.beginners ?? []) await begin();
   viewer.ready = true;

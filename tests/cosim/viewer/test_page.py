@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from blocks import Constant, DiscreteStateSpace, Gain, Integrator, Sine, Sum
 from blocks.errors import PlantloopError
 from cosim import Diagram, Result, simulate
-from cosim.viewer.page import Page
+from cosim.viewer.open_file import contents_of
+from cosim.viewer.page import Page, view
 from plant import Plant
 from tests.helpers.browser import shown
 
@@ -230,3 +232,50 @@ def test_what_cannot_be_written_says_so(tmp_path):
         loop().view(out=tmp_path / "no" / "such" / "folder.html")
     with pytest.raises(PlantloopError, match="cannot be written"):
         loop().view(out=tmp_path)
+
+
+def test_tools_fit_into_small_windows(tmp_path):
+    """Those of all rooms, in as many lines as they need: nothing is cut off, nothing below is covered."""
+    out = tmp_path / "page.html"
+    data = contents_of(Path("examples/inverted_pendulum/scenario.toml"), forces=True, linear=True)
+    view(data, out)
+    beyond = """[...document.querySelectorAll('.room:not([hidden]) .tools > *')].filter(t => {
+        const at = t.getBoundingClientRect(), room = t.closest('.room').getBoundingClientRect();
+        const line = t.closest('h2').getBoundingClientRect();
+        return at.width && (at.right > room.right || at.left < room.left || at.bottom > line.bottom + 1);
+    }).map(t => t.textContent)"""
+    below = """[...document.querySelectorAll('.room:not([hidden])')].filter(r => {
+        const line = r.querySelector('h2').getBoundingClientRect().bottom - 1;
+        return [...r.children].slice(1).some(c => {
+            const at = c.getBoundingClientRect();
+            return at.height && at.top < line; });
+    }).map(r => r.id)"""
+    for size in ((1024, 768), (800, 600)):
+        with shown(out, size) as page:
+            assert page.locator("#motion .tools > *").count() >= 7
+            assert page.evaluate(beyond) == []
+            assert page.evaluate(below) == []
+
+
+def test_the_plant_is_drawn_before_the_curves_and_the_diagram(tmp_path):
+    """The layout of a diagram takes longest: the picture does not wait for it."""
+    out = tmp_path / "page.html"
+    view(contents_of(Path("examples/inverted_pendulum/scenario.toml")), out)
+    html, held = out.read_text(), "await viewer.diagram("
+    assert html.count(held) == 1
+    html = html.replace(held, f"await viewer.holding; {held}")
+    out.write_text(
+        html.replace("// Everything is put", "viewer.holding = new Promise((go) => viewer.go = go); //")
+    )
+    with shown(out, ready=False) as page:
+        page.wait_for_function("performance.getEntriesByName('motion').length")
+        assert page.evaluate("document.documentElement.dataset.ready") is None
+        drawn = page.evaluate(
+            """() => { const c = document.querySelector('#motion canvas'); viewer.setTime(viewer.begin);
+            const k = document.createElement('canvas'); k.width = c.width; k.height = c.height;
+            const g = k.getContext('2d'); g.drawImage(c, 0, 0);
+            return new Set(new Uint32Array(g.getImageData(0, 0, k.width, k.height).data.buffer)).size; }"""
+        )
+        assert drawn > 20
+        page.evaluate("viewer.go()")
+        page.wait_for_selector("html[data-ready=yes]")
