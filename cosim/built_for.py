@@ -45,13 +45,26 @@ def built_with(diagram: Any, system: System) -> dict[str, Any] | None:
     if not isinstance(diagram, Diagram):
         return None
     refused, own = system.refused, diagram.own_parameters.items()
-    return {name: frozen(value) for name, value in own if name in refused and refused[name].builds} or None
+    found = {name: frozen(value) for name, value in own if name in refused and refused[name].builds}
+    return found | {name: frozen(value) for name, value in diagram.inner_values.items()} or None
 
 
 def structural(
     diagram: Diagram, names: Mapping[str, Any], solve_loops: bool = False, driven: Driven = False
 ) -> list[str]:
-    """Those of some names that are parameters of the diagram itself and decide how it is built."""
-    own = [name for name in names if name in diagram.own_parameters]
-    refused = diagram.system(solve_loops, driven=driven).refused if own else {}
-    return [name for name in own if name in refused and refused[name].builds]
+    """Those of some names that decide how the diagram is built.
+
+    Parameters of the diagram itself and of those inside, and fields of blocks that are no numbers of a run.
+    """
+    if not names:
+        return []
+    system = diagram.system(solve_loops, driven=driven)
+    return [name for name in names if _builds(system, name)]
+
+
+def _builds(system: System, name: str) -> bool:
+    if name in system.parameters or "(" in name:  # numbers of a run; blocks that subsystems put in themselves
+        return False
+    if name in system.refused:
+        return system.refused[name].builds
+    return system.fields.get(name) == ""  # no initial value

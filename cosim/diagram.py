@@ -67,6 +67,7 @@ class Diagram(DiagramWires):
         super().__init__(name)
         self._outports: dict[str, PortRef] = {}
         self._parameters = DiagramParameters()
+        self._inner_values: dict[str, Any] = {}  # what was changed in the diagrams and blocks inside, by name
         self.prefix = ""  # what names in its system may leave out: "plant." around a block looked at alone
 
     def add(
@@ -138,8 +139,8 @@ class Diagram(DiagramWires):
         is called "motor.J" where this diagram is the subsystem "motor", and "J" where it is the whole; runs
         may change it as they may change the numbers of the blocks that it goes to. Where it decides how
         something is built (a sample time, an instant, a size, a text) it is structural: what is run is built
-        anew with the values that ``parameters=`` gives those of the whole; those of subsystems are given by
-        ``add(parameters=...)`` alone, and no run changes one on the way. Arrays give an array of expressions.
+        anew with the values that ``parameters=`` gives, and no run changes one on the way. Arrays give an
+        array of expressions.
 
         Raises
         ------
@@ -154,10 +155,26 @@ class Diagram(DiagramWires):
         """What `parameter` was given in this very diagram, by name, structural ones included."""
         return dict(self._parameters.values)
 
+    @property
+    def inner_values(self) -> dict[str, Any]:
+        """What `with_parameters` changed in the diagrams and blocks inside, by name."""
+        return dict(self._inner_values)
+
     def with_parameters(self, **values: Any) -> Diagram:
-        """This diagram with other values of its parameters, structural ones included."""
+        """This diagram with other values of its parameters, structural ones included.
+
+        Names with dots mean parameters of diagrams inside, and fields of blocks:
+        ``d.with_parameters(T=0.1, **{"motor.J": 0.2, "motor/step.time": 3.0})``.
+
+        Raises
+        ------
+        WiringError    no such parameter or field, or a value of another kind
+        """
         other = copy.copy(self)
-        other._parameters = self._parameters.changed(self.name, values)
+        inner = {name: value for name, value in values.items() if "." in name}
+        own = {name: value for name, value in values.items() if name not in inner}
+        other._parameters = self._parameters.changed(self.name, own)
+        other._inner_values = {**self._inner_values, **inner}
         other._graph, other._outports = self._graph.copy(), dict(self._outports)
         other._grounded, other._kept = set(self._grounded), {}
         return other
@@ -232,7 +249,7 @@ class Diagram(DiagramWires):
     def netlist(self) -> Netlist:
         """What is drawn here and in the diagrams inside, as data."""
         nodes, edges = self._graph.nodes(data="block"), self._graph.edges(data=True)
-        return Netlist(
+        drawn = Netlist(
             self.name,
             {n: node.netlist() if isinstance(node, (Diagram, Subsystem)) else node for n, node in nodes},
             tuple(((out, ports["source"]), (into, ports["target"])) for out, into, ports in edges),
@@ -244,6 +261,7 @@ class Diagram(DiagramWires):
             {name: units for name, units in self._graph.nodes(data="units") if units},
             frozenset((into, ports["target"]) for _, into, ports in edges if ports.get("convert")),
         )
+        return drawn.changed(self._inner_values) if self._inner_values else drawn
 
     def system(
         self,

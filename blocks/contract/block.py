@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from blocks.contract.block_equations import Equations
-from blocks.contract.masks import BlockType
+from blocks.contract.masks import BlockType, with_fields
 from blocks.contract.picture import BlockPicture
 
 __all__ = ["Block", "Equations"]
@@ -55,6 +55,14 @@ class Block(metaclass=BlockType):
     @abc.abstractmethod
     def define(self, b: Equations) -> None:
         """Declare ports, states and equations on `b`."""
+
+    def with_fields(self, **values: Any) -> Self:
+        """This block with other values in some fields; the others stay, expressions of parameters too.
+
+        ``dataclasses.replace`` makes it of the numbers the parameters have now, which then stay.
+        """
+        made: Self = with_fields(self, values)
+        return made
 
     @property
     def jump_cure(self) -> str:

@@ -10,7 +10,7 @@ import abc
 import inspect
 import numbers
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -204,6 +204,19 @@ def recipe_of(block: Any) -> Recipe | None:
     """How a block was made of expressions; None if it was made of numbers."""
     found: Recipe | None = vars(block).get(RECIPE) if hasattr(block, "__dict__") else None
     return found
+
+
+def with_fields(block: Any, values: Mapping[str, Any]) -> Any:
+    """A block with other values in some of its fields; where it was made of expressions, it keeps the others.
+
+    Unlike `dataclasses.replace`, which makes it of the numbers its parameters have.
+    """
+    recipe = recipe_of(block)
+    if recipe is None:
+        return replace(block, **values)
+    signature = inspect.signature(recipe.kind)
+    arguments = signature.bind(*recipe.arguments, **recipe.named).arguments
+    return recipe.kind(**{**arguments, **values})
 
 
 def _as_objects(value: Any) -> np.ndarray:

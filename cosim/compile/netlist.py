@@ -6,14 +6,15 @@ A netlist is all the compiler knows of a diagram. The class with which users dra
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.masks import with_fields
 from blocks.contract.units import Units, units_of
-from blocks.errors import WiringError, shown
+from blocks.errors import WiringError, near_miss, shown
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,29 @@ class Netlist:
                 own[name] = value
         return own, inside
 
+    def changed(self, values: Mapping[str, Any]) -> Netlist:
+        """The same with other parameters of diagrams inside ("part.T"), or fields of blocks ("a/step.time").
+
+        Raises
+        ------
+        WiringError     there is no such parameter or field, with the near miss
+        """
+        nodes, given = dict(self.nodes), {name: dict(own) for name, own in self.given.items()}
+        for name, value in values.items():
+            node, deeper, rest = name.partition("/") if "/" in name else name.partition(".")
+            inner = nodes.get(node)
+            if isinstance(inner, Netlist) and deeper == "/":
+                nodes[node] = inner.changed({rest: value})
+            elif isinstance(inner, Netlist) and rest in inner.parameters:
+                given.setdefault(node, {})[rest] = value
+            elif isinstance(inner, Block) and rest in _fields(inner):
+                nodes[node] = with_fields(inner, {rest: value})
+            else:
+                raise WiringError(
+                    [f"'{self.name}' has no '{name}'; {_near(self.nodes, node, rest)}"], path=name
+                )
+        return replace(self, nodes=nodes, given=given)
+
     @property
     def settable(self) -> list[str]:
         """Its parameters and those of diagrams inside, as `routed` knows them."""
@@ -140,3 +164,16 @@ class Netlist:
     def inports(self) -> dict[str, Inport]:
         """Inputs of the diagram by name."""
         return {name: node for name, node in self.nodes.items() if isinstance(node, Inport)}
+
+
+def _fields(block: Block) -> list[str]:
+    """Fields a block is made of."""
+    return [f.name for f in fields(block) if f.init]  # type: ignore[arg-type]
+
+
+def _near(nodes: Mapping[str, Block | Netlist | Inport], node: str, rest: str) -> str:
+    """What was likely meant by a node and what of it is to be changed."""
+    inner = nodes.get(node)
+    if isinstance(inner, Netlist):
+        return near_miss(rest, [*inner.nodes, *inner.parameters])
+    return near_miss(rest, _fields(inner)) if isinstance(inner, Block) else near_miss(node, nodes)

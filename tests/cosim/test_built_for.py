@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from blocks import (
+    Clock,
     Constant,
     Delay,
     DiscreteIntegrator,
@@ -21,6 +22,7 @@ from blocks.errors import PlantloopError
 from cosim import (
     FMU,
     Diagram,
+    Enabled,
     Simulation,
     delay_audit,
     export_fmu,
@@ -166,3 +168,86 @@ def test_a_snapshot_goes_back_into_what_was_built_alike_only():
         sim.advance(2.05)
     assert again.value("x.y") == one.value("x.y")  # k = 1 is part of the snapshot
     assert one.value("x.y")[0] == pytest.approx(1.0 - 0.9**10.0 * 0.95, abs=1e-9)
+
+
+def cell():
+    """y' = k held(u), held every T."""
+    d = Diagram("cell")
+    T, k = d.parameter("T", 0.1), d.parameter("k", 2.0)
+    x = d.add("x", Integrator())
+    d.inport("u") >> d.add("hold", Hold(sample=T)) >> d.add("gain", Gain(k)) >> x
+    d.outport("y", x["y"])
+    return d
+
+
+def cells():
+    """Two of them, one inside a further diagram, the other enabled, behind a step at 1 s."""
+    d, middle = Diagram("cells"), Diagram("middle")
+    inner = middle.add("cell", cell())
+    middle.inport("u") >> inner["u"]
+    middle.outport("y", inner["y"])
+    step = d.add("step", Step(1.0))
+    step >> d.add("deep", middle)["u"]
+    part = d.add("part", Enabled(cell()))
+    step >> part["u"]
+    d.add("one", Constant(1.0)) >> part["enable"]
+    return d
+
+
+def seen(t0, T, until):
+    """From when on a step at t0 is seen by a hold, to the end."""
+    return until - T * np.ceil(t0 / T - 1e-9)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_what_decides_how_parts_are_built(engine):
+    """Parameters of diagrams inside, two deep and in conditional parts, and bare fields of blocks."""
+    given = {"deep/cell.T": 0.25, "deep/cell.k": 3.0, "part.T": 0.5, "step.time": 1.3}
+    r = simulate(cells(), 3.0, parameters=given, engine=engine, log_at=[3.0])
+    assert abs(r["deep.y"][-1, 0] - 3.0 * seen(1.3, 0.25, 3.0)) < 1e-12
+    assert abs(r["part.y"][-1, 0] - 2.0 * seen(1.3, 0.5, 3.0)) < 1e-12
+    assert r.settings["part.T"].value == 0.5
+
+
+def test_parts_in_a_sweep_are_built_one_by_one():
+    T, t0, k = [0.1, 0.4, 0.4], [0.35, 0.7, 1.1], [1.0, 2.0, 0.5]
+    runs = simulate_many(cells(), {"parameters": {"part.T": T, "step.time": t0, "part.k": k}}, 2.0)
+    wanted = [c * seen(a, b, 2.0) for a, b, c in zip(t0, T, k, strict=True)]
+    assert np.abs(runs["part.y"][:, -1, 0] - wanted).max() < 1e-12
+
+
+def test_fields_keep_what_follows_from_parameters():
+    d = Diagram("d")
+    d.add("i", DiscreteIntegrator(sample=0.1, initial=d.parameter("x0", 2.0)))
+    d.add("one", Constant(1.0)) >> d["i"]
+    r = simulate(d, 1.0, parameters={"i.sample": 0.5, "x0": 5.0}, log_at=[1.0])
+    assert r["i.y"][-1, 0] == 5.0 + 2 * 0.5
+    again = Diagram("again")
+    block = Hold(sample=again.parameter("T", 0.1), order=1).with_fields(order=0)
+    again.add("t", Clock()) >> again.add("h", block)
+    assert block.order == 0
+    assert simulate(again, 1.0, parameters={"T": 0.7})["h.y"][-1, 0] == 0.7
+
+
+def test_what_parts_have_not_is_refused_by_name():
+    d = cells()
+    for name, match in [("part.TT", "did you mean 'part.k'"), ("step.tim", "no parameter 'step.tim'")]:
+        with pytest.raises(PlantloopError, match=match):
+            simulate(d, 1.0, parameters={name: 1.0})
+    with pytest.raises(PlantloopError, match="time 'late' is not a number of seconds"):
+        simulate(d, 1.0, parameters={"step.time": "late"})
+    with pytest.raises(PlantloopError, match="sample time is -1"):
+        simulate(d, 1.0, parameters={"part.T": -1.0})
+    with pytest.raises(PlantloopError, match="'cells' has no 'stp.time'; did you mean 'step'"):
+        d.with_parameters(**{"stp.time": 1.0}).system()
+    with pytest.raises(PlantloopError, match="'middle' has no 'cell.S'"):
+        d.with_parameters(**{"deep/cell.S": 1.0}).system()
+    with pytest.raises(PlantloopError, match="structural"):
+        simulate(d, 1.0, parameters={"part/(control).enable": False})
+
+
+def test_a_snapshot_of_a_part_built_otherwise_is_refused():
+    sim = Simulation(cells(), parameters={"part.T": 0.2})
+    other = Simulation(cells(), parameters={"part.T": 0.4})
+    with pytest.raises(PlantloopError, match="built with another 'part.T'"):
+        other.restore(sim.snapshot())
