@@ -19,6 +19,7 @@ from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, near_miss, shown
 from cosim.batch.groups import groups_of, joined
 from cosim.batch.runs import Runs
+from cosim.batch.watched_runs import WatchedRuns, kept_for_warnings, warn_of_runs
 from cosim.batch.ways import WAYS, way_for
 from cosim.block_alone import system_of
 from cosim.diagram import Diagram
@@ -76,6 +77,7 @@ def simulate_many(
     -------
     runs : Runs     ``runs["plant.x"]`` is (runs, n, k); a run that fails is in ``runs.errors``, one that a
                     stop event ends in ``runs.stopped``, ``runs.time_of_stop`` and ``runs.message``;
+                    blocks that warn (`CheckRange`, `Assertion`) do so once, with how many runs;
                     ``runs.how`` says in which way they went and why
 
     >>> found = simulate_many(d, {"parameters": {"plant.m": np.linspace(0.1, 1, 1000)}}, 10.0)
@@ -91,17 +93,27 @@ def simulate_many(
     if times is None:
         raise PlantloopError("steps differ from run to run; give log_every as an interval, or log_at.")
     groups = groups_of(diagram, parameters, _listed(runs), chosen.solve_loops, chosen.driven)
-    several = []
+    several, trees = [], []
     for group in groups:
         system = system_of(group.diagram, chosen.solve_loops, chosen.driven)
         start = Context.initial(system)
         _give(system, start, {"parameters": group.parameters, "initial": initial})
-        several.append(_starts(system, chosen, start, group.runs, until, times, system.chosen(signals)))
-    done, parts = 0, []
+        names = system.chosen(signals)
+        trees.append(system.tree(names))
+        more = kept_for_warnings(system, names)
+        logged = np.append(times, until) if more and not (len(times) and times[-1] >= until) else times
+        several.append(_starts(system, chosen, start, group.runs, until, logged, [*names, *more]))
+    done, parts, watched = 0, [], []
     with telling(progress, sum(map(len, several)), "runs done") as tell:
-        for starts, group in zip(several, groups, strict=True):
-            parts.append(_all(starts, [*group.runs], int(threads or _processors()), _from(done, tell)))
+        for starts, group, tree in zip(several, groups, trees, strict=True):
+            numbers = [*group.runs]
+            found = _all(starts, numbers, int(threads or _processors()), _from(done, tell))
+            parts.append(
+                replace(found, time=times, tree=tree, table=found.table[:, : len(times), : tree.width])
+            )
+            watched.append(WatchedRuns.of(starts, numbers))
             done += len(starts)
+    warn_of_runs(watched)
     return joined(parts, groups)
 
 

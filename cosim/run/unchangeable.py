@@ -25,7 +25,7 @@ def structural_error(system: System, name: str) -> BlockError:
         return BlockError(
             f"'{name}' in '{system.name}' is structural: a field of the block that no run can change.",
             path=name,
-            hint="Build the block anew with the other value and add it to a diagram.",
+            hint=f"Give it where a run begins, parameters={{'{name}': ...}}: it is built anew.",
         )
     return BlockError(
         f"'{name}' in '{system.name}' is structural (a zero of a matrix, or not a tunable number).",

@@ -66,7 +66,8 @@ class If(Subsystem):
     """Runs `then` while its input "condition" is above 0, else `otherwise`; and shows its outputs.
 
     Ports of both are ports of the whole; an output that a branch does not have holds meanwhile. Branches are
-    parts as `Enabled` ones: what does not run stands still.
+    parts as `Enabled` ones: what does not run stands still. An input of a branch that is called like the
+    control port, as of an `If` inside, has the branch before its name: "then_condition".
 
     then, otherwise : Block, Diagram or subsystem; without `otherwise` nothing runs
     elifs : further branches, each with an input of its own: "condition1", "condition2", ...
@@ -203,13 +204,10 @@ def merged(choice: Block, control: tuple[str, ...], branches: Mapping[str, Any],
         nodes[name] = inner
         wires.append(((CHOICE, f"branch{k}"), (name, CHOSEN)))
         for port, entry in inner.inports.items():
-            if port in control:
-                what = f"'{name}' has an input '{port}', as the control port is called."
-                hint = "Put it into a Diagram in which that port has another name."
-                raise WiringError([what], path=name, hint=hint)
             if port != CHOSEN:
-                nodes.setdefault(port, Inport(entry.size))
-                wires.append(((port, "out"), (name, port)))
+                outside = f"{name}_{port}" if port in control else port
+                nodes.setdefault(outside, Inport(entry.size))
+                wires.append(((outside, "out"), (name, port)))
         for output in inner.outports:
             shown_by.setdefault(output, []).append(((name, output), (CHOICE, f"branch{k}")))
     outports = {}

@@ -266,8 +266,9 @@ def test_a_field_that_no_run_can_change_says_so():
     d = build(
         "t.y>x.u r.y>g.u", t=TimeTable([0.0, 1.0], [0.0, 1.0]), x=Integrator(0.5), r=Step(1.0), g=Gain(1.0)
     )
-    structural = r"'r.time' in '.*' is structural.*Build the block anew"
-    says(structural, simulate, d, 1.0, parameters={"r.time": 2.0})
+    structural = r"'r.time' in '.*' is structural.*Give it where a run begins, parameters={'r.time': ...}"
+    says(structural, Simulation(d).set_parameter, "r.time", 2.0)
+    assert simulate(d, 1.0, parameters={"r.time": 2.0})["r.y"][-1, 0] == 0.0
     says(r"'x.initial' in '.*' is an initial value, not a parameter. Write initial={'x.x': ...}",
          simulate, d, 1.0, parameters={"x.initial": 2.0})  # fmt: skip
     says("has no parameter 'r.tim'", simulate, d, 1.0, parameters={"r.tim": 2.0})

@@ -137,7 +137,7 @@ def test_nested_masks_three_levels_deep():
         simulate(d, until=0.0, parameters={"m/i.k": 5.0})
 
 
-def test_a_structural_parameter_is_refused_in_a_run_and_taken_where_the_diagram_is_built():
+def test_a_structural_parameter_is_refused_on_the_way_and_taken_where_the_diagram_is_built():
     m = Diagram("counter")
     Ts, gain = m.parameter("Ts", 0.1), m.parameter("gain", 1.0)
     m.connect(m.inport("u"), m.add("i", DiscreteIntegrator(sample=Ts))["u"])
@@ -153,8 +153,9 @@ def test_a_structural_parameter_is_refused_in_a_run_and_taken_where_the_diagram_
     r = simulate(d, until=1.0, parameters={"slow.gain": 2.0})
     assert [str(t.period) for t in d.system().rates] == ["1/10", "1/4"]
     assert r["slow.y"][-1] == pytest.approx(2.0)
+    assert simulate(d, until=1.0, parameters={"slow.Ts": 0.5})["fast.y"][-1] == pytest.approx(1.0)
     with pytest.raises(PlantloopError, match=r"'slow.Ts' in 'top' cannot be set: it is structural"):
-        simulate(d, until=1.0, parameters={"slow.Ts": 0.5})
+        Simulation(d).set_parameter("slow.Ts", 0.5)
     assert len(m.with_parameters(Ts=0.5).system().rates) == 1
     assert str(m.with_parameters(Ts=0.5).system().rates[0].period) == "1/2"
     assert str(m.system().rates[0].period) == "1/10"

@@ -13,7 +13,7 @@ from blocks import (
     TimeTable,
 )
 from blocks.errors import PlantloopError
-from cosim import Diagram, Enabled, FunctionCall, If, Resettable, SwitchCase, Variant, simulate
+from cosim import Diagram, Enabled, FunctionCall, If, Resettable, Simulation, SwitchCase, Variant, simulate
 
 ENGINES = ("reference", "native")
 
@@ -114,10 +114,14 @@ def test_variants_are_chosen_by_name_or_by_a_parameter():
     r = simulate(d, until=2.0, engine="reference")
     assert [r[f"{n}.y"][-1, 0] for n in "abc"] == pytest.approx([6.0, 6.0, 6.0])
     assert [r[f"{n}.y"][0, 0] for n in "abc"] == pytest.approx([6.0, 0.0, 0.0])
+    slow = simulate(d, until=2.0, engine="reference", parameters={"a.kind": "slow", "b.kind": "plain"})
+    assert [slow[f"{n}.y"][0, 0] for n in "abc"] == pytest.approx([0.0, 6.0, 0.0])
+    with pytest.raises(PlantloopError, match="variant 'a/v' has no choice 1.0; there is 'plain', 'slow'"):
+        simulate(d, until=0.1, parameters={"a.kind": 1.0})
     with pytest.raises(
         PlantloopError, match="'a.kind' in 'd' cannot be set: it is structural: it chooses what"
     ):
-        simulate(d, until=0.1, parameters={"a.kind": 1.0})
+        Simulation(d).set_parameter("a.kind", 1.0)
     with pytest.raises(PlantloopError, match="has no choice 'slwo'"):
         model().with_parameters(kind="slwo").system()
 
@@ -209,3 +213,31 @@ def test_parts_stand_in_parts(engine, what):
         d.connect(f"{port}.y", f"part.{port}")
     r = simulate(d, until=2.0, engine=engine, log_at=[0.5, 1.5, 2.0])
     assert r["part.y"][:, 0] == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_choice_inside_a_choice(engine):
+    """Four integrators behind two conditions, each in its quarter; inner control ports have own names."""
+    d = Diagram("d")
+    d.add("u", Constant(1.0))
+    d.add("a", TimeTable([0.0, 2.0], [1.0, -1.0], interpolation="previous"))
+    d.add("b", TimeTable([0.0, 1.0, 3.0], [1.0, -1.0, 1.0], interpolation="previous"))
+    inner = [If(Integrator(initial=10.0 * k), Integrator(initial=10.0 * k + 5.0)) for k in range(2)]
+    d.add("part", If(*inner))
+    assert set(d["part"].ports.inputs) == {"condition", "then_condition", "otherwise_condition", "u"}
+    d.connect("u.y", "part.u")
+    d.connect("a.y", "part.condition")
+    d.connect("b.y", "part.then_condition", "part.otherwise_condition")
+    r = simulate(d, until=4.0, engine=engine, log_at=[0.5, 1.5, 2.5, 3.5])
+    assert r["part.y"][:, 0] == pytest.approx([0.5, 5.5, 15.5, 10.5], abs=1e-9)
+
+
+def test_a_case_inside_a_case():
+    d = Diagram("d")
+    part = d.add("part", SwitchCase({1: SwitchCase({5: Gain(2.0)}, Gain(3.0)), 2: Gain(4.0)}))
+    d.add("u", Constant(7.0)) >> part["u"]
+    d.add("case", Constant(1.0)) >> part["case"]
+    d.add("inner", Constant(5.0)) >> part["case1_case"]
+    for case, inner, expected in [(1.0, 5.0, 14.0), (1.0, 6.0, 21.0), (2.0, 5.0, 28.0)]:
+        given = {"case.value": case, "inner.value": inner}
+        assert simulate(d, 0.0, parameters=given, engine="reference")["part.y"][-1, 0] == expected

@@ -1,0 +1,62 @@
+"""What blocks that watch a signal have to say of many runs: which of them saw what must not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from blocks.contract.user_lines import warn_user
+from cosim.engines.starts import Starts
+from cosim.run.watched import WatchedSignalWarning
+from cosim.system import System
+from cosim.system_parts import SystemEvent
+
+
+def kept_for_warnings(system: System, names: Sequence[str]) -> list[str]:
+    """What is logged besides `names`: all that events with a warning change, which tells if they fired."""
+    wanted = dict.fromkeys(target for e in _warning(system) for target in e.targets)
+    return [name for name in wanted if name not in names]
+
+
+@dataclass(frozen=True)
+class WatchedRuns:
+    """Numbers of the runs in which a block had to warn, by its path and words; how many there were."""
+
+    found: Mapping[tuple[str, str], Sequence[int]]
+    count: int
+
+    @staticmethod
+    def of(starts: Starts, numbers: Sequence[int]) -> WatchedRuns:
+        """Those of a batch that is done: an event fired where what it changes is not as the run began."""
+        found: dict[tuple[str, str], list[int]] = {}
+        tree = starts.system.tree(starts.names)
+        logged = np.flatnonzero(starts.logged > 0)
+        last = starts.rows[logged, starts.logged[logged] - 1, 1:]
+        for event in _warning(starts.system):
+            fired = np.zeros(len(logged), bool)
+            for name, (vector, places, _) in zip(event.targets, event.resets, strict=True):
+                begun = getattr(starts, vector)[logged][:, places]
+                fired |= (last[:, tree.columns(name, "the log")].reshape(begun.shape) != begun).any(axis=1)
+            if fired.any():
+                own = found.setdefault((event.path, event.warning), [])
+                own += [numbers[k] for k in logged[fired] if numbers[k] not in own]
+        return WatchedRuns(found, len(starts))
+
+
+def warn_of_runs(parts: Iterable[WatchedRuns]) -> None:
+    """Warn, block by block: in how many runs, and which was the first."""
+    found: dict[tuple[str, str], list[int]] = {}
+    count = 0
+    for part in parts:
+        count += part.count
+        for key, numbers in part.found.items():
+            found.setdefault(key, []).extend(numbers)
+    for (path, text), numbers in found.items():
+        often = f"in {len(numbers)} of {count} runs, run {min(numbers)} the first"
+        warn_user(f"'{path}': {text} ({often}).", WatchedSignalWarning)
+
+
+def _warning(system: System) -> list[SystemEvent]:
+    return [e for e in system.events if e.warning]
