@@ -140,7 +140,7 @@ def frequency_response(
             f"'{input}' and '{output}' have {len(model.input_index)} and {model.output.numel()} components, "
             "expected one each.",
             path=input,
-            hint="Name one component of the output; put a Gain or Demux before a part of an input.",
+            hint="Name one component of each, as 'plant.y[0]'.",
         )
     ticks = _ticks(diagram.system(), input)
     if ticks is not None and not w.max() < np.pi / float(ticks.period):
@@ -251,12 +251,12 @@ def _settling(
 # --- measured ---------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Excitation(Block):
-    """Adds sines to a signal.
+    """Adds sines to one component of a signal.
 
     Output: y = u + sum of a_k cos(w_k t + phase_k), the sum continuous, or with `ticks` taken there and held.
     Direct feedthrough: u to y.
 
-    amplitude : unit of u; frequency, phase : (n,) rad/s, rad; ticks : of the signal; structural
+    amplitude : unit of u; frequency, phase : (n,) rad/s, rad; ticks : of the signal; component; structural
 
     Use: `frequency_response` puts it behind the output that is its input.
     """
@@ -265,13 +265,15 @@ class Excitation(Block):
     frequency: tuple[float, ...]
     phase: tuple[float, ...]
     ticks: Ticks | None = None
+    component: int = 0
 
     def define(self, b: Equations) -> None:
         """Declare ports and the sines."""
-        u = b.input("u", size=1)
+        u = b.input("u")
         terms = zip(self.frequency, self.phase, strict=True)
         wave = sum(self.amplitude * np.cos(w * b.time + phase) for w, phase in terms)
-        b.output("y", u + (wave if self.ticks is None else b.sampled(wave, self.ticks)))
+        added = wave if self.ticks is None else b.sampled(wave, self.ticks)[0]
+        b.output("y", u + added * np.eye(u.size)[self.component])
 
 
 @dataclass(frozen=True)
@@ -292,13 +294,15 @@ class _Measured:
         w, times = self._grid(wanted)
         m = len(w)
         phase = -np.pi * np.arange(m) * (np.arange(m) + 1) / m
-        wave = Excitation(self.amplitude, tuple(w.tolist()), tuple(phase.tolist()), self.ticks)
+        whole, component = self.diagram.system().locate(self.input)
+        which = component or 0
+        wave = Excitation(self.amplitude, tuple(w.tolist()), tuple(phase.tolist()), self.ticks, which)
         source = self._port()
         added = Additions(blocks={NAME: wave}, outputs={source: ((NAME, "y"),)})
         system = flatten(self.diagram.netlist(), added=added)
         start, inputs = self._start(system)
-        own = self.diagram.system().locate(self.output)[0] == self.diagram.system().locate(self.input)[0]
-        shown = f"{NAME}.y" if own else self.output
+        read, part = self.diagram.system().locate(self.output)
+        shown = self.output if read != whole else f"{NAME}.y" if part is None else f"{NAME}.y[{part}]"
         run = simulate(
             system, float(times[-1]), initial=start, inputs=inputs, parameters=self.parameters,
             log_at=times.tolist(), signals=[shown], **self.settings,

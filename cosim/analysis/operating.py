@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -114,12 +115,13 @@ class SystemAtPoint:
         opened: tuple[str, ...] | None = (),
     ) -> None:
         inports = Names("input", f"'{diagram.name}'", diagram.inports, prefix=diagram.prefix, parts=False)
-        wanted = [found[0] if (found := inports.find(n)) else n for n in inputs or ()]
-        wanted = list(diagram.inports) if inputs is None else wanted
+        chosen = [found[0] if (found := inports.find(n)) else n for n in inputs or ()]
+        parts = [_component(n) for n in (diagram.inports if inputs is None else chosen)]
+        wanted = [name for name, _ in parts]
         for name in wanted:
             if name not in diagram.inports and "." not in name:
                 raise inports.unknown(name)
-        perturbed = tuple(n for n in wanted if n not in diagram.inports)
+        perturbed = tuple(dict.fromkeys(n for n in wanted if n not in diagram.inports))
         opened = tuple(dict.fromkeys(opened or ()))
         perturbed += tuple(n for n in opened if n not in perturbed)
         self.system = s = diagram.system(perturb=perturbed, opened=opened)
@@ -127,9 +129,11 @@ class SystemAtPoint:
         self._start = Context.initial(s)
         self.context = self._start.copy()
         self._moved = False
-        slots = [s.inputs[n] for n in wanted]
-        self.input_index = np.concatenate([np.zeros(0, int), *[slot.index for slot in slots]])
-        self.input_names = _components(wanted, slots)
+        numbered = [(n, s.inputs[n], _places(n, s.inputs[n], k)) for n, k in parts]
+        self.input_index = np.array([slot.index[k] for _, slot, places in numbered for k in places], int)
+        self.input_names = [
+            n if slot.size == 1 else f"{n}[{k}]" for n, slot, places in numbered for k in places
+        ]
         shown = list(s.outports) if outputs is None else list(dict.fromkeys(outputs))
         signals = [s.signal(name) for name in shown]
         self.output = ca.vertcat(ca.SX(0, 1), *[g.expression for g in signals])
@@ -281,10 +285,24 @@ class SystemAtPoint:
         newton(residual, c.w, np.arange(n), s.loops, c.t)
 
 
-def _components(names: Sequence[str], slots: Sequence[Slot]) -> list[str]:
-    return [
-        n if s.size == 1 else f"{n}[{k}]" for n, s in zip(names, slots, strict=True) for k in range(s.size)
-    ]
+def _component(name: str) -> tuple[str, int | None]:
+    """What "plant.y[2]" names: a signal and which of its components, None where all are meant."""
+    found = re.fullmatch(r"(.+)\[(\d+)\]", name)
+    return (found[1], int(found[2])) if found else (name, None)
+
+
+def _places(name: str, slot: Slot, component: int | None) -> Sequence[int]:
+    """The components that are inputs.
+
+    Raises
+    ------
+    PlantloopError      there is no such component
+    """
+    if component is not None and component >= slot.size:
+        several = "component" if slot.size == 1 else "components"
+        what = f"'{name}' has {slot.size} {several}, and [{component}] is asked for."
+        raise PlantloopError(what, path=name, value=component, hint="They are counted from 0.")
+    return range(slot.size) if component is None else [component]
 
 
 def static_of(slot: MemorySlot[ContinuousState]) -> str:

@@ -4,8 +4,19 @@ import control
 import numpy as np
 import pytest
 
-from blocks import Function, Gain, PlantloopError, StateSpace, Sum, TransferFunction, TransportDelay
-from cosim import Diagram, frequency_response
+from blocks import (
+    Constant,
+    FirstOrder,
+    Function,
+    Gain,
+    Hold,
+    PlantloopError,
+    StateSpace,
+    Sum,
+    TransferFunction,
+    TransportDelay,
+)
+from cosim import Diagram, frequency_response, linearize
 from tests.cosim.analysis.test_lifted import A, B, C, cascade
 
 W = np.geomspace(0.3, 20.0, 6)
@@ -85,3 +96,50 @@ def test_what_cannot_be_measured_says_why(tmp_path):
         frequency_response(loop, "r", "y", [1.0], method="sines")
     frequency_response(loop, "r", "p.y", W).plot(path=tmp_path / "bode.png")
     assert (tmp_path / "bode.png").stat().st_size > 5000
+
+
+def two_by_two():
+    """y = [[1, 2], [3, 4]] u / (1 + s / 2)."""
+    d = Diagram("two by two")
+    (
+        d.add("u", Constant([0.5, 0.2]))
+        >> d.add("g", Gain([[1.0, 2.0], [3.0, 4.0]]))
+        >> d.add("lag", FirstOrder(1.0, 0.5))
+    )
+    return d
+
+
+@pytest.mark.parametrize("method", ["linear", "sine", "multisine"])
+@pytest.mark.parametrize(
+    ("a", "b", "gain"),
+    [("u.y[0]", "lag.y[1]", 3.0), ("u.y[1]", "lag.y[0]", 2.0), ("g.y[0]", "lag.y[1]", 0.0)],
+)
+def test_one_component_of_an_input(method, a, b, gain):
+    w = np.array([1.0, 2.0])
+    found = frequency_response(two_by_two(), a, b, w, method=method, rtol=1e-9)
+    assert np.abs(found.response - gain / (1 + 0.5j * w)).max() < 1e-6
+
+
+def test_a_component_of_itself_and_one_that_is_not_there():
+    found = frequency_response(two_by_two(), "g.y[1]", "g.y[1]", [1.0], method="sine")
+    assert abs(found.response[0] - 1.0) < 1e-9
+    with pytest.raises(PlantloopError, match=r"'u.y' has 2 components, and \[2\] is asked for"):
+        frequency_response(two_by_two(), "u.y[2]", "lag.y[0]", [1.0])
+    with pytest.raises(PlantloopError, match=r"Name one component of each, as 'plant.y\[0\]'"):
+        frequency_response(two_by_two(), "u.y", "lag.y[0]", [1.0])
+
+
+def test_a_component_of_an_inport_of_a_sampled_diagram():
+    """Held for T = 0.1 before 1 / (1 + s / 2), seen at the ticks: (1 - p) / (z - p) with p = e^(-2 T)."""
+    s = Diagram("sampled")
+    s.inport("f", 3) >> s.add("hold", Hold(sample=0.1)) >> s.add("lag", FirstOrder(1.0, 0.5))
+    z = np.exp(0.1j)
+    pole = np.exp(-0.2)
+    found = frequency_response(s, "f[2]", "lag.y[2]", [1.0]).response
+    assert abs(found[0] - (1 - pole) / (z - pole)) < 1e-9
+    assert abs(frequency_response(s, "f[2]", "lag.y[1]", [1.0]).response[0]) < 1e-12
+
+
+def test_linear_models_of_single_components():
+    m = linearize(two_by_two(), ["u.y[1]", "g.y[0]"], ["lag.y"])
+    assert np.allclose(m.B, [[4.0, 2.0], [8.0, 0.0]])
