@@ -23,11 +23,11 @@ from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.contract.services import services
 from blocks.contract.units import Units
-from blocks.errors import WiringError, near_miss, shown
+from blocks.errors import PlantloopError, WiringError, near_miss, shown
 from cosim.block_names import checked_block_name, checked_name
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Driven, Inport, Netlist
-from cosim.diagram_facts import facts_of, parameters_of, states_of
+from cosim.diagram_facts import drawn_facts, facts_of, parameters_of, states_of
 from cosim.diagram_parameters import DiagramParameters
 from cosim.diagram_wires import DiagramWires
 from cosim.linear_blocks import block_of
@@ -351,13 +351,11 @@ class Diagram(DiagramWires):
         return {name: str(s.ticks) for name, s in self.system().signals.items() if s.ticks is not None}
 
     def info(self) -> dict[str, Any]:
-        """What the diagram contains, see `cosim.diagram_facts.facts_of`.
-
-        Raises
-        ------
-        WiringError, AlgebraicLoopError    the diagram cannot run
-        """
-        return facts_of(self.netlist(), self.system())
+        """What the diagram contains, and what it still misses; see `cosim.diagram_facts.facts_of`."""
+        try:
+            return facts_of(self.netlist(), self.system())
+        except PlantloopError as error:  # unfinished, or with a loop
+            return drawn_facts(self.netlist(), getattr(error, "problems", [str(error)]))
 
     def check(self, solve_loops: bool = False) -> tuple[DiagramFinding, ...]:
         """What is to be looked at: jumps, unit faults, outputs nobody reads, rates that go badly together.

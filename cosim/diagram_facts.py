@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,14 @@ def facts_of(drawn: Netlist, found: System) -> dict[str, Any]:
 
     Returns
     -------
-    facts : dict    ``blocks`` (path to type), ``connections``, ``inputs`` and ``outputs``, ``signals`` (name
-                    to size and rate), ``states``, ``parameters``, ``order`` of evaluation; ``open``: outputs
-                    that nobody reads
+    facts : dict    ``blocks`` (path to type), ``connections``, ``inputs``, ``outputs``, ``missing``: why it
+                    cannot run, one text each; where that is empty also ``signals`` (name to size and rate),
+                    ``states``, ``parameters``, ``order`` of evaluation; ``open``: outputs that nobody reads
     """
-    wires = list(_connections(drawn))
-    read = {found.shown.get(source, source) for _, source in wires} | set(found.outports.values())
+    sources = {source for _, source in _connections(drawn)}
+    read = {found.shown.get(source, source) for source in sources} | set(found.outports.values())
     return {
-        "name": drawn.name,
-        "blocks": dict(_blocks(drawn)),
-        "connections": [f"{source} -> {target}" for target, source in wires],
-        "inputs": {name: port.size for name, port in drawn.nodes.items() if isinstance(port, Inport)},
+        **drawn_facts(drawn, ()),
         "outputs": dict(found.outports),
         "signals": {
             name: {"size": s.size, "rate": "continuous" if s.ticks is None else str(s.ticks)}
@@ -39,6 +36,18 @@ def facts_of(drawn: Netlist, found: System) -> dict[str, Any]:
         "parameters": parameters_of(found),
         "order": list(found.order),
         "open": [name for name, s in found.signals.items() if name not in read and name != s.path],
+    }
+
+
+def drawn_facts(drawn: Netlist, missing: Sequence[str]) -> dict[str, Any]:
+    """What is drawn, of a diagram that need not be finished; see `facts_of`."""
+    return {
+        "name": drawn.name,
+        "blocks": dict(_blocks(drawn)),
+        "connections": [f"{source} -> {target}" for target, source in _connections(drawn)],
+        "inputs": {name: port.size for name, port in drawn.nodes.items() if isinstance(port, Inport)},
+        "outputs": {name: ".".join(port) for name, port in drawn.outports.items()},
+        "missing": list(missing),
     }
 
 

@@ -222,6 +222,27 @@ def test_a_diagram_says_what_it_contains():
     assert "<iframe" in d._repr_html_()
 
 
+def test_an_unfinished_diagram_says_what_it_misses():
+    d = Diagram("d")
+    d.add("e", Sum("+-")) >> d.add("x", Integrator())
+    d.outport("y", "x.y")
+    found = d.info()
+    assert found["blocks"] == {"e": "Sum", "x": "Integrator"}
+    assert found["connections"] == ["e.y -> x.u"]
+    assert found["outputs"] == {"y": "x.y"}
+    assert [text.split(";")[0] for text in found["missing"]] == [
+        "input 'e.in1' is not connected",
+        "input 'e.in2' is not connected",
+    ]
+    d.connect(d.inport("r"), d["e"]["in1"])
+    d.connect("x.y", "e.in2")
+    assert d.info()["missing"] == []
+    assert set(d.info()) > set(found)
+    loop = Diagram("loop")
+    loop.connect(loop.add("g", Gain(2.0))["y"], loop["g"]["u"])
+    assert "Algebraic loop" in loop.info()["missing"][0]
+
+
 def _large():
     d = Diagram("large")
     for k in range(300):
