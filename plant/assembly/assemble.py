@@ -60,6 +60,8 @@ def assemble(
     closing = assembler.closing()
     q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])
     q = assembler.positions_closed(q0, held)
+    if assembler.curved:
+        assembler.rates(q, wishes(q))  # about which they are looked at
     lines, rank, design, in_line = assembler.redundant(q)
     rates = assembler.rates(q, wishes(q))
     singular = ""

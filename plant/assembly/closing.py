@@ -77,6 +77,8 @@ class Assembler:
         with tracing():  # symbols are told from numbers sooner
             mass = mechanics.mass_matrix()
         self._plain = numbers(closure.value, closure.rate, matrices=(closure.J, mass))
+        self.curved = bool(q.numel()) and bool(ca.depends_on(closure.J, qd))  # in the velocities
+        self._flow: np.ndarray | None = None  # velocities at which curved conditions are looked at
         self._massless = list(massless)
         self._support = self._weights(massless)
         self.size = self._size()
@@ -122,7 +124,7 @@ class Assembler:
         ------
         SingularMass    neither inertia nor constraints hold some direction
         """
-        value, rate, J, H = self._plain(q, qd)
+        value, rate, J, H = self._plain(q, self._flow if qd is None else qd)
         rows = np.flatnonzero(self._support)
         if len(rows):
             held = J[rows]
@@ -143,22 +145,27 @@ class Assembler:
         compliance, lent, ballast = np.zeros(self.closure.size), np.zeros(self.closure.size), np.zeros(n)
         links = self.mechanism.links
         part = np.repeat(np.arange(len(links)), [link.joint.nv for link in links])
-        poses = []
+        poses, felt = [], np.zeros(self.closure.size)
         for _ in range(3):
             q = self._moved(q0, 0.4 * np.asarray(rng.standard_normal(n)))
+            self._flow = rng.standard_normal(n) if self.curved else None
             try:
                 _, _, J, H = self._system(q)
             except ModelError:  # implicit variables may have a solution near the start only
                 q = q0
                 _, _, J, H = self._system(q)
             poses.append(q)
-            natural = np.maximum(self._natural(q)[0], 1e-300)
+            natural = self._natural(q, self._flow)[0]
+            felt += natural > 0.0
+            natural = np.maximum(natural, 1e-300)
             entries = entries + (abs(J).multiply(1 / natural[:, None]) > NOTHING_LEFT)
             root = MassRoot(H)
             C = root.rows(J)
             compliance = np.maximum(compliance, _diagonal(C))
             held, times = lent_inertia(C, natural, part)
             lent, ballast = np.maximum(lent, held), np.maximum(ballast, times * root.own)
+        if not self.curved:
+            self._check_felt(felt)
         pattern = entries.toarray()
         self._kept = kept = np.flatnonzero(pattern.any(axis=1))
         if lent.any():
@@ -166,6 +173,19 @@ class Assembler:
         scale = 1 / np.sqrt(compliance[kept])
         design, support = self._system(q0)[2][kept], self._support[kept]
         return Closing(tuple(kept.tolist()), pattern[kept], scale, support, lent[kept], ballast, design)
+
+    def _check_felt(self, felt: np.ndarray) -> None:
+        """Every condition changes with some displacement or velocity somewhere near the start."""
+        for condition, size in zip(self.closure.conditions, felt, strict=True):
+            if not size:
+                of = "velocity, though it asks for some," if condition.moving else "displacement"
+                raise ModelError(
+                    f"{condition.constraint.where}: its {condition.text} changes with no {of} near the "
+                    "start, so no force can make it 0.",
+                    path=condition.constraint.where,
+                    hint="A condition on displacements asks for no velocity, in its subroutine neither; one "
+                    "that holds on one side only is a force: IMPACT, BISTOP, a unilateral Force_Penalty.",
+                )
 
     def _with_lent(self, q: np.ndarray, lent: np.ndarray) -> csr_array:
         """(m, n) rows of J in the mass metric, with inertia lent to conditions."""
@@ -280,9 +300,34 @@ class Assembler:
     # --- velocities -----------------------------------------------------------------------------------
     def rates(self, q: np.ndarray, wishes: Sequence[Wish]) -> Rates:
         """Rates that obey the constraints, come nearest to the wishes, and have the least energy besides."""
+        if not self.curved:
+            return self._rates_about(q, wishes, None)
+        self._flow = self._wished(q, wishes)
+        for _ in range(ROUNDS):
+            found = self._rates_about(q, wishes, self._flow)
+            before, self._flow = self._flow, found.of(0)
+            if np.abs(self._flow - before).max() <= 1e-14 * max(1.0, float(np.abs(before).max())):
+                return found
+        raise ModelError(
+            "no velocities were found at which the constraints on velocities hold: they are curved, and "
+            f"Newton's method from the given ones does not converge in {ROUNDS} rounds.",
+            hint="Give initial velocities (v_ic_x, w_ic_z, ...) near those that the constraints ask for.",
+        )
+
+    def _wished(self, q: np.ndarray, wishes: Sequence[Wish]) -> np.ndarray:
+        """(n,) rates of least size that come nearest to the wishes, whatever the constraints say."""
+        if not wishes:
+            return np.zeros(self.mechanism.dof)
+        rows = np.array([w.J for w in wishes])
+        return np.asarray(np.linalg.lstsq(rows, np.array([w.value for w in wishes]), rcond=1e-10)[0])
+
+    def _rates_about(self, q: np.ndarray, wishes: Sequence[Wish], flow: np.ndarray | None) -> Rates:
+        """The same with conditions linearised about rates `flow`, where they are curved in them."""
         from scipy.sparse import csr_array
 
-        _, rate, J, H = self._system(q)
+        _, rate, J, H = self._system(q, flow)
+        if flow is not None:
+            rate = rate - J @ flow
         constrained = set(self.velocities)
         wanted = {k: c.start_rate for k, c in enumerate(self.closure.conditions) if c.start_rate is not None}
         rows = [k for k in range(len(rate)) if k in constrained or k in wanted]
@@ -364,7 +409,12 @@ class Assembler:
                     )
                 except ModelError:
                     continue
-            _, _, J, H = self._system(pose)
+            flow = self._flow
+            if flow is not None:
+                flow = flow + stretch * rng.standard_normal(len(flow))
+            _, _, J, H = self._system(pose, flow)
+            if self.curved and not stretch:
+                self._check_felt(self._natural(pose, flow)[0])
             found = Triangle(MassRoot(H).rows(J[self._kept]))
             first = first or found
             if best is None or found.rank > best.rank:

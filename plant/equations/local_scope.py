@@ -42,6 +42,7 @@ class LocalScope:
         self._setting, self.local, self._states_move = setting, local, states_move
         self.instants: dict[tuple[float, ...], ca.SX] = {}  # at which functions of TIME asked for so far jump
         self._variables: dict[int, ca.SX] = {}
+        self._own: dict[int, ca.SX] = {}  # values that subroutines ask of their own variables
         self._arrays: dict[int, ca.SX] = {}
         self._under_way: list[str] = []
 
@@ -83,16 +84,22 @@ class LocalScope:
         if role is Role.EXPLICIT:
             if self._under_way and self._under_way[-1] == name_of(variable):
                 # its subroutine asks for its own value; the plant has found that out, and made it an unknown
-                return setting.variable(variable.id)
+                self._own[variable.id] = setting.variable(variable.id)
+                return self._own[variable.id]
             with RecursionGuard(self._under_way, variable):
                 value = self.value(variable)
-            v = self._variables.get(variable.id)
+            v = self._own.get(variable.id)
             if v is None:
                 return value
             self.local.unknown(v, value - v)
             return v
         v = self._variables[variable.id] = setting.variable(variable.id)
+        under_way, self._under_way = (
+            self._under_way,
+            [],
+        )  # it stands for its root: no recursion goes through it
         g = self.value(variable)
+        self._under_way = under_way
         self.local.unknown(v, g - v if role is Role.ITSELF else g)
         return v
 

@@ -53,13 +53,18 @@ def ARYSUB(id, time, par, npar, dflag, iflag, size):
 OPAQUE = TRACED.replace("    return", "    if x > 1e9:\n        return 0.0\n    return")
 
 
-def rail(coordinates: str, *elements: Element, show: tuple[str, ...] = (), x: float = 0.5) -> Plant:
+BEAD = Body_Rigid(id=2, cg_id=20, mass=MASS, inertia_xx=1, inertia_yy=1, inertia_zz=1)
+
+
+def rail(
+    coordinates: str, *elements: Element, show: tuple[str, ...] = (), x: float = 0.5, body: Body_Rigid = BEAD
+) -> Plant:
     shown = [Reference_Variable(id=k, expr=text) for k, text in enumerate(show, start=100)]
     model = Model.build(
         [
             Body_Rigid(id=1, isground=True),
             Reference_Marker(id=10, body_id=1, **ALONG),
-            Body_Rigid(id=2, cg_id=20, mass=MASS, inertia_xx=1, inertia_yy=1, inertia_zz=1),
+            body,
             Reference_Marker(id=20, body_id=2, pos_x=x, **ALONG),
             Constraint_Joint(id=1, label="rail", type="TRANSLATIONAL", i_marker_id=20, j_marker_id=10),
             *elements,
@@ -288,6 +293,14 @@ def test_hard_constraint_through_an_equation_by_subroutine(opaque, coordinates, 
     assert run(plant, engine) == pytest.approx(HELD, abs=1e-6 if opaque else 1e-8)
 
 
+def test_hard_constraint_through_variables_of_each_other(coordinates, engine):
+    """v1 = x^2 + 2 x - v2 with 2 v2 - v1 - 2 x = -x^2 - x: v1 = x^2 + x; it was an error of CasADi's."""
+    first = Reference_Variable(id=1, expr="DX(20)**2 + 2*DX(20) - VARVAL(2)")
+    second = Reference_Variable(id=2, expr="2*VARVAL(2) - VARVAL(1) - DX(20) + DX(20)**2", is_implicit=True)
+    plant = rail(coordinates, first, second, PUSH, hard("VARVAL(1) - 0.75 - 0.5*TIME**2"), show=SHOWN)
+    assert run(plant, engine) == pytest.approx(HELD, abs=1e-8)
+
+
 def test_general_constraint_on_a_velocity_through_an_implicit_variable(coordinates, engine):
     """v = 0 with v^3 + v = (x' - t)^3 + x' - t, so x' = t, against a push of 3."""
     given = Reference_Variable(
@@ -297,6 +310,42 @@ def test_general_constraint_on_a_velocity_through_an_implicit_variable(coordinat
     plant = rail(coordinates, given, PUSH, general, show=("DX(20)", "VX(20)", "ACCX(20)", "GCON(9,0,1)"))
     expected = [[0.5 + t * t / 2, t, 1.0, 1.0] for t in TIMES]
     assert run(plant, engine) == pytest.approx(np.array(expected), abs=1e-9)
+
+
+CURVED = {  # x' by hand, from 1
+    "VX(20)**2 - (1 + TIME)**2": lambda t: 1 + t,
+    "VX(20)**3 - 1 - TIME": lambda t: (1 + t) ** (1 / 3),
+    "VM(20) - 1 - TIME": lambda t: 1 + t,  # whose slope at rest is no number
+}
+
+
+@pytest.mark.parametrize("expr", CURVED)
+def test_constraint_curved_in_velocities(expr, coordinates, engine):
+    """It is looked at with the velocities of the start: at rest its slope is 0, and it was dropped."""
+    if engine == "auto" and expr != "VX(20)**2 - (1 + TIME)**2":
+        return  # one is compiled
+    moving = Body_Rigid(
+        id=2, cg_id=20, mass=MASS, inertia_xx=1, inertia_yy=1, inertia_zz=1, v_ic_x=0.9, v_ic_x_flag=True
+    )
+    general = Constraint_General(id=9, expr=expr)
+    plant = rail(coordinates, general, show=("VX(20)",), body=moving)
+    assert plant.info()["dof"] == 0
+    assert run(plant, engine)[:, 0] == pytest.approx([CURVED[expr](t) for t in TIMES], abs=1e-8)
+
+
+def test_constraint_curved_in_velocities_without_a_start_is_refused(coordinates, engine):
+    with pytest.raises(
+        ModelError, match="id=9: .*changes with no velocity|Give initial velocities|obey them all"
+    ):
+        rail(coordinates, Constraint_General(id=9, expr="VX(20)**2 - 1"), show=("VX(20)",))
+
+
+def test_constraint_of_a_routine_that_asks_for_velocities_in_vain_is_refused(coordinates, engine, tmp_path):
+    """It counted as one on velocities that others fix already, and held nothing."""
+    text = OPAQUE.replace("    x, e", '    v, e = py_sysfnc("VX", [20])\n    x, e')
+    given = scripted(tmp_path, text, "VARSUB")
+    with pytest.raises(ModelError, match="id=9: its expr changes with no velocity, though it asks for some"):
+        rail(coordinates, given, PUSH, Constraint_General(id=9, expr="VARVAL(1) - 0.75"), show=("DX(20)",))
 
 
 @pytest.mark.parametrize("constraint", [hard, lambda text: Constraint_General(id=9, expr=text)])
