@@ -33,6 +33,7 @@ from plant.equations.across import with_what_acts
 from plant.equations.asked_bodies import (
     mention_joints_switched_off,
     mention_torques_on_points,
+    mention_values_switched_off,
     refuse_inactive_bodies,
 )
 from plant.equations.at_a_state import EquationsAt, Written
@@ -196,6 +197,7 @@ class Plant(Block):
             mention_massless(mechanism)
             mention_torques_on_points(model)
             mention_joints_switched_off(model)
+            mention_values_switched_off(model, formulas)
             check_controls(model)
             inputs, outputs, requests = with_units(ports_of(model), model, formulas)
             plant = Plant(

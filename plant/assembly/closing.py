@@ -27,6 +27,7 @@ from plant.assembly.branches import Branches, branches
 from plant.assembly.initial_rates import Wish
 from plant.assembly.start_numbers import StartNumbers
 from plant.assembly.start_rates import Rates, null_space
+from plant.assembly.unfelt import pulls, refuse_unfelt
 from plant.constraints.closure import Closing, Closure
 from plant.constraints.conditions import NamedConstraint
 from plant.mechanics.light import lent_inertia
@@ -69,7 +70,7 @@ class Assembler:
         self.closure, self.mechanism = closure, closure.mechanics.mechanism
         mechanics, links, self._time = closure.mechanics, self.mechanism.links, time
         q, qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
-        numbers = StartNumbers(b, q, qd, time, closure.roots)
+        numbers = self._numbers = StartNumbers(b, q, qd, time, closure.roots)
         rates = [link.joint.qdot(*pair) for link, *pair in zip(links, mechanics.q, mechanics.qd, strict=True)]
         qdot = ca.vertcat(ca.SX(0, 1), *rates)
         self._qdot = numbers(qdot)
@@ -145,7 +146,7 @@ class Assembler:
         compliance, lent, ballast = np.zeros(self.closure.size), np.zeros(self.closure.size), np.zeros(n)
         links = self.mechanism.links
         part = np.repeat(np.arange(len(links)), [link.joint.nv for link in links])
-        poses, felt = [], np.zeros(self.closure.size)
+        poses = []
         for _ in range(3):
             q = self._moved(q0, 0.4 * np.asarray(rng.standard_normal(n)))
             self._flow = rng.standard_normal(n) if self.curved else None
@@ -155,37 +156,31 @@ class Assembler:
                 q = q0
                 _, _, J, H = self._system(q)
             poses.append(q)
-            natural = self._natural(q, self._flow)[0]
-            felt += natural > 0.0
-            natural = np.maximum(natural, 1e-300)
+            natural = np.maximum(self._natural(q, self._flow)[0], 1e-300)
             entries = entries + (abs(J).multiply(1 / natural[:, None]) > NOTHING_LEFT)
             root = MassRoot(H)
             C = root.rows(J)
             compliance = np.maximum(compliance, _diagonal(C))
             held, times = lent_inertia(C, natural, part)
             lent, ballast = np.maximum(lent, held), np.maximum(ballast, times * root.own)
-        if not self.curved:
-            self._check_felt(felt)
         pattern = entries.toarray()
         self._kept = kept = np.flatnonzero(pattern.any(axis=1))
+        if not self.curved:
+            self._refuse_unfelt(np.setdiff1d(np.arange(self.closure.size), kept), [(q, None) for q in poses])
         if lent.any():
             compliance = np.max([_diagonal(self._with_lent(q, lent)) for q in poses], axis=0)
         scale = 1 / np.sqrt(compliance[kept])
         design, support = self._system(q0)[2][kept], self._support[kept]
         return Closing(tuple(kept.tolist()), pattern[kept], scale, support, lent[kept], ballast, design)
 
-    def _check_felt(self, felt: np.ndarray) -> None:
-        """Every condition changes with some displacement or velocity somewhere near the start."""
-        for condition, size in zip(self.closure.conditions, felt, strict=True):
-            if not size:
-                of = "velocity, though it asks for some," if condition.moving else "displacement"
-                raise ModelError(
-                    f"{condition.constraint.where}: its {condition.text} changes with no {of} near the "
-                    "start, so no force can make it 0.",
-                    path=condition.constraint.where,
-                    hint="A condition on displacements asks for no velocity, in its subroutine neither; one "
-                    "that holds on one side only is a force: IMPACT, BISTOP, a unilateral Force_Penalty.",
-                )
+    def _refuse_unfelt(
+        self, rows: np.ndarray, places: Sequence[tuple[np.ndarray, np.ndarray | None]]
+    ) -> None:
+        """Refuse conditions that pull at no body at any of these (q, qd)."""
+        if len(rows):
+            pull = self._numbers(pulls(self.closure, rows.tolist(), max(self.size, 1.0)))
+            felt = [pull(*at)[0] > NOTHING_LEFT * self._natural(*at)[0][rows] for at in places]
+            refuse_unfelt(self.closure, rows[~np.any(felt, axis=0)])
 
     def _with_lent(self, q: np.ndarray, lent: np.ndarray) -> csr_array:
         """(m, n) rows of J in the mass metric, with inertia lent to conditions."""
@@ -414,7 +409,7 @@ class Assembler:
                 flow = flow + stretch * rng.standard_normal(len(flow))
             _, _, J, H = self._system(pose, flow)
             if self.curved and not stretch:
-                self._check_felt(self._natural(pose, flow)[0])
+                self._refuse_unfelt(np.arange(self.closure.size), [(pose, flow)])
             found = Triangle(MassRoot(H).rows(J[self._kept]))
             first = first or found
             if best is None or found.rank > best.rank:

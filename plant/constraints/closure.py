@@ -132,12 +132,16 @@ class Closure:
         shape = ca.Sparsity.nonzeros(self.size, starts[-1], [j * self.size + i for j, i in kept])
         return ca.sparsify(ca.SX(shape, ca.vertcat(ca.SX(0, 1), *[found[place] for place in kept])))
 
+    def origin(self, id: int) -> Matrix:
+        """(3, 1) place of a marker."""
+        return self._kinematics.marker(id).r
+
     def _columns(self, k: int, id: int) -> tuple[Matrix, Matrix]:
         """(3, nv) angular velocity, and velocity of a marker's origin, per unit rate of link k's joint."""
         if k not in self._moving:
             self._moving[k] = self.mechanics.columns(k)
         W, V = self._moving[k]
-        arm = self._kinematics.marker(id).r - self.mechanics.pose(k)[1]
+        arm = self.origin(id) - self.mechanics.pose(k)[1]
         return W, V + ca.horzcat(ca.SX(3, 0), *[cross(W[:, j], arm) for j in range(W.shape[1])])
 
     def restricted(self, closing: Closing) -> Closure:

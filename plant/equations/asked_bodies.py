@@ -1,4 +1,4 @@
-"""Markers that elements and expressions use, whose bodies cannot do what is asked of them."""
+"""What elements and expressions use, though it is switched off, or cannot do what is asked of it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from blocks.contract.user_lines import warn_user
 from plant.elements import (
     Body_Point,
     Constraint_Joint,
+    Control_Diff,
+    Control_PlantInput,
+    Control_PlantOutput,
     Element,
     Force_Scalar_TwoBody,
     Force_SpringDamper,
     Force_Vector_OneBody,
     Force_Vector_TwoBody,
     Model,
+    Reference_Array,
     Reference_Marker,
+    Reference_Variable,
 )
 from plant.elements.element import line, references_of
 from plant.expressions.formulas import Formulas
@@ -71,6 +76,29 @@ def _active(model: Model) -> Iterator[Element]:
     for tag, same_type in model.elements.items():
         if tag != Reference_Marker.tag:
             yield from (element for element in same_type.values() if element.is_active)
+
+
+def mention_values_switched_off(model: Model, formulas: Formulas) -> None:
+    """Warn of what reads variables and states of elements that are switched off: it finds 0."""
+    kinds = {"variable": Reference_Variable, "state": Control_Diff, "state_rate": Control_Diff}
+    asked = [
+        (expression.where, kinds[kind].tag, int(ids[0]))
+        for expression in formulas.values()
+        for kind, ids in sorted(expression.references(), key=str)
+        if kind in kinds
+    ]
+    listed = [
+        (element.where, Reference_Variable.tag, id)
+        for kind, name in ((Control_PlantOutput, "variable_id_list"), (Reference_Array, "variable_id"))
+        for element in model.all(kind)
+        for id in getattr(element, name)
+    ]
+    given = {id for each in model.all(Control_PlantInput) for id in each.variable_id_list}
+    for where, tag, id in dict.fromkeys(asked + listed):
+        found = model.elements.get(tag, {}).get(id)
+        if found is not None and not found.is_active and not (tag == Reference_Variable.tag and id in given):
+            fault = f"reads {tag} {id}, which is switched off: its value is 0; switch it on if not meant"
+            warn_user(line(where, fault), PlantWarning)
 
 
 def mention_joints_switched_off(model: Model) -> None:

@@ -141,6 +141,14 @@ def test_markers_of_a_body_that_is_switched_off():
     refused(axle(*off, Reference_Variable(id=1, expr="DX(20, 40)")), "expr: marker=40 " + told)
 
 
+@pytest.mark.parametrize("reads", ["VARVAL(1)", "DIF(1)"])
+def test_values_of_elements_that_are_switched_off(reads):
+    """They are 0, which was not said."""
+    off = [Reference_Variable(id=1, expr="5", is_active=False), Control_Diff(id=1, expr="5", is_active=False)]
+    with pytest.warns(PlantWarning, match="Reference_Variable id=2.*which is switched off: its value is 0"):
+        Plant.from_model(axle(*off, Reference_Variable(id=2, expr=f"{reads} + 1")))
+
+
 def test_motions_of_a_joint_that_is_switched_off():
     off = Constraint_Joint(id=5, type="REVOLUTE", i_marker_id=20, j_marker_id=10, is_active=False)
     motion = Motion_Joint(id=1, joint_id=5, expr="TIME")
