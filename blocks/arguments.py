@@ -10,6 +10,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Collection
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -25,7 +26,9 @@ def is_number(value: object) -> TypeGuard[float]:
     """A real number, Python's or NumPy's, that a float can be; True and False are none."""
     if isinstance(value, int):
         return not isinstance(value, bool) and -LARGEST <= value <= LARGEST
-    return isinstance(value, (float, np.number)) and not isinstance(value, np.complexfloating)
+    return isinstance(value, (float, np.number)) and not isinstance(
+        value, (np.complexfloating, np.timedelta64)
+    )
 
 
 def number(
@@ -93,6 +96,25 @@ def file_path(value: Any, what: str, example: str = "run.nc") -> Path:
     return Path(value)
 
 
+def real_numbers(value: Any) -> np.ndarray:
+    """The numbers of an array, of nested lists or of a table as floats, any shape.
+
+    Raises
+    ------
+    TypeError    texts, dates, complex or structured numbers, masked entries: they would lose their meaning
+    ValueError, OverflowError    rows that differ in length, numbers no float can be
+    """
+    if np.ma.is_masked(value):
+        raise TypeError("masked entries are no numbers")
+    found = np.asarray(value)
+    odd = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64, date, timedelta)
+    if found.dtype.kind not in "biufO" or (
+        found.dtype.kind == "O" and any(isinstance(v, odd) for v in found.flat)
+    ):
+        raise TypeError(f"entries of type {found.dtype} are no numbers")
+    return found.astype(float)
+
+
 def array(
     value: Any,
     what: str,
@@ -105,8 +127,9 @@ def array(
     expected = f"numbers whose last axes are {words}" if len(shape) > 1 else f"{words} numbers in a row"
     expected += f" [{unit}]" if unit else ""
     try:
-        found = np.asarray(value, dtype=None if isinstance(value, np.ndarray) else float)
-        found = found.astype(float) if found.dtype.kind in "iuf" else np.asarray(None)
+        if isinstance(value, np.ndarray) and value.dtype.kind not in "iuf":
+            raise TypeError
+        found = real_numbers(value)
     except (TypeError, ValueError, OverflowError):
         found = np.asarray(None)
     if found.dtype.kind != "f" or found.ndim < len(shape):

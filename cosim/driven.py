@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss, shown
 from cosim.block_alone import around
@@ -60,8 +61,7 @@ def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
 
 def _columns(inputs: Any) -> dict[str, Any]:
     if hasattr(inputs, "columns") and hasattr(inputs, "index"):
-        times = np.asarray(inputs.index, dtype=float)
-        return {str(name): (times, np.asarray(inputs[name], dtype=float)) for name in inputs.columns}
+        return {str(name): (inputs.index, inputs[name]) for name in inputs.columns}
     return mapped(inputs, "inputs")
 
 
@@ -90,8 +90,7 @@ def _source(name: str, value: Any, port: Inport) -> Block | Diagram:
         return _of_function(name, value)
     times, values = value if isinstance(value, tuple) else (value.index, value.to_numpy())
     try:
-        table = np.asarray(values, dtype=float)
-        instants = np.asarray(times, dtype=float)
+        table, instants = real_numbers(values), real_numbers(times)
     except (TypeError, ValueError):
         raise PlantloopError(f"input '{name}' is {shown(value)}, expected {COURSES}.", path=name) from None
     size = 1 if table.ndim == 1 else table.shape[-1]

@@ -7,12 +7,13 @@ cure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract.rate import Rate, Ticks, instant
 from blocks.errors import BlockError, near_miss, shown
 
@@ -40,10 +41,7 @@ def _array(block: Any, field: str, dims: tuple[int, ...], infinite: bool) -> np.
     given = getattr(block, field)
     expected = " or ".join(KINDS_OF_ARRAY.get(d, f"{d} axes") for d in dims)
     try:
-        array = np.asarray(given)
-        if array.dtype.kind in "USc":
-            raise TypeError
-        array = array.astype(float)
+        array = real_numbers(given)
     except (OverflowError, TypeError, ValueError):
         hint = "Give every row the same length and real numbers only." if 2 in dims else ""
         raise fault(block, field, f"is {shown(given)}", expected, hint) from None
@@ -91,6 +89,10 @@ def positive(block: Any, field: str, unit: str = "", hint: str = "") -> None:
         raise fault(block, field, f"is {shown(getattr(block, field))}{unit}", f"more than 0{unit}", hint)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
 MOST = 10**6  # components of one block
 PORTS = 10**5  # ports of one block
 PORT = 27_000  # bytes a port takes, measured on a Mux of 10000
@@ -99,7 +101,7 @@ PORT = 27_000  # bytes a port takes, measured on a Mux of 10000
 def count(block: Any, field: str, least: int = 1, most: int = MOST) -> int:
     """An int from `least` to `most`."""
     value = getattr(block, field)
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+    if not _is_whole(value) or not least <= value <= most:
         raise fault(block, field, f"is {shown(value)}", f"an integer of at least {least} and at most {most}")
     return int(value)
 
@@ -107,7 +109,7 @@ def count(block: Any, field: str, least: int = 1, most: int = MOST) -> int:
 def ports(block: Any, field: str) -> int:
     """A number of ports, from one to what memory and time allow."""
     value = getattr(block, field)
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > PORTS:
+    if _is_whole(value) and value > PORTS:
         size = f"{PORT * value / 2**30:.3g}" if value < 10**15 else "endless"
         what = f"is {shown(value)}, so many ports, which need {size} GB of memory"
         raise fault(block, field, what, f"at most {PORTS}", "Use signals of several components.")
@@ -118,10 +120,10 @@ def counts(block: Any, field: str, least: int) -> tuple[int, ...]:
     """A non-empty sequence of ints, each at least `least`."""
     value = getattr(block, field)
     try:
-        items = list(value)
+        items = [] if isinstance(value, (Mapping, Set)) else list(value)
     except TypeError:
         items = []
-    plain = all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in items)
+    plain = all(map(_is_whole, items))
     if not items or not plain or any(not least <= v <= MOST for v in items):
         expected = f"a list of integers of at least {least} and at most {MOST}"
         raise fault(block, field, f"is {shown(value)}", expected)
@@ -181,7 +183,8 @@ def rate(block: Any, optional: bool = False) -> None:
             raise fault(block, "offset", f"is {block.offset!r} without a sample time", "0", "Give sample=...")
         return
     given = (block.sample, block.offset)
-    if any(isinstance(v, (bool, np.bool_)) or not isinstance(v, (str, Fraction, *PLAIN)) for v in given):
+    odd = (bool, np.bool_, np.timedelta64)
+    if any(isinstance(v, odd) or not isinstance(v, (str, Fraction, *PLAIN)) for v in given):
         what = f"is {shown(block.sample)} with offset {shown(block.offset)}"
         raise fault(block, "sample", what, "two numbers of seconds")
     try:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract.callback import PythonCall
 from blocks.contract.declared import BlockEvent, Declared, Input, Output, Parameter, SampleHistory, Term
 from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Evolving, Memory, Slope
@@ -192,7 +193,7 @@ class Declarations:
     def _numbers(name: str, value: Any) -> np.ndarray:
         """The numbers of a parameter; inf is one, nan is none."""
         try:
-            array = np.array(value, dtype=float)
+            array = real_numbers(value)
         except (TypeError, ValueError, OverflowError):
             raise BlockError(
                 f"parameter '{name}' is {shown(value)}, expected numbers.", port=name, value=value

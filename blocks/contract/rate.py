@@ -54,7 +54,7 @@ def rational(value: Rate, what: str = "rate") -> Fraction:
     """
     if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
         return _within_reach(Fraction(value), value, what)
-    if isinstance(value, np.integer):
+    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
         return _within_reach(Fraction(int(value)), int(value), what)
     if isinstance(value, (np.float16, np.float32)) and np.isfinite(value):
         value = str(value)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract import checks
 from blocks.contract.services import services
 from blocks.errors import BlockError, near_miss, shown
@@ -118,7 +119,7 @@ def spread(value: Any, n: int, name: str, kind: type) -> np.ndarray:
     BlockError    anything else
     """
     try:
-        found = np.asarray(value, dtype=float)
+        found = real_numbers(value)
         found = np.diag(np.broadcast_to(found, (n,))) if found.ndim < 2 else found
     except (OverflowError, TypeError, ValueError):
         found = np.zeros((0, 0))
@@ -138,7 +139,7 @@ def check_around(block: Any) -> None:
         return
     sizes = len(block.system[0]), np.shape(block.system[1])[1], len(block.system[2])
     try:
-        parts = [np.asarray(part, dtype=float) for part in given]
+        parts = [real_numbers(part) for part in given]
         fits = len(parts) == 3 and all(np.isfinite(p).all() for p in parts)
         kept = [np.broadcast_to(p, (n,)) for p, n in zip(parts, sizes, strict=True)] if fits else None
     except (OverflowError, TypeError, ValueError):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract import checks
 from blocks.errors import BlockError, shown
 
@@ -32,12 +33,10 @@ def check_model(block: Any) -> None:
     else:
         raise checks.fault(block, "system", f"is {shown(given)}", EXPECTED)
     try:
-        A, B = (np.asarray(m, dtype=float) for m in parts[:2])
+        A, B = (real_numbers(m) for m in parts[:2])
         n = A.shape[0] if A.ndim == 2 else -1
         B = B.reshape(-1, 1) if B.ndim == 1 else B
-        C, D = (
-            (np.asarray(m, dtype=float) for m in parts[2:4]) if len(parts) > 2 else (np.eye(max(n, 0)), None)
-        )
+        C, D = (real_numbers(m) for m in parts[2:4]) if len(parts) > 2 else (np.eye(max(n, 0)), None)
         C = C.reshape(1, -1) if C.ndim == 1 else C
         D = np.zeros((C.shape[0], B.shape[1])) if D is None else D
         dt = float(parts[4]) if len(parts) == 5 else 0.0

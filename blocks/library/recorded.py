@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.errors import shown
@@ -87,10 +88,14 @@ class FromData(Block):
             expected = "(times, values), a pandas or xarray object, or the path of a .csv or .parquet file"
             raise checks.fault(self, "data", f"is {shown(self.data)}", expected)
         try:
-            times, values = np.array(pair[0], dtype=float), np.array(pair[1], dtype=float)
+            times, values = real_numbers(pair[0]), real_numbers(pair[1])
         except (OverflowError, TypeError, ValueError):
             raise checks.fault(
-                self, "data", "has entries that are no numbers", "times in s and numbers"
+                self,
+                "data",
+                "has entries that are no numbers",
+                "times in s and numbers",
+                "Of dates: (index - index[0]).total_seconds().",
             ) from None
         return times, values.reshape(-1, 1) if values.ndim == 1 else values
 

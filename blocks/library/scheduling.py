@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from blocks.arguments import real_numbers
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
@@ -39,7 +40,7 @@ def _check(block: Any, **shapes: Any) -> None:
     n = len(block.points)
     for name, shape in shapes.items():
         try:
-            array = np.asarray(getattr(block, name), dtype=float)
+            array = real_numbers(getattr(block, name))
         except (OverflowError, TypeError, ValueError):
             raise checks.fault(
                 block, name, f"is {shown(getattr(block, name))}", "numbers per point"

@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from blocks.arguments import real_numbers
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
@@ -26,8 +27,8 @@ __all__ = ["DirectLookup", "DynamicLookup", "InterpolationUsingPrelookup", "Look
 
 def _check_grid(block: Any, least: int) -> None:
     try:
-        grid = tuple(tuple(float(v) for v in np.atleast_1d(np.asarray(axis, float))) for axis in block.grid)
-        values = np.asarray(block.values, dtype=float)
+        grid = tuple(tuple(float(v) for v in np.atleast_1d(real_numbers(axis))) for axis in block.grid)
+        values = real_numbers(block.values)
     except (OverflowError, TypeError, ValueError):
         what = f"is {shown(block.grid)} with values {shown(block.values)}"
         raise checks.fault(
@@ -190,7 +191,7 @@ class InterpolationUsingPrelookup(Block):
 
     def __post_init__(self) -> None:
         try:
-            values = np.asarray(self.values, dtype=float)
+            values = real_numbers(self.values)
         except (OverflowError, TypeError, ValueError):
             raise checks.fault(
                 self, "values", f"is {shown(self.values)}", "numbers, an axis per place"

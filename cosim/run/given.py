@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract.memories import Memory
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, shown
 from cosim.names import text
 from cosim.run.context import Context
 from cosim.run.unchangeable import structural_error
@@ -47,9 +48,9 @@ def set_parameter(system: System, context: Context, name: str, value: Any) -> No
         raise system.names("parameter").unknown(name)
     slot = system.parameters[found[0]]
     try:
-        array = np.asarray(value, dtype=float)
+        array = real_numbers(value)
     except (TypeError, ValueError, OverflowError):
-        raise PlantloopError(f"parameter '{name}' is {value!r}, expected numbers.", path=name) from None
+        raise PlantloopError(f"parameter '{name}' is {shown(value)}, expected numbers.", path=name) from None
     if array.size != math.prod(slot.shape):
         shape = slot.shape or "a number"
         raise PlantloopError(
@@ -79,11 +80,13 @@ def follow_parameters(system: System, context: Context) -> None:
 def numbers(value: Any, size: int, name: str) -> np.ndarray:
     """Finite numbers, (size,); one alone stands for all."""
     try:
-        array = np.ravel(np.asarray(value, dtype=float))
+        array = np.ravel(real_numbers(value))
     except (TypeError, ValueError, OverflowError):
-        raise PlantloopError(f"'{name}' is {value!r}, expected numbers.", path=name, value=value) from None
+        raise PlantloopError(
+            f"'{name}' is {shown(value)}, expected numbers.", path=name, value=value
+        ) from None
     if array.size not in (1, size):
         raise PlantloopError(f"'{name}' got {array.size} numbers, expected {size}.", path=name, value=value)
     if not np.isfinite(array).all():
-        raise PlantloopError(f"'{name}' is not finite: {value!r}.", path=name, value=value)
+        raise PlantloopError(f"'{name}' is not finite: {shown(value)}.", path=name, value=value)
     return np.broadcast_to(array, size)

@@ -80,7 +80,11 @@ def _active(model: Model) -> Iterator[Element]:
 
 def mention_values_switched_off(model: Model, formulas: Formulas) -> None:
     """Warn of what reads variables and states of elements that are switched off: it finds 0."""
-    kinds = {"variable": Reference_Variable, "state": Control_Diff, "state_rate": Control_Diff}
+    kinds: Mapping[str, type[Element]] = {
+        "variable": Reference_Variable,
+        "state": Control_Diff,
+        "state_rate": Control_Diff,
+    }
     asked = [
         (expression.where, kinds[kind].tag, int(ids[0]))
         for expression in formulas.values()

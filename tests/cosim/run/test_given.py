@@ -1,0 +1,62 @@
+"""Values given to a run: numbers in any wrapping, and nothing that a float would take the meaning from."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from blocks import FromData, Gain, Integrator
+from blocks.errors import PlantloopError
+from cosim import Diagram, Simulation, simulate
+
+
+def drawn() -> Diagram:
+    d = Diagram("given")
+    gain = d.add("gain", Gain([2.0, 3.0]))
+    total = d.add("total", Integrator([0.0, 0.0]))
+    d.connect(gain["y"], total["u"])
+    d.connect(d.inport("u", size=2), gain["u"])
+    return d
+
+
+def end(**given) -> np.ndarray:
+    return simulate(drawn(), 0.5, log_at=[0.0, 0.5], engine="reference", **given)["total.y"][-1]
+
+
+@pytest.mark.parametrize("value", [pd.Series([4.0, 5.0]), [Decimal(4), Fraction(5)], range(4, 6)])
+def test_numbers_in_other_wrappings(value):
+    found = end(inputs={"u": [1.0, 1.0]}, parameters={"gain.k": value})
+    assert found == pytest.approx([2.0, 2.5])
+
+
+LOST = {
+    "masked": np.ma.array([1.0, 2.0], mask=[False, True]),
+    "masked number": np.ma.masked,
+    "date": np.datetime64("2020-01-01"),
+    "length of time": np.timedelta64(3, "ms"),
+    "records": np.zeros(2, dtype=[("a", float)]),
+    "complex": np.array([1.0, 2.0]) + 1e-3j,
+    "texts": ["1", "2"],
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_loses_its_meaning_as_a_float_is_refused(name):
+    value = LOST[name]
+    for given in ({"parameters": {"gain.k": value}}, {"initial": {"total.x": value}}):
+        with pytest.raises(PlantloopError, match=r"gain\.k|total\.x") as caught:
+            end(inputs={"u": [1.0, 1.0]}, **given)
+        assert "\n" not in str(caught.value)
+    sim = Simulation(drawn(), engine="reference")
+    with pytest.raises(PlantloopError, match="'u'"):
+        sim.set_input("u", value)
+
+
+def test_dates_are_no_times():
+    dates = pd.DataFrame({"u": [1.0, 2.0]}, index=pd.to_datetime(["2020-01-01", "2020-01-02"]))
+    with pytest.raises(PlantloopError, match="total_seconds"):
+        FromData(dates)
+    with pytest.raises(PlantloopError, match="input 'u'"):
+        end(inputs=dates)
