@@ -28,6 +28,8 @@ def _paired(block: Any, name: str) -> tuple[complex | float, ...]:
     given = getattr(block, name)
     expected = "real numbers and conjugate pairs"
     try:
+        if np.ma.is_masked(given) or np.asarray(given).dtype.kind in "mM":
+            raise TypeError
         roots = np.atleast_1d(np.asarray(given if np.size(given) else [], dtype=complex))
     except (OverflowError, TypeError, ValueError):
         raise checks.fault(block, name, f"is {shown(given)}", expected) from None
