@@ -65,3 +65,9 @@ def written_connection(text: Any) -> tuple[str, list[str]]:
             [f"{shown(text)} is no connection; write 'block.output -> block.input, other.input'."], value=text
         )
     return parts[0].strip(), inputs
+
+
+def one_component(port: str) -> tuple[str, int] | None:
+    """The port and the number in a text such as "a.y[1]"; None: the text names a whole port."""
+    whole, bracket, index = port.strip().removesuffix("]").rpartition("[")
+    return (whole, int(index)) if bracket and port.strip().endswith("]") and index.isdecimal() else None

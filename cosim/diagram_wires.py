@@ -13,7 +13,7 @@ from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.contract.units import Units
 from blocks.errors import WiringError, near_miss
-from cosim.block_names import checked_block_name, split_port, written_connection
+from cosim.block_names import checked_block_name, one_component, split_port, written_connection
 from cosim.compile.netlist import Inport
 from cosim.node_ports import NodePorts, ports_of
 from cosim.port_handles import Node, PortRef, port_of
@@ -48,6 +48,7 @@ class DiagramWires(abc.ABC):
 
             d.connect(a["y"], b["u"])              # or "a.y", "b.u"; several inputs fan out
             d.connect("a.y -> b.u, c.u", "b.y -> plant.force")      # several connections
+            d.connect("a.y[1] -> b.u")             # one component; a["y"][0:2] too, which makes a Selector
             a >> b >> c                            # through the only ports they have; d.connect("a -> b") too
             d.connect("a.y -> b.u", convert=True)  # a.y in mm, b.u in m: the numbers are converted
 
@@ -72,8 +73,10 @@ class DiagramWires(abc.ABC):
             self._wire(self._end(source, "output"), self._end(target, "input"), convert)
 
     def _wire(self, out: PortRef, into: PortRef, convert: bool) -> None:
-        more = {"convert": True} if convert else {}
-        self._graph.add_edge(out.node, into.node, source=out.port, target=into.port, **more)
+        wire = {"source": out.port, "target": into.port, **({"convert": True} if convert else {})}
+        if wire in self._graph.get_edge_data(out.node, into.node, default={}).values():
+            return  # the same wire once more, as a cell of a notebook says it when it is run again
+        self._graph.add_edge(out.node, into.node, **wire)
         self._changed()
 
     def disconnect(self, target: PortRef | str) -> None:
@@ -109,13 +112,10 @@ class DiagramWires(abc.ABC):
         self._graph.remove_edges_from([(out.node, into.node, key) for key in gone])
         self._changed()
 
-    def unused(self, name: str) -> str:
-        """A name for a block that is not taken: `name`, or with a number behind it."""
-        found, k = name, 1
-        while found in self._graph:
-            k += 1
-            found = f"{name}_{k}"
-        return found
+    def drivers(self, name: str) -> dict[str, tuple[str, str]]:
+        """Which node and port drive the inputs of a node, by input."""
+        wires = self._graph.in_edges(name, data=True)
+        return {data["target"]: (source, data["source"]) for source, _, data in wires}
 
     def ground(self, target: PortRef | str) -> None:
         """Leave an input unconnected on purpose: it is zero, one of an FMU keeps its start value."""
@@ -128,6 +128,9 @@ class DiagramWires(abc.ABC):
             near = near_miss(name, self._graph.nodes)
             raise WiringError([f"no block '{name}' in diagram '{self.name}'; {near}"])
         return Node(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._graph
 
     def given(self, name: str) -> dict[str, Any]:
         """Parameters a subsystem was given where it was added."""
@@ -174,6 +177,11 @@ class DiagramWires(abc.ABC):
             ref = self[ref.strip()]
         if isinstance(ref, Node) and ref.diagram is self:
             return self[ref.name].the(what)
+        if isinstance(ref, str) and what == "output" and (component := one_component(ref)) is not None:
+            whole, k = component
+            node, port = split_port(ref)
+            if port not in self[node].ports.outputs:  # those of FMUs may have brackets in their names
+                return self._own(whole, checked_now)[k]
         return self._own(ref, checked_now)
 
     def _own(self, ref: PortRef | Node | str, checked_now: bool = False) -> PortRef:

@@ -5,7 +5,7 @@ They are what `Diagram.add` gives back; what they need of a diagram is in `Wired
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -30,8 +30,11 @@ class WiredDiagram(Protocol):
     def connect(self, source: Any, *targets: Any) -> None:
         """Connect an output to inputs."""
 
-    def unused(self, name: str) -> str:
-        """A name that is not taken."""
+    def __contains__(self, name: str) -> bool:
+        """Is there a block of this name?"""
+
+    def drivers(self, name: str) -> Mapping[str, tuple[str, str]]:
+        """Which node and port drive the inputs of a node."""
 
     def content(self, name: str) -> Any:
         """What is in a node."""
@@ -65,6 +68,16 @@ class PortRef:
     def __repr__(self) -> str:
         return f"<port '{self}'>"
 
+    def __getitem__(self, index: int | slice | Sequence[int]) -> PortRef:
+        """Some components: ``x["y"][0]``, ``x["y"][1:3]``, ``x["y"][[2, 0]]``, which makes a Selector."""
+        from blocks.library.routing import Selector
+
+        chosen = _components(self, index)
+        return self._made("_".join((self._slug(), *map(str, chosen))), Selector(chosen), {"in": self})
+
+    def __iter__(self) -> Iterator[PortRef]:
+        raise WiringError([f"how many components {self} has is not known yet; write {self.port}[0], ..."])
+
     # --- arithmetic: ordinary blocks with names made of those of the operands -------------------------
     def __add__(self, other: Any) -> PortRef:
         return self._shifted(other) if _is_number(other) else self._combined("Sum", "++", other, "plus")
@@ -89,6 +102,10 @@ class PortRef:
 
     __rmul__ = __mul__
 
+    def __rmatmul__(self, matrix: Any) -> PortRef:
+        """A matrix of numbers times the signal: ``K @ x["y"]``."""
+        return self._scaled(np.atleast_2d(matrix) if _is_number(matrix) else matrix, "scaled")
+
     def __truediv__(self, other: Any) -> PortRef:
         if isinstance(other, (PortRef, Node)):
             return self._combined("Product", "*/", other, "over")
@@ -100,34 +117,57 @@ class PortRef:
             raise WiringError([f"{self} cannot be combined with {shown(other)}; give a number or a port."])
         from blocks.library.math import Product, Sum
 
-        d, kinds = self.diagram, {"Sum": Sum, "Product": Product}
-        name = d.unused(f"{self._slug()}_{word}_{second._slug()}")
-        node = d.add(name, kinds[kind](signs))
-        d.connect(self, node["in1"])
-        d.connect(second, node["in2"])
-        return node["y"]
+        block = {"Sum": Sum, "Product": Product}[kind](signs)
+        return self._made(f"{self._slug()}_{word}_{second._slug()}", block, {"in1": self, "in2": second})
 
     def _scaled(self, factor: Any, word: str) -> PortRef:
         if not _is_number(factor):
             raise WiringError([f"{self} cannot be multiplied by {shown(factor)}; give a number or a port."])
         from blocks.library.math import Gain
 
-        return self._through(word, Gain(factor))
+        return self._through(f"{word}_{self._slug()}", Gain(factor))
 
     def _shifted(self, by: Any) -> PortRef:
         from blocks.library.elementary import Bias
 
-        return self._through("shifted", Bias(by))
+        return self._through(f"shifted_{self._slug()}", Bias(by))
 
-    def _through(self, word: str, block: Block) -> PortRef:
-        d = self.diagram
-        node = d.add(d.unused(f"{word}_{self._slug()}"), block)
-        d.connect(self, node["u"])
-        return node["y"]
+    def _through(self, name: str, block: Block) -> PortRef:
+        return self._made(name, block, {"u": self})
+
+    def _made(self, name: str, block: Block, inputs: Mapping[str, PortRef]) -> PortRef:
+        """The output of such a block; the one that is there already where the same is written again."""
+        d, wires = self.diagram, {port: (ref.node, ref.port) for port, ref in inputs.items()}
+        own, k = name, 1
+        while own in d:
+            if d.content(own) == block and d.drivers(own) == wires:
+                return d[own].the("output")
+            own, k = f"{name}_{k + 1}", k + 1
+        node = d.add(own, block)
+        for port, ref in inputs.items():
+            d.connect(ref, node[port])
+        return node.the("output")
 
     def _slug(self) -> str:
         only = self.diagram[self.node].ports.outputs == (self.port,)
         return self.node if only else f"{self.node}_{self.port}"
+
+
+def _components(port: PortRef, index: Any) -> tuple[int, ...]:
+    """The components that are meant by an index, a slice with both ends, or a list of indices."""
+    given: Any = np.ravel(index) if isinstance(index, np.ndarray) else index
+    if not isinstance(given, (list, tuple, np.ndarray)):
+        given = (index,)
+    if isinstance(index, slice) and index.stop is not None:
+        given = range(index.start or 0, index.stop, index.step or 1)
+    whole = lambda k: isinstance(k, (int, np.integer)) and not isinstance(k, bool)
+    chosen = tuple(int(k) for k in given if whole(k) and k >= 0)
+    if not chosen or len(chosen) < len(given):
+        cure = "Count from 0 as in [0], [1:3] or [[2, 0]]; how many there are is found later."
+        raise WiringError(
+            [f"{shown(index)} names no components of {port}. {cure}"], path=str(port), value=index
+        )
+    return chosen
 
 
 def _is_number(value: Any) -> bool:
@@ -147,7 +187,8 @@ class Node:
 
     def __getitem__(self, port: str) -> PortRef:
         if not isinstance(port, str):
-            hint = f"Write {self.name}['y']."
+            first = (*self.ports.outputs, *self.ports.inputs, "y")[0]
+            hint = f"Write {self.name}['{first}'], and {self.name}['{first}'][0] for one component."
             raise WiringError([f"{shown(port)} is no port of '{self.name}'. {hint}"], value=port)
         ref = self.unchecked(port)
         self.ports.check(self.name, type(self.diagram.content(self.name)).__name__, ref.port)
@@ -190,6 +231,9 @@ class Node:
         return self.the("output") * other
 
     __rmul__ = __mul__
+
+    def __rmatmul__(self, matrix: Any) -> PortRef:
+        return matrix @ self.the("output")
 
     def __truediv__(self, other: Any) -> PortRef:
         return self.the("output") / other

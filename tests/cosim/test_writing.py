@@ -80,10 +80,69 @@ def test_arithmetic_on_ports_makes_ordinary_blocks():
     assert np.allclose(r["q"][:, 0], 0.5 * (wanted + 2 * np.sin(t)) * np.sin(t) / 4, atol=1e-8)
 
 
-def test_the_same_sum_twice_gets_another_name():
-    _, a, b, _ = three()
-    one, two = a + b, a + b
-    assert one.node != two.node
+def test_the_same_expression_twice_is_one_block_and_another_gets_another_name():
+    d, a, b, _ = three()
+    assert (a + b).node == (a + b).node == "a_plus_b" and d.drivers("a_plus_b")["in2"] == ("b", "y")
+    assert [(k * a).node for k in (2.0, 3.0, 2.0, 3.0)] == [
+        "scaled_a",
+        "scaled_a_2",
+        "scaled_a",
+        "scaled_a_2",
+    ]
+    assert (b + a).node == "b_plus_a"
+    d.disconnect("a_plus_b.in2")
+    assert (a + b).node == "a_plus_b_2"
+
+
+def vector():
+    d = Diagram("d")
+    return d, d.add("v", Constant([1.0, 2.0, 3.0])), d.add("g", Gain(10.0))
+
+
+@pytest.mark.parametrize(
+    ("wired", "name", "value"),
+    [
+        (lambda d, v, g: d.connect("v.y[1] -> g.u"), "v_1", [20.0]),
+        (lambda d, v, g: d.connect("v.y[1]", "g.u"), "v_1", [20.0]),
+        (lambda d, v, g: v["y"][2] >> g, "v_2", [30.0]),
+        (lambda d, v, g: v["y"][np.int64(0)] >> g, "v_0", [10.0]),
+        (lambda d, v, g: v["y"][1:3] >> g, "v_1_2", [20.0, 30.0]),
+        (lambda d, v, g: v["y"][:3:2] >> g, "v_0_2", [10.0, 30.0]),
+        (lambda d, v, g: v["y"][[2, 0]] >> g, "v_2_0", [30.0, 10.0]),
+        (lambda d, v, g: v["y"][np.array([2, 0])] >> g, "v_2_0", [30.0, 10.0]),
+        (lambda d, v, g: np.array([[0.0, 1.0, 1.0]]) @ v >> g, "scaled_v", [50.0]),
+        (lambda d, v, g: np.array([1.0, 0.0, 1.0]) @ v["y"] >> g, "scaled_v", [40.0]),
+    ],
+)
+def test_components_and_matrices(wired, name, value):
+    d, v, g = vector()
+    wired(d, v, g)
+    assert set(d.graph.nodes) == {"v", "g", name}
+    assert simulate(d, 0.0)["g.y"][-1].tolist() == value
+
+
+def test_an_output_of_a_diagram_may_be_one_component():
+    d, *_ = vector()
+    d.ground("g.u")
+    d.outport("last", "v.y[2]")
+    assert simulate(d, 0.0)["last"][-1].tolist() == [3.0]
+
+
+@pytest.mark.parametrize("index", [-1, True, "a", 0.5, [0, "a"], [], slice(1, None), slice(-1, 2), (0, -1)])
+def test_components_that_cannot_be_told(index):
+    _, v, _ = vector()
+    with pytest.raises(WiringError, match=r"names no components of v\.y\. Count from 0 as in \[0\], \[1:3\]"):
+        v["y"][index]
+
+
+def test_a_port_is_no_list_and_only_outputs_have_components():
+    d, v, _ = vector()
+    with pytest.raises(WiringError, match=r"write y\[0\]"):
+        list(v["y"])
+    with pytest.raises(WiringError, match=r"Write v\['y'\], and v\['y'\]\[0\] for one component"):
+        v[0]
+    with pytest.raises(WiringError, match=r"has no port 'u\[0\]'"):
+        d.connect("v.y -> g.u[0]")
 
 
 def test_numbers_are_added_on_either_side():
@@ -171,9 +230,11 @@ def test_a_cell_that_runs_twice():
     for k in (1.0, 2.0):
         g = d.add("g", Gain(k), replace=True)
         s = d.add("s", Constant(3.0), replace=True)
-        if not ends(d):
-            s >> g
-    assert simulate(d, 0.0)["g.y"][-1, 0] == 6.0
+        s >> g
+        total = d.add("total", Gain(1.0), replace=True)
+        (g + s["y"][0]) >> total
+    assert simulate(d, 0.0)["total.y"][-1, 0] == 9.0
+    assert d.graph.number_of_edges() == 5
 
 
 @pytest.mark.parametrize("dt", [0, 0.1])
