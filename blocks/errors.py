@@ -121,7 +121,7 @@ def near_miss(name: object, choices: Iterable[str]) -> str:
     if not known:
         return "there are none."
     shown = ", ".join(f"'{k}'" for k in known[:12])
-    return f"there is {shown}{', ...' if len(known) > 12 else ''}."
+    return f"there is {shown}{f', ... ({len(known)} in all)' if len(known) > 12 else ''}."
 
 
 @contextlib.contextmanager

@@ -66,9 +66,10 @@ class Exports:
             return AttributeError(f"module '{self._package}' has no attribute '{name}'")
         said = self._elsewhere(name) if name[:1].isupper() else None
         near = near_miss(name, self.names()) if said is None else said
+        near = f"{'. ' if said else '; '}{near}"
         if imported and name[:1].isupper():  # not a module that is still to be found
-            return NameElsewhere(f"there is no '{name}' in {self._package}{'. ' if said else '; '}{near}")
-        return AttributeError(f"module '{self._package}' has no attribute '{name}'; {near}")
+            return NameElsewhere(f"there is no '{name}' in {self._package}{near}")
+        return AttributeError(f"module '{self._package}' has no attribute '{name}'{near}")
 
     def names(self) -> Collection[str]:
         """Every name that is exported."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from blocks.errors import WiringError, shown
+from cosim.names import COMPONENT
 
 FORBIDDEN = set("./[] \t\n")  # they separate the parts of a path: sub/block.port[component]
 
@@ -69,5 +70,5 @@ def written_connection(text: Any) -> tuple[str, list[str]]:
 
 def one_component(port: str) -> tuple[str, int] | None:
     """The port and the number in a text such as "a.y[1]"; None: the text names a whole port."""
-    whole, bracket, index = port.strip().removesuffix("]").rpartition("[")
-    return (whole, int(index)) if bracket and port.strip().endswith("]") and index.isdecimal() else None
+    found = COMPONENT.fullmatch(port.strip())
+    return (found[1], int(found[2])) if found else None

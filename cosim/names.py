@@ -29,8 +29,9 @@ class Names:
     error : what is raised about a name
 
     An exact name wins over an alias, that over ``signal[i]``, and that over ``signal.label``; a label may
-    leave out the unit in brackets at its end. Last comes the one name that differs in capitals, blanks and
-    dashes only: ports of plants are called by the slug of their label, which a user may spell as it is.
+    leave out the unit in brackets at its end. Last comes the one name that differs in capitals, blanks,
+    dashes and slashes only: ports of plants are called by the slug of their label, which a user may spell as
+    it is, and what FMUs call "arm.motor.w" is "arm/motor.w" here.
     """
 
     kind: str
@@ -73,14 +74,18 @@ class Names:
         for candidate in tried if self.parts else ():
             if (component := self._component(candidate)) is not None:
                 return component
-        return self._spelled_otherwise(tried) if self.parts else None
+        return self._spelled_otherwise(tried)
 
     def _spelled_otherwise(self, tried: Sequence[str]) -> tuple[str, int | None] | None:
-        """What is meant where capitals, blanks or dashes differ; None if several are."""
-        wanted = {folded(name) for name in tried}
-        found = {full for full in self.known if folded(full) in wanted}
+        """What is meant where capitals, blanks, dashes or slashes differ; None if several are.
+
+        Of what has no parts (parameters, ports) capitals tell one from another, and slashes alone may differ.
+        """
+        alike = folded if self.parts else dotted
+        wanted = {alike(name) for name in tried}
+        found = {full for full in self.known if alike(full) in wanted}
         found |= {
-            full for alias, full in self.aliases.items() if full in self.known and folded(alias) in wanted
+            full for alias, full in self.aliases.items() if full in self.known and alike(alias) in wanted
         }
         return (found.pop(), None) if len(found) == 1 else None
 
@@ -132,12 +137,17 @@ class Names:
 
 
 def folded(name: str) -> str:
-    """Lower case, with other signs than letters, digits, dots and brackets as one underscore.
+    """Lower case, slashes as dots, other signs than letters, digits, dots and brackets as one underscore.
 
     >>> folded("plant.Control force")
     'plant.control_force'
     """
-    return re.sub(r"[^a-z0-9.\[\]@]+", "_", name.lower())
+    return re.sub(r"[^a-z0-9.\[\]@]+", "_", dotted(name).lower())
+
+
+def dotted(name: str) -> str:
+    """As FMUs write it: "arm.motor.w" for "arm/motor.w"."""
+    return name.replace("/", ".")
 
 
 def component_names(slots: Mapping[str, Any], size: int) -> tuple[str, ...]:

@@ -188,7 +188,8 @@ class System:
         """What can be named in this system, of one kind.
 
         kind : "signal" (outputs of the diagram and of subsystems are other names of signals), "output" (of
-            the diagram), "state" (all that ``initial=`` may set), "parameter", "input", or "field" of a block
+            the diagram), "state" (all that ``initial=`` may set), "parameter", "unsettable" (a parameter no
+            run can set), "input", or "field" of a block
         """
         where = f"'{self.name}'"
         match kind:
@@ -202,6 +203,8 @@ class System:
                 return Names(kind, where, self.inputs, {}, self.prefix)
             case "output":
                 return Names(kind, where, self.outports, {}, self.prefix, parts=False)
+            case "unsettable":
+                return Names(kind, where, self.refused, {}, self.prefix, parts=False)
             case _:
                 return Names(kind, where, self.fields, {}, self.prefix, parts=False)
 

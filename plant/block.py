@@ -284,8 +284,12 @@ class Plant(Block):
         return self.model, self.mechanism, self.formulas, self.inputs, self.tunable, self.trust
 
     def __repr__(self) -> str:
-        bodies, cut = len(self.mechanism.links), len(self.mechanism.cut)
-        facts = f"{bodies} bodies, {bodies + cut} joints, {self.dof} degrees of freedom"
+        links, cut = self.mechanism.links, len(self.mechanism.cut)
+        free = lambda link: (
+            self.coordinates == "absolute" or link.joint.nv == (6 if link.joint.rotates else 3)
+        )
+        joints = cut + sum(not free(link) for link in links)
+        facts = f"{len(links)} bodies, {joints} joints, {self.dof} degrees of freedom"
         sides = (("inputs", self.inputs), ("outputs", self.outputs))
         ports = "".join(f"; {side} {', '.join(found)}" for side, found in sides if found)
         return f"<Plant '{self.model.name}': {facts}{ports}>"

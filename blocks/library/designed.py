@@ -111,8 +111,8 @@ def around(x0: Any, u0: Any, y0: Any) -> Around:
     return x, u, y
 
 
-def spread(value: Any, n: int, name: str, kind: type) -> np.ndarray:
-    """A weight of n ports as a symmetric (n, n) matrix: a number or a vector is its diagonal.
+def spread(value: Any, n: int, name: str, kind: type, what: str) -> np.ndarray:
+    """A weight of n `what` ("outputs") as a symmetric (n, n) matrix: a number or a vector is its diagonal.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def spread(value: Any, n: int, name: str, kind: type) -> np.ndarray:
     if found.shape != (n, n) or not np.isfinite(found).all() or not np.allclose(found, found.T):
         raise BlockError(
             f"{kind.__name__}.of: {name} is {shown(value)}, expected a number, {n} numbers or a symmetric "
-            f"({n}, {n}) matrix.",
+            f"({n}, {n}) matrix, for the {n} {what} of the plant that are looked at.",
             value=value,
         )
     return found

@@ -157,7 +157,7 @@ class KalmanFilter(DesignedForPlants, Block):
     def _designed(cls, point: Any, Q: ArrayLike = 1.0, R: ArrayLike = 1.0, **more: Any) -> Self:
         B = point.matrices[1]
         fields = {"around": around_of(point.x0, point.u0, point.y0), "initial": tuple(point.x0)} | more
-        return cls(point.matrices, B @ spread(Q, B.shape[1], "Q", cls) @ B.T, R, **fields)
+        return cls(point.matrices, B @ spread(Q, B.shape[1], "Q", cls, "inputs") @ B.T, R, **fields)
 
     def __post_init__(self) -> None:
         checks.rate(self, optional=True)

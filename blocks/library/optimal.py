@@ -207,7 +207,8 @@ class LQG(DesignedForPlants, Block):
         **more: Any,
     ) -> Self:
         _, B, C, _ = point.matrices
-        Q, Qn = C.T @ spread(Q, len(C), "Q", cls) @ C, B @ spread(Qn, B.shape[1], "Qn", cls) @ B.T
+        Q = C.T @ spread(Q, len(C), "Q", cls, "outputs") @ C
+        Qn = B @ spread(Qn, B.shape[1], "Qn", cls, "inputs") @ B.T
         return cls(point.matrices, Q, R, Qn, Rn, around=around_of(point.x0, point.u0, point.y0), **more)
 
     def __post_init__(self) -> None:

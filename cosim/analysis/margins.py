@@ -13,7 +13,7 @@ An introduction to disk margins, IEEE Control Systems 40 (2020), with skew 0: al
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -22,6 +22,7 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError
 from cosim.analysis.common_period import CommonPeriod, common
+from cosim.analysis.free_modes import without, without_free
 from cosim.analysis.lifted import Echo
 from cosim.analysis.linear import basis_of, every_tick, linearize, walk_of
 from cosim.analysis.operating import OperatingPoint, model_of
@@ -52,6 +53,8 @@ class Margins:
     crossover, phase_crossover : [rad/s] where |L| = 1 with the least phase, where L is real and negative with
                                  the least gain margin; nan where there is none
     sensitivity : float          largest |S|
+    outside : (k,) complex       poles that neither decay nor grow and have no part in this loop, such as of a
+                                 shaft that turns freely: `stable` does not ask for them
     frequency : (n,) rad/s; loop : (n,) complex, L at them; of several rates what of the answer to a sine has
         its own frequency
     """
@@ -67,6 +70,7 @@ class Margins:
     sensitivity: float
     frequency: np.ndarray
     loop: np.ndarray
+    outside: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=complex))
 
     @property
     def gain_db(self) -> float:
@@ -75,12 +79,14 @@ class Margins:
 
     def __repr__(self) -> str:
         state = "stable" if self.stable else "UNSTABLE"
-        low, high = self.gain
-        return (
-            f"<Margins at '{self.at}' ({state}): gain {low:.4g} to {high:.4g}, phase {self.phase:.4g} deg at "
-            f"{self.crossover:.4g} rad/s, delay {self.delay:.4g} s, disk {self.disk:.4g}, "
-            f"max |S| {self.sensitivity:.4g}>"
-        )
+        if n := len(self.outside):
+            state += f"; {n} free mode{'s' if n > 1 else ''} outside the loop"
+        gain = f"gain {self.gain[0]:.4g} to {self.gain[1]:.4g}"
+        phase = f"phase {self.phase:.4g} deg at {self.crossover:.4g} rad/s, delay {self.delay:.4g} s"
+        if not np.isfinite(self.phase):
+            phase = "any phase" if np.isinf(self.delay) else f"any phase, delay {self.delay:.4g} s"
+        rest = f"disk {self.disk:.4g}, max |S| {self.sensitivity:.4g}"
+        return f"<Margins at '{self.at}' ({state}): {gain}, {phase}, {rest}>"
 
     def plot(self, path: Any = None) -> Any:
         """Bode and Nyquist pictures of the loop as a matplotlib figure; written to `path` if one is given."""
@@ -167,9 +173,10 @@ def margins_of(
         return sampled.margins(at)
     closed = linearize(system, inputs=[whole], outputs=[whole], at=point, parameters=parameters, pade=pade)
     dt = float(closed.dt or 0.0)
-    poles = closed.poles()
+    A, B, C, outside = without_free(closed.A, closed.B[:, k : k + 1], closed.C[k : k + 1], bool(dt))
+    poles = np.linalg.eigvals(A)
     stable = bool((np.abs(poles) < 1).all() if dt else (poles.real < 0).all())
-    model = _Loop(closed.A, closed.B[:, k : k + 1], closed.C[k : k + 1], closed.D[k : k + 1, k : k + 1], dt)
+    model = _Loop(A, B, C, closed.D[k : k + 1, k : k + 1], dt)
     w = model.frequencies(poles)
     loop = model.at(w)
     if not np.abs(loop).max(initial=0.0) > 1e-12:
@@ -177,7 +184,7 @@ def margins_of(
     low, high, phase_crossover = _gain_margins(model, w, loop)
     phase, delay, crossover = _phase_margins(model, w, loop)
     if flat.rates and stable:
-        delay = sampled.delay(delay)
+        delay = sampled.delay(delay, outside)
     S = 1 / (1 + loop)
     T = 1 - S
     disk = float(2 / np.abs(S - T).max())
@@ -193,6 +200,7 @@ def margins_of(
         float(np.abs(S).max()),
         w,
         loop,
+        outside,
     )
 
 
@@ -218,6 +226,7 @@ class _Sampled:
         loop = PeriodicLoop.of(lifted, self.component, self.flat.signal(self.whole).size)
         if not loop.exists:
             raise PlantloopError(f"no loop goes through '{at}': nothing comes back to it.", path=at, value=at)
+        loop, outside = loop.without_free()
         stable = loop.radius(1.0) < 1.0
         low, high, phase_crossover = loop.gains()
         phase, crossover = loop.phase()
@@ -227,8 +236,8 @@ class _Sampled:
         S = loop.sensitivity(w)
         sensitivity = float(np.linalg.norm(S, 2, axis=(1, 2)).max())
         return Margins(
-            at, stable, (low, high), phase, self.delay(delay) if stable else delay, loop.disk(S), crossover,
-            phase_crossover, sensitivity, w, loop.first_harmonic(w, S),
+            at, stable, (low, high), phase, self.delay(delay, outside) if stable else delay, loop.disk(S),
+            crossover, phase_crossover, sensitivity, w, loop.first_harmonic(w, S), outside,
         )  # fmt: skip
 
     def _ticks(self, period: CommonPeriod) -> list[int]:
@@ -239,8 +248,11 @@ class _Sampled:
         own = self.flat.rates.index(ticks)
         return [k for k, rates in enumerate(period.rates) if own in rates]
 
-    def delay(self, suggested: float) -> float:
-        """Delay margin [s]: exact where the signal is held between ticks, else what is suggested."""
+    def delay(self, suggested: float, outside: np.ndarray) -> float:
+        """Delay margin [s]: exact where the signal is held between ticks, else what is suggested.
+
+        outside : (k,) poles that have no part in the loop
+        """
         if self.rough:
             return suggested
         model = model_of(self.system, [], [self.whole], self.point, self.parameters, opened=[self.whole])
@@ -257,7 +269,8 @@ class _Sampled:
             basis = basis_of(model, "minimal")
             echo = lambda seconds: Echo(self.whole, signal, places, seconds, frozenset(rows))
             closed = lambda e: walk_of(model, self.pade, None, [e]).model(basis.z, basis.t).A
-            return delay_margin(closed, echo, suggested, float(common(r.period for r in s.rates)))
+            poles = lambda e: without(np.linalg.eigvals(closed(e)), outside)
+            return delay_margin(poles, echo, suggested, float(common(r.period for r in s.rates)))
 
 
 @dataclass(frozen=True)
@@ -281,9 +294,15 @@ class _Loop:
                 left = np.linalg.solve(vectors, self.B[:, 0])
                 S = S + ((self.C @ vectors)[0] * left / (s[:, None] - values)).sum(axis=1)
             else:
-                one = lambda z: (self.C @ np.linalg.solve(z * np.eye(n) - self.A, self.B))[0, 0]
-                S = S + np.array([one(z) for z in s])
+                S = S + np.array([self._beside_feedthrough(z) for z in s])
         return np.asarray(1 / S - 1)
+
+    def _beside_feedthrough(self, z: complex) -> complex:
+        """C (z - A)^-1 B; infinite at a pole."""
+        try:
+            return complex((self.C @ np.linalg.solve(z * np.eye(len(self.A)) - self.A, self.B))[0, 0])
+        except np.linalg.LinAlgError:
+            return complex(np.inf)
 
     def one(self, w: float) -> complex:
         """L at one frequency."""

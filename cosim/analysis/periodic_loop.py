@@ -11,11 +11,12 @@ Source: Bittanti and Colaneri, Periodic Systems, sections 6.2 and 9.3 (lifted mo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
+from cosim.analysis.free_modes import without_free
 from cosim.analysis.lifted import Echo, LiftedModel
 
 FACTORS = np.geomspace(1.0, 1e4, 241)[1:]  # at which stability is looked at, upwards and downwards
@@ -56,6 +57,11 @@ class PeriodicLoop:
         far = 1.7 * (1 + np.abs(self.A).sum()) * np.eye(len(self.A))
         back = self.C @ np.linalg.solve(far - self.A, self.B)
         return bool(free > 1e-12 or np.abs(back).max(initial=0.0) > 1e-14)
+
+    def without_free(self) -> tuple[PeriodicLoop, np.ndarray]:
+        """The loop without modes that have no part in it, and their poles (k,); see `free_modes`."""
+        A, B, C, free = without_free(self.A, self.B, self.C, sampled=True)
+        return replace(self, A=A, B=B, C=C), free
 
     def closed(self, g: complex) -> tuple[np.ndarray, np.ndarray]:
         """A of the loop with a factor on the signal, and the matrix that gives the signal at the ticks."""
@@ -137,14 +143,13 @@ def delay_margin(
 ) -> float:
     """Least delay [s] of a held signal at which a stable loop is stable no more; inf if none is found.
 
-    with_echo : A of the loop that is opened at the signal and closed by an echo
+    with_echo : poles of the loop that is opened at the signal and closed by an echo
     suggested : s, what the phase margin suggests
     """
     longest = min(2.0 * suggested, LONGEST * period) if np.isfinite(suggested) else LONGEST * period
 
     def unstable(seconds: float) -> bool:
-        A = with_echo(echo(Fraction(seconds)))
-        return bool(np.abs(np.linalg.eigvals(A)).max(initial=0.0) >= 1.0)
+        return bool(np.abs(with_echo(echo(Fraction(seconds)))).max(initial=0.0) >= 1.0)
 
     found = first_change(unstable, np.linspace(0.0, longest, DELAYS + 1)[1:], 0.0, FINE)
     return np.inf if found is None else found

@@ -18,6 +18,7 @@ from cosim.diagram import Diagram
 from cosim.names import listed, mapped
 from cosim.system import System
 
+SHOWN = 20  # points of a table that are printed
 NEAR = 1e-9  # relative: values this close are one
 
 
@@ -73,6 +74,27 @@ class OperatingTable:
         rows = [(p.states, p.inputs, p.outputs)[which][name] for p in self.points.flat]
         found = np.array(rows).reshape(*self.points.shape, -1)
         return found[..., 0] if found.shape[-1] == 1 else found
+
+    def __repr__(self) -> str:
+        """What varies, then the states and inputs that were found, a line per point."""
+        rows = [self._numbers(place) for place in itertools.islice(np.ndindex(self.points.shape), SHOWN)]
+        heads = list(dict.fromkeys(name for row in rows for name in row))
+        texts = [heads, *([f"{row[name]:.5g}" for name in heads] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+        lines = ["  ".join(t.rjust(w) for t, w in zip(line, widths, strict=True)) for line in texts]
+        more = [f"... and {self.points.size - SHOWN} more"] if self.points.size > SHOWN else []
+        title = f"<OperatingTable over {', '.join(self.names)}: {self.points.size} points>"
+        return "\n".join([title, *lines, *more])
+
+    def _numbers(self, place: tuple[int, ...]) -> dict[str, float]:
+        """Numbers of one point by name: what varies, states and inputs."""
+        varied = {n: axis[k] for n, axis, k in zip(self.names, self.axes, place, strict=True)}
+        found: dict[str, float] = dict(varied)
+        point: OperatingPoint = self.points[place]
+        for name, value in {**point.states, **point.inputs}.items():
+            parts = [name] if np.size(value) == 1 else [f"{name}[{k}]" for k in range(np.size(value))]
+            found |= dict(zip(parts, np.ravel(value), strict=True))
+        return found | varied
 
 
 def trim_table(

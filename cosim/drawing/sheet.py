@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LETTER = 0.125  # width of a letter of a label; heights and widths are in units of about 1 cm
+BOLD = 0.13  # of a letter of the name over a box, which may reach a little into the gaps beside it
 ROW = 0.42  # height of a row of ports
 PAD = 0.55  # between a frame and what is in it
 TITLE = 0.45
@@ -124,7 +125,7 @@ def _box(path: str, node: Mapping[str, Any], picture: BlockPicture | None = None
     ins, outs = [p["name"] for p in node["inputs"]], [p["name"] for p in node["outputs"]]
     rows = max(len(ins), len(outs), 2)
     several = _beside(ins) + _beside(outs)
-    width = max(1.3, _width(node["type"]) + several)
+    width = max(1.3, _width(node["type"]) + several, BOLD * len(node["name"]))
     height = ROW * rows
     if picture is not None:
         width = max(width, picture.width + several + 2 * MARGIN)
@@ -236,9 +237,10 @@ class _Pen:
         self.text(middle, y - 0.13, node["name"], ha="center", weight="bold", zorder=5)
         picture = sheet.pictures.get(node["path"])
         low = y + (0.5 * box.height if picture is None else box.height - 0.5 * ROW)
-        self.text(middle, low, node["type"], ha="center", color="#444444", zorder=5)
+        left, right = _beside([*box.inputs]), _beside([*box.outputs])
+        between = middle + 0.5 * (left - right)
+        self.text(between, low, node["type"], ha="center", color="#444444", zorder=5)
         if picture is not None:
-            left, right = _beside([*box.inputs]), _beside([*box.outputs])
             free = box.width - left - right, box.height - ROW
             corner = x + left + 0.5 * (free[0] - picture.width), y + 0.5 * (free[1] - picture.height)
             draw_in_box(self.axes, picture, *corner, self.size)

@@ -349,7 +349,7 @@ class Result:
             raise PlantloopError(f"title is {shown(title)}, expected a text.", value=title)
         span = (float(self.time[0]), float(self.time[-1])) if len(self.time) else None
         if window is not None:
-            span = _two_times(window)
+            span = _two_times(window, span)
         groups = [[name] if isinstance(name, str) else listed(name, "names") for name in names or self.keys()]
         if not all(groups):
             raise PlantloopError(
@@ -427,11 +427,16 @@ class Result:
         return figure
 
 
-def _two_times(window: Any) -> tuple[float, float]:
-    """The ends of a stretch of time [s]."""
+def _two_times(window: Any, run: tuple[float, float] | None) -> tuple[float, float]:
+    """The ends of a stretch of time [s], some of which is in the run."""
     pair = tuple(window) if isinstance(window, (tuple, list)) else ()
     if len(pair) != 2 or not all(map(is_number, pair)) or not float(pair[0]) < float(pair[1]):
         raise PlantloopError(
             f"window is {shown(window)}, expected two times, the first one smaller.", value=window
         )
-    return float(pair[0]), float(pair[1])
+    begin, end = float(pair[0]), float(pair[1])
+    if run and (end < run[0] or begin > run[1]):
+        raise PlantloopError(
+            f"window is {shown(window)}, but the run goes from {run[0]:g} to {run[1]:g} s.", value=window
+        )
+    return begin, end

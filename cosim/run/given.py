@@ -41,8 +41,8 @@ def set_parameter(system: System, context: Context, name: str, value: Any) -> No
     """Set a parameter, whole; what of it is structural must stay as it is."""
     found = system.names("parameter").find(text(name, "parameter"))
     if found is None:
-        if name in system.refused:
-            raise structural_error(system, name)
+        if (unsettable := system.names("unsettable").find(name)) is not None:
+            raise structural_error(system, unsettable[0])
         if (field := system.names("field").find(name)) is not None:
             raise structural_error(system, field[0])
         raise system.names("parameter").unknown(name)

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from blocks.arguments import is_number
@@ -116,7 +117,7 @@ def record(cls: type) -> Check:
         table = _table(value, place)
         known = {f.name: f for f in fields(cls) if "check" in f.metadata}
         gathered = {f.name: f.metadata["gathers"] for f in fields(cls) if "gathers" in f.metadata}
-        check_known(table, [*known, *(name for checks in gathered.values() for name in checks)], place)
+        check_known(table, keys_of(cls), place)
         read: dict[str, Any] = {}
         for field_name, checks in gathered.items():
             here = [name for name in checks if name in table]
@@ -136,11 +137,23 @@ def _what(place: FilePlace, name: str) -> str:
     return f"key '{name}'" if place.keys else f"table [{name}]"
 
 
-def check_known(table: Mapping[str, Any], known: Collection[str], place: FilePlace) -> None:
-    """Complain about keys that are not known."""
+def keys_of(cls: type) -> list[str]:
+    """Every key that a table may have."""
+    own = [f.name for f in fields(cls) if "check" in f.metadata]
+    return [*own, *(name for f in fields(cls) for name in f.metadata.get("gathers", ()))]
+
+
+def check_known(
+    table: Mapping[str, Any],
+    known: Collection[str],
+    place: FilePlace,
+    homes: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Complain about keys that are not known; `homes` says in which table some of them belong."""
     unknown, what = [name for name in table if name not in known], "key" if place.keys else "table"
     for name in unknown[:SHOWN]:
-        place.at(name).add_problem(f"no such {what}; {near_miss(name, known)}")
+        belongs = f"'{name}' is a key of [{homes[name]}]." if name in homes else near_miss(name, known)
+        place.at(name).add_problem(f"no such {what}; {belongs}")
     if len(unknown) > SHOWN:
         place.add_problem(f"{len(unknown) - SHOWN} more {what}s that there are not.")
 

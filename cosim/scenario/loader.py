@@ -11,9 +11,9 @@ from blocks.files import is_file, is_inside
 from cosim.engines.methods.solvers import SOLVERS
 from cosim.scenario.factory import module_file
 from cosim.scenario.fmu_tables import check_fmus
-from cosim.scenario.keys import FilePlace, check_known, record
+from cosim.scenario.keys import FilePlace, check_known, keys_of, record
 from cosim.scenario.scenario import Scenario
-from cosim.scenario.schema import Run, Tables
+from cosim.scenario.schema import About, Outputs, Run, Tables, WiringTable
 from cosim.scenario.source import ScenarioFile, no_such_file, read_source
 from cosim.settings import RunSettings, misplaced
 
@@ -28,6 +28,7 @@ OF_STUDIES = (
     "store",
     "search",
 )
+HOMES = {"outputs": Outputs, "wiring": WiringTable, "run": Run, "scenario": About}
 
 
 def load_scenario(path: str | os.PathLike[str], trust: bool = False) -> Scenario:
@@ -56,7 +57,8 @@ def scenario_from(source: ScenarioFile, trust: bool = False) -> Scenario:
     """
     place = FilePlace(source)
     known = [f.name for f in fields(Tables)]
-    check_known(source.tables, [*known, *OF_STUDIES], place)
+    homes = {name: table for table, cls in HOMES.items() for name in keys_of(cls)}
+    check_known(source.tables, [*known, *OF_STUDIES], place, homes)
     own = {name: table for name, table in source.tables.items() if name in known}
     tables: Tables = place.read(own, record(Tables))
     if not place.problems:

@@ -53,8 +53,9 @@ def target(system: System, name: str) -> Target:
         places = state.index if part is None else state.index[part : part + 1]
         vector = "x" if full in system.states else "h"
         return Target(name, vector, places, np.arange(len(places)), len(places), "initial value")
-    if (field := system.names("field").find(name)) is not None:
-        raise structural_error(system, field[0])
+    for kind in ("unsettable", "field"):
+        if (unsettable := system.names(kind).find(name)) is not None:
+            raise structural_error(system, unsettable[0])
     known = [*parameters.known, *system.aliases, *states.known]
     raise PlantloopError(
         f"'{system.name}' has no parameter or initial value '{name}'; {near_miss(name, known)}",

@@ -398,8 +398,12 @@ class Study:
     def _only_requirement(self) -> str:
         known = list(self.plan.measures.requirements)
         if len(known) != 1:
+            names = ", ".join(f"'{name}'" for name in known)
+            first = f'requirement = "{known[0]}"' if known else ""
+            cure = f"Name it: {first} under [search], or falsify(..., requirement=)." if known else ""
             raise PlantloopError(
-                f"name the requirement to break; there {'are ' + ', '.join(known) if known else 'is none'}."
+                f"which requirement is to be broken? There {'are ' + names if known else 'is none'}.",
+                hint=cure,
             )
         return known[0]
 

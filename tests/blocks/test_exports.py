@@ -121,6 +121,10 @@ def test_elements_of_plants_have_their_names_elsewhere_too():
 def test_a_near_miss_is_offered():
     with pytest.raises(AttributeError, match="no attribute 'Saturate'; did you mean 'Saturation'"):
         importlib.import_module("blocks").Saturate  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'ZeroOrderHold'\. Write from blocks import Hold\."
+    ):
+        importlib.import_module("blocks").ZeroOrderHold  # noqa: B018
     with pytest.raises(ImportError, match="there is no 'Saturate' in blocks; did you mean 'Saturation'"):
         exec("from blocks import Saturate")
 

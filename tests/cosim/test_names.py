@@ -41,6 +41,9 @@ NAMES = Names("signal", "'d'", KNOWN, {"out": "plant.q", "gone": "nowhere"}, "pl
         ("plant.q.s", ("plant.q.s", None)),  # a whole thing before a label
         ("odd[0]", ("odd[0]", None)),  # an exact name before a component
         ("odd[0][2]", ("odd[0]", 2)),
+        ("sub.k.y", ("sub/k.y", None)),  # as FMUs write it
+        ("plant/q", ("plant.q", None)),
+        ("Sub.K.y", ("sub/k.y", None)),
     ],
 )
 def test_what_a_name_means(name, found):
@@ -68,7 +71,10 @@ def test_what_means_nothing(name, text):
 def test_whole_things_only():
     names = Names("parameter", "'d'", KNOWN, prefix="plant.", parts=False)
     assert names.find("q[0]") is None and names.find("q.theta") is None
-    assert names.find("q") == ("plant.q", None)
+    assert names.find("q") == ("plant.q", None) and names.find("sub.k.y") == ("sub/k.y", None)
+    assert names.find("Sub.k.y") is None
+    both = Names("parameter", "'d'", {"a.b/c": Thing(1), "a/b.c": Thing(1)}, parts=False)
+    assert both.find("a.b.c") is None and both.find("a/b.c") == ("a/b.c", None)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,10 @@ MISTAKES = {
         ("[initial]", "[inital]"),
         "loop.toml:33: [inital]: no such table; did you mean 'initial'?",
     ),
+    "a key outside its table": (
+        ("[scenario]", "until = 3.0\n[scenario]"),
+        "loop.toml:1: until: no such table; 'until' is a key of [run].",
+    ),
     "a missing key": (
         ("until = 2.0", ""),
         "loop.toml:36: [run]: key 'until' is missing.",

@@ -317,6 +317,8 @@ def test_short_texts_for_objects(pendulum):
         "<Plant 'inverted_pendulum': 2 bodies, 2 joints, 2 degrees of freedom; inputs control_force, "
         "disturbance_force; outputs pendulum, slider>"
     )
+    for coordinates in ("joint", "absolute"):  # as many joints as the file has
+        assert "2 bodies, 2 joints, 2 deg" in repr(Plant.from_model(pendulum.model, coordinates=coordinates))
     assert repr(Simulation(labelled(), engine="reference")) == (
         "<Simulation of 'drive' at t = 0 s: 2 continuous states, 0 rates; dopri5, reference engine>"
     )

@@ -21,6 +21,15 @@ def test_an_output_over_a_grid_has_its_input():
     assert table.names == ("y",) and table.points.shape == (3,)
 
 
+def test_a_table_shows_what_was_found():
+    table = trim_table(CART, {"y": np.arange(1.0, 26.0)}, free=["u"])
+    lines = repr(table).splitlines()
+    assert lines[0] == "<OperatingTable over y: 25 points>" and lines[1].split() == ["y", "x", "u"]
+    one = table.at(2.0)
+    assert lines[3].split() == ["2", f"{one.states['x'][0]:.5g}", f"{one.inputs['u'][0]:.5g}"]
+    assert len(lines) == 23 and lines[-1] == "... and 5 more"
+
+
 def test_a_state_and_a_parameter_make_a_plane():
     """A pendulum held out at q needs the torque g sin q."""
     q, g = np.array([0.2, 0.5, 1.0]), np.array([1.6, 9.81])

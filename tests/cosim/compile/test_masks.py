@@ -18,7 +18,7 @@ from blocks import (
     UnitDelay,
 )
 from blocks.errors import PlantloopError, WiringError
-from cosim import Diagram, Simulation, linearize, simulate, simulate_many
+from cosim import Diagram, Simulation, Study, linearize, simulate, simulate_many
 
 ENGINES = ("reference", "native")
 
@@ -133,8 +133,11 @@ def test_nested_masks_three_levels_deep():
     d.connect("c.y", "n.u")
     r = simulate(d, until=0.0, parameters={"m.a": 5.0})
     assert (r["m.y"][-1], r["n.y"][-1]) == (6.0, 11.0)
+    for name in ("m/i.k", "m.i.k"):
+        with pytest.raises(PlantloopError, match=r"'m/i.k'.*follows from 'm.a'"):
+            simulate(d, until=0.0, parameters={name: 5.0})
     with pytest.raises(PlantloopError, match=r"'m/i.k'.*follows from 'm.a'"):
-        simulate(d, until=0.0, parameters={"m/i.k": 5.0})
+        Study(d, until=0.0, sweep={"m.i.k": [5.0]})
 
 
 def test_a_structural_parameter_is_refused_on_the_way_and_taken_where_the_diagram_is_built():

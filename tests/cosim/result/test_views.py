@@ -34,6 +34,15 @@ def test_a_window_is_two_times(run, window):
         run.plot("s.y", window=window)
 
 
+def test_a_window_shows_some_of_the_run(run):
+    end = run.time[-1]
+    with pytest.raises(PlantloopError, match=rf"window is \(.*but the run goes from 0 to {end:g} s"):
+        run.plot("s.y", window=(end + 1.0, end + 2.0))
+    with pytest.raises(PlantloopError, match="the run goes from 0"):
+        run.plot("s.y", window=(-2.0, -1.0))
+    run.plot("s.y", window=(end, end + 1.0))
+
+
 def test_the_phase_plane_is_one_over_the_other(run, tmp_path):
     axes = run.phase("i.y", "s.y", path=tmp_path / "p.svg").axes[0]
     assert np.array_equal(axes.lines[0].get_xdata(), run["i.y"][:, 0])

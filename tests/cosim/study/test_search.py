@@ -55,6 +55,15 @@ def test_a_requirement_is_falsified(bowl, tmp_path):
     assert found.study.case(found.case).measures["f"] == found.best["f"]
 
 
+def test_which_of_several_requirements_is_meant(bowl, tmp_path):
+    two = [{"name": name, "always": "f.y > 0.001"} for name in ("a, b", "c")]
+    study = Study(bowl, until=0.1, sweep={"a.value": [0.0, 1.0]}, requirements=two)
+    cure = r"There are 'a, b', 'c'\. Name it: requirement = \"a, b\" under \[search\]"
+    with pytest.raises(PlantloopError, match=cure):
+        study.falsify(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_search_goes_on_with_what_is_done(bowl, tmp_path):
     pytest.importorskip("cma")
     study = study_of(bowl)
