@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 FUNCTIONS = {name: name for name in ("simulate", "linearize", "margins", "trim", "frequency_response")} | {
     "run": "simulate",
     "sim": "simulate",
+    "plot": "simulate",
 }
 """What is looked for in a diagram, and done by a function."""
 
@@ -130,7 +131,10 @@ class Diagram(DiagramWires):
         if isinstance(size, (PortRef, Node)):
             text = f"the inport '{name}' is given {shown(size)} as its size. Connect what it returns: "
             raise WiringError([f"{text}d.connect(d.inport('{name}'), ...)."], value=name)
-        return self._node(name, Inport.of(name, size, unit))["out"]
+        made = Inport.of(name, size, unit)
+        if name in self and self.content(name) == made:  # a cell of a notebook that is run again
+            return self[name]["out"]
+        return self._node(name, made)["out"]
 
     def parameter(self, name: str, value: Any) -> Any:
         """A number that fields of the blocks in here are made of: ``J = d.parameter("J", 0.1)``.
@@ -182,9 +186,10 @@ class Diagram(DiagramWires):
     def outport(self, name: str, source: PortRef | Node | str) -> None:
         """Show a signal of the inside as an output of the diagram."""
         checked_name(name, "an outport's")
-        if name in self._outports:
+        end = self._end(source, "output")
+        if self._outports.get(name, end) != end:
             raise WiringError([f"'{self.name}' has an output '{name}' already."], path=name)
-        self._outports[name] = self._end(source, "output")
+        self._outports[name] = end
         self._changed()
 
     def remove(self, name: str) -> None:
@@ -247,12 +252,16 @@ class Diagram(DiagramWires):
         return dict(self._outports)
 
     def netlist(self) -> Netlist:
-        """What is drawn here and in the diagrams inside, as data."""
+        """What is drawn here and in the diagrams inside, as data.
+
+        A wire that is drawn twice, as by a cell of a notebook that runs again, is one.
+        """
         nodes, edges = self._graph.nodes(data="block"), self._graph.edges(data=True)
+        wires = (((out, ports["source"]), (into, ports["target"])) for out, into, ports in edges)
         drawn = Netlist(
             self.name,
             {n: node.netlist() if isinstance(node, (Diagram, Subsystem)) else node for n, node in nodes},
-            tuple(((out, ports["source"]), (into, ports["target"])) for out, into, ports in edges),
+            tuple(dict.fromkeys(wires)),
             {name: (ref.node, ref.port) for name, ref in self._outports.items()},
             frozenset(self._grounded),
             self._parameters.owner,

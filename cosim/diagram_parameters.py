@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from blocks.contract.masks import ParameterExpression
 from blocks.contract.masks import parameter as expression_of
 from blocks.errors import WiringError, near_miss, shown
@@ -37,8 +39,9 @@ class DiagramParameters:
         WiringError    the name is taken or malformed, or the value is not finite
         """
         checked_name(name, "a parameter's")
-        if name in self.values:
-            raise WiringError([f"diagram '{whose}' has a parameter '{name}' already."], path=name)
+        if name in self.values and not _same(self.values[name], checked(name, value)):
+            had = f"has a parameter '{name}' already, {shown(self.values[name])}"
+            raise WiringError([f"diagram '{whose}' {had}; give this one another name."], path=name)
         return replace(self, values={**self.values, name: checked(name, value)})
 
     def changed(self, whose: str, values: Mapping[str, Any]) -> DiagramParameters:
@@ -82,3 +85,10 @@ class DiagramParameters:
                 [f"parameter '{name}' of '{whose}' is {shown(value)}, expected one like {shown(old)}."],
                 path=name, value=value,
             )  # fmt: skip
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Are two values of a parameter the same number, array or text?"""
+    if isinstance(a, ParameterExpression) or isinstance(b, ParameterExpression):
+        return a is b
+    return isinstance(a, str) == isinstance(b, str) and bool(np.array_equal(a, b))

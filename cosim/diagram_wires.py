@@ -73,10 +73,8 @@ class DiagramWires(abc.ABC):
             self._wire(self._end(source, "output"), self._end(target, "input"), convert)
 
     def _wire(self, out: PortRef, into: PortRef, convert: bool) -> None:
-        wire = {"source": out.port, "target": into.port, **({"convert": True} if convert else {})}
-        if wire in self._graph.get_edge_data(out.node, into.node, default={}).values():
-            return  # the same wire once more, as a cell of a notebook says it when it is run again
-        self._graph.add_edge(out.node, into.node, **wire)
+        more = {"convert": True} if convert else {}
+        self._graph.add_edge(out.node, into.node, source=out.port, target=into.port, **more)
         self._changed()
 
     def disconnect(self, target: PortRef | str) -> None:

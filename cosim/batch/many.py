@@ -23,6 +23,7 @@ from cosim.batch.watched_runs import WatchedRuns, kept_for_warnings, warn_of_run
 from cosim.batch.ways import WAYS, way_for
 from cosim.block_alone import system_of
 from cosim.diagram import Diagram
+from cosim.driven import driven
 from cosim.engines.choose import choose
 from cosim.engines.engine import Engine
 from cosim.engines.reference.log import log_times
@@ -30,7 +31,7 @@ from cosim.engines.starts import DONE, RUNNING, WAITING, Starts
 from cosim.names import mapped
 from cosim.progress import Progress, telling
 from cosim.run.context import Context
-from cosim.run.given import set_initial, set_parameter
+from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.memory import check_memory
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.system import System
@@ -49,6 +50,7 @@ def simulate_many(
     settings: RunSettings | None = None,
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     log_every: Rate | None = None,
     log_at: Sequence[float] | None = None,
     signals: Sequence[str] | None = None,
@@ -67,7 +69,7 @@ def simulate_many(
     parameters, initial     for all runs; those of a run come on top. Parameters of the diagram itself may be
                             structural (a sample time, the instant of a step): it is built once per value
     log_every, log_at       instants to log; default the end only
-    signals                 as for `simulate`
+    inputs, signals         as for `simulate`, of all runs
     progress : callable     called with how many runs are done; True shows a bar
     settings : RunSettings  several of the following at once; run i draws with seed + i unless it names
                             its own
@@ -92,12 +94,15 @@ def simulate_many(
     times = log_times(0.0, until, log_every, [until] if at_end else log_at)
     if times is None:
         raise PlantloopError("steps differ from run to run; give log_every as an interval, or log_at.")
-    groups = groups_of(diagram, parameters, _listed(runs), chosen.solve_loops, chosen.driven)
+    drawn, constants = driven(diagram, inputs)
+    groups = groups_of(drawn, parameters, _listed(runs), chosen.solve_loops, chosen.driven)
     several, trees = [], []
     for group in groups:
         system = system_of(group.diagram, chosen.solve_loops, chosen.driven)
         start = Context.initial(system)
         _give(system, start, {"parameters": group.parameters, "initial": initial})
+        for name, value in constants.items():
+            set_input(system, start, name, value)
         names = system.chosen(signals)
         trees.append(system.tree(names))
         more = kept_for_warnings(system, names)

@@ -234,7 +234,27 @@ def test_a_cell_that_runs_twice():
         total = d.add("total", Gain(1.0), replace=True)
         (g + s["y"][0]) >> total
     assert simulate(d, 0.0)["total.y"][-1, 0] == 9.0
-    assert d.graph.number_of_edges() == 5
+    assert len(d.netlist().connections) == len(d.info()["connections"]) == 5
+
+
+def test_ports_and_parameters_that_are_said_twice():
+    d = Diagram("d")
+    for _ in range(2):
+        u, k = d.inport("u", size=2), d.parameter("k", [2.0, 3.0])
+        g = d.add("g", Gain(k), replace=True)
+        u >> g
+        d.outport("y", g["y"])
+    assert simulate(d, 0.0, inputs={"u": [1.0, 1.0]})["y"][-1].tolist() == [2.0, 3.0]
+    for otherwise in (
+        lambda: d.inport("u"),
+        lambda: d.inport("u", size=2, unit="m"),
+        lambda: d.inport("g"),
+        lambda: d.parameter("k", [2.0, 4.0]),
+        lambda: d.parameter("k", "a"),
+        lambda: d.outport("y", u),
+    ):
+        with pytest.raises(WiringError, match="already"):
+            otherwise()
 
 
 @pytest.mark.parametrize("dt", [0, 0.1])

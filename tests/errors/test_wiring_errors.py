@@ -209,7 +209,7 @@ WIRE = {
     "a number": (lambda d: d.add("g", 3.0), "'g' is a float, expected a Block or a Diagram."),
     "itself": (lambda d: d.add("d", d), "diagram 'd' cannot contain itself."),
     "output twice": (
-        lambda d: (d.outport("y", "c.y"), d.outport("y", "c.y")),
+        lambda d: (d.outport("y", "c.y"), d.outport("y", "gain.y")),
         "'d' has an output 'y' already.",
     ),
     "unknown block grounded": (

@@ -239,3 +239,16 @@ def test_mistakes_in_runs_are_named(diagrams, runs, options, message):
 
 def test_no_runs_at_all(diagrams):
     assert len(simulate_many(diagrams["cartpole"], [], 1.0)) == 0
+
+
+def test_inputs_are_those_of_all_runs():
+    d = Diagram("d")
+    k = d.parameter("k", 1.0)
+    d.connect(d.inport("u"), d.add("x", Integrator(initial=k))["u"])
+    times = np.array([0.0, 1.0, 2.0])
+    for inputs in ({"u": 3.0}, {"u": (times, [0.0, 1.0, 0.0])}, {"u": lambda t: np.sin(t)}):
+        many = simulate_many(d, {"parameters": {"k": [0.5, 2.0]}}, 2.0, inputs=inputs)
+        alone = [simulate(d, 2.0, parameters={"k": v}, inputs=inputs)["x.y"][-1, 0] for v in (0.5, 2.0)]
+        assert many["x.y"][:, -1, 0].tolist() == alone
+    with pytest.raises(PlantloopError, match="has no input 'v'"):
+        simulate_many(d, 2, 2.0, inputs={"v": 1.0})
