@@ -167,14 +167,15 @@ class _Writer:
         (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.v.x, self.v.h, self.v.w, self.v.p))
         derivative = self._derivative(between, look)
         events = tuple(self._events(between))
+        accepted = self._refreshed(between, AcceptedMemory)
         if slopes := Slopes.of(self.placed, between):
             residual = slopes.into_residual(self.v.t, x, derivative, w, residual)
             found = slopes.found(self.v.t, x, derivative, w, residual)
             derivative = slopes.put(derivative, found)
             events = _with_slopes(events, slopes, found)
+            accepted = (slopes.put(accepted[0], found), accepted[1])  # where crossings of inactive parts stay
         shown = ShownSignals(self.v)
         signals = shown.found(between)
-        accepted = self._refreshed(between, AcceptedMemory)
         invariants = ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants"))
         correction = ca.vertcat(ca.SX(0, 1), *self._corrections(between))
         if self.v.rates:

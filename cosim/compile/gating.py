@@ -242,6 +242,8 @@ class _Gate:
             yield from self._called(m, seen)
         elif isinstance(m, Started) and isinstance(m, Evolving):
             yield self._again(m, seen)
+        elif isinstance(m, AcceptedMemory) and not self.obeyed.once and ca.is_equal(m.equation, self.d.time):
+            yield m  # when the newest step ended: that goes on, so that no pause counts as time since then
         elif isinstance(m, (SampledMemory, Branch, AcceptedMemory)) and (
             self.obeyed.once or isinstance(m, SampledMemory)
         ):

@@ -1,0 +1,48 @@
+"""What stands still while its part is inactive goes on as if there had been no pause: nothing knows of it.
+
+Blocks that look at how fast their input changes, keep what was, or count time since the newest step.
+"""
+
+import numpy as np
+import pytest
+
+from blocks import Backlash, BoucWen, Function, MinMaxRunning, PeakHold, RateLimiter, StickSlip, TimeTable
+from cosim import Diagram, Enabled, simulate
+
+BEGIN, PAUSE = 0.5, 0.3  # s
+BLOCKS = {
+    "Backlash": Backlash(0.5),
+    "BoucWen": BoucWen(0.6, 0.3, 1.5),
+    "RateLimiter": RateLimiter(2.0, 3.0),
+    "RateLimiter at ticks": RateLimiter(2.0, 3.0, sample=0.1),
+    "PeakHold": PeakHold(),
+    "MinMaxRunning": MinMaxRunning(),
+    "StickSlip": StickSlip(1.5, 0.5, 0.1, 0.8, 0.2, 0.1),
+}
+TIMES = np.array([0.13, 0.42, 0.57, 0.74, 0.98])
+
+
+def seen(block, pause, engine):
+    """Output at TIMES, later ones behind the pause, in which input and block stand still."""
+    d = Diagram("d")
+    stops = [0.0, BEGIN, BEGIN + pause, 2.0 + pause]
+    tau = d.add("tau", TimeTable(stops, [0.0, BEGIN, BEGIN, 2.0], interpolation="linear"))
+    part = d.add("part", Enabled(block) if pause else block)
+    tau >> d.add("u", Function(lambda s: 2.0 * np.sin(5.0 * s - 0.5))) >> part["u"]
+    if pause:
+        d.add("on", TimeTable(stops[:3], [1.0, -1.0, 1.0], interpolation="previous")) >> part["enable"]
+    times = TIMES + pause * (TIMES > BEGIN)
+    name = f"part.{part.ports.outputs[0]}"
+    return simulate(d, times[-1], log_at=times, engine=engine, rtol=1e-9, atol=1e-11)[name][:, 0]
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_pause_leaves_no_trace(name):
+    without, behind = (seen(BLOCKS[name], pause, "reference") for pause in (0.0, PAUSE))
+    assert np.abs(without - behind).max() < 1e-6
+    assert np.ptp(without) > 0.02
+
+
+def test_machine_code_pauses_alike():
+    block = RateLimiter(2.0, 3.0)
+    assert np.abs(seen(block, PAUSE, "native") - seen(block, PAUSE, "reference")).max() < 1e-9
