@@ -107,6 +107,13 @@ class Variable:
         return math.prod(self.shape)
 
     @property
+    def is_resized(self) -> bool:
+        """Is it an array of numbers to be given, whose start value in the description has another size?"""
+        own = self.start if isinstance(self.start, tuple) else ()
+        other = len(own) > 0 and len(own) != self.size and len(set(own)) > 1
+        return other and self.numeric and self.is_start_settable and self.size > 0
+
+    @property
     def listed_items(self) -> str:
         """The items of an enumeration, for a message: "1 (off), 2 (on)"."""
         return ", ".join(f"{number} ({name})" for number, name in self.items.items())

@@ -191,13 +191,32 @@ class FMU(Block):
                 return False
             if v.causality in ("input", "structuralParameter") or not v.numeric or v.alias_of is not None:
                 return False
-            start = self.start_values.get(v.name, v.start)
+            start = self.start_values.get(v.name, self._own_starts.get(v.name, v.start))
             if start is None or not v.is_start_settable or not v.size:
                 return False
-            sizes = (1, v.size) if len(set(np.ravel(start).tolist())) == 1 else (v.size,)
-            return np.size(start) in sizes and bool(np.all(np.abs(np.asarray(start, dtype=float)) <= EXACT))
+            fits = np.size(start) == v.size or len(set(np.ravel(start).tolist())) == 1
+            return fits and bool(np.all(np.abs(np.asarray(start, dtype=float)) <= EXACT))
 
         return tuple(v for v in self.description.variables.values() if is_one(v))
+
+    @property
+    def _own_starts(self) -> dict[str, tuple[float, ...]]:
+        """Start values of arrays that have another size than in the description: those that the FMU tells."""
+        return self.derived.get("own starts", self._asked_starts)
+
+    def _asked_starts(self) -> dict[str, tuple[float, ...]]:
+        d, given = self.description, self.start_values
+        asked = [v for v in d.variables.values() if v.is_resized and v.name not in given]
+        if not asked:
+            return {}
+        component = self.component()
+        try:
+            component.configure({v: given[v.name] for v in d.structural if v.name in given})
+            return {v.name: tuple(np.ravel(component.get(v)).astype(float).tolist()) for v in asked}
+        except FMUError:  # it does not tell: these are no parameters of a run
+            return {}
+        finally:
+            component.close()
 
     def _chosen(self) -> tuple[Variable, ...]:
         d = self.description
@@ -297,6 +316,7 @@ class FMU(Block):
             self.component,
             not self.isolate and self.importer == "native",
             self._ticks,
+            self._own_starts,
         )
 
     def driven(self) -> Block:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ class Setup:
     component: Callable[[], AnyComponent]
     compiles: bool = True  # can compiled code call it?
     ticks: bool = False  # do its clocks tick, and are discrete inputs set in event mode?
+    own_starts: Mapping[str, Any] = field(default_factory=dict)  # of arrays that were given other sizes
 
     @property
     def triggers(self) -> tuple[Variable, ...]:
@@ -90,7 +91,8 @@ class Setup:
         """Start values of the parameters in the description, (np,); nan where it has none of this size."""
         found = [np.zeros(0)]
         for v in self.parameters:
-            start = v.start if not isinstance(v.start, tuple) or len(v.start) == v.size else np.nan
+            start = self.own_starts.get(v.name, v.start)
+            start = start if not isinstance(start, tuple) or len(start) == v.size else np.nan
             found.append(_spread(start, v))
         return np.concatenate(found)
 
@@ -108,7 +110,7 @@ class Setup:
 
     def start_of(self, v: Variable) -> Any:
         """The start value of a variable; None if there is none of its size."""
-        found = self.start.get(v.name, v.start)
+        found = self.start.get(v.name, self.own_starts.get(v.name, v.start))
         if v.shape and isinstance(found, tuple) and len(found) != v.size:
             return (found[0],) * v.size if found and len(set(found)) == 1 else None
         return found

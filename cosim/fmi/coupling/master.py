@@ -79,6 +79,15 @@ class MasterEngine(Engine):
                     path=u.path,
                     hint="Leave it out with a smaller step, or use a unit that can (canGetAndSetFMUState).",
                 )
+            offset = u.block.ticks.offset
+            if self._coupling.rtol is not None and offset:
+                raise PlantloopError(
+                    f"Coupling: rtol lets all units step together from the start on, but unit '{u.path}' "
+                    f"({u.block.name}) has an offset of {float(offset):g} s.",
+                    path=u.path,
+                    value=float(offset),
+                    hint="Leave the offset out, or rtol.",
+                )
             if self._coupling.rtol is not None and not run.unit.variable_step:
                 raise PlantloopError(
                     f"Coupling: rtol changes the step, but unit '{u.path}' ({u.block.name}) takes steps of "

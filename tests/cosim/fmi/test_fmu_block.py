@@ -268,3 +268,21 @@ def test_faults_in_a_run_name_unit_function_time_and_log(fault: int, said: str) 
     if fault == 4:
         assert "the oil pressure is 0.25 bar" in text  # printf's arguments are there
     assert caught.value.result.time[-1] >= 0.4
+
+
+@pytest.mark.parametrize("kind", ["cs", "me"])
+def test_resized_arrays_are_parameters_of_a_run(kind: str) -> None:
+    """x' = A x + B u, y = C x + D u with two states: what is not given is what the FMU says itself."""
+    sizes = {"n": 2, "m": 1, "r": 1}
+    path = build_fmu("statespace", version="3.0")
+    unit = FMU(path, kind=kind, sample=0.05 if kind == "cs" else None, start=sizes | {"u": [0.25]})
+    assert {"A", "B", "C", "D", "x0"} <= {v.name for v in unit.parameter_variables}
+    d = Diagram("sized")
+    d.add("s", unit)
+    d.ground("s.u")
+    given = {"s.A": [[0.0, 1.0], [-4.0, 0.0]], "s.x0": [1.0, 0.5]}
+    r = simulate(d, until=1.0, parameters=given, engine="reference", log_at=[0.5, 1.0], rtol=1e-9, atol=1e-12)
+    # B = (1, 0), C = (1, 0), D = 1 as in the FMU: x1' = x2 + 0.25, x2' = -4 x1
+    t = np.array([0.5, 1.0])
+    exact = np.cos(2 * t) + (0.5 + 0.25) / 2 * np.sin(2 * t) + 0.25
+    assert r["s.y"].ravel() == pytest.approx(exact, abs=1e-6)

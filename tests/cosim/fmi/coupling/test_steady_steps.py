@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from blocks import Gain, Step, TimeTable
+from blocks.errors import PlantloopError
 from cosim import FMU, Coupling, Diagram, Simulation, simulate
 from tests.helpers.fmus import build_fmu, needs_compiler
 
@@ -108,3 +109,12 @@ def test_error_control_meets_jumps_and_rows_of_the_log(engine, extrapolation):
     assert r["a.y"].ravel() == pytest.approx([lag_at(t, 0.333) for t in times], abs=1e-9)
     ends = r.coupling["a.u"].time
     assert {0.333, *times} <= set(ends) and len(ends) < 60
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_units_under_error_control_have_no_offsets(engine):
+    d = Diagram("late")
+    d.add("a", FMU(build_fmu("lag"), kind="cs", sample="1/20", offset="1/80"))
+    d.ground("a.u")
+    with pytest.raises(PlantloopError, match=r"unit 'a' .* has an offset of 0\.0125 s"):
+        simulate(d, until=1.0, engine=engine, coupling=Coupling(rtol=1e-4))
