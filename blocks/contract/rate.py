@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import isfinite  # by name: what stands in `math` while equations are traced looks for signals
 
 import numpy as np
 
@@ -25,6 +26,10 @@ def simple(number: float) -> Fraction | None:
     continued fraction, since it is nearer to it than 1/(2 q^2) (Legendre).
     """
     above, below = abs(number).as_integer_ratio()
+    q = LARGEST_DENOMINATOR
+    p = (2 * above * q + below) // (2 * below)
+    if abs(above * q - p * below) * TOLERANCE_BELOW <= below * q:  # decimals: most of a table's times
+        return Fraction(p if number >= 0 else -p, q)
     p, q, p_last, q_last = 1, 0, 0, 1
     a, b = above, below
     while b:
@@ -66,7 +71,7 @@ def rational(value: Rate, what: str = "rate") -> Fraction:
     if isinstance(value, bool) or not isinstance(value, (float, np.floating)):
         raise _no_number(value, what)
     number = float(value)
-    if not math.isfinite(number):
+    if not isfinite(number):
         raise BlockError(f"{what} is {number}, expected a finite number of seconds.", value=value)
     found = simple(number)
     if found is None:
@@ -109,7 +114,7 @@ def _no_number(value: object, what: str) -> BlockError:
 
 def instant(value: Rate, what: str = "instant") -> Fraction:
     """Exact rational of a single instant [s]: like `rational`, but any finite float is accepted as it is."""
-    if type(value) is float and math.isfinite(value):
+    if type(value) is float and isfinite(value):
         found = simple(value)
         return Fraction(value) if found is None else found
     try:
@@ -117,7 +122,7 @@ def instant(value: Rate, what: str = "instant") -> Fraction:
     except BlockError:
         if isinstance(value, (str, bool, int, Fraction)) or not isinstance(value, (float, np.floating)):
             raise
-        if not math.isfinite(value):
+        if not isfinite(value):
             raise
         return Fraction(float(value))
 
@@ -131,7 +136,7 @@ def instants(times: tuple[Rate, ...]) -> tuple[Fraction, ...]:
     BlockError, TypeError, ValueError    one of them is no finite number
     """
     exact = tuple(map(instant, times))
-    rounded = np.array(exact, dtype=float)
+    rounded = np.fromiter(map(float, exact), float, len(exact))
     if bool(np.all(rounded[1:] > rounded[:-1])):  # rounding keeps the order; comparing fractions takes long
         return exact
     return tuple(sorted(exact))

@@ -18,6 +18,7 @@ from cosim.engines.codegen.system_functions import whole
 from cosim.engines.methods.stiff import linearised
 from cosim.engines.native import bindings, cache
 from cosim.engines.native.compiler import Compiler, CompilerError, find
+from cosim.engines.native.number_files import numbers_apart
 from cosim.engines.native.tables import tables_of
 from cosim.system import System
 from cosim.version import __version__
@@ -191,7 +192,7 @@ def _build(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
 def _compile(compiler: Compiler, sources: list[CFile], place: Path) -> None:
     """One library of C files."""
     for source in sources:
-        (place / source.name).write_text(source.text)
+        (place / source.name).write_text(numbers_apart(source.name, source.text, place))
     # the longest first, so that no processor waits for it at the end
     sources = sorted(sources, key=lambda s: -len(s.text))
     files, levels = [place / s.name for s in sources], [s.level for s in sources]

@@ -304,7 +304,7 @@ def _remove(place: Path) -> None:
             listed = {NOTE, *json.loads((place / NOTE).read_text()).get("files", [LIBRARY])}
             own = [f for f in place.iterdir() if f.name in listed]
         else:
-            own = [f for f in place.iterdir() if f.suffix in (".c", ".o", ".h", SUFFIX, ".json")]
+            own = [f for f in place.iterdir() if f.suffix in (".c", ".o", ".h", ".bin", SUFFIX, ".json")]
         for f in own:
             f.unlink()
         place.rmdir()

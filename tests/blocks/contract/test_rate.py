@@ -74,3 +74,15 @@ def test_each_time_of_a_table_is_made_exact_once_in_flattening(monkeypatch):
 
 def test_ticks_of_simple_floats_are_exact():
     assert Ticks.of(0.01, 0.005) == Ticks(Fraction(1, 100), Fraction(1, 200))
+
+
+@pytest.mark.parametrize(
+    "number",
+    [0.1, -0.125, 1e-6, 127.000001, 128.1, 1000.001, 4096.5, -0.3333333333333333, 0.0, 1e308, 5e-324],
+)
+def test_decimals_are_the_fraction_that_is_near_enough(number):
+    """Found at once or by the continued fraction, it lies within 1e-14, and else there is none."""
+    exact = Fraction(number)
+    nearest = exact.limit_denominator(10**6)
+    near = abs(nearest - exact) <= Fraction(1, 10**14)
+    assert simple(number) == (nearest if near else None)
