@@ -17,12 +17,15 @@ from cosim.engines.codegen.plan import FunctionPlan, Plain, Plan, Shared
 from cosim.engines.codegen.planner import planned
 from cosim.engines.codegen.steps_c import step
 from cosim.engines.codegen.system_functions import crossing_places, whole
-from cosim.engines.methods.tableau import TABLEAUS
+from cosim.engines.methods.tableau import TABLEAUS, Tableau
 from cosim.system import System
 
 SMALL = 3000  # operations; up to here a system is one file, so that the compiler can inline
 FILE = 6000  # lines per file beyond
-INLINE = 400  # operations of a derivative that is copied into every stage of a step
+INLINE = 400  # operations of a derivative that is copied into every stage of a fixed step
+ADAPTIVE = (
+    60  # the same of an adaptive step, which is looked at by itself: beyond, the call is 1 % of it at most
+)
 BLOCKS = 50  # signals; a system of fewer has no copies of blocks, whatever repeats inside a plant
 LARGE = 8000  # operations; beyond, -O1, which loses nothing there and compiles twice as fast
 
@@ -160,6 +163,10 @@ static void derivative_with_w(const pl_args *a, double *restrict out)
 }
 #define derivative derivative_with_w
 """
+CALLED = """/* The derivative where it is not copied. */
+static PL_APART void derivative_called(const pl_args *a, double *restrict out) { derivative(a, out); }
+
+"""
 
 
 def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -> str:
@@ -181,13 +188,16 @@ def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -
     sizes = [len(system.x0), len(system.h0), len(system.w0), len(system.p0), plan.constants]
     sizes.append(sum(s.size for s in system.signals.values()))
     steps = [f"step_{name}" if name in methods else "0" for name in TABLEAUS]
+    apart = inlined and plan.functions["derivative"].cost > ADAPTIVE
+    alone = "derivative_called" if apart else "derivative"
     lines.append(
         f"enum {{ NX = {len(system.x0)}, NV = {plan.doubles} }};\n\n"
-        + "".join(step(TABLEAUS[name], len(system.x0)) for name in methods)
+        + CALLED * apart
+        + "".join(_step(TABLEAUS[name], len(system.x0), alone) for name in methods)
         + f"static const pl_step steps[] = {{{', '.join(steps)}}};\n\n"
         "static const pl_model model = {\n"
         f"    PL_ABI, {', '.join(map(str, sizes))}, NV + NX, {plan.integers},\n"
-        f"    prepare, derivative, steps, accepted, &crossings_parts, moving_crossings,\n"
+        f"    prepare, {alone}, steps, accepted, &crossings_parts, moving_crossings,\n"
         f"    {len(moving)}, moving, &crossing_rates_parts, &resets_parts,\n"
         f"    invariants, correction, residual, starting, delayed, seconds, segments, signals,\n"
         f"    {len(segments)}, {len(signals)}, unit_inputs,\n"
@@ -195,6 +205,11 @@ def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -
         "const pl_model *pl_get_model(void) { return &model; }\n"
     )
     return "\n".join(lines)
+
+
+def _step(method: Tableau, nx: int, alone: str) -> str:
+    """Steps of a method; those that are looked at one by one evaluate the derivative by the name `alone`."""
+    return step(method, nx, alone if method.adaptive else "derivative")
 
 
 def _calls(f: FunctionPlan, inlined: bool) -> str:

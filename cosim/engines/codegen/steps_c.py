@@ -8,7 +8,7 @@ from cosim.engines.methods.tableau import Tableau
 FEW_STATES = 16  # up to here a step is written out state by state
 
 
-def step(method: Tableau, nx: int) -> str:
+def step(method: Tableau, nx: int, derivative: str = "derivative") -> str:
     """Steps of a Runge-Kutta method: the sums of its tableau from left to right, without the zeros.
 
     For few states everything is written out, so that the compiler can keep the numbers in registers.
@@ -33,7 +33,7 @@ def step(method: Tableau, nx: int) -> str:
             stages += moved("trial", method.a[i])
         begins, place = method.c[i] == 0.0, "trial" if i > 0 else here
         stages += f"        s.t = {'t' if begins else f't + {number(method.c[i])} * h'};\n"
-        stages += f"        s.x = {place};\n        derivative(&s, k + {i} * NX);\n"
+        stages += f"        s.x = {place};\n        {derivative}(&s, k + {i} * NX);\n"
     room = "    double *restrict trial = a->v + NV;\n"
     if few:
         room = f"    double y[NX + 1], trial[NX + 1];\n{every('y[e] = x[e];')}"

@@ -16,8 +16,10 @@
 
 #if defined(__GNUC__)
 #define PL_INLINE static inline __attribute__((always_inline))
+#define PL_APART __attribute__((noinline))
 #else
 #define PL_INLINE static inline
+#define PL_APART
 #endif
 
 /* A function of loops that is compiled for wider vector registers too; which one runs is chosen when the library
