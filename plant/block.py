@@ -68,7 +68,7 @@ from plant.mechanics.dynamics import MotionAt
 from plant.mechanics.massless import massless_links
 from plant.mechanics.mechanism import Mechanism, mechanism_of
 from plant.ports import Ports, found_port, port_name, ports_of
-from plant.reporting import ModelProblems, PlantWarning, passed_on, recorded
+from plant.reporting import ModelProblems, PlantWarning, already_said, passed_on, recorded
 from plant.routines.script_data import filled
 from plant.routines.subroutines import refuse_untrusted
 from plant.tunables import Tunables, check_tunable
@@ -460,7 +460,8 @@ class Plant(Block):
         ------
         ModelProblems    a constraint on positions or velocities depends on an input without a filter
         """
-        self._write(b)
+        with already_said(self.warnings):
+            self._write(b)
         b.log_states()
 
     def picture(self) -> BlockPicture | None:

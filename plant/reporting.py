@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError
 
 
@@ -52,3 +54,22 @@ def passed_on(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
     for w in caught:
         warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     return tuple(str(w.message) for w in caught)
+
+
+_SAID: ContextVar[tuple[str, ...]] = ContextVar("_SAID", default=())
+
+
+@contextmanager
+def already_said(texts: tuple[str, ...]) -> Iterator[None]:
+    """Within this stretch, in this thread, `mention` does not say these texts again."""
+    token = _SAID.set(texts)
+    try:
+        yield
+    finally:
+        _SAID.reset(token)
+
+
+def mention(text: str) -> None:
+    """Warn the user, unless the same was said when the plant was made."""
+    if text not in _SAID.get():
+        warn_user(text, PlantWarning)

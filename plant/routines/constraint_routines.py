@@ -23,12 +23,11 @@ import numpy as np
 
 from blocks.contract.block import Equations
 from blocks.contract.callback import close_all
-from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError
 from plant.elements import UserSubroutine
 from plant.equations.setting import Setting
 from plant.expressions.scope import Scope
-from plant.reporting import PlantWarning
+from plant.reporting import mention
 from plant.routines.libraries import library_routine
 from plant.routines.octave import octave_routine
 from plant.routines.opaque_calls import OpaqueRoutine
@@ -144,10 +143,9 @@ def _opaque(call: RoutineCall, b: Equations, home: Home, reason: str) -> ca.SX:
         make,
         call.name,
     )
-    warn_user(
+    mention(
         f"{call.name} of a constraint is called at run time: {reason.rstrip('.')}. "
-        f"Its derivatives are {how}. Compiled code calls it back in Python, which is slower.",
-        PlantWarning,
+        f"Its derivatives are {how}. Compiled code calls it back in Python, which is slower."
     )
     return ca.SX(value)
 

@@ -32,7 +32,7 @@ import numpy as np
 from blocks.contract.block import Equations
 from blocks.contract.callback import close_all
 from blocks.contract.symbols import as_scalar
-from blocks.contract.user_lines import line_of, warn_user
+from blocks.contract.user_lines import line_of
 from blocks.errors import ModelError, PlantloopError, shown
 from plant.elements import (
     Control_StateEqn,
@@ -47,7 +47,7 @@ from plant.elements.outputs import RESULTS
 from plant.equations.setting import Setting
 from plant.expressions.expression import parse
 from plant.expressions.scope import Scope
-from plant.reporting import ModelProblems, PlantWarning
+from plant.reporting import ModelProblems, mention
 from plant.routines.access import Access, Asked, Recorder, Symbolic
 from plant.routines.libraries import library_routine
 from plant.routines.octave import octave_routine
@@ -322,10 +322,9 @@ class RoutineCall:
         close_all([routine])
         value = opaque_function(make, bool(getattr(routine, "keeps", False)), m, column, b, name, self.name)
         self.values.watch(self.name, value)
-        warn_user(
+        mention(
             f"{self.name} is called at run time and differentiated by differences: {reason}. "
-            "Compiled code calls it back in Python, which is slower.",
-            PlantWarning,
+            "Compiled code calls it back in Python, which is slower."
         )
         return value
 

@@ -5,6 +5,8 @@ A mass of 2 on a rail along x starts at x = 0.5. Oracles: roots by bisection, mo
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -264,6 +266,17 @@ def test_hard_constraint_through_a_subroutine(text, coordinates, engine, tmp_pat
     given = scripted(tmp_path, text, "VARSUB")
     plant = rail(coordinates, given, PUSH, hard("VARVAL(1) - 0.75 - 0.5*TIME**2"), show=SHOWN)
     assert run(plant, engine) == pytest.approx(HELD, abs=1e-6 if text is OPAQUE else 1e-8)
+
+
+def test_a_routine_called_at_run_time_is_told_once(coordinates, engine, tmp_path):
+    """It was told when the plant was made, and again whenever it was run."""
+    if engine == "auto":
+        return  # says no more than the reference engine
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        given = scripted(tmp_path, OPAQUE, "VARSUB")
+        run(rail(coordinates, given, PUSH, hard("VARVAL(1) - 0.75 - 0.5*TIME**2"), show=SHOWN), engine)
+    assert len([w for w in caught if "called at run time" in str(w.message)]) == 1
 
 
 @pytest.mark.parametrize("text", [TRACED, OPAQUE])
