@@ -312,7 +312,8 @@ def _socket(address: str, port: int, listen: bool) -> socket.socket:
         raise BlockError(
             f"UDPReceive: cannot listen at {address}:{port}: {error.strerror or error}.",
             value=port,
-            hint="Another program, or another run, may listen there; choose another port.",
+            hint="Another program, or another run, may listen there; choose another port. "
+            "Runs of a study that listen go one after the other: workers=1.",
         ) from error
     return made
 

@@ -246,12 +246,12 @@ def _all(
     if not len(starts):
         return Runs(starts.times, table, tree)
     engine = choose(starts.system, starts.settings, starts.context(0))
+    engine.instances.close()  # every run has its own: what these hold, such as ports, is free for them
     how = way_for(engine, len(starts), workers)
     WAYS[how.way](engine, starts, how.workers, progress)
     for k in map(int, np.flatnonzero(starts.state != DONE)):
         if (error := _repeated(engine, starts, k, numbers[k])) is not None:
             errors[k] = error
-    engine.instances.close()
     messages = tuple(starts.system.stops[k - 1] if k else "" for k in starts.stopped)
     stopped = starts.stopped > 0
     for k in map(int, np.flatnonzero(stopped)):  # its last row is the stop

@@ -97,7 +97,8 @@ class Runner:
 
     def _engine(self, variant: int, ready: Prepared, starts: Starts) -> Engine:
         if variant not in self._engines:
-            self._engines[variant] = choose(ready.system, ready.settings, starts.context(0))
+            made = self._engines[variant] = choose(ready.system, ready.settings, starts.context(0))
+            made.instances.close()  # every run has its own: what these hold, such as ports, is free for them
         return self._engines[variant]
 
     def cancel(self) -> None:

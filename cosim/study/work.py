@@ -136,7 +136,11 @@ def simulation(plan: StudyPlan, case: int, engine: str | None = None) -> Simulat
 def snapshot_before_failure(plan: StudyPlan, case: int) -> bytes | None:
     """A snapshot as a file's content; None where the run fails at its start."""
     until = plan.bases[int(plan.cases.variant[case])].until
-    with simulation(plan, case) as sim:
+    try:
+        made = simulation(plan, case)
+    except PlantloopError:
+        return None
+    with made as sim:
         sim.log([])
         try:
             sim.advance(until)

@@ -14,9 +14,10 @@ from blocks import (
     PlantloopError,
     Sine,
 )
-from cosim import Diagram, Simulation, simulate
+from cosim import Diagram, Simulation, Study, simulate, simulate_many
 from cosim.cli.cli import app
 from cosim.hardware_in_loop import SharedMemoryRead, SharedMemoryWrite, UDPReceive, UDPSend
+from cosim.study.work import snapshot_before_failure
 
 TICK = 0.01  # s
 
@@ -193,3 +194,23 @@ def test_a_scenario_reaches_out_only_when_it_is_trusted(tmp_path):
     shown = call("--trust", "--pace", "5")
     assert shown.exit_code == 0, shown.output
     assert "overruns" in shown.output
+
+
+def test_runs_one_after_the_other_listen_at_one_port(tmp_path):
+    """The engine of a batch keeps no port for itself while its runs listen there."""
+    d = receiving(UDPReceive(free_port(), sample=TICK, initial=7.0))
+    runs = simulate_many(d, 2, 0.03, engine="reference", threads=1)
+    assert not runs.errors
+    study = Study(
+        d, until=0.03, sweep={"twice.k": [1.0, 2.0]}, metrics={"end": "final(twice.y)"}, engine="reference"
+    )
+    assert list(study.run(tmp_path / "out", executor="threads", workers=1).table["end"]) == [7.0, 14.0]
+
+
+def test_a_case_that_cannot_begin_is_a_row(tmp_path):
+    """Also where what it needs is gone when its last steps are looked for."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+        d = receiving(UDPReceive(s.getsockname()[1], sample=TICK))
+        study = Study(d, until=0.03, sweep={"twice.k": [1.0]}, engine="reference")
+        assert snapshot_before_failure(study.plan, 0) is None
