@@ -98,8 +98,8 @@ def test_redundant_conditions_are_counted_and_named(name, coordinates):
     assert sum(map(int, found)) == conditions - mechanism.dof + 1 > 0
 
 
-def doubly_seated() -> Model:
-    """A four-bar in the plane of x and z; its last hinge, the seat, stands twice on one axis."""
+def doubly_seated(apart: float) -> Model:
+    """A four-bar in the plane of x and z; its last hinge, the seat, stands twice on one axis, `apart` [m]."""
     at = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])  # z along -y
     bars = [(2, (0.0, 0.0), (0.0, 1.0)), (3, (0.0, 1.0), (2.0, 1.5)), (4, (2.0, 1.5), (2.0, 0.0))]
     elements: list = [Body_Rigid(id=1, isground=True)]
@@ -108,7 +108,7 @@ def doubly_seated() -> Model:
         elements.append(Body_Rigid(id=k, cg_id=10 * k, mass=1, inertia_xx=1, inertia_yy=1, inertia_zz=1))
         elements.append(marker(10 * k, k, np.array([(x + u) / 2, 0.0, (z + w) / 2]), at))
     hinges = [(1, 2, 1, 0.0, bars[0][1]), (2, 3, 2, 0.0, bars[1][1]), (3, 4, 3, 0.0, bars[2][1])]
-    hinges += [(4, 4, 1, 0.0, bars[2][2]), (5, 4, 1, 0.3, bars[2][2])]
+    hinges += [(4, 4, 1, 0.0, bars[2][2]), (5, 4, 1, apart, bars[2][2])]
     for k, i, j, y, (x, z) in hinges:
         elements += [marker(100 * k + b, b, np.array([x, y, z]), at) for b in (i, j)]
         ends = {"i_marker_id": 100 * k + i, "j_marker_id": 100 * k + j}
@@ -118,15 +118,21 @@ def doubly_seated() -> Model:
 
 @quiet
 @pytest.mark.parametrize(
-    ("coordinates", "expected"),
-    [("joint", {3: (3, {1, 2, 4}), 5: (5, {4})}), ("absolute", {5: (2, {4})})],
+    ("coordinates", "apart", "expected"),
+    [
+        ("joint", 0.3, {3: (3, {1, 2, 4}), 5: (5, {4})}),
+        ("joint", 0.0, {3: (3, {1, 2, 4}), 5: (5, {4})}),
+        ("absolute", 0.0, {5: (2, {4})}),
+        ("absolute", 0.3, {4: (3, {1, 2, 3}), 5: (5, {1, 2, 3, 4})}),
+    ],
 )
-def test_what_repeats_what_is_told(coordinates, expected):
+def test_what_repeats_what_is_told(coordinates, apart, expected):
     """A second seat repeats the seat alone; what a loop in a plane has too much is that of its other hinges.
 
-    In absolute coordinates the bodies are planar: two conditions a hinge, none of them too many.
+    In absolute coordinates the bodies are planar where all hinges lie in one plane: two conditions a hinge,
+    none of them too many. Elsewhere they are in space, and the second seat shares in the whole loop.
     """
-    told = Plant.from_model(doubly_seated(), coordinates=coordinates).info()["redundant constraints"]
+    told = Plant.from_model(doubly_seated(apart), coordinates=coordinates).info()["redundant constraints"]
     found = [
         re.search(r"Constraint_Joint id=(\d+).*: (\d+) of its 5 .* repeat what (.*) fix", t) for t in told
     ]
