@@ -13,7 +13,7 @@ An introduction to disk margins, IEEE Control Systems 40 (2020), with skew 0: al
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import casadi as ca
@@ -25,6 +25,7 @@ from cosim.analysis.common_period import CommonPeriod, common
 from cosim.analysis.free_modes import without, without_free
 from cosim.analysis.lifted import Echo
 from cosim.analysis.linear import basis_of, every_tick, linearize, walk_of
+from cosim.analysis.loop_pictures import LoopShown, pictures, step_response
 from cosim.analysis.operating import OperatingPoint, model_of
 from cosim.analysis.pade import order
 from cosim.analysis.periodic_loop import PeriodicLoop, delay_margin
@@ -55,6 +56,9 @@ class Margins:
     sensitivity : float          largest |S|
     outside : (k,) complex       poles that neither decay nor grow and have no part in this loop, such as of a
                                  shaft that turns freely: `stable` does not ask for them
+    poles : (n,) complex         of the closed loop without those: 1/s, or of z with the period dt [s]; 0 of a
+                                 continuous loop
+    step : (n, 2) float          time [s] and what comes back of a step of 1 added to the signal: L / (1 + L)
     frequency : (n,) rad/s; loop : (n,) complex, L at them; of several rates what of the answer to a sine has
         its own frequency
     """
@@ -71,6 +75,9 @@ class Margins:
     frequency: np.ndarray
     loop: np.ndarray
     outside: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=complex))
+    poles: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=complex))
+    dt: float = 0.0
+    step: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
     @property
     def gain_db(self) -> float:
@@ -89,30 +96,10 @@ class Margins:
         return f"<Margins at '{self.at}' ({state}): {gain}, {phase}, {rest}>"
 
     def plot(self, path: Any = None) -> Any:
-        """Bode and Nyquist pictures of the loop as a matplotlib figure; written to `path` if one is given."""
-        from matplotlib.figure import Figure
-
+        """Bode, Nyquist, step and poles of the loop as a matplotlib figure; written to `path` if given."""
         from cosim.result.result_plot import save_figure
 
-        figure = Figure(figsize=(10, 5), dpi=110, layout="constrained")
-        grid = figure.add_gridspec(2, 2)
-        size, angle = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[1, 0])
-        nyquist = figure.add_subplot(grid[:, 1])
-        size.loglog(self.frequency, np.abs(self.loop))
-        angle.semilogx(self.frequency, np.degrees(np.unwrap(np.angle(self.loop))))
-        for axes, label in ((size, "|L|"), (angle, "phase of L [deg]")):
-            axes.set_ylabel(label)
-            axes.grid(True, color="#DDDDDD")
-            for w in (self.crossover, self.phase_crossover):
-                if np.isfinite(w):
-                    axes.axvline(w, color="#D55E00", linewidth=0.8, linestyle="--")
-        angle.set_xlabel("frequency [rad/s]")
-        nyquist.plot(self.loop.real, self.loop.imag)
-        nyquist.plot(self.loop.real, -self.loop.imag, linestyle="--", color="#888888")
-        nyquist.plot(-1, 0, "+", color="#D55E00", markersize=12)
-        nyquist.set(xlim=(-3, 2), ylim=(-2.5, 2.5), xlabel="Re L", ylabel="Im L", aspect="equal")
-        nyquist.grid(True, color="#DDDDDD")
-        figure.suptitle(f"loop at {self.at}")
+        figure = pictures(LoopShown(**{f.name: getattr(self, f.name) for f in fields(LoopShown)}))
         if path is not None:
             save_figure(figure, path)
         return figure
@@ -201,6 +188,9 @@ def margins_of(
         w,
         loop,
         outside,
+        poles,
+        dt,
+        step_response(A, B[:, :1], C[:1], model.D, dt, np.zeros(1)),
     )
 
 
@@ -238,6 +228,8 @@ class _Sampled:
         return Margins(
             at, stable, (low, high), phase, self.delay(delay, outside) if stable else delay, loop.disk(S),
             crossover, phase_crossover, sensitivity, w, loop.first_harmonic(w, S), outside,
+            np.linalg.eigvals(loop.A), loop.period,
+            step_response(loop.A, loop.B, loop.C, loop.D, loop.period, loop.times),
         )  # fmt: skip
 
     def _ticks(self, period: CommonPeriod) -> list[int]:
