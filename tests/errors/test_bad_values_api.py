@@ -246,6 +246,7 @@ CASES = [
         {"diagram": Made(loop), "runs": [{}], "until": 2.5, "threads": 1, "solver": "rk4", "step": 0.1}
         | QUICK,
         {"runs": EMPTY | {"1", "200"}, "until": TIMES, "threads": NOTHING | {"1", "200"}, "progress": CALLS}
+        | {"inputs": NO_VALUES}
         | GIVEN
         | LOGGING
         | SETTINGS,
