@@ -4,7 +4,20 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from blocks import Constant, Function, Integrator, PeakHold, RateLimiter, Sine, TimeTable, TurnCounter
+from blocks import (
+    Clock,
+    Constant,
+    Function,
+    Gain,
+    Hold,
+    Integrator,
+    PeakHold,
+    RateLimiter,
+    Sine,
+    Sum,
+    TimeTable,
+    TurnCounter,
+)
 from blocks.errors import BlockError, WiringError
 from cosim import Diagram, simulate
 from tests.helpers.made import Made
@@ -119,6 +132,25 @@ def test_a_peak_between_steps_is_held_exactly(engine, kind):
     area = np.where(np.pi / 6 > TIMES, (1 - np.cos(3 * TIMES)) / 3, 1 / 3 + TIMES - np.pi / 6)
     np.testing.assert_allclose(r["it.y"][:, 0], sign * top, atol=1e-9)
     np.testing.assert_allclose(r["integral.y"][:, 0], sign * area, atol=1e-7)
+
+
+def test_a_peak_goes_on_from_tick_to_tick_without_events():
+    """Steps of less than 1 every 0.1 s on a slow ramp: passed at ticks, but for once by the ramp alone."""
+    d = Diagram("steps")
+    steps, ramp, total = d.add("steps", Hold(sample=0.1)), d.add("ramp", Gain(0.2)), d.add("sum", Sum("++"))
+    d.add("sine", Sine(0.8, 3.0))["y"] >> steps["u"]
+    d.add("t", Clock())["y"] >> ramp["u"]
+    steps["y"] >> total["in1"]
+    ramp["y"] >> total["in2"]
+    total["y"] >> d.add("it", PeakHold())["u"]
+    r = simulate(d, 3.0, log_at=np.arange(30) * 0.1 + 0.05, engine="reference")
+    assert [e.name for e in r.events] == ["it.follows passed"]
+    top = 0.8 * np.sin(1.5) + 0.2 * 0.6
+    assert r.events[0].time == pytest.approx((top - 0.8 * np.sin(1.8)) / 0.2, abs=1e-7)
+    ends = 0.8 * np.sin(0.3 * np.arange(30)) + 0.2 * (0.1 * np.arange(30) + 0.1)  # just before the next tick
+    now = ends - 0.2 * 0.05
+    wanted = np.maximum(now, np.maximum.accumulate([0.0, *ends[:-1]]))
+    np.testing.assert_allclose(r["it.y"][:, 0], wanted, atol=1e-7)
 
 
 @ENGINES
