@@ -23,13 +23,12 @@ from blocks.errors import BlockError, ModelError, shown
 from plant.assembly.assemble import Assembly, assemble
 from plant.assembly.closing import SingularMass
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
-from plant.constraints.invariants import declare_invariants
-from plant.constraints.solution import StandIns, solve
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.coordinates import Coordinates, named
 from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
 from plant.equations.across import with_what_acts
+from plant.equations.all_stages import all_stages
 from plant.equations.asked_bodies import (
     mention_joints_switched_off,
     mention_torques_on_points,
@@ -42,10 +41,9 @@ from plant.equations.controls import check_controls
 from plant.equations.exchanged import mention_exchanged
 from plant.equations.filters import declare_inputs
 from plant.equations.first_stages import FirstStages, KeptStages
-from plant.equations.outcome import Awaited, Solved, Withheld
-from plant.equations.output_signals import declare_outputs, signals_of
+from plant.equations.outcome import Withheld
 from plant.equations.port_units import with_units
-from plant.equations.pushes import declare_pushes, push_ports
+from plant.equations.pushes import push_ports
 from plant.equations.quantities import Quantities
 from plant.equations.role import Role
 from plant.equations.start_states import StartStates, start_states
@@ -62,7 +60,6 @@ from plant.equations.variables import mention_unused_penalties, recursive_variab
 from plant.equations.wound import mention_wound
 from plant.expressions.formulas import Formulas, formulas_of
 from plant.facts import facts_of
-from plant.forces.loads import loads
 from plant.formats.motionsolve.described import description_of
 from plant.mechanics.dynamics import MotionAt
 from plant.mechanics.massless import massless_links
@@ -488,32 +485,7 @@ class Plant(Block):
         first = self._first_stages(b) if begun is None else begun.continued(b, self.initial)
         if self.assembly is not None:
             first = first.closed_by(self.assembly.closing)
-        states, free, closure = first.states, first.values, first.closure
-        declared, kinematics = states.declared, states.kinematics
-        unknowns = StandIns()
-        forced = Quantities(declared, kinematics, lambda own: Awaited(own, closure, unknowns), free)
-        applied = loads(forced)
-        if self.push:
-            applied = declare_pushes(b, kinematics.tree, applied)
-        solution = solve(b, kinematics.tree, closure, applied, unknowns, self.stabilisation.gains)
-        moving = Quantities(
-            declared, kinematics, lambda own: Solved(own, closure, solution), forced, solution.qdd
-        )
-        states.move(b, moving, solution.qdd)
-        projects = isinstance(self.stabilisation, Projection)
-        declare_invariants(b, kinematics.tree, states.q, states.qd, closure if projects else None)
-        ports = (*self.outputs.values(), *self.requests.values())
-        signals = signals_of(moving, ports)
-        declared.controls.declare(moving, signals)
-        declared.wheels.declare(moving)
-        declare_outputs(b, ports, signals, self.requests)
-        if self.observe:
-            observed.declare(b, moving, solution, closure)
-        if self.audit:
-            ledger.declare(b, moving, solution, closure, declared.wheels)
-        declared.unknowns.write_equations(moving)
-        declared.instants.stops_at({t for f in self.formulas.values() for t in f.break_times(moving.spline)})
-        return Written(states, closure, solution)
+        return all_stages(b, first, self)
 
     def _constraints(self) -> list[Element]:
         """Elements that constrain the coordinates."""
