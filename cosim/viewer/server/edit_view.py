@@ -11,7 +11,7 @@ from blocks.errors import PlantloopError
 from cosim.viewer.diagram_data import diagram_data
 from cosim.viewer.page import assembled
 from cosim.viewer.page_data import PageData
-from cosim.viewer.server.editor import Editor, library
+from cosim.viewer.server.editor import Editor, library, settings_of_run
 from cosim.viewer.server.served_page import ServedPage
 from cosim.viewer.server.serving import Peer, both, listen
 
@@ -28,7 +28,7 @@ class EditView(ServedPage):
         self._lock = asyncio.Lock()
         self._peers: set[asyncio.Event] = set()
         self._version = 0
-        self._library = library()
+        self._library, self._run = library(), settings_of_run()
         self.serve(host, port)
 
     # --- contents of the server -------------------------------------------------------------------
@@ -44,7 +44,7 @@ class EditView(ServedPage):
         news = asyncio.Event()
         self._peers.add(news)
         try:
-            await peer.send({"kind": "library", "blocks": self._library})
+            await peer.send({"kind": "library", "blocks": self._library, "run": self._run})
             news.set()
             await both(self._show(peer, news), listen(peer, self._do), self._watch(peer))
         finally:

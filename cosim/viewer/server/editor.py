@@ -18,8 +18,10 @@ from cosim.scenario.scenario import Scenario
 from cosim.scenario.source import read_source, source_of
 from cosim.system import System
 from cosim.viewer.server import scenario_text
+from cosim.viewer.server.scenario_settings import EDITED, run_keys, set_value, values_of
 
 MOST_STEPS = 500  # that can be undone
+MOST_NAMES = 2_000  # of parameters and states that a page proposes
 LONGEST = 5_000  # letters of a text from a page
 
 
@@ -55,12 +57,16 @@ class Editor:
     @property
     def state(self) -> dict[str, Any]:
         """What a page shows beside the diagram."""
-        blocks = self._scenario(self.text).source.tables.get("blocks", {})
+        tables = self._scenario(self.text).source.tables
+        system = self.picture().system
+        known = {} if system is None else {"parameters": system.parameters, "initial": system.states}
         return {
             "unsaved": self.text != self.on_disk,
             "undo": len(self._before),
             "redo": len(self._after),
-            "blocks": {name: _fields_of(table) for name, table in blocks.items()},
+            "blocks": {name: _fields_of(table) for name, table in tables.get("blocks", {}).items()},
+            "settings": {name: _fields_of(values_of(tables.get(name, {}))) for name in EDITED},
+            "names": {table: list(names)[:MOST_NAMES] for table, names in known.items()},
             "text": self.text,
         }
 
@@ -89,6 +95,7 @@ class Editor:
             "set": lambda m: scenario_text.set_field(
                 self.text, _text(m, "block"), _text(m, "field"), _text(m, "value")
             ),
+            "setting": lambda m: set_value(self.text, _text(m, "table"), _text(m, "name"), _text(m, "value")),
             "rename": lambda m: scenario_text.rename_block(self.text, _text(m, "block"), _text(m, "to")),
             "delete": lambda m: scenario_text.delete_block(self.text, _text(m, "block")),
             "wire": lambda m: scenario_text.wire(self.text, _text(m, "from"), _text(m, "to")),
@@ -173,6 +180,14 @@ class Editor:
 
     def _scenario(self, text: str) -> Scenario:
         return scenario_from(source_of(self.path, text), self.trust)
+
+
+def settings_of_run() -> list[dict[str, str]]:
+    """Every key of [run]: its name, its default as TOML writes it ("": none), what it does."""
+    return [
+        {**entry, "default": "" if entry["default"] is None else _as_text(entry["default"])}
+        for entry in run_keys()
+    ]
 
 
 def library() -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Array
+from tomlkit.items import Array, Table
 
 from blocks.errors import PlantloopError, near_miss
 from cosim.block_names import FORBIDDEN
@@ -30,7 +30,7 @@ def add_block(text: str, name: str, kind: str, fields: dict[str, str]) -> str:
     ------
     PlantloopError      the name is taken or malformed, or a value is no TOML
     """
-    tables = _tables(text)
+    tables = tables_of(text)
     _check_new(name, tables)
     values = {"type": kind, **{field: value_of(field, given) for field, given in fields.items()}}
 
@@ -46,12 +46,12 @@ def add_block(text: str, name: str, kind: str, fields: dict[str, str]) -> str:
             document["blocks"] = tomlkit.table(is_super_table=True)
         document["blocks"][name] = table
 
-    return _edited(text, wanted, write)
+    return edited(text, wanted, write)
 
 
 def set_field(text: str, block: str, field: str, given: str) -> str:
     """A field of a block, as TOML writes its value; an empty text takes it out: its default holds."""
-    _check_block(block, _tables(text))
+    _check_block(block, tables_of(text))
     value = value_of(field, given) if given.strip() else None
 
     def wanted(plain: Plain) -> None:
@@ -65,14 +65,14 @@ def set_field(text: str, block: str, field: str, given: str) -> str:
         if value is None:
             table.pop(field, None)
         else:
-            _assign(table, field, value)
+            assign(table, field, value)
 
-    return _edited(text, wanted, write)
+    return edited(text, wanted, write)
 
 
 def delete_block(text: str, block: str) -> str:
     """A block goes, with its wires."""
-    _check_block(block, _tables(text))
+    _check_block(block, tables_of(text))
     mine = lambda entry: any(end.strip().startswith(f"{block}.") for end in entry.split("->"))
 
     def wanted(plain: Plain) -> None:
@@ -100,12 +100,12 @@ def delete_block(text: str, block: str) -> str:
             if table in document:
                 _without(document[table], block)
 
-    return _edited(text, wanted, write)
+    return edited(text, wanted, write)
 
 
 def wire(text: str, source: str, target: str) -> str:
     """A connection of an output, "block.port", to an input; one that was grounded no longer is."""
-    tables = _tables(text)
+    tables = tables_of(text)
     for end in (source, target):
         _check_port(end, tables)
     taken = [c for c in tables.get("wiring", {}).get("connect", ()) if c.split("->")[-1].strip() == target]
@@ -117,7 +117,7 @@ def wire(text: str, source: str, target: str) -> str:
 
 def unwire(text: str, target: str) -> str:
     """What is connected to an input, "block.port", goes; or its ground."""
-    wiring = _tables(text).get("wiring", {})
+    wiring = tables_of(text).get("wiring", {})
     entries = [c for c in wiring.get("connect", ()) if c.split("->")[-1].strip() == target]
     grounded = [g for g in wiring.get("ground", ()) if g.strip() == target]
     if not entries and not grounded:
@@ -130,13 +130,13 @@ def unwire(text: str, target: str) -> str:
 
 def ground(text: str, target: str) -> str:
     """An input, "block.port", is left open on purpose."""
-    _check_port(target, _tables(text))
+    _check_port(target, tables_of(text))
     return _list(text, "ground", lambda items: [*items, target])
 
 
 def rename_block(text: str, old: str, new: str) -> str:
     """Another name for a block, wherever the file names it."""
-    tables = _tables(text)
+    tables = tables_of(text)
     _check_block(old, tables)
     _check_new(new, tables)
     name = re.escape(old)
@@ -171,14 +171,14 @@ def value_of(field: str, given: str) -> Any:
     return found["value"]
 
 
-# --- inside ---------------------------------------------------------------------------------------------
-def _tables(text: str) -> Plain:
+def tables_of(text: str) -> Plain:
+    """What a text says."""
     return tomllib.loads(text)
 
 
-def _edited(text: str, wanted: Callable[[Plain], None], write: Callable[[Any], None]) -> str:
+def edited(text: str, wanted: Callable[[Plain], None], write: Callable[[Any], None]) -> str:
     """The text after a change of its document, which must mean the same as the change of its tables."""
-    plain = copy.deepcopy(_tables(text))
+    plain = copy.deepcopy(tables_of(text))
     wanted(plain)
     try:
         document = tomlkit.parse(text)
@@ -191,6 +191,24 @@ def _edited(text: str, wanted: Callable[[Plain], None], write: Callable[[Any], N
     return _checked(found, plain, "change it in an editor")
 
 
+def assign(table: Any, field: str, value: Any) -> None:
+    """Put a value in the place of another, whose comment stays behind it; a new one behind the last.
+
+    What stands between the last value and the next table, a comment about that one for example, stays there.
+    """
+    old = table.get(field)
+    item = tomlkit.item(value)
+    if old is not None and hasattr(old, "trivia"):
+        item.trivia.comment_ws, item.trivia.comment = old.trivia.comment_ws, old.trivia.comment
+    body = table.value.body if isinstance(table, Table) and old is None else []
+    last = max((k for k, (key, _) in enumerate(body) if key is not None), default=-1)
+    behind = body[last + 1 :]
+    del body[last + 1 :]
+    table[field] = item
+    body.extend(behind)
+
+
+# --- inside ---------------------------------------------------------------------------------------------
 def _checked(text: str, wanted: Plain, cure: str) -> str:
     try:
         found = tomllib.loads(text)
@@ -211,7 +229,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _list(text: str, key: str, change: Callable[[list[str]], list[str]]) -> str:
     """A list of the table [wiring] with other entries; its layout and comments stay."""
-    before = list(_tables(text).get("wiring", {}).get(key, ()))
+    before = list(tables_of(text).get("wiring", {}).get(key, ()))
     after = change(before)
     if before == after:
         return text
@@ -236,16 +254,7 @@ def _list(text: str, key: str, change: Callable[[list[str]], list[str]]) -> str:
                 else:
                     array.append(entry)
 
-    return _edited(text, wanted, write)
-
-
-def _assign(table: Any, field: str, value: Any) -> None:
-    """Put a value in the place of another, whose comment stays behind it."""
-    old = table.get(field)
-    item = tomlkit.item(value)
-    if old is not None and hasattr(old, "trivia"):
-        item.trivia.comment_ws, item.trivia.comment = old.trivia.comment_ws, old.trivia.comment
-    table[field] = item
+    return edited(text, wanted, write)
 
 
 def _without(table: Any, block: str) -> None:

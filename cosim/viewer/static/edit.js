@@ -1,7 +1,7 @@
 // Editing a scenario: blocks from the library, wires, names, fields; every change is checked by the server.
 viewer.beginners = [...(viewer.beginners ?? []), async () => {
   const { element } = viewer, edit = (viewer.edit = { said: "", state: {}, picked: null });
-  let socket = null, count = 0, waiting = new Map(), blocks = [], chosen = null, diagram = viewer.content.diagram, lost = 0;
+  let socket = null, count = 0, waiting = new Map(), blocks = [], run = [], settingsShown = false, chosen = null, diagram = viewer.content.diagram, lost = 0;
 
   // --- the bar, the library and the chosen block -----------------------------------------------------------
   const button = (text, title, what) => element("button", { title, "data-edit": what, onclick: () => edit.do(what) }, text);
@@ -9,6 +9,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
   const disk = element("span", { hidden: true, "data-edit": "disk" }, "the file was changed on disk ", button("load it", "undo brings your text back", "reload"));
   const shownText = element("pre", { id: "edit-text", hidden: true });
   const foot = element("footer", { id: "edit" }, button("undo", "ctrl-z", "undo"), button("redo", "ctrl-y", "redo"), button("save", "ctrl-s", "save"),
+    element("button", { title: "how long, solver, parameters, initial values", "data-edit": "settings", onclick: () => settings() }, "settings"),
     element("button", { "data-edit": "text", onclick: () => { shownText.hidden = !shownText.hidden; } }, "text"), unsaved, disk, said);
   const search = element("input", { type: "search", placeholder: "search the library", "aria-label": "search the library", oninput: () => list() });
   const found = element("div", { class: "found" }), form = element("div", { class: "form" });
@@ -42,8 +43,31 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     if (change) input.addEventListener("change", () => change(input.value));
     return element("label", {}, element("span", {}, name), input);
   };
+  function settings() { // [run], [parameters] and [initial]
+    [chosen, settingsShown] = [null, true];
+    const row = (table, name, value, hint, title) => {
+      const input = element("input", { value, placeholder: hint, title, "data-setting": table + "." + name, "aria-label": table + " " + name, spellcheck: false });
+      input.addEventListener("change", () => edit.do("setting", { table, name, value: input.value }).then((a) => { if (a?.kind !== "done") input.value = value; }));
+      return element("label", { title }, element("span", {}, name), input);
+    };
+    const more = (table) => { // another value: a name of the diagram, and what it gets
+      const names = element("datalist", { id: "names-of-" + table }, ...(edit.state.names?.[table] ?? []).map((n) => element("option", { value: n })));
+      const name = element("input", { placeholder: "name", list: names.id, "data-new": table + ".name", "aria-label": table + ": another name", spellcheck: false });
+      const value = element("input", { placeholder: "value", "data-new": table + ".value", "aria-label": table + ": its value", spellcheck: false });
+      const give = () => { if (name.value && value.value) edit.do("setting", { table, name: name.value, value: value.value }); };
+      for (const input of [name, value]) input.addEventListener("change", give);
+      return element("label", {}, name, value, names);
+    };
+    const given = edit.state.settings ?? {}, parts = [];
+    for (const table of Object.keys(given)) {
+      parts.push(element("h4", {}, "[" + table + "]"));
+      if (table === "run") parts.push(...run.map((k) => row(table, k.name, given.run[k.name] ?? "", k.default || (k.name === "until" ? "needed" : ""), k.text)));
+      else parts.push(...Object.entries(given[table]).map(([name, value]) => row(table, name, value, "", "empty: taken out")), more(table));
+    }
+    form.replaceChildren(...parts);
+  }
   function fresh(b) { // a form for a new block
-    chosen = null;
+    [chosen, settingsShown] = [null, false];
     const names = new Set(Object.keys(edit.state.blocks ?? {})), stem = b.type.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
     let name = stem, k = 1;
     while (names.has(name) || diagram.root.nodes.some((n) => n.name === name)) name = stem + ++k;
@@ -56,7 +80,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     form.replaceChildren(element("h4", {}, "new " + b.type), field("name of the block", name, ""), ...rows, element("button", { "data-edit": "add", onclick: add }, "add"));
   }
   function show(path) { // the chosen block: name, fields, wires
-    chosen = path;
+    [chosen, settingsShown] = [path, false];
     const n = diagram.root.nodes.find((m) => m.path === path), own = edit.state.blocks?.[path];
     if (!n) { form.replaceChildren(); return; }
     const parts = [element("h4", {}, path + ": " + n.type)];
@@ -109,7 +133,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     foot.querySelector("[data-edit=redo]").disabled = !message.state.redo;
     shownText.textContent = message.state.text ?? message.state.problems;
     await viewer.changeDiagram(diagram);
-    if (chosen) show(chosen);
+    if (settingsShown) settings(); else if (chosen) show(chosen);
     edit.drawn = (edit.drawn ?? 0) + 1;
   }
   let drawing = Promise.resolve();
@@ -118,7 +142,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     socket.onopen = () => { lost = 0; note(""); };
     socket.onmessage = (event) => {
       const message = JSON.parse(event.data);
-      if (message.kind === "library") { blocks = message.blocks; list(); }
+      if (message.kind === "library") { ({ blocks, run } = message); list(); }
       else if (message.kind === "diagram") drawing = drawing.then(() => draw(message));
       else if (message.kind === "disk") disk.hidden = !message.changed;
       else {

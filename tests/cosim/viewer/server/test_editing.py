@@ -106,6 +106,62 @@ def test_blocks_wires_grounds_and_deleting(pendulum):
     assert "[blocks.half]" in e.text
 
 
+def test_settings_parameters_and_initial_values(loop):
+    text = LOOP.replace("[initial]\n\n", "[initial]\n\n# how it is run\n")
+    loop.write_text(text)
+    e = Editor(loop)
+    give = lambda table, name, value: e.do({"do": "setting", "table": table, "name": name, "value": value})
+    give("run", "until", "2.0")
+    give("run", "solver", '"rk4"')
+    give("run", "step", "0.015625")
+    give("parameters", "b.k", "5.0")  # written as a dotted key
+    give("parameters", "a.value", "3.5")  # written as a quoted one
+    assert lines(text, e.text) == (
+        ['"a.value" = 2.5             # V', "b.k = 4.0", "until = 1.0                 # s"],
+        [
+            '"a.value" = 3.5             # V', "b.k = 5.0", "until = 2.0                 # s",
+            'solver = "rk4"', 'step = 0.015625',
+        ],
+    )  # fmt: skip
+    assert "[initial]\n\n# how it is run\n[run]" in e.text
+    assert e.state["settings"]["parameters"] == {"a.value": "3.5", "b.k": "5.0"}
+    assert e.state["names"]["parameters"] == ["a.value", "b.k"]
+    r = load_scenario_of(e, loop).run(engine="reference")
+    assert (r.time[-1], r["b.y"][-1, 0]) == (2.0, 17.5)
+    give("parameters", "b.k", "")
+    assert load_scenario_of(e, loop).run(engine="reference")["b.y"][-1, 0] == 10.5  # k of the block
+    give("parameters", "c.k", "1.0")
+    assert "no parameter 'c.k'" in e.picture().problems
+    for table, name, value, says in (
+        ("run", "until", "", "key 'until' is missing"),
+        ("run", "untl", "1.0", "did you mean 'until'"),
+        ("run", "until", "-1.0", "a number of at least 0"),
+        ("run", "seed", "1.5\n[x]", "expected one value|seed = "),
+        ("initial", "b.x", '"x"', "expected a number"),
+        ("initial", "b.x", "", "no 'b.x' to take out"),
+        ("initial", "", "1.0", "no name"),
+        ("outputs", "result", '"/etc/passwd"', r"no table \[outputs\]"),
+    ):
+        before = e.text
+        with pytest.raises(PlantloopError, match=says):
+            give(table, name, value)
+        assert e.text == before
+    for _ in range(7):
+        e.do({"do": "undo"})
+    assert e.text == text
+
+
+def test_a_table_that_was_not_there_is_made(pendulum):
+    e = Editor(pendulum)
+    before = e.text
+    name = next(iter(e.picture().system.parameters))
+    e.do({"do": "setting", "table": "parameters", "name": name, "value": "0.25"})
+    gone, new = lines(before, e.text)
+    assert gone == []
+    assert f'"{name}" = 0.25' in new
+    assert tomllib.loads(e.text)["parameters"][name] == 0.25
+
+
 def test_a_name_changes_wherever_it_stands(loop):
     e = Editor(loop)
     e.do({"do": "rename", "block": "a", "to": "supply"})
@@ -216,6 +272,26 @@ def test_everything_is_clicked(pendulum):
         page.locator('[data-field="name"]').fill("quarter")
         page.locator('[data-field="name"]').press("Enter")
         wait_until(page, "document.querySelector('.node[data-path=quarter]') !== null")
+        # settings and parameters
+        page.locator('[data-edit="settings"]').click()
+        setting = page.locator('[data-setting="run.until"]')
+        setting.fill("-3")
+        setting.press("Enter")
+        wait_until(page, "viewer.edit.said.includes('a number of at least 0')")
+        assert setting.input_value() == viewer_value(page, "run", "until")
+        setting.fill("0.5")
+        setting.press("Enter")
+        wait_until(page, "viewer.edit.state.settings.run.until === '0.5'")
+        page.locator('[data-new="parameters.name"]').fill("quarter.k")
+        page.locator('[data-new="parameters.value"]').fill("0.75")
+        page.locator('[data-new="parameters.value"]').press("Enter")
+        wait_until(page, "document.querySelector('[data-setting=\"parameters.quarter.k\"]') !== null")
+        page.locator('[data-setting="parameters.quarter.k"]').fill("")
+        page.locator('[data-setting="parameters.quarter.k"]').press("Enter")
+        wait_until(page, "viewer.edit.state.settings.parameters['quarter.k'] === undefined")
+        for _ in range(3):
+            page.locator('[data-edit="undo"]').click()
+        wait_until(page, "viewer.edit.state.settings.run.until !== '0.5'")
         # undo, redo, save, the text
         page.locator('[data-edit="undo"]').click()
         wait_until(page, "document.querySelector('.node[data-path=half]') !== null")
@@ -236,6 +312,10 @@ def test_everything_is_clicked(pendulum):
         page.locator('.node[data-path="quarter"]').click()
         page.locator('[data-edit="delete"]').click()
         wait_until(page, "document.querySelector('.node[data-path=quarter]') === null")
+
+
+def viewer_value(page, table, name):
+    return page.evaluate("([t, n]) => viewer.edit.state.settings[t][n]", [table, name])
 
 
 def centre(page, selector):
