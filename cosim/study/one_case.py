@@ -50,7 +50,7 @@ class OneCase:
     def run(self, engine: str | None = None) -> Result:
         """Run it, with the engine of the study or another."""
         with self.simulation(engine) as sim:
-            sim.log(self.plan.times)
+            sim.log(self.plan.times_of(self._variant))
             try:
                 sim.advance(self.plan.bases[self._variant].until)
             except PlantloopError as error:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from blocks.errors import PlantloopError
-from cosim.study.running import CaseOutcome
+from cosim.study.running import WARNINGS, CaseOutcome
 from cosim.study.store import FAILURES, Manifest, StudyStore
 from cosim.study.study_plan import StudyPlan
 from cosim.study.work import Tally, Worker, case_columns
@@ -79,7 +79,8 @@ def _keys(columns: Mapping[str, np.ndarray]) -> list[bytes]:
 def _copied(old: StudyStore, cases: np.ndarray, found: np.ndarray, plan: StudyPlan) -> CaseOutcome:
     """Rows and signals of cases `found` of the earlier study, as those of `cases` of this one."""
     rows = old.table().loc[found]
-    columns = [*plan.measures.columns, "end_time", "status", "message", "wall_time"]
+    said = [WARNINGS] if plan.watches else []
+    columns = [*plan.measures.columns, "end_time", "status", "message", *said, "wall_time"]
     return CaseOutcome(cases, {n: rows[n].to_numpy() for n in columns}, old.signals_of(found))
 
 

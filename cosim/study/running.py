@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blocks.errors import PlantloopError
+from cosim.batch.watched_runs import WatchedRuns
 from cosim.engines.choose import choose
 from cosim.engines.engine import Engine
 from cosim.engines.starts import DONE, WAITING, Starts
@@ -20,6 +21,7 @@ from cosim.study.verdicts import with_verdicts
 BATCH = 4 * 2**20  # bytes of rows that are in memory at a time
 MOST = 1024  # runs between two looks
 FINISHED, STOPPED, FAILED = "done", "stopped", "failed"
+WARNINGS = "warnings"  # column of what blocks that watch a signal had to say, where there are any
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Runner:
         if not ready.stored:
             return None
         width = ready.system.tree(ready.stored).width
-        return np.empty((count, len(ready.times), width), self.plan.store.dtype)
+        return np.empty((count, len(self.plan.times), width), self.plan.store.dtype)
 
     def _rows(self, count: int, capacity: int, width: int) -> np.ndarray:
         """Memory for what the engine logs, (count, capacity, width)."""
@@ -155,8 +157,19 @@ def outcome(
     last = np.maximum(starts.logged - 1, 0)
     table["end_time"] = starts.rows[np.arange(count), last, 0]
     table["status"], table["message"] = status, messages
+    if plan.watches:
+        table[WARNINGS] = warnings_of(starts)
     table["wall_time"] = np.full(count, spent)
     return CaseOutcome(numbers, table, None)
+
+
+def warnings_of(starts: Starts) -> np.ndarray:
+    """What blocks that watch a signal had to say in each run, (runs,): a line per block, or nothing."""
+    lines: list[list[str]] = [[] for _ in range(len(starts))]
+    for (path, text), numbers in WatchedRuns.of(starts, range(len(starts))).found.items():
+        for k in numbers:
+            lines[k].append(f"'{path}': {text}")
+    return np.array(["\n".join(own) for own in lines], dtype=object)
 
 
 def _keep_signals(
@@ -167,15 +180,21 @@ def _keep_signals(
     signals: np.ndarray,
     into: np.ndarray,
 ) -> None:
-    """Signals from an engine's rows, as they are stored: nan where nothing was logged or is kept."""
-    count, width = len(ready.times), signals.shape[2]
+    """Signals from an engine's rows, as they are stored: nan where nothing was logged or is kept.
+
+    Where a variant ends between two instants of the grid, its end is measured and has no place in the store.
+    """
+    width = signals.shape[2]
+    count = int(np.count_nonzero(ready.times == plan.times[: len(ready.times)]))
     place = slice(into[0], into[-1] + 1) if into[-1] - into[0] == len(into) - 1 else into
-    signals[place] = starts.rows[:, :count, 1 : 1 + width]
+    signals[place, :count] = starts.rows[:, :count, 1 : 1 + width]
+    signals[place, count:] = np.nan
     for k in np.flatnonzero((starts.logged < count) | (starts.stopped > 0)):
         logged = starts.rows[k, : starts.logged[k], 0]
         missing = np.ones(count, bool)
-        missing[: len(logged)] = logged[:count] != ready.times[: len(logged)]  # the last row of a stop
-        signals[into[k], missing] = np.nan
+        there = logged[:count]
+        missing[: len(there)] = there != ready.times[: len(there)]  # the last row of a stop
+        signals[into[k], :count][missing] = np.nan
     if plan.store.keep == "failed":
         fine = table["status"] != FAILED
         for name in plan.measures.requirements:
@@ -212,4 +231,14 @@ def _measured(plan: StudyPlan, ready: Prepared, starts: Starts, status: np.ndarr
     return found
 
 
-__all__ = ["FAILED", "FINISHED", "ROBUSTNESS", "STOPPED", "CaseOutcome", "Runner", "outcome", "starts_of"]
+__all__ = [
+    "FAILED",
+    "FINISHED",
+    "ROBUSTNESS",
+    "STOPPED",
+    "WARNINGS",
+    "CaseOutcome",
+    "Runner",
+    "outcome",
+    "starts_of",
+]

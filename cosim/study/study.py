@@ -18,7 +18,6 @@ from cosim.diagram import Diagram
 from cosim.names import listed, mapped
 from cosim.scenario.scenario import Scenario
 from cosim.settings import Keywords, RunSettings, takes_settings
-from cosim.study.bases import Base
 from cosim.study.cases import Cases, make_cases, parsed_cases
 from cosim.study.distributions import LOGARITHMIC
 from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
@@ -33,10 +32,10 @@ from cosim.study.reuse import comparable, reused
 from cosim.study.sample_draws import DESIGNS
 from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, optimise
 from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
-from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario
+from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, files_of
 from cosim.study.study_plan import StudyPlan
 from cosim.study.study_schema import StudyTables
-from cosim.study.telling import Teller, told
+from cosim.study.telling import Teller, told, warn_of_cases
 from cosim.study.verdicts import Ending
 from cosim.study.windows import check_windows
 from cosim.study.work import Tally
@@ -125,7 +124,7 @@ class Study:
             "inputs": mapped(inputs, "inputs"),
         }
         if isinstance(model, Scenario):
-            self._files = _files_of(model, tables)
+            self._files = files_of(model, tables)
             bases, names = bases_of_scenario(model, tables, until, numbers, settings, keywords, self.trust)
         else:
             bases, names = bases_of_diagrams(
@@ -251,7 +250,8 @@ class Study:
         ------
         PlantloopError      the folder holds another study, or a changed one; what changed is named
 
-        Ctrl-C keeps what is done; `resume` goes on.
+        Ctrl-C keeps what is done; `resume` goes on. Blocks that warn (`CheckRange`, `Assertion`) do so once,
+        with how many cases; the column "warnings" says which.
         """
         count = processors() if workers is None else _whole(workers, "workers")
         most = len(self.cases) if limit is None else _whole(limit, "limit")
@@ -277,6 +277,7 @@ class Study:
                         if fresh:
                             store.discard()  # nobody could work at it: as if it had not been asked for
                         raise
+                warn_of_cases(store, self.plan)
         return StudyResult(store, lambda: self.plan)
 
     def open_store(self, url: str, resume: bool, workers: int = 1) -> StudyStore:
@@ -356,7 +357,7 @@ class Study:
         name = requirement or self.tables.search.requirement or self._only_requirement()
         with alone_in(url_of(out, RESULTS)), told(progress, count) as teller:
             made = self._runs(out, executor, resume, workers, scheduler, teller.add)
-            return falsify(self.plan, self.space, name, count, chosen, made)
+            return self._warned(falsify(self.plan, self.space, name, count, chosen, made))
 
     def optimise(
         self,
@@ -384,7 +385,12 @@ class Study:
         names = self.tables.search.metrics if metrics is None else listed(metrics, "metrics")
         with alone_in(url_of(out, RESULTS)), told(progress, count) as teller:
             made = self._runs(out, executor, resume, workers, scheduler, teller.add)
-            return optimise(self.plan, self.space, names, count, chosen, made)
+            return self._warned(optimise(self.plan, self.space, names, count, chosen, made))
+
+    def _warned(self, found: SearchResult) -> SearchResult:
+        """What a search has found, after the warnings of its cases."""
+        warn_of_cases(found.study.store, self.plan)
+        return found
 
     def _search_numbers(self, runs: int | None, seed: int | None) -> tuple[int, int]:
         given = self.tables.search
@@ -476,24 +482,3 @@ def _whole(value: Any, what: str) -> int:
     if not is_number(value) or value != int(number(value, what)) or value < 1:
         raise PlantloopError(f"{what} is {shown(value)}, expected a whole number, one or more.", value=value)
     return int(value)
-
-
-def _files_of(scenario: Scenario, tables: StudyTables) -> dict[str, Path]:
-    """Files to copy into a store, by the names they get there."""
-    base = Base.of_scenario(scenario)
-    folder, paths = scenario.source.path.parent, base.files()
-    if tables.sampling is not None and tables.sampling.file:
-        paths.append(folder / tables.sampling.file)
-    if scenario.tables.diagram is not None:
-        from cosim.scenario.factory import module_file
-
-        paths.append(module_file(scenario.source.path, scenario.tables.diagram.factory))
-    return {_inside(path, folder): path for path in paths}
-
-
-def _inside(path: Path, folder: Path) -> str:
-    """A path relative to a folder, or the name alone of one that is elsewhere."""
-    try:
-        return path.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        return path.name

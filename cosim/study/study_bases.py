@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from blocks.arguments import number
 from blocks.contract.block import Block
-from blocks.errors import PlantloopError
+from blocks.contract.rate import rational
+from blocks.errors import PlantloopError, ScenarioError
 from cosim.diagram import Diagram
 from cosim.names import no_block
 from cosim.scenario.scenario import Scenario
@@ -42,7 +45,32 @@ def bases_of_scenario(
             inputs=numbers["inputs"],
         )
         found.append((name, base))
+    if tables.store.every is None:
+        _one_grid(found)
     return tuple(base for _, base in found), tuple(name for name, _ in found)
+
+
+def _one_grid(variants: Sequence[tuple[str, Base]]) -> None:
+    """Do all variants ask for the same instants?
+
+    Raises
+    ------
+    ScenarioError     they do not: their signals are stored side by side
+    """
+    name, first = variants[0]
+    for other, base in variants:
+        if _interval(base) != _interval(first):
+            raise ScenarioError(
+                f"variants '{name}' and '{other}' differ in [run] log_every: {first.log_every} s and "
+                f"{base.log_every} s, and all cases of a study are looked at and stored on one grid.",
+                path="log_every",
+                value=base.log_every,
+                hint="Say [store] every = ..., which is that of all variants.",
+            )
+
+
+def _interval(base: Base) -> Fraction | None:
+    return None if base.log_every is None else rational(base.log_every, "log_every")
 
 
 def bases_of_diagrams(
@@ -94,3 +122,24 @@ def _end(until: Any) -> float:
 
 def _given_in(settings: RunSettings | None) -> dict[str, Any]:
     return {} if settings is None else {name: getattr(settings, name) for name in settings.origins}
+
+
+def files_of(scenario: Scenario, tables: StudyTables) -> dict[str, Path]:
+    """Files to copy into a store, by the names they get there."""
+    base = Base.of_scenario(scenario)
+    folder, paths = scenario.source.path.parent, base.files()
+    if tables.sampling is not None and tables.sampling.file:
+        paths.append(folder / tables.sampling.file)
+    if scenario.tables.diagram is not None:
+        from cosim.scenario.factory import module_file
+
+        paths.append(module_file(scenario.source.path, scenario.tables.diagram.factory))
+    return {_inside(path, folder): path for path in paths}
+
+
+def _inside(path: Path, folder: Path) -> str:
+    """A path relative to a folder, or the name alone of one that is elsewhere."""
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path.name

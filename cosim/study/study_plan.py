@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
-from cosim.engines.reference.log import log_times
+from cosim.batch.watched_runs import kept_for_warnings
+from cosim.engines.reference.log import SNAP, log_times
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.settings import RunSettings
@@ -52,6 +53,13 @@ class StudyPlan:
         assert found is not None  # an interval, or a thousandth of the run
         return found
 
+    def times_of(self, variant: int) -> np.ndarray:
+        """Instants of the grid [s] that a variant reaches, and its end, which may lie between two of them."""
+        end = self.bases[variant].until
+        last = np.abs(self.times - end) <= SNAP * end
+        reached = self.times[(self.times <= end) | last]
+        return reached if last.any() else np.append(reached, end)
+
     def prepared(self, variant: int) -> Prepared:
         """A variant, flattened and checked; of several those signals are stored that all have.
 
@@ -78,6 +86,12 @@ class StudyPlan:
             or any(s.external is not None for s in one.system.schedule)
             for one in made
         )
+
+    @property
+    def watches(self) -> bool:
+        """Are there blocks that warn (`CheckRange`, `Assertion`)? What they say is a column of the table."""
+        made = [self.prepared(k) for k in range(len(self.bases))]
+        return any(event.warning for one in made for event in one.system.events)
 
     def with_cases(self, cases: Cases) -> StudyPlan:
         """The same with other numbers for the same names; what is prepared stays."""
@@ -185,9 +199,10 @@ class Prepared:
             checked(system, goal, plan.cases.columns[name])
         distinct(goals)
         keep = () if plan.store.keep == "summary" else stored
-        times = plan.times
+        times = plan.times_of(variant)
         if not keep and not plan.measures.need_grid:
             times = times[-1:]
+        added = (*probes.names, *((JUMPS,) if JUMPS in system.held else ()), *verdicts.values())
         return Prepared(
             system,
             base.settings,
@@ -197,7 +212,7 @@ class Prepared:
             goals,
             shown,
             keep,
-            (*keep, *probes.names, *((JUMPS,) if JUMPS in system.held else ()), *verdicts.values()),
+            (*keep, *added, *kept_for_warnings(system, (*keep, *added))),
             times,
             verdicts,
             {name: follow_held(bare, probes.formulas[name]) for name in probes.steep},
@@ -223,27 +238,30 @@ def _alike(made: list[Prepared]) -> list[Prepared]:
     first = made[0].stored
     both = tuple(n for n in first if all(other.get(n) == sizes[0][n] for other in sizes))
     return [
-        one
-        if one.stored == both
-        else replace(one, stored=both, logged=(*both, *one.logged[len(one.stored) :]))
+        one if one.stored == both else replace(one, stored=both, logged=_with_others(one, both))
         for one in made
     ]
 
 
+def _with_others(one: Prepared, stored: tuple[str, ...]) -> tuple[str, ...]:
+    """What is logged where fewer signals are stored."""
+    more = (*one.logged[len(one.stored) :], *kept_for_warnings(one.system, stored))
+    return (*stored, *dict.fromkeys(more))
+
+
 def _stored(system: System, shown: tuple[str, ...], store: StoreTable, base: Base) -> tuple[str, ...]:
-    """Signals that names and patterns mean."""
+    """Signals that names and patterns mean; outputs of subsystems by the names they have outside too."""
     if not store.signals:
         return tuple(system.chosen(base.signals)) if base.signals is not None else shown
     found: list[str] = []
     for name in store.signals:
         if set(name) & set("*?"):
-            fits = fnmatch.filter(shown, name)
+            others = {other: full for other, full in system.shown.items() if full in shown}
+            fits = fnmatch.filter((*shown, *others), name)
             if not fits:
-                raise PlantloopError(
-                    f"no signal fits '{name}'; {near_miss(name.strip('*?.'), shown)}",
-                    path=name,
-                )
-            found += fits
+                near = near_miss(name.strip("*?."), (*shown, *others))
+                raise PlantloopError(f"no signal fits '{name}'; {near}", path=name)
+            found += [others.get(fit, fit) for fit in fits]
         else:
             found.append(system.locate(name)[0])
     return tuple(n for n in dict.fromkeys(found) if not n.startswith(INSIDE))

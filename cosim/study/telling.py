@@ -1,4 +1,4 @@
-"""How far a study is: a bar with counts, time to go and runs per second; nothing in pipes."""
+"""How far a study is: a bar with counts, time to go and runs per second, nothing in pipes; its warnings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from blocks.contract.user_lines import warn_user
 from cosim.progress import check_progress, coloured
+from cosim.run.watched import WatchedSignalWarning
+from cosim.study.running import WARNINGS
+from cosim.study.store import StudyStore
+from cosim.study.study_plan import StudyPlan
 from cosim.study.work import Tally
 
 
@@ -30,6 +35,20 @@ class Teller:
         """A line about the work itself."""
         if self._say is not None:
             self._say(text)
+
+
+def warn_of_cases(store: StudyStore, plan: StudyPlan) -> None:
+    """Warn of what blocks that watch a signal had to say: in how many cases, and which was the first."""
+    if not plan.watches:
+        return
+    said = store.table()[WARNINGS]
+    found: dict[str, list[int]] = {}
+    for case, text in said[said != ""].items():
+        for line in text.split("\n"):
+            found.setdefault(line, []).append(int(str(case)))
+    for line, cases in found.items():
+        often = f"in {len(cases)} of {len(said)} cases, case {cases[0]} the first"
+        warn_user(f"{line} ({often}).", WatchedSignalWarning)
 
 
 @contextmanager

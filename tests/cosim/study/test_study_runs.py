@@ -2,14 +2,26 @@
 
 import json
 import os
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from blocks import Constant, Gain, Integrator, PlantloopError, Product, PythonFunction, Sine, StopWhen
-from cosim import Diagram, Study, open_study, simulate
-from tests.cosim.study.conftest import FILE
+from blocks import (
+    CheckRange,
+    Constant,
+    Gain,
+    Integrator,
+    PlantloopError,
+    Product,
+    PythonFunction,
+    Sine,
+    StopWhen,
+)
+from cosim import Diagram, Enabled, Study, open_study, simulate
+from cosim.run.watched import WatchedSignalWarning
+from tests.cosim.study.conftest import FILE, noisy_loop
 
 UNTIL = 1.0
 
@@ -242,6 +254,80 @@ def test_variants_that_end_at_different_times(study_file, tmp_path):
         assert list(s.table["latest"]) == list(ends)
         last = [float(s.signals["time"][np.isfinite(row)][-1]) for row in s.signals["lag.y"].values]
         assert last == list(ends)
+
+
+def test_the_end_of_a_shorter_variant_is_measured(study_file, tmp_path):
+    """Also where it lies between two instants of the grid, and where nothing but the end is looked at."""
+    text = '[metrics]\narea = "integral(step.y)"\nend = "final(lag.y)"\n'
+    text += '[[variants]]\nname = "long"\n[[variants]]\nname = "short"\nrun.until = 0.97\n'
+    short = 5 / 6 * (1 - np.exp(-20 * 0.77))  # of 0.3 y' = 5 (1 - y) - y from 0.2 s on
+    for keep in ("summary", "all"):
+        file = study_file(f'[store]\nkeep = "{keep}"\nevery = 0.1\n', FILE + text)
+        s = Study(file, engine="reference").run(tmp_path / keep, executor="threads")
+        assert s.table["area"].tolist() == pytest.approx([1.8, 0.77], abs=1e-9)
+        assert s.table["end"].tolist() == pytest.approx([5 / 6, short], abs=1e-6)
+    assert list(np.isfinite(s.signals["lag.y"].values).sum(axis=1)) == [21, 10]  # 0, 0.1 ... 0.9
+    assert s.case(1).result.time[-1] == 0.97
+
+
+def test_variants_stand_on_one_grid(study_file):
+    variants = '[[variants]]\nname = "a"\n[[variants]]\nname = "b"\nrun.log_every = 0.1\n'
+    with pytest.raises(PlantloopError, match=r"'a' and 'b' .* 0.02 s and 0.1 s.*\[store\] every"):
+        Study(study_file(variants))
+    assert len(Study(study_file(variants + "[store]\nevery = 0.05")).plan.times) == 41
+    assert len(Study(study_file(variants.replace("0.1", '"1/50"'))).plan.times) == 101
+
+
+def test_stars_find_outputs_of_parts(study_file):
+    inner = Diagram("inner")
+    inner.add("i", Integrator())
+    inner.connect(inner.inport("u"), "i.u")
+    inner.outport("y", "i.y")
+    d = Diagram("outer")
+    d.add("c", Constant(1.0))
+    d.add("en", Enabled(inner))
+    d.connect("c.y", "en.u")
+    d.connect("c.y", "en.enable")
+    for pattern in ("en.*", "e?.y", "en.y"):
+        stored = Study(d, until=1.0, store={"signals": [pattern]}).plan.prepared(0).stored
+        assert [d.system().shown["en.y"]] == list(stored)
+    with pytest.raises(PlantloopError, match=r"no signal fits 'em.\*'; there is .*'en.y'"):
+        Study(d, until=1.0, store={"signals": ["em.*"]})
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_blocks_that_warn_do_so_in_studies(loop, tmp_path, executor):
+    loop.add("high", CheckRange(high=0.7, message="too high", action="warn"))
+    loop.connect("lag.y", "high.u")
+    loop.add("low", CheckRange(low=-9.0, action="warn"))
+    loop.connect("lag.y", "low.u")
+    grid = {
+        "engine": "reference",
+        "store": {"keep": "summary"},
+        "log_every": 0.3,
+    }  # the end is no instant of it
+    study = study_of(loop, sampling=None, **grid)
+    with pytest.warns(WatchedSignalWarning) as caught:
+        s = study.run(tmp_path / "out", executor=executor, workers=2)
+    dense = [by_gain(loop, study, k) for k in range(len(study))]
+    fired = np.array([r["lag.y"].max() > 0.7 for r in dense])
+    assert 0 < fired.sum() < len(fired)
+    assert list(s.table["warnings"]) == ["'high': too high" if f else "" for f in fired]
+    first, count = int(np.argmax(fired)), int(fired.sum())
+    assert [str(w.message) for w in caught] == [
+        f"'high': too high (in {count} of {len(fired)} cases, case {first} the first)."
+    ]
+    with pytest.warns(WatchedSignalWarning, match="too high"):
+        again = study.run(tmp_path / "again", reuse=tmp_path / "out")
+    same(s.table, again.table)
+    assert "warnings" not in study_of(noisy_loop(), sampling=None).case(0).measures
+
+
+def by_gain(d, study, k):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WatchedSignalWarning)
+        gain, seed = study.cases.columns["k.k"][k], int(study.cases.seeds[k])
+        return simulate(d, UNTIL, parameters={"k.k": gain}, seed=seed, engine="reference")
 
 
 def test_chunks_of_many_batches_are_the_same_bits(loop, tmp_path, monkeypatch):
