@@ -331,7 +331,7 @@ def view(
         bool, typer.Option("--forces", help="Arrows of forces and reactions in plants.")
     ] = False,
     linear: Annotated[
-        bool, typer.Option("--linear", help="Responses and margins of the linear model about the start.")
+        bool, typer.Option("--linear", help="Responses and margins of the linear model at the time cursor.")
     ] = False,
     live: Annotated[
         bool, typer.Option("--live", help="Steer the run in the page; --out is its result then.")

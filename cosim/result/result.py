@@ -305,7 +305,8 @@ class Result:
         forces : bool   arrows of forces and reactions in plants that were not observed: computed from the
                         logged states and inputs, which takes a second or more. Observed plants have them
         linear : bool   Bode, Nyquist and step pictures from any wire to any other, and margins of loops, of
-                        the linear model about the start
+                        the linear model about the start, and about later instants (20 at most) where the
+                        states were logged: the page shows that nearest to its time cursor
         beside          another result: its curves are dashed beside those of this one, with a table of
                         how far they are apart
 

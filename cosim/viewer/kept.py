@@ -44,7 +44,7 @@ def of_result(result: Any, forces: bool = False, linear: bool = False) -> PageDa
     """A result (`cosim.Result`); with its diagram and plants, from this process or the file it was read from.
 
     forces : compute forces and reactions that were not logged, see `PageData.add_plants`
-    linear : a linear model about the start, see `cosim.viewer.linear_data`
+    linear : linear models about the start and later instants, see `cosim.viewer.linear_data`
 
     Raises
     ------
@@ -56,7 +56,7 @@ def of_result(result: Any, forces: bool = False, linear: bool = False) -> PageDa
         if linear:
             from cosim.viewer.linear_data import add_linear  # slow to import
 
-            add_linear(page, drawn, system, start)
+            add_linear(page, drawn, system, start, result)
         return page
     for asked, what in ((forces, "forces"), (linear, "a linear model")):
         if asked:

@@ -29,7 +29,7 @@ def contents_of(
     trust : bool        may the Python code it names be run?
     until : s           how long a model is run by itself, its inputs zero; None: as its commands say
     forces : bool       forces and reactions of plants as arrows too; a model's energy as well
-    linear : bool       responses and margins of the linear model about the start
+    linear : bool       responses and margins of the linear model, at the time cursor
 
     Raises
     ------
@@ -82,7 +82,9 @@ def _scenario(path: Path, trust: bool, forces: bool, linear: bool) -> PageData:
     if linear:
         from cosim.viewer.linear_data import add_linear
 
-        add_linear(page, scenario.diagram(), system, None if result.origin is None else result.origin[2])
+        add_linear(
+            page, scenario.diagram(), system, None if result.origin is None else result.origin[2], result
+        )
     page.title = scenario.name
     return page
 
@@ -102,6 +104,6 @@ def _model(path: Path, trust: bool, until: float | None, forces: bool, linear: b
     if linear:
         from cosim.viewer.linear_data import add_linear
 
-        add_linear(page, plant, system_of(plant), None if result is None else result.origin[2])
+        add_linear(page, plant, system_of(plant), None if result is None else result.origin[2], result)
     page.title = plant.model.name
     return page

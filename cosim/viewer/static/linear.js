@@ -2,16 +2,22 @@
 viewer.linear = (data) => {
   const room = document.getElementById("linear"), place = room.querySelector(".canvas"), note = room.querySelector(".note");
   if (data.problem) { note.textContent = "No linear model: " + data.problem; return; }
-  const [A, B, C, D] = ["A", "B", "C", "D"].map((k) => (data[k].shape[0] ? viewer.numbers(data[k]) : [])), n = A.length;
-  const poles = viewer.numbers(data.poles), sizes = Array.from(poles[0] ?? [], (re, k) => Math.hypot(re, poles[1][k]));
+  let A, B, C, D, n, poles, speeds, range, frequencies, model = null;
+  function use(chosen) { // the model about one instant
+    model = chosen;
+    [A, B, C, D] = ["A", "B", "C", "D"].map((k) => (model[k].shape[0] ? viewer.numbers(model[k]) : []));
+    n = A.length;
+    poles = viewer.numbers(model.poles);
+    const sizes = Array.from(poles[0] ?? [], (re, k) => Math.hypot(re, poles[1][k]));
+    speeds = (data.dt ? Array.from(poles[0] ?? [], (re, k) => Math.hypot(Math.log(Math.hypot(re, poles[1][k]) || 1e-9), Math.atan2(poles[1][k], re)) / data.dt) : sizes).filter((w) => w > 1e-9 && Number.isFinite(w));
+    const slow = Math.min(...speeds, 1), fast = Math.max(...speeds, 1);
+    range = [10 ** (Math.floor(Math.log10(slow)) - 1), data.dt ? Math.PI / data.dt : 10 ** (Math.ceil(Math.log10(fast)) + 1)];
+    const count = n > 60 ? 150 : 400;
+    frequencies = Array.from({ length: count }, (_, k) => range[0] * (range[1] / range[0]) ** (k / (count - 1)));
+  }
+  use(data.models[0]);
   const box = (what) => room.querySelector(`[data-pick=${what}]`);
   for (const what of ["from", "to"]) box(what).append(...data.names.map((name, k) => viewer.element("option", { value: k }, name)));
-  const speeds = (data.dt ? Array.from(poles[0], (re, k) => Math.hypot(Math.log(Math.hypot(re, poles[1][k]) || 1e-9), Math.atan2(poles[1][k], re)) / data.dt) : sizes).filter((w) => w > 1e-9 && Number.isFinite(w));
-  const slow = Math.min(...speeds, 1), fast = Math.max(...speeds, 1);
-  const range = [10 ** (Math.floor(Math.log10(slow)) - 1), data.dt ? Math.PI / data.dt : 10 ** (Math.ceil(Math.log10(fast)) + 1)];
-  const count = n > 60 ? 150 : 400;
-  const frequencies = Array.from({ length: count }, (_, k) => range[0] * (range[1] / range[0]) ** (k / (count - 1)));
-
   // C (s - A)^-1 B + D at one frequency [rad/s], by Gaussian elimination with pivots
   function at(i, j, w) {
     const [sr, si] = data.dt ? [Math.cos(w * data.dt), Math.sin(w * data.dt)] : [0, w];
@@ -57,7 +63,7 @@ viewer.linear = (data) => {
     }
     return [t, y];
   };
-  const horizon = () => { const rates = data.dt ? speeds : Array.from(poles[0] ?? [], Math.abs).filter((v) => v > 1e-6); return Math.min(1e4, 7 / Math.min(...rates, fast)); };
+  const horizon = () => { const rates = data.dt ? speeds : Array.from(poles[0] ?? [], Math.abs).filter((v) => v > 1e-6); return Math.min(1e4, 7 / Math.min(...rates, Math.max(...speeds, 1))); };
   function held(h, j) { // exp of [A B; 0 0] h by scaling, a Taylor series and squaring
     const m = n + 1, M = Array.from({ length: m }, (_, r) => Float64Array.from({ length: m }, (_, c) => (r < n ? (c < n ? A[r][c] : B[r][j]) * h : 0)));
     const norm = Math.max(...M.map((row) => row.reduce((s, v) => s + Math.abs(v), 0))), s = Math.max(0, Math.ceil(Math.log2(norm || 1)) + 3);
@@ -89,7 +95,7 @@ viewer.linear = (data) => {
       return;
     }
     const list = frequencies.map((v) => viewer.response(from, to, v, cut)), sizes = list.map(([a, b]) => 20 * Math.log10(Math.hypot(a, b) || 1e-12));
-    const marks = cut ? data.margins[from] : null;
+    const marks = cut ? model.margins?.[from] : null;
     if (kind === "bode") {
       const middle = (h - 20) / 2, phases = degrees(list), lines = [];
       lines.push([frame(62, 20, w - 12, middle - 8, range, viewer.range(sizes), ["", "gain [dB]"], true), sizes]);
@@ -107,14 +113,17 @@ viewer.linear = (data) => {
     }
   });
   function say() {
-    const from = data.names[box("from").value], to = data.names[box("to").value], m = from === to ? data.margins[from] : null, number = (v, unit) => (v == null ? "none" : viewer.shown(v) + (unit ? " " + unit : ""));
-    note.textContent = m
+    const from = data.names[box("from").value], to = data.names[box("to").value], m = from === to ? model.margins?.[from] : null, number = (v, unit) => (v == null ? "none" : viewer.shown(v) + (unit ? " " + unit : ""));
+    const when = data.models.length > 1 || model.time ? `about t = ${viewer.shown(model.time)} s: ` : "";
+    const why = data.only ? " " + data.only : "";
+    note.dataset.time = model.time;
+    note.textContent = when + (m
       ? `${m.stable ? "stable" : "unstable"}: gain ${number(m.gain[0])} to ${number(m.gain[1])}, phase ${number(m.phase, "deg")} at ${number(m.crossover, "rad/s")}, delay ${number(m.delay, "s")}, disk ${number(m.disk)}`
-      : from === to ? "no loop goes through this signal" : data.notes.join(" ");
+      : from === to ? (model.margins ? "no loop goes through this signal" : "margins are computed about the start only; cosim.margins gives them at a snapshot") : model.notes.join(" ")) + why;
   }
   const again = () => { say(); sheet.again(); };
   for (const what of ["from", "to", "kind"]) box(what).addEventListener("change", again);
-  const first = Object.keys(data.margins)[0];
+  const first = Object.keys(data.models[0].margins)[0];
   if (first) { box("from").value = data.names.indexOf(first); box("to").value = data.names.indexOf(first); }
   let next = "from";
   viewer.pickPort = (signal) => { // ports clicked in the diagram with shift: from, then to
@@ -125,5 +134,11 @@ viewer.linear = (data) => {
     next = next === "from" ? "to" : "from";
     again();
   };
+  viewer.on("time", (t) => { // the model nearest to the cursor
+    const nearest = data.models.reduce((best, m) => (Math.abs(m.time - t) < Math.abs(best.time - t) ? m : best));
+    if (nearest === model) return;
+    use(nearest);
+    again();
+  });
   say();
 };

@@ -21,7 +21,7 @@ from blocks import (
     TransferFunction,
 )
 from blocks.errors import PlantloopError
-from cosim import Diagram, Result, linearize, simulate
+from cosim import Diagram, Result, Simulation, linearize, simulate
 from cosim.analysis.margins import margins
 from cosim.viewer.kept import of_result
 from cosim.viewer.open_file import contents_of
@@ -42,11 +42,11 @@ def servo(sampled=False):
     return d
 
 
-def matrices(page):
-    """A, B, C, D of the linear model in a page."""
+def matrices(page, k=0):
+    """A, B, C, D of the k-th linear model in a page."""
     found, numbers = page.content["linear"], page.numbers.array()
     at = lambda ref: numbers[ref["at"] :][: int(np.prod(ref["shape"]))].reshape(ref["shape"])
-    return [at(found[letter]) for letter in "ABCD"], found["names"]
+    return [at(found["models"][k][letter]) for letter in "ABCD"], found["names"]
 
 
 def square(d):
@@ -76,6 +76,53 @@ def test_the_linear_model_is_that_of_the_run(settings):
     assert C[names.index("s.y")] == pytest.approx(2 * p * C[names.index("p.y")])
 
 
+@pytest.mark.parametrize("sampled", [False, True])
+def test_later_models_are_about_the_logged_instants(sampled):
+    """y = p^2: the slope about every instant is 2 p there; so is that of a square of what is sampled."""
+    d = square(servo(sampled))
+    q = d.add("q", Product("**"))
+    d.connect("c.y", q["in1"])
+    d.connect("c.y", q["in2"])
+    d.connect(q["y"], d.add("last", Gain(1.0))["u"])
+    r = simulate(d, 1.0, signals=["*"], log_every=0.01, engine="reference", initial={"p.x": [0.2, 0.3]})
+    page = of_result(r, linear=True)
+    models = page.content["linear"]["models"]
+    assert (len(models), page.content["linear"]["only"]) == (21, "")
+    if sampled:
+        ticks = 50 * np.array([m["time"] for m in models])
+        assert np.allclose(ticks, np.round(ticks))
+    for k in (0, 7, 20):
+        ((_, _, C, D), names), row = matrices(page, k), np.argmin(np.abs(r.time - models[k]["time"]))
+        at, into = names.index, names.index("r.y")
+        p, c = r["p.y"][row, 0], r["c.y"][row, 0]
+        assert abs(r.time[row] - models[k]["time"]) < 1e-12
+        assert C[at("s.y")] == pytest.approx(2 * p * C[at("p.y")], rel=1e-9, abs=1e-12)
+        assert C[at("q.y")] == pytest.approx(2 * c * C[at("c.y")], rel=1e-9, abs=1e-12)
+        assert D[at("q.y"), into] == pytest.approx(2 * c * D[at("c.y"), into], rel=1e-9, abs=1e-12)
+
+
+def test_later_models_have_the_parameters_of_their_time():
+    """0.1 s^2 + s + 0.5 + k = 0, with another gain k from half of the run on."""
+    with Simulation(servo(), engine="reference", signals=["*"]) as sim:
+        sim.log([0.0, 0.04, 0.05, 0.1])
+        sim.advance(0.05)
+        sim.set_parameter("c.k", 4.0)
+        sim.advance(0.1)
+    page = of_result(sim.result(), linear=True)
+    for k, gain in ((0, 3.0), (1, 3.0), (-1, 4.0)):
+        (A, *_), _ = matrices(page, k)
+        assert np.poly(A) == pytest.approx([1.0, 10.0, 5.0 + 10.0 * gain])
+
+
+def test_why_there_are_no_later_models():
+    r = simulate(servo(), 0.1, engine="reference")
+    linear = of_result(r, linear=True).content["linear"]
+    assert len(linear["models"]) == 1
+    assert "'p.x' was not logged" in linear["only"]
+    late = simulate(servo(True), 0.1, engine="reference", signals=["*"], log_at=[0.0, 0.013])
+    assert "no later tick of all rates" in of_result(late, linear=True).content["linear"]["only"]
+
+
 def test_the_linear_model_of_a_scenario_has_its_parameters(tmp_path):
     text = """
 [blocks.e]
@@ -102,7 +149,7 @@ until = 0.1
 @pytest.mark.parametrize("sampled", [False, True])
 def test_responses_are_those_of_python_control(sampled, tmp_path):
     d = servo(sampled)
-    r = simulate(d, 1.0, log_every=0.02)
+    r = simulate(d, 1.0, log_every=0.02, signals=["*"])
     r.view(out=tmp_path / "linear.html", linear=True)
     model = linearize(d, inputs=["r.y"], outputs=["p.y"])
     until = 2.0
@@ -121,6 +168,9 @@ def test_responses_are_those_of_python_control(sampled, tmp_path):
                 return new Set(new Uint32Array(all)).size; }"""
             )
             assert colours > 10, kind
+        page.evaluate("viewer.setTime(viewer.end)")
+        assert page.locator("#linear .note").get_attribute("data-time") == "1"
+        assert page.locator("#linear .note").inner_text().startswith("about t = 1 s")
     wanted = [complex(model(np.exp(1j * w * model.dt) if sampled else 1j * w)) for w in W]
     assert np.allclose(np.array(found) @ [1, 1j], wanted, rtol=1e-9, atol=1e-12)
     answer = control.step_response(model, np.array(time))
@@ -130,7 +180,7 @@ def test_responses_are_those_of_python_control(sampled, tmp_path):
     L = np.interp(W, m.frequency, m.loop.real) + 1j * np.interp(W, m.frequency, m.loop.imag)
     assert np.allclose(np.array(cut) @ [1, 1j], L, rtol=2e-3, atol=1e-6)
     assert f"phase {m.phase:.6g} deg".rstrip("0") in said
-    assert said.startswith("stable" if m.stable else "unstable")
+    assert said.removeprefix("about t = 0 s: ").startswith("stable" if m.stable else "unstable")
 
 
 def test_wires_are_picked_with_shift(tmp_path):
