@@ -14,4 +14,5 @@ class Counters:
     evaluations: int = 0
     events: int = 0
     limited_by: dict[int, int] = field(default_factory=dict)  # state index -> steps it limited
+    refused_by: int = -1  # state whose error was the largest in the newest step that was tried in vain
     python: dict[str, float] = field(default_factory=dict)  # block called at its ticks -> time in it [s]

@@ -107,6 +107,7 @@ class RosenbrockStepper(Stepper):
                 if tried.error <= 1.0:
                     break
                 p.counters.rejected += 1
+                p.counters.refused_by = tried.worst
                 proposed = self._smaller(h, tried.error)
                 if not proposed > 1e-14 * max(abs(t), 1e-2):
                     raise self._collapsed(t, x, tried, proposed)

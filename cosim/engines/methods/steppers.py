@@ -254,6 +254,7 @@ class AdaptiveStepper(Stepper):
                 noise = p.noise(t, x) if noise is None else noise
                 error, worst = scaled(e, self.scale(x, end) + noise, p.controlled)
             if not error <= 1.0:
+                p.counters.refused_by = worst
                 control = self._rejected(control, h, error)
                 if not control.step > 1e-14 * max(abs(t), 1e-2):
                     raise self.gives_up(t, x, h, k, end, error, worst, control.step)

@@ -6,6 +6,7 @@ import math
 
 import casadi as ca
 
+from cosim.engines import pace
 from cosim.engines.methods.crossing_rates import depend_on_time
 from cosim.engines.methods.rosenbrock import Rosenbrock
 from cosim.engines.methods.solvers import STIFF
@@ -21,6 +22,7 @@ def run_settings(system: System, settings: RunSettings) -> b.Structure:
     found.method = (stiff() if settings.solver == STIFF else explicit(tableau(settings.solver)))[0]
     for name in ("step", "rtol", "atol", "max_step"):
         setattr(found, name, getattr(settings, name))
+    found.most_steps, found.looked_at = pace.most_steps(system, settings), pace.LOOKED_AT
     found.longest_unwatched = _longest_unwatched(system, settings)
     found.seed = settings.seed & (2**64 - 1)
     found.in_time = depend_on_time(system)

@@ -16,16 +16,18 @@ import numpy as np
 
 from blocks.errors import SimulationError
 from cosim.engines.engine import Engine, Logged, out_of_time
-from cosim.engines.methods.rosenbrock import RODAS, RosenbrockStepper
+from cosim.engines.methods.rosenbrock import RosenbrockStepper
 from cosim.engines.methods.solvers import STIFF
 from cosim.engines.methods.steppers import AdaptiveStepper
 from cosim.engines.methods.tableau import TABLEAUS, tableau
 from cosim.engines.native import bindings as b
-from cosim.engines.native.build import compiled, compiled_jacobian
+from cosim.engines.native.build import compiled
 from cosim.engines.native.event_log import EventLog
 from cosim.engines.native.host_calls import HostAnswers
-from cosim.engines.native.methods import run_settings, take
+from cosim.engines.native.methods import run_settings
 from cosim.engines.native.rows import SAMPLES, Rows
+from cosim.engines.native.stiff_room import StiffRoom
+from cosim.engines.pace import endless
 from cosim.engines.reference.interpreter import Interpreter, interpreter
 from cosim.engines.starts import Starts
 from cosim.result.record import TickSeries
@@ -37,26 +39,6 @@ from cosim.system import System
 SLICE = 0.05  # s of wall time between two looks at Ctrl-C
 FIRST_BUDGET = 2000  # steps of the first slice
 PIECES, STOPS = 1024, 64  # room in a history, and for the stops of delays, that is there when it is needed
-ROOM = {"iv": "long long[]", "pivots": "int32_t[]"}  # doubles that have room for integers
-
-
-class StiffRoom:
-    """What a stiff run needs beyond others: the compiled Jacobian and room for its numbers and factors."""
-
-    def __init__(self, system: System) -> None:
-        found, n = compiled_jacobian(system), len(system.x0)
-        t = found.tables
-        self.host_functions = found.host_functions
-        self.table = table = b.new("pl_stiff")
-        table.code = found.code
-        take(table, RODAS)
-        table.n_colours, table.sparse = len(t["colour_start"]) - 1, found.sparse
-        sizes = {"c": found.code.nc, "v": found.code.nv, "iv": found.code.niv, "seed": 2 * n + 1}
-        sizes |= {"jacobian": len(t["rows"]) + n, "slope": n, "work": n, "factors": len(t["lu_column"])}
-        sizes |= {"dense": n * n, "pivots": n}  # pages of a matrix that nobody touches cost nothing
-        self._arrays = t | {name: np.zeros(size + 1) for name, size in sizes.items()}
-        for name, array in self._arrays.items():
-            setattr(table, name, b.pointer(array, ROOM.get(name, "")))
 
 
 class NativeEngine(Engine):
@@ -93,6 +75,7 @@ class NativeEngine(Engine):
         if system.calls:
             called = self._stiff.host_functions if self._stiff else code.host_functions
             self._host = HostAnswers(run, called, self.instances, self._pl)
+        run.counters.refused_by = -1
         run.counters.limited_by = b.pointer(self._limited)
         self._room = np.zeros(self._pl.pl_workspace_size(code.model, run.system) // 8 + 2)
         self._pl.pl_instantiate(run, b.pointer(self._room))
@@ -292,6 +275,8 @@ class NativeEngine(Engine):
                 return stepper.non_finite(method, run.t0, x0, run.h, k, x1)
             assert isinstance(stepper, AdaptiveStepper)  # others never reject
             return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index, self._state.step)
+        if reason == self._pl.PL_ENDLESS:
+            return endless(self.system, self.counters, t, run.pace_since, run.until)
         if reason == self._pl.PL_NO_DELAY:
             python.unknowns.longest_step()  # says so
         if reason == self._pl.PL_NO_SOLUTION:
@@ -375,6 +360,7 @@ class NativeEngine(Engine):
         self._leave_delays()
         self.counters.steps, self.counters.rejected = counted.steps, counted.rejected
         self.counters.evaluations, self.counters.events = counted.evaluations, counted.events
+        self.counters.refused_by = int(counted.refused_by)
         self.counters.limited_by = {int(k): int(self._limited[k]) for k in np.flatnonzero(self._limited)}
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.methods.steppers import AcceptedStep
+from cosim.engines.pace import Pace, endless, most_steps
 from cosim.engines.reference.events import Repetition
 from cosim.engines.reference.interpreter import interpreter
 from cosim.engines.reference.log import Log
@@ -26,6 +27,7 @@ class ReferenceEngine(Engine):
     def __init__(self, system: System, settings: RunSettings, context: Context) -> None:
         super().__init__(system, settings, context)
         self.parts = interpreter(system, settings, context, self.counters)
+        self._pace = Pace(0.0, 0.0)
         self._log = self._new_log([], np.zeros(0))
 
     def _new_log(self, names: Sequence[str], times: np.ndarray | None) -> Log:
@@ -34,7 +36,7 @@ class ReferenceEngine(Engine):
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`."""
         repetition = Repetition(until, self.parts.events.crossings)
-        self.parts.workspace.deadline = self.deadline
+        self._begin(until)
         # trial steps may leave the numbers; what counts is checked
         with self.instances.answering(), np.errstate(all="ignore"):
             self._start(repetition)
@@ -45,7 +47,7 @@ class ReferenceEngine(Engine):
     def approach(self, until: float) -> None:
         """See `Engine.approach`."""
         repetition = Repetition(until, self.parts.events.crossings)
-        self.parts.workspace.deadline = self.deadline
+        self._begin(until)
         with self.instances.answering(), np.errstate(all="ignore"):
             while self.context.t < until and not self.context.stopped:
                 self.parts.unknowns.stop_at_delayed_jumps()
@@ -66,6 +68,10 @@ class ReferenceEngine(Engine):
     def log_back(self, mark: Any) -> None:
         """See `Engine.log_back`."""
         self._log.back(mark)
+
+    def _begin(self, until: float) -> None:
+        self.parts.workspace.deadline = self.deadline
+        self._pace = Pace(until, most_steps(self.system, self.settings))
 
     def _start(self, repetition: Repetition) -> None:
         c = self.context
@@ -94,6 +100,7 @@ class ReferenceEngine(Engine):
                 parts.unknowns.refresh()
                 self._log.end_of_step(t)
                 self.look_back.note(self.context.copy)
+                self._look_at_pace(t)
 
         started = self.context.t
         parts.events.crossings.left()
@@ -106,6 +113,11 @@ class ReferenceEngine(Engine):
         if self.context.t < short_of or self.context.stopped:
             self._instant(self.context.t, repetition)
             self.look_back.note(self.context.copy)
+
+    def _look_at_pace(self, t: float) -> None:
+        pace = self._pace
+        if pace.is_endless(t, self.counters.steps):
+            raise endless(self.system, self.counters, t, pace.since, pace.until)
 
     def _instant(self, t: float, repetition: Repetition) -> None:
         """Ticks and instants at t, then the events they cause; then log."""

@@ -155,6 +155,8 @@ typedef struct {
 typedef struct {
     pl_method method;
     double step, rtol, atol, max_step;
+    double most_steps;        /* that the rest of a run may take at its present pace; 0: any number */
+    int64_t looked_at;        /* steps in a row that give the pace */
     double longest_unwatched; /* [s] between two looks at crossings in a system without continuous states */
     uint64_t seed;
     int32_t in_time; /* a crossing depends on t other than through states: step control cannot see it */
@@ -224,6 +226,7 @@ enum {
     PL_NO_DELAY = 13,  /* a delay is not positive */
     PL_FULL_EVENTS = 14, /* the log of events is too short for those of this instant */
     PL_NO_LAST_ROUND = 15, /* segment `index` is repeated without end */
+    PL_ENDLESS = 17,   /* steps are so small that the rest takes too many; the last ones began at pace_since */
     PL_APPROACHED = 16 /* at an instant from the left, as asked for: called again, everything due there happens.
                           `index`: the crossing that was located there, or -1 */
 };
@@ -237,6 +240,7 @@ enum { PL_IN_STEP = -1, PL_AT_STATE = -2, PL_IN_RESET = -3 };
 typedef struct {
     int64_t steps, rejected, evaluations, events;
     int64_t *limited_by; /* (nx,) */
+    int64_t refused_by;  /* state whose error was the largest in the newest step that was tried in vain, or -1 */
 } pl_counters;
 
 /* The linearised derivative of a system as code of its own, which only stiff runs need. */
@@ -372,6 +376,8 @@ typedef struct {
     int32_t *refined;      /* histories whose piece is halved, by depth */
     int32_t round, n_dense;   /* of event iteration; rounds so far in the short window that began at... */
     double dense_since;       /* ...this time [s] */
+    double pace_since;        /* time [s] and... */
+    int64_t pace_steps;       /* ...number of steps since which the pace of a run is looked at; nan: none yet */
     double *farthest;         /* (n_events,) largest |g| of a crossing since it fired last */
     double *largest;          /* (n_events,) largest |g| of a crossing since this advance began */
     double *missed;           /* (n_events,) |g| of those located at this instant: rounding left it; else 0 */

@@ -129,6 +129,7 @@ static void rejected(pl_run *r, double h, pl_error e)
     const double factor = pow(e.error, 0.25) / SAFETY;
 
     r->counters.rejected++;
+    r->counters.refused_by = e.worst;
     if (isfinite(e.error))
         r->context->step = h / (factor < 1 / SHRINK ? factor : 1 / SHRINK);
     else

@@ -10,6 +10,7 @@
 #include "histories.h"
 #include "instants.h"
 #include "log.h"
+#include "pace.h"
 #include "plantloop.h"
 #include "stretch.h"
 
@@ -81,7 +82,11 @@ static int integrate(pl_run *r)
             break;
         }
         reason = pl_log_step(r, r->t1, r->model->nx ? r->x0 : c->x);
-        if (reason != PL_FULL) r->phase = TAKE_STEP;
+        if (reason == PL_FULL) break;
+        r->phase = TAKE_STEP;
+        if (!pl_is_endless(r, r->t1)) break;
+        pl_set_state(r, r->t0, r->x0);
+        return PL_ENDLESS;
     }
     return reason;
 }
@@ -170,6 +175,7 @@ void pl_reset(pl_run *r)
     r->horizon = INFINITY;
     r->dense_since = NAN; /* events that follow each other are counted anew */
     r->n_dense = 0;
+    pl_forget_pace(r);
     r->any_missed = 1;
     pl_forget_missed(r);
     for (int i = 0; i < r->system->n_events; i++) {

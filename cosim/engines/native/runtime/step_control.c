@@ -59,6 +59,7 @@ void pl_reject_step(pl_run *r, double h, pl_error e)
     const double power = 1.0 / r->settings->method.order - 0.75 * BETA;
 
     r->counters.rejected++;
+    r->counters.refused_by = e.worst;
     if (isfinite(e.error))
         r->context->step = h / lesser(1 / SHRINK, pow(e.error, power) / SAFETY);
     else
