@@ -6,10 +6,13 @@ from blocks.errors import BlockError
 from cosim.system import System
 
 
-def structural_error(system: System, name: str) -> BlockError:
-    """A parameter that cannot be changed at run time, and what to do instead."""
+def structural_error(system: System, name: str, anew: str = "") -> BlockError:
+    """A parameter that cannot be changed at run time, and what to do instead.
+
+    anew : how it is given where a diagram is built anew for it, if not as for a single run
+    """
     if found := system.refused.get(name):
-        again = "Use with_parameters, or add(parameters=), before it runs."
+        again = anew or "Use with_parameters, or add(parameters=), before it runs."
         return BlockError(
             f"'{name}' in '{system.name}' cannot be set: {found.why}.",
             path=name,
@@ -25,7 +28,7 @@ def structural_error(system: System, name: str) -> BlockError:
         return BlockError(
             f"'{name}' in '{system.name}' is structural: a field of the block that no run can change.",
             path=name,
-            hint=f"Give it where a run begins, parameters={{'{name}': ...}}: it is built anew.",
+            hint=anew or f"Give it where a run begins, parameters={{'{name}': ...}}: it is built anew.",
         )
     return BlockError(
         f"'{name}' in '{system.name}' is structural (a zero of a matrix, or not a tunable number).",

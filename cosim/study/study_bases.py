@@ -12,6 +12,7 @@ from blocks.arguments import number
 from blocks.contract.block import Block
 from blocks.contract.rate import rational
 from blocks.errors import PlantloopError, ScenarioError
+from cosim.built_for import built_for
 from cosim.diagram import Diagram
 from cosim.names import no_block
 from cosim.scenario.scenario import Scenario
@@ -100,19 +101,11 @@ def bases_of_diagrams(
             raise no_block(one, "a Diagram, a Block, a Scenario or the path of a study file")
     if until is None:
         raise PlantloopError("until= is missing: the end of every run [s].")
-    found = [
-        Base(
-            drawn_diagram(one).name,
-            drawn_diagram(one),
-            _end(until),
-            chosen,
-            numbers["parameters"],
-            numbers["initial"],
-            numbers["inputs"],
-            log_every,
-        )
-        for one in models.values()
-    ]
+    found = []
+    for one in models.values():
+        drawn_one, left = built_for(drawn_diagram(one), numbers["parameters"], chosen.solve_loops)
+        given = (left, numbers["initial"], numbers["inputs"])
+        found.append(Base(drawn_one.name, drawn_one, _end(until), chosen, *given, log_every))
     return tuple(found), tuple(models)
 
 

@@ -17,6 +17,7 @@ from blocks import (
     Product,
     PythonFunction,
     Sine,
+    Step,
     StopWhen,
 )
 from cosim import Diagram, Enabled, Study, open_study, simulate
@@ -276,6 +277,32 @@ def test_variants_stand_on_one_grid(study_file):
         Study(study_file(variants))
     assert len(Study(study_file(variants + "[store]\nevery = 0.05")).plan.times) == 41
     assert len(Study(study_file(variants.replace("0.1", '"1/50"'))).plan.times) == 101
+
+
+def test_what_decides_the_structure_is_a_variant(study_file):
+    """The integral of a step from T on until 1 s is 1 - T."""
+    motor = Diagram("motor")
+    motor.add("step", Step(time=motor.parameter("T", 0.1)))
+    motor.outport("y", "step.y")
+    d = Diagram("outer")
+    d.add("motor", motor)
+    d.add("late", Step(time=0.5))
+    area = {"until": 1.0, "metrics": {"a": "integral(motor.y + late.y)"}, "engine": "reference"}
+    both = {"motor.T": 0.3, "late.time": 0.8}
+    for study in (
+        Study(d, parameters=both, **area),
+        Study(d, variants={"a": d.with_parameters(**both)}, **area),
+    ):
+        assert study.case(0).measures["a"] == pytest.approx(0.7 + 0.2, abs=1e-12)
+    for name, value in both.items():
+        with pytest.raises(
+            PlantloopError, match="(?s)structural.*are variants.*with_parameters.*the same value for all"
+        ):
+            Study(d, sweep={name: [value, 0.4]}, **area)
+    text = '[[variants]]\nname = "a"\n[[variants]]\nname = "b"\nblocks.step.time = 0.7\n'
+    file = study_file('[metrics]\na = "integral(step.y)"\n', FILE + text)
+    study = Study(file, engine="reference")
+    assert [study.case(k).measures["a"] for k in (0, 1)] == pytest.approx([1.8, 1.3], abs=1e-12)
 
 
 def test_stars_find_outputs_of_parts(study_file):
