@@ -285,3 +285,13 @@ def test_states_written_out_are_checked_too():
     assert float(BodyStates(*lists).KE) == pytest.approx(0.5 * 1.0 + 0.5 * 2.0 * 9.0)
     with pytest.raises(ModelError, match=r"w has shape \(3,\), expected \(..., 1, 3\)"):
         BodyStates(*lists[:2], [0, 0, 1], *lists[3:])
+
+
+@pytest.mark.parametrize("wrong", [{"g": np.zeros((2, 3))}, {"k": np.ones((2, 1)), "theta": np.ones((2, 1))}])
+def test_gravity_and_stiffnesses_are_one_for_all_instants(wrong):
+    one = BodyStates(
+        [2.0], np.eye(3)[None], np.zeros((2, 1, 3)), np.ones((2, 1, 3)), np.zeros((2, 1, 3)), [], []
+    )
+    with pytest.raises(ModelError, match=r"expected \(3,\) and one per spring"):
+        one.PE(**wrong)
+    assert one.PE([0, 0, -9.81], [4.0], [[1.0], [2.0]]).tolist() == pytest.approx([19.62 + 2.0, 19.62 + 8.0])

@@ -232,6 +232,11 @@ def test_velocity_not_given_is_least():
     assert plant.initial["coaxial.qd"] == pytest.approx([1.0])
 
 
+def test_an_initial_velocity_that_is_slow_is_kept():
+    """A turn in 200 years; rates that are rounding beside the largest one are what is taken for 0."""
+    assert Plant.from_model(axle(w_ic_z=1e-9)).initial["axle.qd"] == pytest.approx([1e-9], rel=1e-12)
+
+
 def test_impossible_initial_velocity_is_mentioned():
     with pytest.warns(PlantWarning, match=r'Body_Rigid id=2 "Wheel": w_ic_x=1 is not possible'):
         plant = Plant.from_model(axle(w_ic_x=1.0, w_ic_z=2.0))

@@ -174,6 +174,16 @@ def test_an_equation_written_as_a_diagram_is_solved(engine):
     close(r["z.z"][:, 0], wanted, atol=1e-10)
 
 
+@pytest.mark.parametrize(("guess", "found"), [({}, 0.0), ({"guess": 0.9}, 1.0), ({"guess": -0.9}, -1.0)])
+def test_the_solution_next_to_the_guess_is_found(guess, found):
+    """z^3 = z has three, and 0 is where one looks without a guess."""
+    d = Diagram("implicit")
+    z, f = d.add("z", AlgebraicConstraint(**guess)), d.add("f", Function(lambda z: z**3 - z))
+    d.connect(z["z"], f["z"])
+    d.connect(f["y"], z["f"])
+    assert simulate(d, 0.0, log_at=[0.0], engine="reference")["z.z"][0, 0] == pytest.approx(found, abs=1e-12)
+
+
 def test_an_equation_linearises_through_its_solution():
     d = Diagram("implicit")
     z, f = d.add("z", AlgebraicConstraint(0.5)), d.add("f", Function(lambda z, u: z + z**3 - u))
@@ -189,6 +199,8 @@ def test_an_equation_linearises_through_its_solution():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
+        (lambda: AlgebraicConstraint(np.nan), "guess"),
+        (lambda: AlgebraicConstraint("near 1"), "guess is 'near 1'"),
         (lambda: TrigonometricFunction("sine"), "function is 'sine'"),
         (lambda: MathFunction("sqare"), "Did you mean"),
         (lambda: MatrixMultiply((2, 3), (2, 1)), "right is (2, 1), expected 3 rows"),

@@ -66,6 +66,15 @@ def belt(engine, until, at):
     return simulate(d, until, log_at=at, engine=engine, rtol=1e-10, atol=1e-12)
 
 
+def test_it_bears_exactly_what_it_bears():
+    """A push that jumps to 2, up or down, is held by a static force of 2; one bit more is not."""
+    for push, breaks in ((2.0, 0), (-2.0, 0), (np.nextafter(2.0, 3.0), 1), (np.nextafter(-2.0, -3.0), 1)):
+        source = TimeTable([0.0, 0.5], [0.0, push], "previous")
+        r = simulate(fed(StickSlip(1.0, 1.0, static=2.0), {"u": source}, "x"), 1.0, engine="reference")
+        assert r["it.sticks"][-1, 0] == 1 - breaks
+        assert np.sign(r["it.v"][-1, 0]) == breaks * np.sign(push)
+
+
 @ENGINES
 def test_stick_slip_on_a_belt_is_the_published_limit_cycle(engine):
     """Stick until k x = static, slip on an ellipse round coulomb/k, stick at the speed of the belt.

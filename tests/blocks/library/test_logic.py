@@ -264,6 +264,8 @@ def test_a_start_that_fails_counts(engine):
         (lambda: SRFlipFlop(0.5), "initial is 0.5"),
         (lambda: CheckRange(), "low and high are None"),
         (lambda: Assertion(action="shout"), "action is 'shout'"),
+        (lambda: Assertion(""), "message is ''"),
+        (lambda: CheckRange(high=1.0, message=3), "message is 3"),
         (lambda: HitCrossing(direction="both"), "direction is 'both'"),
     ],
 )

@@ -134,6 +134,18 @@ def test_a_peak_between_steps_is_held_exactly(engine, kind):
     np.testing.assert_allclose(r["integral.y"][:, 0], sign * area, atol=1e-7)
 
 
+@ENGINES
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_signal_that_leaves_its_peak_at_the_start_is_not_followed(engine, sign):
+    """sin(3 t + 2) falls from the first instant on, until it passes that value at t = pi - 4/3."""
+    r = simulate(
+        behind(PeakHold("max" if sign > 0 else "min"), Sine(sign, 3.0, 2.0)),
+        1.8, log_at=TIMES[TIMES < 1.8], engine=engine,
+    )  # fmt: skip
+    np.testing.assert_allclose(r["it.y"][:, 0], sign * np.sin(2.0), atol=1e-12)
+    np.testing.assert_allclose(r["integral.y"][:, 0], sign * np.sin(2.0) * r.time, atol=1e-9)
+
+
 def test_a_peak_goes_on_from_tick_to_tick_without_events():
     """Steps of less than 1 every 0.1 s on a slow ramp: passed at ticks, but for once by the ramp alone."""
     d = Diagram("steps")

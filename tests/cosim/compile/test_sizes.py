@@ -128,6 +128,25 @@ def test_a_loop_first_taken_as_one_is_run_again_until_all_agree():
     assert set(sizes(build(wires + f" g{n - 1}.y>w.u w.y>g0.u", **blocks)).values()) == {4}
 
 
+@dataclass(frozen=True)
+class Longer(Block):
+    """One component more than its input, but never more than `most`."""
+
+    most: int
+
+    def define(self, b):
+        u = b.input("u")
+        b.output("y", np.concatenate([u, u[:1]]) if u.size < self.most else u)
+
+
+def test_a_loop_is_run_again_fifty_times():
+    """Taken as 1, the block is run again with 2, 3, ... up to its most."""
+    wires = "w.y>g.u g.y>w.u"
+    assert sizes(build(wires, w=Longer(51), g=UnitDelay(0.1))) == {"w.y": 51, "g.y": 51}
+    (text,) = problems(build(wires, w=Longer(52), g=UnitDelay(0.1)))
+    assert "have no fixed point" in text
+
+
 # --- mistakes
 def test_sizes_that_grow_round_and_round_are_an_error_with_the_loop_and_its_sizes():
     d = build("m.out>g.u g.y>m.in1 c.y>m.in2", m=Mux(2), g=UnitDelay(0.1), c=Constant(1.0))
@@ -203,3 +222,14 @@ def test_blocks_that_know_one_of_their_inputs_are_taken_first():
     d = build(wires, **blocks, c=Constant(THREE))
     s = d.system(solve_loops=True)
     assert {s.signals[f"{name}{k}.y"].size for name in "tis" for k in range(3)} == {3}
+
+
+def test_blocks_that_know_one_input_are_taken_before_others_of_their_loop():
+    """A Mux knows its size with the other input alone; what reads the fourth of it cannot work at 1."""
+    fourth = Function(lambda u: 2.0 * u[3])
+    wires = "".join(f" c.y>m{k}.in1 t{k}.y>m{k}.in2 m{k}.out>g{k}.u g{k}.y>t{k}.u" for k in range(3))
+    blocks = {f"t{k}": fourth for k in range(3)} | {f"g{k}": UnitDelay(0.1) for k in range(3)}
+    blocks |= {f"m{k}": Mux(2) for k in range(3)}
+    found = sizes(build(wires, **blocks, c=Constant(THREE)))
+    for k in range(3):
+        assert (found[f"m{k}.out"], found[f"g{k}.y"], found[f"t{k}.y"]) == (4, 4, 1)

@@ -18,6 +18,7 @@ from blocks import (
     SimulationError,
     Sine,
     Step,
+    Sum,
     TransportDelay,
 )
 from blocks.contract.block import Block
@@ -109,6 +110,28 @@ def test_a_smooth_signal_without_any_states():
     r = simulate(chain(Sine(frequency=7.0), TransportDelay(0.3, -5.0)), 3.0, log_every=0.01)
     exact = np.where(r.time >= 0.3 - 1e-12, np.sin(7 * (r.time - 0.3)), -5.0)
     assert r["b2.y"][:, 0] == pytest.approx(exact, abs=1e-9)
+
+
+def test_a_signal_that_swings_within_a_step_is_kept_in_pieces_of_it():
+    """48 swings in each step of 1 s: a 256th of it, 1.2 rad, is the shortest piece that is kept."""
+    late = np.linspace(1.01, 2.99, 57)
+    d = chain(Sine(frequency=300.0), TransportDelay(1.0))
+    r = simulate_with(d, 3.0, solver="rk4", step=1.0, log_at=late, engine="reference")
+    assert r["b2.y"][:, 0] == pytest.approx(np.sin(300 * (late - 1.0)), abs=2e-3)
+
+
+@pytest.mark.parametrize(("size", "stops"), [(1e-7, 0), (1e-3, 8)])
+def test_what_moves_by_less_than_rounding_at_ticks_is_no_jump(size, stops):
+    """A held ramp on 1e6, of which 1e-7 is 1e-13: only jumps that can be told come out at stops."""
+    d = Diagram("d")
+    d.add("t", Constant(1.0))["y"] >> d.add("ramp", Integrator())["u"]
+    d.connect("ramp.y", d.add("held", Hold(sample=0.1))["u"])
+    d.connect("held.y", d.add("size", Gain(size / 0.1))["u"])
+    d.connect("size.y", d.add("sum", Sum("++"))["in1"])
+    d.connect(d.add("base", Constant(1e6))["y"], "sum.in2")
+    d.connect("sum.y", d.add("late", TransportDelay(0.15, 1e6))["u"])
+    r = simulate_with(d, 0.99, solver="rk4", step=0.1, log_at=[0.99], engine="reference")
+    assert r.statistics["steps"] == 10 + 1 + stops  # 1: the delayed signal begins
 
 
 @pytest.mark.parametrize("settings", [{}, {"solver": "rk4", "step": 0.013}])

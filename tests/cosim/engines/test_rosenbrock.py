@@ -1,0 +1,51 @@
+"""The stiff method by itself, on problems written as functions: its last step, and what it names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blocks.errors import SimulationError
+from cosim.engines.counters import Counters
+from cosim.engines.methods.rosenbrock import RosenbrockStepper
+from cosim.engines.methods.steppers import Control, Problem
+
+
+def problem(f, names, longest=np.inf):
+    """x' = f(t, x) with a Jacobian of zeros."""
+    n = len(names)
+    return Problem(
+        f=f,
+        linearise=lambda t, x: (np.zeros((n, n)), np.zeros(n)),
+        atol=np.full(n, 1e-9),
+        counters=Counters(),
+        state_name=lambda k: names[k],
+        on_invariants=lambda t, x: x,
+        longest_step=lambda: longest,
+        explain=lambda t, x: SimulationError(f"not finite at {t}", time=t),
+    )
+
+
+@pytest.mark.parametrize(("short", "steps"), [(0.5e-12, 1), (1e-12, 1), (4e-12, 2)])
+def test_a_step_that_misses_the_stop_by_rounding_lands_on_it(short, steps):
+    """A delay of 1 - short s allows steps of that: 1e-12 of what is left is no reason for another."""
+    still = problem(lambda t, x: np.zeros(1), ["x"], longest=1.0 - short)
+    stepper = RosenbrockStepper(still, rtol=1e-6, max_step=np.inf)
+    taken = list(stepper.integrate(0.0, np.ones(1), 1.0, Control(step=5.0)))
+    assert len(taken) == steps and taken[-1].t1 == 1.0
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_state_that_runs_away_in_its_own_size_is_named(first):
+    """Both move as far before nothing is finite: 100, which is much for 1 and little for 1e6."""
+    names, start = ["small", "large"], np.array([1.0, 1e6])
+    if not first:
+        names, start = names[::-1], start[::-1]
+
+    def f(t, x):
+        return np.where(np.array_equal(x, start), 1e18, np.nan) * np.ones(2)
+
+    stepper = RosenbrockStepper(problem(f, names), rtol=1e-6, max_step=np.inf)
+    with pytest.raises(SimulationError, match="the state that limits it is 'small'") as caught:
+        list(stepper.integrate(0.0, start, 1.0, Control()))
+    assert caught.value.path == "small"
