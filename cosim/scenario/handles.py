@@ -1,7 +1,8 @@
 """What whoever watches a run may take hold of: parameters, open inputs, and pushes on bodies.
 
 Inputs that were left open on purpose, and the pushes of plants, are driven by a `Constant` each, whose value
-is a parameter like any other. With all of them zero the system computes the same numbers.
+is a parameter like any other. While inputs have the values they have when left open, and pushes are zero, the
+system computes the same numbers.
 """
 
 from __future__ import annotations
@@ -71,37 +72,44 @@ def _level(drawn: Netlist, prefix: str, opened: dict[str, str], pushes: list[Pus
     nodes, wires = dict(drawn.nodes), list(drawn.connections)
     grounded = set(drawn.grounded)
 
-    def drive(port: Port, size: int) -> str:
+    def drive(port: Port, value: np.ndarray) -> str:
         name = _unused(f"{port[0]}_{port[1]}", nodes)
-        nodes[name] = Constant(np.zeros(size) if size > 1 else 0.0)
+        nodes[name] = Constant(value if value.size > 1 else float(value[0]))
         wires.append(((name, "y"), port))
         return f"{prefix}{name}.value"
 
     for port in sorted(drawn.grounded):
         block = drawn.nodes.get(port[0])
-        if isinstance(block, Block) and (size := _size(block, port[1])):
+        if isinstance(block, Block) and (value := _open_value(block, port[1])) is not None:
             grounded.discard(port)
-            opened[drive(port, size)] = f"{prefix}{port[0]}.{port[1]}"
+            opened[drive(port, value)] = f"{prefix}{port[0]}.{port[1]}"
     for name, node in drawn.nodes.items():
         if isinstance(node, Netlist):
             nodes[name] = _level(node, f"{prefix}{name}/", opened, pushes)
         elif isinstance(node, Plant) and not node.audit and recipe_of(node) is None:
             nodes[name] = node.pushed()
             for link, port_name in enumerate(push_ports(node.mechanism)):
-                pushes.append(PushHandle(prefix + name, link, drive((name, port_name), len(PUSH))))
+                pushes.append(PushHandle(prefix + name, link, drive((name, port_name), np.zeros(len(PUSH)))))
     return replace(drawn, nodes=nodes, connections=tuple(wires), grounded=frozenset(grounded))
 
 
-def _size(block: Block, port: str) -> int:
-    """Components of an input; 0 where that depends on what is connected, or cannot be told."""
+def _open_value(block: Block, port: str) -> np.ndarray | None:
+    """Value of an input that is left open, (size,); None where there is no such input, or it cannot be told.
+
+    One whose size is that of its signal has one component; one of an FMU keeps its start value.
+    """
     if isinstance(block, Plant):
-        return block.inputs[port].size if port in block.inputs else 0
+        return np.zeros(block.inputs[port].size) if port in block.inputs else None
     try:
         declared: Any = trace(block, {}, guess=1).declared
     except PlantloopError:
-        return 0
+        return None
     found = next((i for i in declared.inputs if i.name == port), None)
-    return 0 if found is None or found.inherits else int(found.size)
+    if found is None:
+        return None
+    if found.unconnected is not None:
+        return np.array(found.unconnected, dtype=float)
+    return np.zeros(1 if found.inherits else int(found.size))
 
 
 def _unused(name: str, taken: dict[str, Any]) -> str:
