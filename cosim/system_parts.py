@@ -108,11 +108,13 @@ class Unsettable:
 
     follows : it follows from another one, which may be set
     builds : it decides how a diagram is built; one that is built anew takes it
+    cure : what to do, where it is none of these
     """
 
     why: str
     follows: bool = False
     builds: bool = False
+    cure: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ every other field is structural. Direct feedthrough, per port and component, is 
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from blocks.contract.block_equations import Equations
@@ -51,6 +51,11 @@ class Block(metaclass=BlockType):
 
     reaches: ClassVar[str] = ""
     """What of the machine its runs touch, "" for nothing: a scenario needs trust for such a block."""
+
+    @property
+    def start_only(self) -> Mapping[str, str]:
+        """Numbers and texts of it that look like parameters and that no run can set: name -> what to do."""
+        return {}
 
     @abc.abstractmethod
     def define(self, b: Equations) -> None:

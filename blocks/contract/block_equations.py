@@ -231,10 +231,12 @@ class Equations(Declarations):
         sample: Rate | Ticks,
         offset: Rate = 0,
         initial: Any = 0.0,
+        about: str = FUNCTION,
     ) -> Array:
         """Output of something that is not looked into, called by the host at its ticks: y = call(t, u).
 
         ``make()`` gives every run an `Instance` of its own: called, saved, loaded and closed with it.
+        Messages say `about`.
         """
         return self._memory(
             ExternalOutput,
@@ -242,7 +244,7 @@ class Equations(Declarations):
             initial,
             size,
             ticks=self._ticks(sample, offset),
-            block=External(make, column(argument)),
+            block=External(make, column(argument), about),
         )
 
     def delivered(self, name: str, initial: Any, size: int, sample: Rate | Ticks) -> Array:

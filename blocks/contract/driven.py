@@ -7,8 +7,8 @@ in time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -130,6 +130,7 @@ class DrivenBlock(Block):
     calls : fills in a structure of compiled code what to call of a unit, and returns what must live as long;
         None where it cannot be called without Python
     endings : all messages with which it may end the run, see `Reached`
+    given_before : see `Block.start_only`
     """
 
     inputs: tuple[UnitPort, ...]
@@ -142,6 +143,12 @@ class DrivenBlock(Block):
     calls: Callable[[Any, Any], list[Any] | None] = lambda unit, table: None
     sampled: bool = False
     endings: tuple[str, ...] = ()
+    given_before: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def start_only(self) -> Mapping[str, str]:
+        """See `Block.start_only`."""
+        return self.given_before
 
     @property
     def n_inputs(self) -> int:

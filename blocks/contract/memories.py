@@ -38,6 +38,7 @@ from typing import ClassVar, Literal
 import casadi as ca
 import numpy as np
 
+from blocks.contract.callback import FUNCTION
 from blocks.contract.instance import Make
 from blocks.contract.rate import Ticks
 
@@ -231,10 +232,14 @@ class SampledMemory(Refreshed, Ticked, Evolving):
 
 @dataclass(frozen=True)
 class External:
-    """Ticked opaque block, called by the host: `make` gives a run its instance, `argument` is its input u."""
+    """Ticked opaque block, called by the host: `make` gives a run its instance, `argument` is its input u.
+
+    about : what messages call it
+    """
 
     make: Make
     argument: ca.SX
+    about: str = FUNCTION
 
 
 @dataclass(frozen=True)

@@ -273,9 +273,16 @@ class _Writer:
     def _refused(self) -> dict[str, Unsettable]:
         """Why some parameters cannot be changed, by name."""
         following = (self.v.following | self.masks.bound).items()
-        return self.masks.refused() | {
-            name: Unsettable(f"it follows from '{whence}'", follows=True) for name, whence in following
+        early = {
+            f"{inst.path}.{name}": Unsettable("no run can change it", cure=cure)
+            for inst in self.placed.values()
+            for name, cure in inst.block.start_only.items()
         }
+        return (
+            early
+            | self.masks.refused()
+            | {name: Unsettable(f"it follows from '{whence}'", follows=True) for name, whence in following}
+        )
 
     def _units(self, between: Expressions) -> tuple[CoupledUnit, ...]:
         """Blocks that a co-simulation master runs."""

@@ -70,12 +70,12 @@ def _alone(system: System, settings: RunSettings, context: Context) -> Engine:
 
 def _in_python(system: System) -> list[str]:
     """Functions that no machine code stands for, each once."""
-    found = [
-        f"block '{path}' calls {call.about} in Python"
-        if call.about != FUNCTION
+    calls = zip(system.calls, system.callers, strict=True)
+    found = [(path, call.about) for call, path in calls if call.compiled is None]
+    found += [(s.path, s.external.about) for s in system.schedule if s.external is not None]
+    return [
+        f"block '{path}' calls {about} in Python"
+        if about != FUNCTION
         else f"block '{path}' is a Python function"
-        for call, path in zip(system.calls, system.callers, strict=True)
-        if call.compiled is None
+        for path, about in dict.fromkeys(found)
     ]
-    found += [f"block '{s.path}' is a Python function" for s in system.schedule if s.external is not None]
-    return list(dict.fromkeys(found))

@@ -86,6 +86,7 @@ class CoSimulationUnit:
     def _initialize(self, t: float, inputs: np.ndarray, parameters: np.ndarray) -> None:
         self._enter(t, inputs, parameters)
         self._component.exit_initialization()
+        self._inputs.give_clocked(self._steps)
         self._ended = self._steps.begin(t, self._inputs.risen(inputs))
 
     def _arrive(self, t: float, inputs: np.ndarray) -> None:
@@ -193,6 +194,7 @@ class CoSimulationUnit:
         """See `SteppingUnit.start`."""
         t = self._begun
         self._component.exit_initialization()
+        self._inputs.give_clocked(self._steps)
         self._ended = self._steps.begin(t)
         self._time = t
         return self.outputs()
@@ -288,6 +290,7 @@ class CoSimulationUnit:
         self._component.load(state)
         self._steps.restored(steps)
         self._inputs.restored(inputs)
+        self._inputs.give_clocked(self._steps)
         self._component.call.time = self._time
         self._given = given.copy()
 
@@ -326,6 +329,8 @@ class CoSimulationUnit:
             self._component.deserialize(rest)
             self._steps.restored(facts["steps"])
         self._inputs.restored(facts["inputs"])
+        if facts["time"] is not None:
+            self._inputs.give_clocked(self._steps)
         self._time, self._ended = facts["time"], facts["ended"]
         self._component.call.time = self._time
         self._given = np.array(facts["given"], dtype=float)
@@ -351,7 +356,9 @@ def define_co_simulation(b: Equations, setup: Setup, sample: Rate, offset: Rate)
     def make() -> CoSimulationUnit:
         return CoSimulationUnit(setup)
 
-    y = b.external("y", make, argument, sum(v.size for v in setup.outputs) + 1, sample, offset)
+    y = b.external(
+        "y", make, argument, sum(v.size for v in setup.outputs) + 1, sample, offset, about=setup.called
+    )
     at = 0
     for v in setup.outputs:
         b.output(v.name, y[at : at + v.size], unit=setup.unit_of(v))
@@ -405,6 +412,7 @@ def driven_co_simulation(
         f"FMU '{setup.description.file}'",
         CoSimulationUnit.calls,
         endings=(setup.end_message,),
+        given_before=setup.start_only,
     )
 
 

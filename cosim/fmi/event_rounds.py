@@ -154,6 +154,7 @@ class EventRounds:
 
     def restored(self, kept: Any) -> None:
         """Put back what `kept` gave."""
+        self._given.clear()  # values of inputs are part of the state of the FMU
         if self.clocks is not None:
             self.clocks.restored(kept["clocks"])
         self.values.update({n: np.array(x, dtype=float) for n, x in kept["values"].items()})

@@ -317,7 +317,25 @@ class FMU(Block):
             not self.isolate and self.importer == "native",
             self._ticks,
             self._own_starts,
+            self._called,
         )
+
+    @property
+    def _called(self) -> str:
+        """What messages call it where it is called in Python, with the reason."""
+        why = "scheduled execution" if self.interface.kind == "se" else "event mode"
+        if self.importer != "native":
+            why = f"importer='{self.importer}'"
+        elif self.isolate:
+            why = "isolate=True"
+        elif self.interface.kind == "me":
+            return f"FMU '{Path(self.description.file).name}'"
+        return f"FMU '{Path(self.description.file).name}' ({why})"
+
+    @property
+    def start_only(self) -> Mapping[str, str]:
+        """See `Block.start_only`: structural parameters, texts, bytes, and integers beyond 2^53."""
+        return self._setup.start_only
 
     def driven(self) -> Block:
         """A unit of a co-simulation master; an FMU of another kind is equations and samples like ours."""

@@ -96,7 +96,8 @@ def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None
         slope = None if jacobian is None else partial(_asked, jacobian)
         called = setup.compiles and not (name == "event" and setup.description.clocks)
         compiled = partial(_compiled, name.upper()) if called else None
-        return b.opaque(name, partial(_asked, of), argument, size, slope, make=make, compiled=compiled)
+        value = partial(_asked, of)
+        return b.opaque(name, value, argument, size, slope, None, make, setup.called, compiled)
 
     unit = ModelExchangeUnit
     p = joined(parameters)
@@ -199,7 +200,8 @@ def _outputs(
         value = partial(_of_group, ModelExchangeUnit.outputs, k)
         slope = partial(_of_group, ModelExchangeUnit.outputs_jacobian, k)
         compiled = partial(_compiled_group, k) if setup.compiles else None
-        y = b.opaque(f"outputs{k}", value, argument, size, slope, make=make, compiled=compiled)
+        name = f"outputs{k}"
+        y = b.opaque(name, value, argument, size, slope, None, make, setup.called, compiled)
         at = 0
         for v in group.variables:
             shown[v.type, v.reference] = y[at : at + v.size]

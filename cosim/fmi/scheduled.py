@@ -30,6 +30,7 @@ class ScheduledSteps:
     ) -> None:
         self._component, self._description = component, description
         self._clocks = ClockSchedule(component, description, intervals)
+        self._given: dict[str, tuple[Variable, Put]] = {}
         self.values: Mapping[str, np.ndarray] = {}  # variables are read where they are asked for
 
     @property
@@ -65,8 +66,9 @@ class ScheduledSteps:
         return False
 
     def give(self, v: Variable, put: Put) -> None:
-        """See `Steps.give`: between partitions all inputs may be set."""
-        put()
+        """See `Steps.give`: set before each run of a partition whose clock is one of its clocks."""
+        self._given[v.name] = (v, put)
+        put()  # whoever asks for it sees it
 
     def _run(self, t: float, triggers: Sequence[Variable]) -> None:
         """All partitions due at t [s]; one may make another due."""
@@ -77,6 +79,9 @@ class ScheduledSteps:
             clock = due[0]
             triggers = [v for v in triggers if v is not clock]
             self._clocks.ticked(clock)
+            for v, put in self._given.values():
+                if clock.name in v.clocks:
+                    put()
             ticked, intervals = self._component.activate(clock, t)
             for name in ticked:
                 self._clocks.counts[name] += 1
@@ -96,4 +101,5 @@ class ScheduledSteps:
 
     def restored(self, kept: Any) -> None:
         """See `Steps.restored`."""
+        self._given.clear()  # values of inputs are part of the state of the FMU
         self._clocks.restored(kept)

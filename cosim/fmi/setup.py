@@ -12,7 +12,7 @@ import numpy as np
 
 from blocks.contract.block import Equations
 from blocks.contract.units import PhysicalUnit, UnitText
-from cosim.fmi.description import FMUDescription, Interface, Unit, Variable
+from cosim.fmi.description import PARAMETERS, FMUDescription, Interface, Unit, Variable
 from cosim.fmi.event_mode import EventModeSteps
 from cosim.fmi.event_rounds import EventRounds, clocked
 from cosim.fmi.interface.any_component import AnyComponent
@@ -39,6 +39,7 @@ class Setup:
     compiles: bool = True  # can compiled code call it?
     ticks: bool = False  # do its clocks tick, and are discrete inputs set in event mode?
     own_starts: Mapping[str, Any] = field(default_factory=dict)  # of arrays that were given other sizes
+    called: str = "an FMU"  # by messages
 
     @property
     def triggers(self) -> tuple[Variable, ...]:
@@ -85,6 +86,16 @@ class Setup:
         d = self.description
         found = {d.variables[n]: x for n, x in self.start.items()}
         return {v: x for v, x in found.items() if v not in self.parameters and v.causality != "input"}
+
+    @property
+    def start_only(self) -> dict[str, str]:
+        """Parameters of the FMU that are none of a run, each with what to do."""
+        tunable = {v.name for v in self.parameters}
+        return {
+            v.name: f"Give it where the FMU is named: FMU(..., start={{'{v.name}': ...}})."
+            for v in self.description.variables.values()
+            if v.causality in PARAMETERS and v.name not in tunable and v.is_start_settable
+        }
 
     @property
     def defaults(self) -> np.ndarray:

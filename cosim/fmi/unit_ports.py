@@ -44,13 +44,16 @@ class UnitInputs:
         if self._held.size:
             self._held.write(u[self._held_at])
 
+    def give_clocked(self, steps: Steps) -> None:
+        """Clocked inputs, as they were given last: an FMU keeps them until their clocks tick, no longer."""
+        for v in self._clocked:
+            setter, at = self._each[v.name]
+            steps.give(v, partial(setter.write, self._last[at].copy()))
+
     def changed(self, u: np.ndarray, steps: Steps) -> Put | None:
         """What sets those that change at an instant; None where none has changed."""
         before, self._last = self._last, u.copy()
-        for v in self._clocked:
-            setter, at = self._each[v.name]
-            if len(before) != len(u) or (before[at] != u[at]).any():
-                steps.give(v, partial(setter.write, u[at].copy()))
+        self.give_clocked(steps)
         at, free = self._free_at, self._free
         if not free.size or (len(before) == len(u) and np.array_equal(before[at], u[at])):
             return None

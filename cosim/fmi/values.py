@@ -105,12 +105,19 @@ def checked_start(d: FMUDescription, start: Mapping[str, Any]) -> dict[str, Any]
     for name, value in start.items():
         v = d.variable(name)
         check_has_start(d, v)
-        if v.type == "Binary" and isinstance(value, str) and HEX.fullmatch(value):
-            value = bytes.fromhex(value)  # as descriptions have it, for files without a way to write bytes
+        if v.type == "Binary":
+            value = _from_digits(value)
         found[name] = checked_value(d, v, value) if v.clock is None else _interval(d, v, value)
         if v.type in FLOATS:
             _check_numbers(d, v, found[name])
     return found
+
+
+def _from_digits(value: Any) -> Any:
+    """Bytes from hexadecimal digits, as descriptions have them, for files without a way to write bytes."""
+    if isinstance(value, (list, tuple)):
+        return [_from_digits(e) for e in value]
+    return bytes.fromhex(value) if isinstance(value, str) and HEX.fullmatch(value) else value
 
 
 def _check_numbers(d: FMUDescription, v: Variable, value: Any) -> None:

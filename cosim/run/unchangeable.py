@@ -16,7 +16,7 @@ def structural_error(system: System, name: str, anew: str = "") -> BlockError:
         return BlockError(
             f"'{name}' in '{system.name}' cannot be set: {found.why}.",
             path=name,
-            hint="Set that one." if found.follows else again,
+            hint=found.cure or ("Set that one." if found.follows else again),
         )
     if initial := system.fields.get(name, ""):
         return BlockError(

@@ -110,16 +110,16 @@ class MasterEngine(Engine):
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`."""
         c, self._ours.deadline = self.context, self.deadline
-        if self._coupling.rtol is not None and self._control is None:
-            every = zip(self._coupled.units, self._exchange.runs, strict=True)
-            direct = [direct_outputs(u, run) for u, run in every]
-            self._control = ErrorControl(self._macro, self._shortest(), direct)
         if not c.started:
             ConsistentStart(self._coupled, self._exchange).settle()
             if self._coupling.rolls_back and (liar := self._liar()) is not None:
                 raise self._lies(liar)
             self._ours.advance(c.t)
             self._sample(c.t)
+        if self._coupling.rtol is not None and self._control is None:
+            every = zip(self._coupled.units, self._exchange.runs, strict=True)
+            direct = [direct_outputs(u, run) for u, run in every]
+            self._control = ErrorControl(self._macro, self._shortest(), direct)
         begun = c.t
         self._macro.begins_iterated = self._begins_iterated()
         compiled = self._compiled()

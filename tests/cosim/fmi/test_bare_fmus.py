@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import subprocess
 import sys
 import tempfile
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -147,3 +149,14 @@ def test_bytes_as_hexadecimal_digits() -> None:
         assert m.get("Binary_output") == b"\x0a\x0b\xff"
     with pytest.raises(Exception, match="is of type Binary and takes bytes"):
         FMU(path, start={"Binary_input": "0a0"}).open()
+
+
+def test_arrays_of_bytes_as_hexadecimal_digits() -> None:
+    def two(text: str) -> str:
+        return re.sub(r'(<Binary name="Binary_input"[^>]*>)', r'\1<Dimension start="2"/>', text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has one start value for two
+        path = build_fmu("feedthrough", version="3.0", change=two)
+        fmu = FMU(path, start={"Binary_input": ["0a", b"\x01"]})
+    assert fmu.start_values == {"Binary_input": [b"\x0a", b"\x01"]}

@@ -286,3 +286,14 @@ def test_resized_arrays_are_parameters_of_a_run(kind: str) -> None:
     t = np.array([0.5, 1.0])
     exact = np.cos(2 * t) + (0.5 + 0.25) / 2 * np.sin(2 * t) + 0.25
     assert r["s.y"].ravel() == pytest.approx(exact, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["cs", "me"])
+def test_parameters_that_no_run_takes_say_where_they_are_given(kind: str) -> None:
+    d = Diagram("sized")
+    d.add("s", FMU(build_fmu("statespace", version="3.0"), kind=kind, sample=0.05 if kind == "cs" else None))
+    d.ground("s.u")
+    with pytest.raises(PlantloopError, match=r"'s\.n' .* FMU\(\.\.\., start=\{'n': \.\.\.\}\)"):
+        Simulation(d, engine="reference").set_parameter("s.n", 2)
+    with pytest.raises(PlantloopError, match=r"start=\{'n': \.\.\.\}"):
+        simulate(d, until=0.1, engine="reference", parameters={"s.n": 2})

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from blocks import Clock, Constant
-from blocks.errors import SimulationError
+from blocks.errors import PlantloopError, SimulationError
 from cosim import FMU, Diagram, Simulation, simulate
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from tests.helpers.fmus import build_fmu
@@ -96,3 +96,11 @@ def test_steps_that_end_otherwise_come_back_as_they_are(version: str) -> None:
         assert (m.time, m.get("u")) == (pytest.approx(0.1), 2.0)
         with pytest.raises(FMUError, match="was discarded"):
             m.step(1.0)
+
+
+def test_the_native_engine_says_what_it_cannot_call() -> None:
+    d = Diagram("alone")
+    d.add("ball", FMU(build_fmu("ball"), kind="me", isolate=True))
+    said = r"block 'ball' calls FMU '\w+\.fmu' \(isolate=True\) in Python"
+    with pytest.raises(PlantloopError, match=said):
+        simulate(d, until=0.1, engine="native")

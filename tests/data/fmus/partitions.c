@@ -1,4 +1,4 @@
-/* Partitions of scheduled execution. fast: sum of its inputs times a gain; its third tick counts down 0.25 s to later;
+/* Partitions of scheduled execution. fast: sum of its inputs times a gain, each used once; its third tick counts down 0.25 s to later;
    each fourth tick of all rings the alarm. */
 #include "unit.h"
 
@@ -16,6 +16,7 @@ void model_tick(Unit *u, double t)
     COUNT(later);
     if (ACTIVE(fast)) {
         R(sum) += R(gain) * R(u);
+        R(u) = 0; /* a clocked variable has a value while its clock ticks, no longer */
         if (N(n_fast) == 3) {
             u->interval[k_later] = 0.25;
             u->said |= b_later;

@@ -477,3 +477,12 @@ def test_whole_numbers_are_held(fmu):
     d.connect(d.add("none", Constant(0.0))["y"], "counter.u")
     r = simulate(d, 1.0, coupling=Coupling(extrapolation=1), log_every=0.05)
     assert set(np.unique(r["counter.count"])) <= {0.0, 1.0, 2.0, 3.0, 4.0}
+
+
+def test_error_control_of_a_unit_with_arrays_as_parameters(fmu):
+    """x' = x + u, y = x + u from x = 0: the trial before the first step takes the parameters of the run."""
+    d = Diagram("arrays")
+    d.add("s", FMU(fmu("statespace", version="3.0"), kind="cs", sample="1/20"))
+    d.ground("s.u")
+    r = simulate(d, 0.5, coupling=Coupling(rtol=1e-3), engine="reference", log_at=[0.5])
+    np.testing.assert_allclose(r["s.y"][-1], np.array([1.0, 2.0, 3.0]) * math.exp(0.5), rtol=1e-3)
