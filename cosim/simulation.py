@@ -15,7 +15,7 @@ import numpy as np
 from blocks.arguments import is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
-from blocks.errors import PlantloopError, SimulationError
+from blocks.errors import PlantloopError, SimulationError, shown
 from cosim.block_alone import system_of
 from cosim.built_for import built_for, built_with
 from cosim.diagram import Diagram
@@ -139,9 +139,9 @@ class Simulation:
         finite = is_number(until) and math.isfinite(until)
         end = max(self.system.snapped(float(until)), min(self.time, float(until))) if finite else math.nan
         if not end >= self.time:
-            shown = f"{until:g}" if is_number(until) else repr(until)
+            given = f"{until:g}" if is_number(until) else shown(until)
             raise PlantloopError(
-                f"advance({shown}): expected a finite time not before the present {self.time:g} s.",
+                f"advance({given}): expected a finite time not before the present {self.time:g} s.",
                 value=until,
             )
         until = end
@@ -330,8 +330,8 @@ class Simulation:
 
     def _all_settings(self) -> dict[str, SettingValue]:
         s = self.settings
-        shown = (*s.used, *(name for name in ("seed", "solve_loops", "wall_limit") if name in s.origins))
-        found = {name: SettingValue(getattr(s, name), s.origin(name)) for name in shown}
+        listed = (*s.used, *(name for name in ("seed", "solve_loops", "wall_limit") if name in s.origins))
+        found = {name: SettingValue(getattr(s, name), s.origin(name)) for name in listed}
         why = f": {self._engine.why}" if self._engine.why else ""
         found["engine"] = SettingValue(self._engine.name, f"engine='{s.engine}'{why}")
         for kind, values in self.given.items():
@@ -416,7 +416,9 @@ def simulate(
     Ctrl-C ends the run and returns what was computed, with ``complete=False``.
     """
     if not (is_number(until) and math.isfinite(until) and until >= 0):
-        raise PlantloopError(f"until is {until!r}, expected a finite time of zero or more [s].", value=until)
+        raise PlantloopError(
+            f"until is {shown(until)}, expected a finite time of zero or more [s].", value=until
+        )
     times = log_times(0.0, float(until), log_every, log_at)
     origin, constants = driven(diagram, inputs)
     sim = Simulation(

@@ -35,7 +35,7 @@ from blocks.contract.memories import (
 from blocks.contract.rate import Rate, Ticks, instants
 from blocks.contract.symbols import Array, as_array, as_scalar, column
 from blocks.contract.units import Units, UnitText
-from blocks.errors import BlockError, near_miss
+from blocks.errors import BlockError, near_miss, shown
 
 STATIC = ("solve", "hold", "zero")
 DISTRIBUTIONS = ("normal", "uniform")
@@ -282,6 +282,8 @@ class Equations(Declarations):
 
     def instants(self, times: Any, name: str | None = None) -> Array:
         """How many of the listed instants [s] have passed, shape (1,); a step ends on each of them."""
+        if np.ma.is_masked(times):
+            raise BlockError(f"instants({shown(times)}): masked entries are no times.", value=times)
         exact = instants(tuple(np.atleast_1d(np.asarray(times, dtype=object)).ravel().tolist()))
         alone = times[0] if isinstance(times, (list, tuple)) and len(times) == 1 else times
         owner = self._field_of(times) if self._field_of(alone) is None else self._field_of(alone)

@@ -198,6 +198,14 @@ def period(block: Any) -> float:
     return float(Ticks.of(block.sample, block.offset).period)
 
 
+def entries(block: Any, field: str) -> np.ndarray:
+    """What a field that lists instants holds, each as it was given, (n,); masked entries are none."""
+    given = getattr(block, field)
+    if np.ma.is_masked(given):
+        raise fault(block, field, f"is {shown(given)}", "numbers of seconds", "Leave masked entries out.")
+    return np.atleast_1d(np.asarray(given, dtype=object))
+
+
 def moment(block: Any, field: str, value: Rate) -> float | Fraction:
     """An instant [s] as the float nearest to its exact time; a Fraction stays one where no float means it.
 

@@ -47,7 +47,7 @@ def check_model(block: Any) -> None:
         "B": B.ndim == 2 and B.shape[0] == n,
         "C": C.ndim == 2 and C.shape[1] == n,
     }
-    shapes["D"] = D.shape == (C.shape[0], B.shape[1])
+    shapes["D"] = D.shape == (*C.shape[:1], *B.shape[1:2]) and D.ndim == 2
     for name, fits in shapes.items():
         if n < 1 or not fits:
             raise checks.fault(block, "system", f"has matrices that do not fit at {name}", EXPECTED)
@@ -64,8 +64,6 @@ def model_of(block: Any) -> Model:
 
 def sampled_model(block: Any) -> Model:
     """The model at the ticks of the block: a continuous one behind zero-order holds."""
-    from scipy.linalg import expm  # slow to import
-
     A, B, C, D, dt = model_of(block)
     T = checks.period(block)
     if dt:
@@ -73,19 +71,29 @@ def sampled_model(block: Any) -> Model:
             raise checks.fault(block, "sample", f"is {T} s", f"the sample time of the model, {dt} s")
         return A, B, C, D, dt
     n, m = B.shape
-    both = expm(T * np.block([[A, B], [np.zeros((m, n + m))]]))
+    both = _grown(block, T, np.block([[A, B], [np.zeros((m, n + m))]]))
     return both[:n, :n], both[:n, n:], C, D, T
+
+
+def _grown(block: Any, T: float, rates: np.ndarray) -> np.ndarray:
+    """exp(rates T), over a sample time T [s]; refused where that is no numbers."""
+    from scipy.linalg import expm  # slow to import
+
+    with np.errstate(all="ignore"):
+        found = expm(T * rates) if np.isfinite(T * rates).all() else np.array(np.nan)
+    if not np.isfinite(found).all():
+        what = f"is {T:g} s, over which the matrix exponential of the model is not finite"
+        raise checks.fault(block, "sample", what, "a sample time that fits the model", "Give a shorter one.")
+    return np.asarray(found)
 
 
 def sampled_noise(block: Any, Q: np.ndarray) -> np.ndarray:
     """Covariance that noise of density Q adds from tick to tick (Van Loan); of a discrete model Q."""
-    from scipy.linalg import expm  # slow to import
-
     A, _, _, _, dt = model_of(block)
     if dt:
         return Q
     n, T = len(A), checks.period(block)
-    both = expm(T * np.block([[-A, Q], [np.zeros((n, n)), A.T]]))
+    both = _grown(block, T, np.block([[-A, Q], [np.zeros((n, n)), A.T]]))
     found = both[n:, n:].T @ both[:n, n:]
     return 0.5 * (found + found.T)
 

@@ -235,7 +235,7 @@ class TimeTable(Block):
 
     def __post_init__(self) -> None:
         checks.choice(self, "interpolation", ("previous", "linear"))
-        listed = np.atleast_1d(np.asarray(self.times, dtype=object))
+        listed = checks.entries(self, "times")
         if listed.ndim != 1 or listed.size == 0:
             raise checks.fault(self, "times", f"has shape {listed.shape}", "(n,)")
         times = tuple(checks.moment(self, "times", time) for time in listed.tolist())

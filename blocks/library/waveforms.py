@@ -313,7 +313,7 @@ class MultiStep(Block):
     initial: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
-        listed = np.atleast_1d(np.asarray(self.times, dtype=object))
+        listed = checks.entries(self, "times")
         if listed.ndim != 1 or listed.size == 0 or listed.size > 10_000:
             raise checks.fault(self, "times", f"has shape {listed.shape}", "(n,), n at most 10000")
         times = tuple(checks.moment(self, "times", time) for time in listed.tolist())
@@ -357,7 +357,7 @@ class RepeatingSequence(Block):
     values: ArrayLike
 
     def __post_init__(self) -> None:
-        listed = np.atleast_1d(np.asarray(self.times, dtype=object))
+        listed = checks.entries(self, "times")
         if listed.ndim != 1 or not 2 <= listed.size <= 1000:
             raise checks.fault(self, "times", f"has shape {listed.shape}", "(n,), n from 2 to 1000")
         times = tuple(checks.moment(self, "times", time) for time in listed.tolist())

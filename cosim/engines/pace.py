@@ -60,6 +60,6 @@ def endless(system: System, counters: Counters, t: float, since: float, until: f
         path=name,
         time=t,
         hint="Where an equation or a force jumps (np.sign, np.where, SIGN, IF), make it smooth (STEP5 over a "
-        "small speed) or an event (b.where_event); else loosen rtol and atol, take solver='rodas4' for what "
-        "is stiff, or give wall_limit= [s] to run as far as it gets.",
+        "small speed) or an event (b.where_event); else end it earlier, loosen rtol and atol, take "
+        "solver='rodas4' for what is stiff, or give wall_limit= [s] to run as far as it gets.",
     )

@@ -153,6 +153,14 @@ def test_a_wrong_setting_is_refused_before_anything_runs(options, text):
         simulate(loop(), 1.0, **options)
 
 
+def test_a_wrong_end_of_many_lines_is_shown_on_one():
+    for given in (np.ones((3, 3)), "x" * 300):
+        for end in (lambda until: simulate(loop(), until), Simulation(loop(), engine="reference").advance):
+            with pytest.raises(PlantloopError, match="expected a finite time") as caught:
+                end(given)
+            assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
+
+
 @pytest.mark.parametrize("until", [-1.0, np.nan, np.inf, "1", None])
 def test_a_wrong_end_is_refused(until):
     with pytest.raises(PlantloopError, match="until is .*, expected a finite time of zero or more"):

@@ -17,7 +17,7 @@ import numpy as np
 from blocks.arguments import flag, is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, shown
 from cosim.block_alone import around, system_of
 from cosim.diagram import Diagram
 from cosim.result.result import Result
@@ -198,7 +198,7 @@ def view_diagram(
     d = around(drawn) if isinstance(drawn, Block) else drawn
     flag(forces, "forces")
     if until is not None and not (is_number(until) and 0 < until < float("inf")):
-        raise PlantloopError(f"until is {until!r}, expected a finite time above zero [s].", value=until)
+        raise PlantloopError(f"until is {shown(until)}, expected a finite time above zero [s].", value=until)
     run_settings = RunSettings.of(None, **settings)
     opened = with_handles(d.netlist())
     system = opened.system(run_settings.solve_loops, run_settings.driven, d.prefix)

@@ -374,3 +374,21 @@ def test_wrong_fields(make, text):
     with pytest.raises(BlockError) as caught:
         make()
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("sample", [1e308, 1e30])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda model, sample: LQR(model, Q=[[1.0]], R=[[1.0]], sample=sample),
+        lambda model, sample: ReferenceGovernor(model, y_max=1.0, sample=sample),
+    ],
+)
+def test_a_sample_time_over_which_the_model_is_no_number_is_refused(made, sample):
+    with pytest.raises(BlockError, match="sample is 1e.*matrix exponential of the model is not finite"):
+        made(([[1.0]], [[1.0]], [[1.0]], [[0.0]]), sample)
+
+
+def test_a_model_of_plain_numbers_is_refused_with_its_shapes():
+    with pytest.raises(BlockError, match=r"LQR: system has"):
+        LQR((1.0, 1.0, 1.0, 0.0), Q=1.0, R=1.0)

@@ -19,14 +19,17 @@ from blocks import (
     Integrator,
     MultiStep,
     PinkNoise,
+    PlantloopError,
     RepeatingSequence,
     RepeatingSequenceStair,
     Sawtooth,
     Source,
     SquareWave,
+    TimeTable,
     Triangle,
 )
 from cosim import Diagram, simulate
+from tests.helpers.made import alone
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
 T = np.linspace(0.013, 5.9, 83)
@@ -149,3 +152,14 @@ def test_wrong_fields(make, text):
     with pytest.raises(BlockError) as caught:
         make()
     assert text in str(caught.value)
+
+
+def test_masked_times_are_refused():
+    """What lies beneath the mask was taken for a time."""
+    times = np.ma.array([0.0, 1.0, 2.0], mask=[0, 1, 0])
+    for kind in (TimeTable, MultiStep):
+        with pytest.raises(BlockError, match="times is masked_array.*Leave masked entries out"):
+            kind(times, [1.0, 2.0, 3.0])
+        assert kind(np.ma.array(times.data), [1.0, 2.0, 3.0]).times == (0.0, 1.0, 2.0)
+    with pytest.raises(PlantloopError, match="masked entries are no times"):
+        alone(lambda b: b.output("y", b.instants(times))).system()
