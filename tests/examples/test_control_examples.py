@@ -62,3 +62,9 @@ def test_the_rod_written_in_python_has_the_margins_of_its_transfer_function():
     assert found.phase == pytest.approx(found.known_phase, rel=1e-6)
     assert found.poles == pytest.approx(found.known_poles, rel=1e-6)
     assert abs(found.angle) < 1e-4
+
+
+def test_the_engine_turns_as_scipy_says_from_half_turn_to_half_turn():
+    found = run("engine_timing")
+    assert found.found == pytest.approx(found.known, rel=1e-7)
+    assert found.known[1] > 215.0  # it has gained speed: the load that falls counts
