@@ -26,6 +26,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.study.folder import Folder, cannot_write
+from cosim.study.measures import ROBUSTNESS
 from cosim.study.running import CaseOutcome
 
 if TYPE_CHECKING:
@@ -286,11 +287,20 @@ class StudyStore:
         stamps = tuple((n, self.folder.stamp(n)) for n in names)
         if self._read.get("stamps") != stamps:
             frames = [self._frame(n) for n in names]
-            empty = pd.DataFrame({"case": np.zeros(0, int), "status": [], "message": []})
-            table = pd.concat(frames, ignore_index=True) if frames else empty
+            table = pd.concat(frames, ignore_index=True) if frames else self._no_rows()
             self._read.update(stamps=stamps, table=table.set_index("case").sort_index())
         found: pd.DataFrame = self._read["table"].copy()
         return found
+
+    def _no_rows(self) -> pd.DataFrame:
+        """The table before the first case is done: its columns."""
+        import pandas as pd
+
+        m = self.manifest
+        variant = ["variant"] if len(m.variants) > 1 else []
+        required = [n for name in m.requirements for n in (name, name + ROBUSTNESS)]
+        names = [*variant, "seed", *m.parameters, *m.metrics, *required, "end_time", "status", "message"]
+        return pd.DataFrame({"case": np.zeros(0, int), **{n: [] for n in (*names, "wall_time")}})
 
     @cached_property
     def _read(self) -> dict[str, Any]:

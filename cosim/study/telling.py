@@ -39,9 +39,9 @@ class Teller:
 
 def warn_of_cases(store: StudyStore, plan: StudyPlan) -> None:
     """Warn of what blocks that watch a signal had to say: in how many cases, and which was the first."""
-    if not plan.watches:
-        return
-    said = store.table()[WARNINGS]
+    if not plan.watches or WARNINGS not in (table := store.table()):
+        return  # nobody watches, or no case is done
+    said = table[WARNINGS]
     found: dict[str, list[int]] = {}
     for case, text in said[said != ""].items():
         for line in text.split("\n"):

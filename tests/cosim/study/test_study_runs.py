@@ -350,6 +350,18 @@ def test_blocks_that_warn_do_so_in_studies(loop, tmp_path, executor):
     assert "warnings" not in study_of(noisy_loop(), sampling=None).case(0).measures
 
 
+def test_before_the_first_case_the_table_has_its_columns(loop, tmp_path):
+    loop.add("high", CheckRange(high=9.0, action="warn"))
+    loop.connect("lag.y", "high.u")
+    study = study_of(loop, engine="reference")
+    begun = study.run(tmp_path / "out", only="failed")
+    names = [*begun.table]
+    assert len(begun.table) == 0
+    assert len(begun.failed) == 0
+    after = study.run(tmp_path / "out", resume=True, limit=1, executor="threads")
+    assert [*names, "warnings"] == sorted(after.table, key=lambda n: n == "warnings")
+
+
 def by_gain(d, study, k):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WatchedSignalWarning)
