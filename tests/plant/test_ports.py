@@ -66,6 +66,18 @@ def test_a_label_names_its_port(place, engine):
     assert (r[f"plant.{place}"] == r["place"]).all() and f"plant.{place}" in r
 
 
+@pytest.mark.parametrize("order", [0, 1])
+def test_an_output_shows_nothing_before_its_first_sample(order):
+    """x = 0.75 t^2 at 0.5, 0.7, ...; until then 0, whatever the place is."""
+    from blocks import Constant
+
+    d = Diagram("cart")
+    sampled = cart("P3").with_port("P3", sampling_period=0.2, offset_time=0.5, hold_order=order)
+    d.connect(d.add("force", Constant(3.0))["y"], d.add("plant", sampled)["Push Force"])
+    place = simulate(d, until=1.0, log_at=[0.0, 0.45, 0.6], engine="reference")["plant.P3"][:, 0]
+    assert place.tolist() == [0.0, 0.0, pytest.approx(0.1875, abs=1e-9)]
+
+
 def test_texts_too():
     d = Diagram("cart")
     d.add("plant", cart("P3"))

@@ -1,8 +1,9 @@
 """Mux, Demux, Selector: order and widths."""
 
 import numpy as np
+import pytest
 
-from blocks import Demux, Mux, Selector
+from blocks import BlockError, Demux, Mux, Selector
 from tests.helpers.solo import Solo
 
 
@@ -29,3 +30,9 @@ def test_selector_picks_in_any_order_and_repeats():
     out = Solo(Selector([2, 0, 2]), {"in": 3}).outputs([np.array([1.0, 2, 3])])["out"]
     np.testing.assert_array_equal(out, [3, 1, 3])
     assert Selector(1) == Selector([1])
+
+
+@pytest.mark.parametrize("indices", [-1, [0, -1]])
+def test_components_are_not_counted_from_the_end(indices):
+    with pytest.raises(BlockError, match="indices"):
+        Selector(indices)

@@ -64,6 +64,18 @@ def test_error_of_the_cubic(step):
     assert when == pytest.approx(math.pi / 2 - phase[:, 0], abs=step**3 / 20)
 
 
+@pytest.mark.parametrize("peak", [0.04, 0.86])
+def test_a_peak_in_the_first_or_the_last_interval_is_found(peak):
+    """One neighbour tells that the slope changes alike; of one interval alone nothing is believed."""
+    time = 0.1 * np.arange(10)
+    top, when = SignalCourse(time, np.cos([time - peak]), -np.sin([time - peak])).highest()
+    assert top[0] == pytest.approx(1.0, abs=1e-6) and when[0] == pytest.approx(peak, abs=1e-4)
+    k = int(peak / 0.1)
+    two = time[k : k + 2]
+    top, when = SignalCourse(two, np.cos([two - peak]), -np.sin([two - peak])).highest()
+    assert top[0] == np.cos(two - peak).max() and when[0] in two
+
+
 def test_both_engines_find_the_same_bits():
     one, other = found(0.1), found(0.1, "native")
     for name in one:

@@ -215,3 +215,18 @@ def test_coordinates_in_space(name):
 def test_bodies_that_tilt_get_coordinates_in_space():
     assert not is_planar(two_links(moments={"inertia_yz": 0.01}))
     assert is_planar(two_links(moments={"inertia_xy": 0.01}))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_links_that_nothing_ties_to_the_ground_get_coordinates_in_space(tied):
+    """Two links hinged to each other move across the plane of their hinge, unless one is on the ground."""
+    inertia = {"mass": 1.0, "inertia_xx": 0.1, "inertia_yy": 0.1, "inertia_zz": 0.1}
+    elements = [
+        *GROUND,
+        *(Body_Rigid(id=k, cg_id=10 * k, **inertia) for k in (1, 2)),
+        *(marker(id, body, (x, 0, 0)) for id, body, x in ((10, 1, 0), (12, 1, 1), (20, 2, 2), (21, 2, 1))),
+        Constraint_Joint(id=1, type="REVOLUTE", i_marker_id=21, j_marker_id=12),
+        Force_Gravity(id=1, grav_y=-9.81),
+    ]
+    bearing = Constraint_Joint(id=2, type="REVOLUTE", i_marker_id=10, j_marker_id=90)
+    assert is_planar([*elements, *([bearing] if tied else [])]) == tied
