@@ -76,6 +76,18 @@ def test_a_peak_in_the_first_or_the_last_interval_is_found(peak):
     assert top[0] == np.cos(two - peak).max() and when[0] in two
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_it_is_the_next_interval_that_a_peak_is_compared_with(mirrored):
+    """A parabola with its peak in the first interval, which goes on as a line; and the same backwards."""
+    time, peak = np.arange(8.0), 0.4
+    slope = -2 * (np.minimum(time, 2.0) - peak)
+    value = np.concatenate([[0.0], np.cumsum((slope[1:] + slope[:-1]) / 2)])
+    if mirrored:
+        value, slope, peak = value[::-1], -slope[::-1], time[-1] - peak
+    top, when = SignalCourse(time, value[None, :], slope[None, :]).highest()
+    assert top[0] == pytest.approx(0.16, abs=1e-12) and when[0] == pytest.approx(peak, abs=1e-12)
+
+
 def test_both_engines_find_the_same_bits():
     one, other = found(0.1), found(0.1, "native")
     for name in one:
