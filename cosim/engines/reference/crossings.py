@@ -18,6 +18,7 @@ from cosim.run.history import CHECKS, NODES, interpolate
 
 ANEW = 2.0  # stored sign of a crossing whose own reset may have changed it
 LAST_BITS = 2.0**-50  # relative change of a state that counts as its rounding
+TINY = 1e-6  # of its size in a piece; a crossing that goes less far beyond zero and comes back does not count
 JUMP = 1e-6  # of the largest value of a crossing: what moves it more is a jump and no rounding
 
 
@@ -157,7 +158,7 @@ class Crossings:
         self.workspace.put(t, step.x1 if t == step.t1 else step.inside(t))
 
     def _resolved(self, step: AcceptedStep, t0: float, t1: float) -> bool:
-        """Does a quartic through five points of a piece follow every crossing?"""
+        """Does a quartic through five points follow every crossing, and do these show each change of sign?"""
 
         def values(s: float) -> np.ndarray:
             self._put(step, t1 if s == 1.0 else t0 + s * (t1 - t0))
@@ -166,7 +167,9 @@ class Crossings:
 
         known = np.array([values(float(s)) for s in NODES])
         size = np.abs(known).max(axis=0)
-        return not any((np.abs(interpolate(known, s) - values(s)) > 0.05 * size).any() for s in CHECKS)
+        if any((np.abs(interpolate(known, s) - values(s)) > 0.05 * size).any() for s in CHECKS):
+            return False
+        return not any(_there_and_back(known, q, TINY * size) for q in range(4))
 
     def _root(self, step: AcceptedStep, k: int, sign: float, low: float, high: float) -> float:
         """To the last bit that matters; the end that has crossed, to `sign`, is returned.
@@ -207,3 +210,17 @@ class Crossings:
                 above *= 0.5 if last < 0 else 1.0
                 last = -1
         return high
+
+
+def _there_and_back(known: np.ndarray, q: int, far: np.ndarray) -> bool:
+    """Does the quartic of any crossing pass zero between the nodes q and q + 1 where both have one sign?
+
+    Looked for where the nodes are nearer to zero than a parabola bends between them, twice over.
+    """
+    first, last = known[q], known[q + 1]
+    bend = np.abs(known[:-2] - 2.0 * known[1:-1] + known[2:]).max(axis=0)
+    near = (first * last > 0.0) & (np.fmin(np.abs(first), np.abs(last)) <= 0.25 * bend)
+    if not near.any():
+        return False
+    inside = (interpolate(known, 0.25 * (q + 0.25 * m)) for m in (1, 2, 3))
+    return any((near & (np.abs(v) > far) & ((v > 0.0) != (first > 0.0))).any() for v in inside)

@@ -51,6 +51,16 @@ def names(r):
 # --- when an event fires ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("wave", [(1.0, 3.0, 2.0, 2.5), (1.788, 2.686, 1.762, 2.995)], ids=str)
+def test_what_rises_above_its_threshold_and_falls_within_a_quarter_of_a_step_is_seen(wave):
+    """The second peak is a little higher than the first value, and the steps of the integral are long."""
+    amplitude, frequency, phase, until = wave
+    d = chain(Sine(amplitude, frequency, phase), PeakHold(), Integrator())
+    times = np.linspace(0.0, until, 200_001)
+    highest = (amplitude * np.sin(frequency * times + phase)).max()
+    assert simulate(d, until)["b2.y"][-1, 0] == pytest.approx(highest, abs=1e-8)
+
+
 @pytest.mark.parametrize("settings", [{}, {"solver": "rk4", "step": 0.07}, {"solver": "BDF"}])
 def test_an_event_is_located_inside_a_step(settings):
     def equations(b):

@@ -168,7 +168,48 @@ static const double *state_at(pl_run *r, double t)
     return r->scratch;
 }
 
-/* Does a quartic through five points of a piece follow every crossing? */
+#define TINY 1e-6 /* of its size in a piece; what goes less far beyond zero and comes back is no crossing */
+
+static double size_of(const double *known, int n, int i)
+{
+    double size = 0.0;
+
+    for (int j = 0; j < PL_NODES && !isnan(size); j++)
+        if (!(fabs(known[j * n + i]) <= size)) size = fabs(known[j * n + i]);
+    return size;
+}
+
+/* Is a crossing at the ends of a quarter of one sign, and nearer to zero than a parabola bends, twice over? */
+static int near_zero(const double *known, int n, int i, int quarter)
+{
+    const double first = known[quarter * n + i], last = known[(quarter + 1) * n + i];
+    double bend = 0.0;
+
+    if (!(first * last > 0.0)) return 0;
+    for (int j = 1; j < PL_NODES - 1; j++)
+        bend = fmax(bend, fabs(known[(j - 1) * n + i] - 2.0 * known[j * n + i] + known[(j + 1) * n + i]));
+    return fmin(fabs(first), fabs(last)) <= 0.25 * bend;
+}
+
+/* Does the quartic of any crossing pass zero within a quarter at whose ends it has one sign? */
+static int there_and_back(pl_run *r, const double *known, int quarter)
+{
+    const int n = r->system->n_events;
+    int any = 0;
+
+    for (int i = 0; i < n && !any; i++) any = near_zero(known, n, i, quarter);
+    for (int m = 1; any && m < 4; m++) {
+        pl_quartic(known, (size_t)n, n, 0.25 * (quarter + 0.25 * m), r->out);
+        for (int i = 0; i < n; i++) {
+            const double v = r->out[i];
+            if (!near_zero(known, n, i, quarter) || !(fabs(v) > TINY * size_of(known, n, i))) continue;
+            if ((v > 0.0) != (known[quarter * n + i] > 0.0)) return 1;
+        }
+    }
+    return 0;
+}
+
+/* Does a quartic through five points of a piece follow every crossing, and show where each changes its sign? */
 static int resolved(pl_run *r, double t0, double t1)
 {
     const int n = r->system->n_events;
@@ -182,12 +223,11 @@ static int resolved(pl_run *r, double t0, double t1)
     for (int check = PL_NODES; check < PL_POINTS; check++) {
         pl_quartic(known, (size_t)n, n, PL_PLACES[check], r->out);
         for (int i = 0; i < n; i++) {
-            double size = 0.0;
-            for (int j = 0; j < PL_NODES && !isnan(size); j++)
-                if (!(fabs(known[j * n + i]) <= size)) size = fabs(known[j * n + i]);
-            if (fabs(r->out[i] - known[check * n + i]) > 0.05 * size) return 0;
+            if (fabs(r->out[i] - known[check * n + i]) > 0.05 * size_of(known, n, i)) return 0;
         }
     }
+    for (int quarter = 0; quarter < 4; quarter++)
+        if (there_and_back(r, known, quarter)) return 0;
     return 1;
 }
 
