@@ -1,9 +1,8 @@
 """What a signal does between two instants of the grid: extrema, from its values and slopes at both.
 
 Between two instants a smooth signal is the cubic with its values and slopes there (Hermite), whose extremum
-is off
-by h^4/384 times the largest fourth derivative (h: the distance of the instants). Signals are not always
-smooth, and a peak that is none must not break a requirement. So an extremum is believed only where
+is off by h^4/384 times the largest fourth derivative (h: the distance of the instants). Signals are not
+always smooth, and a peak that is none must not break a requirement. So an extremum is believed only where
 
 - the slope changes its sign from one instant to the next, and the cubic bends one way all along: then its
   extremum lies within the triangle of the two tangents, which a corner in the signal reaches and passes;

@@ -17,8 +17,8 @@ from pathlib import Path
 from blocks.errors import PlantloopError
 from cosim.study.folder import Folder, cannot_write
 
-PATIENCE = 3.0  # s; workers of a run that was killed hold what it held, until they have noticed
-LOOK = 0.05  # s between two tries
+LONGEST_WAIT = 3.0  # s; workers of a run that was killed hold what it held, until they have noticed
+RETRY = 0.05  # s between two tries
 
 
 @contextlib.contextmanager
@@ -44,7 +44,7 @@ def alone_in(url: str) -> Iterator[None]:
 
 def _locked(url: str) -> tuple[int, bool]:
     """The folder, opened and locked, and whether it was made for that."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LONGEST_WAIT
     while True:
         fresh = not Path(url).exists()
         try:
@@ -61,7 +61,7 @@ def _locked(url: str) -> tuple[int, bool]:
                 path=url,
                 hint="Wait until it is done and go on with --resume (resume=True), or give another folder.",
             )
-        time.sleep(LOOK)
+        time.sleep(RETRY)
 
 
 def _lock(place: int, wanted: bool) -> bool:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from tests.helpers.fmus import UNITS, build_fmu, needs_compiler
+from tests.helpers.fmu_units import UNITS
+from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
 fmpy = pytest.importorskip("fmpy")

@@ -34,7 +34,7 @@ def holder(out, *more):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(folder_lock, "PATIENCE", 0.1)
+    monkeypatch.setattr(folder_lock, "LONGEST_WAIT", 0.1)
 
 
 def test_the_second_run_is_refused(loop, tmp_path, impatient):
