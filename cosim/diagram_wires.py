@@ -54,9 +54,10 @@ class DiagramWires(abc.ABC):
 
         Raises
         ------
-        WiringError    no such block, with the near miss; nor such a port where it is given as ``a["y"]`` or
-                       with "->". Ports in "a.y", "b.u" are looked for when the diagram runs or is checked,
-                       and what is wrong with all of them is told together
+        WiringError    no such block, with the near miss; nor such a port, or an output in the place of an
+                       input, where it is given as ``a["y"]`` or with "->". Ports in "a.y", "b.u" are looked
+                       for when the diagram runs or is checked, and what is wrong with all of them is told
+                       together
         """
         flag(convert, "convert")
         if (isinstance(source, str) and "->" in source) or not targets:
@@ -180,7 +181,10 @@ class DiagramWires(abc.ABC):
             node, port = split_port(ref)
             if port not in self[node].ports.outputs:  # those of FMUs may have brackets in their names
                 return self._own(whole, checked_now)[k]
-        return self._own(ref, checked_now)
+        found = self._own(ref, checked_now)
+        if checked_now or not isinstance(ref, str):
+            self.ports_at(found.node).directed(found.node, found.port, what)
+        return found
 
     def _own(self, ref: PortRef | Node | str, checked_now: bool = False) -> PortRef:
         if isinstance(ref, str):

@@ -53,16 +53,25 @@ def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
         full = name.removeprefix(base.prefix)
         if full not in base.inports:
             raise PlantloopError(
-                f"'{base.name}' has no input '{name}'; {near_miss(name, base.inports)}", path=name, value=name
+                f"'{base.name}' has no input '{name}'; {near_miss(name, base.inports)}",
+                path=name,
+                value=name,
+                hint=f"If it is the time, make it the index: frame.set_index('{name}')."
+                if _is_frame(inputs)
+                else None,
             )
         _put(found, full, _source(full, value, base.inports[full]))
     return found, constants
 
 
 def _columns(inputs: Any) -> dict[str, Any]:
-    if hasattr(inputs, "columns") and hasattr(inputs, "index"):
+    if _is_frame(inputs):
         return {str(name): (inputs.index, inputs[name]) for name in inputs.columns}
     return mapped(inputs, "inputs")
+
+
+def _is_frame(inputs: Any) -> bool:
+    return hasattr(inputs, "columns") and hasattr(inputs, "index")
 
 
 def _is_course(value: Any) -> bool:

@@ -38,6 +38,21 @@ class NodePorts:
             [f"block '{node}' ({kind}) has no port '{port}'; {near_miss(port, every)}"], path=f"{node}.{port}"
         )
 
+    def directed(self, node: str, port: str, what: str) -> None:
+        """Is a port the "input" or "output" that this end of a wire must be?
+
+        Raises
+        ------
+        WiringError    it is the other
+        """
+        other = "output" if what == "input" else "input"
+        own, others = (self.inputs, self.outputs) if what == "input" else (self.outputs, self.inputs)
+        if port in others and port not in own:
+            raise WiringError(
+                [f"'{node}.{port}' is an {other}. A wire goes from an output to an input: out -> in."],
+                path=f"{node}.{port}",
+            )
+
     def only(self, node: str, what: str) -> str:
         """The port that is meant where none is named: the only input or output.
 

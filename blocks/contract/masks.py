@@ -206,6 +206,20 @@ def recipe_of(block: Any) -> Recipe | None:
     return found
 
 
+def made_alike(block: Any, other: Any) -> bool:
+    """Are two blocks equal, and made of the same expressions?"""
+    first, second = recipe_of(block), recipe_of(other)
+    texts = [None if r is None else [_written(e) for e in r.expressions] for r in (first, second)]
+    return bool(block == other and texts[0] == texts[1])
+
+
+def _written(expression: Any) -> Any:
+    """An expression as nested tuples, which are compared by what is in them."""
+    if not isinstance(expression, ParameterExpression):
+        return expression
+    return expression.operation, *map(_written, expression.arguments)
+
+
 def with_fields(block: Any, values: Mapping[str, Any]) -> Any:
     """A block with other values in some of its fields; where it was made of expressions, it keeps the others.
 

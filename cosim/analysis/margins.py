@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import casadi as ca
+import networkx as nx
 import numpy as np
 
 from blocks.contract.block import Block
@@ -167,7 +168,7 @@ def margins_of(
     w = model.frequencies(poles)
     loop = model.at(w)
     if not np.abs(loop).max(initial=0.0) > 1e-12:
-        raise PlantloopError(f"no loop goes through '{at}': nothing comes back to it.", path=at, value=at)
+        raise _no_loop(system, at)
     low, high, phase_crossover = _gain_margins(model, w, loop)
     phase, delay, crossover = _phase_margins(model, w, loop)
     if flat.rates and stable:
@@ -194,6 +195,20 @@ def margins_of(
     )
 
 
+def _no_loop(system: Any, at: str) -> PlantloopError:
+    """The error where nothing comes back to a signal, be it that none is drawn or that its slope is 0."""
+    what, hint = f"no loop goes through '{at}': nothing comes back to it.", None
+    node = at.split(".")[0].split("/")[0]
+    graph = system.graph if isinstance(system, Diagram) else nx.DiGraph()
+    if node in graph and any(nx.has_path(graph, reader, node) for reader in graph.successors(node)):
+        what = f"the loop that is drawn through '{at}' passes no small changes at this point."
+        hint = (
+            "A switch (a relay, a comparison) and a limit that is reached have the slope 0: look at "
+            "another point=, or at the loop without them."
+        )
+    return PlantloopError(what, path=at, value=at, hint=hint)
+
+
 @dataclass(frozen=True)
 class _Sampled:
     """A component of a signal in a sampled diagram, with the loop closed."""
@@ -215,7 +230,7 @@ class _Sampled:
             lifted = walk_of(model, self.pade, self._ticks).model(basis.z, basis.t)
         loop = PeriodicLoop.of(lifted, self.component, self.flat.signal(self.whole).size)
         if not loop.exists:
-            raise PlantloopError(f"no loop goes through '{at}': nothing comes back to it.", path=at, value=at)
+            raise _no_loop(self.system, at)
         loop, outside = loop.without_free()
         stable = loop.radius(1.0) < 1.0
         low, high, phase_crossover = loop.gains()

@@ -58,6 +58,8 @@ def test_a_table_of_pandas_names_its_inputs():
     r = simulate(d, 2.0, inputs=frame, **EXACT)
     assert np.allclose(r["int_a.y"][:, 0], r.time)
     assert np.allclose(r["int_b.y"][:, 0], r.time**2 / 2)
+    with pytest.raises(PlantloopError, match=r"no input 't'.*the time, make it the index: frame\.set_index"):
+        simulate(d, 2.0, inputs=frame.rename_axis("t").reset_index())
 
 
 def test_a_block_alone_and_a_constant_beside_a_course():

@@ -336,3 +336,71 @@ def test_sampled_signals_and_their_rates():
     d.add("s", Sine(1.0, 1.0, sample="0.1", offset="0.05")) >> d.add("g", Gain(2.0))
     assert set(d.rates) == {"s.y", "g.y"}
     assert d.rates["g.y"] == "10 Hz, offset 0.05 s"
+
+
+def test_parameters_of_the_diagram_stand_in_arithmetic():
+    d = Diagram("d")
+    k, q, K = d.parameter("k", 2.0), d.parameter("q", 2.0), d.parameter("K", [[1.0, 2.0]])
+    x, w = d.add("x", Constant(3.0)), d.add("w", Constant([1.0, 2.0]))
+    made = {
+        "times": (k * x, 12.0),
+        "other": (q * x, 6.0),  # the same number now, another parameter
+        "over": (x / k, 0.75),
+        "by": (k / x, 4 / 3),
+        "plus": (x + k, 7.0),
+        "minus": (x - k, -1.0),
+        "from": (k - x, 1.0),
+        "matrix": (K @ w, 5.0),
+        "above": (x > k, 0.0),
+    }
+    for name, (port, _) in made.items():
+        d.outport(name, port)
+    nodes = set(d.graph.nodes)
+    again = d.parameter("k", 2.0) * x
+    assert again.node == made["times"][0].node and set(d.graph.nodes) == nodes
+    r = simulate(d, 0.0, parameters={"k": 4.0, "K": [[3.0, 1.0]]})
+    for name, (_, wanted) in made.items():
+        assert r[name][-1].tolist() == [pytest.approx(wanted, abs=1e-15)], name
+
+
+def test_powers_inverses_sizes_and_comparisons_of_ports():
+    d = Diagram("d")
+    x, w = d.add("x", Constant(-4.0)), d.add("w", Constant([1.0, -2.0]))
+    made = {
+        "square": (x**2, [16.0]),
+        "cube": (x["y"] ** 3, [-64.0]),
+        "inverse": (1 / x, [-0.25]),
+        "by": ([2, 6] / w["y"], [2.0, -3.0]),
+        "size": (abs(w), [1.0, 2.0]),
+        "same": (+w, [1.0, -2.0]),
+        "list": ([[1, 1]] @ w, [-1.0]),
+        "shifted": (w - [1, 2], [0.0, -4.0]),
+        "below": (w < -1.5, [0.0, 1.0]),
+        "at_least": (w["y"][0] >= x, [1.0]),
+        "at_most": (x <= -5.0, [0.0]),
+    }
+    assert made["inverse"][0].node == "one_over_x" and made["below"][0].node == "w_below"
+    for name, (port, _) in made.items():
+        d.outport(name, port)
+    r = simulate(d, 0.0)
+    for name, (_, wanted) in made.items():
+        assert r[name][-1].tolist() == wanted, name
+    with pytest.raises(WiringError, match=r"x\.y to the power 2\.5: the powers 2 and 3"):
+        x**2.5
+    with pytest.raises(WiringError, match=r"x\.y cannot be compared with 'a'"):
+        d.outport("z", x > "a")
+    with pytest.raises(WiringError, match="changes from instant to instant: it is a signal"):
+        d.outport("z", x if x > 0.5 else w)
+
+
+def test_wires_drawn_backwards_are_refused_where_they_are_written():
+    d, a, b, _ = three()
+    with pytest.raises(WiringError, match=r"'b\.u' is an input\. A wire goes from an output to an input"):
+        b["u"] >> a["y"]
+    with pytest.raises(WiringError, match=r"'b\.y' is an output\."):
+        a["y"] >> b["y"]
+    with pytest.raises(WiringError, match=r"'b\.u' is an input\."):
+        d.connect("b.u -> a.y")
+    with pytest.raises(WiringError, match=r"'b\.u' is an input\."):
+        d.outport("y", b["u"])
+    assert not ends(d)

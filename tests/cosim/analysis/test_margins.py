@@ -7,6 +7,7 @@ import pytest
 from blocks import (
     Gain,
     Integrator,
+    Relay,
     StateFeedback,
     StateSpace,
     Sum,
@@ -129,6 +130,10 @@ def test_what_has_no_loop_says_so():
     d.ground("g.u")
     with pytest.raises(PlantloopError, match=r"no loop goes through 'g\.y'"):
         margins(d, at="g.y")
+    switched = continuous()
+    switched.replace("c", Relay())
+    with pytest.raises(PlantloopError, match=r"drawn through 'p\.y' passes no small changes.*A switch"):
+        margins(switched, at="p.y")
     with pytest.raises(PlantloopError, match=r"'p\.y' has 2 components.*'p\.y\[0\]'"):
         margins(sampled(), at="p.y")
     with pytest.raises(PlantloopError, match=r"c\.v"):

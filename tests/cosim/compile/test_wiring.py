@@ -217,7 +217,8 @@ def test_two_drivers_inside_a_subsystem_are_named_by_path():
 
 def test_an_output_into_an_output_says_which_way_connections_go():
     d = Diagram("d")
-    d.connect(d.add("a", Constant(1.0))["y"], d.add("b", Constant(2.0))["y"])
+    d.add("a", Constant(1.0)), d.add("b", Constant(2.0))
+    d.connect("a.y", "b.y")
     assert problems(d) == [
         "'b' has no input 'y': that is an output. connect(output, input) goes from an output to an input."
     ]
