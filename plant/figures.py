@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import ModelError
-from plant.elements import Constraint_Joint, Element
+from plant.elements import FORCES, Constraint_Joint, Element
 from plant.equations.observed import BODY, observed
-from plant.forces.table import FORCES
 from plant.mechanics.planes import plane_normal
 from plant.scene import Scene, scene_of
 

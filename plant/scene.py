@@ -13,8 +13,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.derived import Derived
-from plant.elements import Force_SpringDamper, Post_Graphic
-from plant.forces.table import FORCES
+from plant.elements import FORCES, Force_SpringDamper, Post_Graphic
 from plant.mechanics.joints import JOINT_TYPES
 from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.mechanics.planes import plane_normal

@@ -16,6 +16,7 @@ from blocks.contract.block import Equations
 from blocks.contract.symbols import column
 from blocks.errors import ModelError, near_miss, shown
 from plant.elements import (
+    FORCES,
     Body_Point,
     Body_Rigid,
     Constraint_Joint,
@@ -26,7 +27,6 @@ from plant.elements import (
 )
 from plant.elements.element import attributes_of
 from plant.elements.kinds import Number, NumberOrExpression
-from plant.forces.table import FORCES
 from plant.names import slug
 
 BEARERS: tuple[type[Element], ...] = (Body_Rigid, Body_Point, *FORCES, Force_Penalty)

@@ -19,9 +19,8 @@ PACKAGES = ("blocks", "plant", "cosim")
 PARALLEL = {
     "plant": {
         "controls": "elements: what a deck declares; equations: the equations of it",
-        "entry": "what one row of a table says: expression functions, forces",
         "references": "elements: ids between elements; expressions: ids inside expressions",
-        "wheels": "elements: what a deck declares; equations and forces: what becomes of it",
+        "wheels": "elements: what a deck declares and it exerts; equations: its states",
     },
     "cosim": {
         "linear": "analysis: linear models; deck: the command that asks for one",

@@ -26,9 +26,8 @@ from cosim.run.context import Context
 from cosim.run.given import set_input
 from cosim.simulation import Simulation
 from plant import Plant
-from plant.elements import Element, Force_Penalty, Param_Linear, Reference_PlantState, Simulate
+from plant.elements import FORCES, Element, Force_Penalty, Param_Linear, Reference_PlantState, Simulate
 from plant.elements.element import attributes_of
-from plant.forces.table import FORCES
 from plant.ports import Port, Ports
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ from cosim.result.result import Result
 from cosim.run.context import Context
 from cosim.run.given import set_input
 from cosim.simulation import Simulation
-from plant.elements import Model, Param_Static, Reference_Marker, Simulate
+from plant.elements import FORCES, Model, Param_Static, Reference_Marker, Simulate
 from plant.equations.frozen_time import TIME, kinetic_energy
-from plant.forces.table import FORCES
 
 if TYPE_CHECKING:
     from cosim.deck.stage import Stage

@@ -1,7 +1,7 @@
 """The elements a plant can have: one frozen dataclass per XML element type, and the model they form.
 
-``ELEMENTS`` maps each XML tag to its class. Each family file lists its elements in ``__all__``; an element
-added there is found by the reader and can be imported from here.
+``ELEMENTS`` maps each XML tag to its class, ``FORCES`` are those that act at markers. Each family file lists
+its elements in ``__all__``; an element added there is found by the reader and can be imported from here.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,6 @@ from plant.elements import (
     commands,
     constraints,
     controls,
-    forces,
     graphics,
     markers,
     outputs,
@@ -31,7 +30,12 @@ from plant.elements.controls import *  # noqa: F403
 from plant.elements.draft import Draft as Draft
 from plant.elements.element import Element as Element
 from plant.elements.element import Source as Source
-from plant.elements.forces import *  # noqa: F403
+from plant.elements.forces import FAMILIES
+from plant.elements.forces.bushings import *  # noqa: F403
+from plant.elements.forces.force import Force as Force
+from plant.elements.forces.penalties import *  # noqa: F403
+from plant.elements.forces.springs import *  # noqa: F403
+from plant.elements.forces.vectors import *  # noqa: F403
 from plant.elements.graphics import *  # noqa: F403
 from plant.elements.markers import *  # noqa: F403
 from plant.elements.markers import Frame as Frame
@@ -48,7 +52,7 @@ def _table(*families: ModuleType) -> Mapping[str, type[Element]]:
     """XML tag to class of all families; two classes for one tag are a programming error."""
     table: dict[str, type[Element]] = {}
     for family in families:
-        for name in family.__all__:
+        for name in (name for name in vars(family) if name in family.__all__):  # as they stand in the file
             element: type[Element] = getattr(family, name)
             if table.setdefault(element.tag, element) is not element:
                 raise TypeError(f"two element classes have the tag {element.tag}")
@@ -56,5 +60,7 @@ def _table(*families: ModuleType) -> Mapping[str, type[Element]]:
 
 
 ELEMENTS = _table(
-    world, bodies, markers, constraints, forces, references, controls, outputs, graphics, wheels, commands
+    world, bodies, markers, constraints, *FAMILIES, references, controls, outputs, graphics, wheels, commands
 )
+
+FORCES = tuple(kind for kind in ELEMENTS.values() if issubclass(kind, Force))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
-from plant.elements import constraints, forces
+from plant.elements import constraints
 from plant.elements.element import Element, Idle, Others, attributes_of, place
+from plant.elements.forces import FAMILIES
 from plant.elements.kinds import (
     ArrayId,
     Boolean,
@@ -247,7 +248,9 @@ class Load_Command(Element):
     block = "command"
 
 
-_FORCES, _CONSTRAINTS = ([getattr(m, name) for name in m.__all__] for m in (forces, constraints))
+_FORCES, _CONSTRAINTS = (
+    [getattr(m, name) for m in modules for name in m.__all__] for modules in (FAMILIES, (constraints,))
+)
 _READ = {
     name: tuple(k.tag for k in (*_CONSTRAINTS, *_FORCES) if name in k.readers)
     for kind in (*_CONSTRAINTS, *_FORCES)

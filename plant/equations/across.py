@@ -10,15 +10,15 @@ from dataclasses import replace
 
 from plant.description import Description
 from plant.elements import (
+    FORCES,
     Constraint_General,
     Element,
     Force_Penalty,
     Model,
     Reference_Variable,
 )
+from plant.elements.forces.in_plane import Plane
 from plant.expressions.formulas import Formulas
-from plant.forces.in_plane import Plane
-from plant.forces.table import FORCES
 
 
 def with_what_acts(description: Description, model: Model, formulas: Formulas) -> Description:
@@ -30,8 +30,8 @@ def with_what_acts(description: Description, model: Model, formulas: Formulas) -
 
 
 def _stays(plane: Plane, model: Model, formulas: Formulas) -> bool:
-    for kind, force in FORCES.items():
-        if not all(force.in_plane(element, plane) for element in model.all(kind)):
+    for kind in FORCES:
+        if not all(element.in_plane(plane) for element in model.all(kind)):
             return False
     return all(plane.mirrors(_asked(e, model, formulas)) for e in _along_gradients(model)) and not any(
         e.has_subroutine for e in _along_gradients(model)

@@ -35,7 +35,7 @@ from plant.equations.exchanged import ends_of
 from plant.equations.jumps_in_time import refuse_jumps
 from plant.equations.local_scope import LocalScope
 from plant.equations.setting import Setting
-from plant.expressions.functions.corners import arc_sine, direction_angle
+from plant.expressions.corners import arc_sine, direction_angle
 from plant.expressions.scope import Refusal
 from plant.mechanics.joints import JointSetting as JointSetting
 from plant.mechanics.mechanism import in_frame

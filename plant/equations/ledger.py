@@ -18,11 +18,11 @@ from blocks.contract.block import Equations
 from blocks.errors import ModelError
 from plant.constraints.closure import Closure
 from plant.constraints.solution import Solution
+from plant.elements import FORCES
+from plant.elements.forces.force import Store
 from plant.equations.setting import Setting
 from plant.equations.wheels import Wheels
-from plant.forces.entry import Store
 from plant.forces.penalty import stored
-from plant.forces.table import FORCES
 from plant.mechanics.applied import Penalty
 from plant.mechanics.spatial import cross
 
@@ -59,9 +59,9 @@ class _Book:
         self._tree = values.kinematics.tree
         self._steady = not any(isinstance(getattr(values.model.gravity, f"grav_{x}"), str) for x in "xyz")
         self._stores: dict[tuple[str, int], Store] = {}
-        for kind, force in FORCES.items():
+        for kind in FORCES:
             for element in values.model.all(kind):
-                store = force.store(element, values)
+                store = element.store(values)
                 if store is not None:
                     self._stores[element.tag, element.id] = store
 

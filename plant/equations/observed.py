@@ -23,11 +23,18 @@ import casadi as ca
 from blocks.contract.block import Equations
 from plant.constraints.closure import Closure
 from plant.constraints.solution import Solution
-from plant.elements import Constraint_Joint, Element, Force_SpringDamper, Model, Motion_Joint, Motion_Marker
+from plant.elements import (
+    FORCES,
+    Constraint_Joint,
+    Element,
+    Force,
+    Force_SpringDamper,
+    Model,
+    Motion_Joint,
+    Motion_Marker,
+)
 from plant.equations.reaction_functions import ReactionFunctions
 from plant.equations.setting import Setting
-from plant.forces.springs import spring_and_damper
-from plant.forces.table import FORCES
 from plant.mechanics.mechanism import Mechanism
 from plant.mechanics.spatial import cross
 from plant.names import unique_names
@@ -51,7 +58,7 @@ class Observed:
 
     bodies: dict[str, tuple[int, int]]
     joints: dict[str, Element]
-    forces: dict[str, Element]
+    forces: dict[str, Force]
     plain: dict[str, str]
 
     @property
@@ -106,7 +113,7 @@ def declare(b: Equations, values: Setting, solution: Solution, closure: Closure 
                 T = T + cross(wrenches[0].at - values.marker(wrenches[0].marker).r, F)
             b.output(name, _dense([F, T]), labels=WRENCH, auxiliary=True)
     for name, spring in shown.springs.items():
-        b.output(name, _dense(spring_and_damper(spring, values)), labels=SPRING, auxiliary=True)
+        b.output(name, _dense(spring.parts(values)), labels=SPRING, auxiliary=True)
     if closure is not None and closure.positions:
         conditions = [closure.conditions[k] for k in closure.positions]
         labels = [f"{_label(c.constraint.source) or c.constraint.where}: {c.text}" for c in conditions]

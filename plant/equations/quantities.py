@@ -17,10 +17,12 @@ import casadi as ca
 from blocks.contract.block import Equations
 from blocks.contract.user_lines import warn_user
 from plant.elements import (
+    FORCES,
     Control_Diff,
     Control_PlantInput,
     Control_PlantOutput,
     Element,
+    Force,
     Inertia_Wheel,
     Model,
     Reference_Array,
@@ -39,13 +41,12 @@ from plant.equations.role import Role
 from plant.equations.setting import Setting
 from plant.equations.variable_unknowns import VariableUnknowns
 from plant.equations.wheels import Wheels
+from plant.expressions.corners import norm
 from plant.expressions.expression import Expression
 from plant.expressions.formulas import Formulas
-from plant.expressions.functions.corners import norm
 from plant.expressions.recursion import RecursionGuard, name_of
 from plant.expressions.scope import MarkerState, Refusal, Scope
 from plant.expressions.splines import SplineData
-from plant.forces.table import FORCES
 from plant.forces.wrench import Applied, Spin
 from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.mechanism import GROUND
@@ -201,16 +202,16 @@ class Quantities:
         """Whether a value contains stand-ins for accelerations, reactions or multipliers."""
         return self._outcome.waits(value)
 
-    def spun(self, wheel: Inertia_Wheel) -> Spin:
-        """What turns a wheel."""
-        return self._declared.wheels.spun(self, wheel)
+    def spun(self, id: int) -> Spin:
+        """What turns an Inertia_Wheel."""
+        return self._declared.wheels.spun(self, asked(self.model, Inertia_Wheel, id))
 
-    def wrenches(self, element: Element) -> Applied:
-        """What a force element applies."""
-        key = (element.tag, element.id)
+    def wrenches(self, force: Force) -> Applied:
+        """What a force applies."""
+        key = (force.tag, force.id)
         if key not in self._wrenches:
-            with self.finding(element):
-                self._wrenches[key] = FORCES[type(element)].apply(element, self)
+            with self.finding(force):
+                self._wrenches[key] = force.apply(self)
         return self._wrenches[key]
 
     def formula(self, element: Element, attribute: str) -> Expression | None:

@@ -10,6 +10,7 @@ from plant.constraints.closure import Closure
 from plant.constraints.reactions import Pair, Reactions
 from plant.constraints.solution import Solution
 from plant.elements import (
+    FORCES,
     Constraint_Coupler,
     Constraint_Joint,
     Element,
@@ -18,10 +19,9 @@ from plant.elements import (
 )
 from plant.equations.constraint_elements import CONDITIONS
 from plant.equations.setting import Setting
-from plant.expressions.functions.corners import norm
+from plant.expressions.corners import norm
 from plant.expressions.scope import Refusal
 from plant.forces.penalty import penalty_wrenches
-from plant.forces.table import FORCES
 from plant.mechanics.spatial import cross
 
 NOTHING = ca.SX(3, 1)
@@ -120,9 +120,9 @@ class ReactionFunctions:
         """Sum of all forces on I, at its origin, of elements that connect I and J; of all at I if J is 0."""
         setting = self._setting
         F, T = NOTHING, NOTHING
-        for kind in FORCES:
-            for element in setting.model.all(kind):
-                wrenches = setting.wrenches(element)
+        for force_type in FORCES:
+            for force in setting.model.all(force_type):
+                wrenches = setting.wrenches(force)
                 markers = [w.marker for w in wrenches]
                 if i in markers and (j == 0 or j in markers):
                     w = wrenches[markers.index(i)]

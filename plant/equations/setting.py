@@ -1,4 +1,4 @@
-"""What elements ask a plant for while their equations are written, besides what expressions do."""
+"""What elements ask a plant for while equations are written, besides what forces and expressions do."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any, Protocol
 
 import casadi as ca
 
-from plant.elements import Element, Inertia_Wheel, Model, Reference_Variable, UserSubroutine
+from plant.elements import Element, Model, Reference_Variable, UserSubroutine
+from plant.elements.forces.force import Surroundings
 from plant.equations.filters import Inputs
 from plant.equations.role import Role
 from plant.expressions.expression import Expression
 from plant.expressions.recursion import RecursionGuard
 from plant.expressions.scope import Scope
-from plant.forces.wrench import Applied, Spin
 from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.motion import MotionDerivatives
 
 
-class Setting(Scope, Protocol):
+class Setting(Surroundings, Protocol):
     """A stage of a plant's equations as its elements see it."""
 
     @property
@@ -47,10 +47,6 @@ class Setting(Scope, Protocol):
         ...
 
     # --- attributes -----------------------------------------------------------------------------------
-    def expression(self, element: Element, attribute: str) -> ca.SX:
-        """Value of an attribute that holds an expression; 0 where it is not given."""
-        ...
-
     def given(self, element: Element) -> ca.SX:
         """What ``expr`` or the subroutine of an element gives."""
         ...
@@ -67,37 +63,13 @@ class Setting(Scope, Protocol):
         """What has to be zero for a variable that solves an equation."""
         ...
 
-    def subroutine(self, element: UserSubroutine, *given: ca.SX, order: int = 0) -> ca.SX:
-        """Outcome (n, 1) of an element's user subroutine, which also takes the given vectors.
-
-        order : of the derivative a MOTSUB is to give
-        """
-        ...
-
     def constraint(self, element: UserSubroutine, scope: Scope, *given: ca.SX) -> ca.SX:
         """Value (n, 1) of an element's user subroutine in terms of the symbols of `scope`."""
-        ...
-
-    def number(self, element: Element, attribute: str) -> Any:
-        """Value of a numeric attribute: a tunable (1, 1) symbol, or 0.0 where it is zero."""
-        ...
-
-    # --- elements -------------------------------------------------------------------------------------
-    def wrenches(self, element: Element) -> Applied:
-        """What a force element applies."""
-        ...
-
-    def spun(self, wheel: Inertia_Wheel) -> Spin:
-        """What turns a wheel."""
         ...
 
     # --- keeping --------------------------------------------------------------------------------------
     def once(self, key: tuple[Any, ...], make: Callable[[], ca.SX]) -> ca.SX:
         """A value that is worked out when first asked for."""
-        ...
-
-    def watch(self, text: str, value: ca.SX) -> None:
-        """Name a value, so that it is found when it is not finite."""
         ...
 
     def waits(self, value: ca.SX) -> bool:

@@ -20,8 +20,8 @@ import casadi as ca
 
 from blocks.contract.user_lines import warn_user
 from blocks.errors import ExpressionError, near_miss
+from plant.expressions.corners import power
 from plant.expressions.functions import FUNCTIONS, LanguageFunction
-from plant.expressions.functions.corners import power
 from plant.expressions.functions.entry import LITERALS, MARKERS, LineInTime, Reference
 from plant.expressions.grammar import check_size, fault, one_line, postorder, read
 from plant.expressions.scope import MarkerState, Refusal, Scope

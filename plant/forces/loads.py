@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import casadi as ca
 
+from plant.elements import FORCES
 from plant.equations.setting import Setting
 from plant.forces.penalty import penalties_of, penalty_torques
-from plant.forces.table import FORCES
 from plant.forces.wrench import Wrench
 from plant.mechanics.applied import Loads
 from plant.mechanics.mechanism import GROUND

@@ -21,12 +21,12 @@ from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError
 from plant.constraints.local import Local
 from plant.elements import Force_Penalty, Reference_Variable
+from plant.elements.forces.force import Store
 from plant.equations.local_scope import LocalScope
 from plant.equations.role import Role
 from plant.equations.setting import Setting
 from plant.expressions.functions.general import step
 from plant.expressions.scope import MarkerState, Refusal
-from plant.forces.entry import Store
 from plant.mechanics.applied import Penalties, Penalty
 from plant.reporting import PlantWarning
 

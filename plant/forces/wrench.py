@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+NOTHING = ca.SX(3, 1)
+"""No force, or no torque."""
+
 
 @dataclass(frozen=True, eq=False)
 class Wrench:

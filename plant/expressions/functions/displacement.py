@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from plant.expressions.functions.corners import direction_angle, norm
+from plant.expressions.corners import direction_angle, norm
 from plant.expressions.functions.entry import LanguageFunction
 from plant.expressions.scope import Scope
 from plant.mechanics.turning import Turning

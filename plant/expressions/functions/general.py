@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import casadi as ca
 
-from plant.expressions.functions.corners import larger, positive, power, smaller
+from plant.expressions.corners import larger, positive, power, smaller
 from plant.expressions.functions.entry import LanguageFunction, Lines, difference, switched, zeros
 from plant.expressions.scope import Scope
 from plant.expressions.splines import SplineData

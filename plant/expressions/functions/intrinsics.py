@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import casadi as ca
 
-from plant.expressions.functions.corners import arc_cosine, arc_sine, direction_angle, larger, root, smaller
+from plant.expressions.corners import arc_cosine, arc_sine, direction_angle, larger, root, smaller
 from plant.expressions.functions.entry import LanguageFunction, LineInTime, Lines, difference, switched, zeros
 from plant.expressions.scope import Scope
 from plant.expressions.splines import SplineData

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from plant.expressions.functions.corners import norm
+from plant.expressions.corners import norm
 from plant.expressions.functions.displacement import component, separation
 from plant.expressions.functions.entry import LanguageFunction, Reference
 from plant.expressions.scope import Refusal, Scope

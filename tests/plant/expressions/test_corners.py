@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from plant.expressions.functions.corners import (
+from plant.expressions.corners import (
     arc_cosine,
     arc_sine,
     direction_angle,

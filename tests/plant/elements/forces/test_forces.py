@@ -9,10 +9,12 @@ import pytest
 
 from plant import Plant
 from plant.elements import (
+    FORCES,
     Body_Rigid,
     Constraint_Joint,
     Control_PlantOutput,
     Element,
+    Force,
     Force_Bushing,
     Force_Field,
     Force_Gravity,
@@ -24,7 +26,6 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
-from plant.forces.table import FORCES
 from tests.helpers.checked import Checked, closed_form
 from tests.helpers.plants import Alone
 from tests.helpers.trees import body, marker, random_rotation
@@ -119,6 +120,7 @@ def test_every_force_type_is_here():
         "Force_Field",
         "Inertia_Wheel",
     }
+    assert all(kind.apply is not Force.apply for kind in FORCES)
 
 
 def test_no_force_no_acceleration(checked, scene):

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import casadi as ca
 
-from plant.elements import Element
-from plant.equations.setting import Setting
-from plant.expressions.functions.corners import direction_angle
-from plant.forces.wrench import Applied, Wrench
+from plant.elements.element import Element
+from plant.elements.forces.force import Surroundings
+from plant.expressions.corners import direction_angle
+from plant.forces.wrench import NOTHING, Applied, Wrench
 from plant.mechanics.force_laws import Span
 from plant.mechanics.spatial import Scalar, cross
 from plant.mechanics.turning import AXES
-
-NOTHING = ca.SX(3, 1)
 
 
 class CentreLine:
     """Line of centres of two markers: its length DM and the rate VR of that."""
 
-    def __init__(self, setting: Setting, i: int, j: int) -> None:
+    def __init__(self, setting: Surroundings, i: int, j: int) -> None:
         self._setting, self._ids = setting, (i, j)
         self._span = Span(setting.marker(i), setting.marker(j))
         self.DM = self._span.length
@@ -44,7 +42,7 @@ class CentreLine:
         return Wrench(i, F, NOTHING), Wrench(j, -F, NOTHING)
 
 
-def turned(setting: Setting, axis: int, i: int, j: int) -> ca.SX:
+def turned(setting: Surroundings, axis: int, i: int, j: int) -> ca.SX:
     """AX, AY or AZ(I,J) [rad]."""
     start, end = (axis + 1) % 3, (axis + 2) % 3
     R = setting.marker(j).A.T @ setting.marker(i).A
@@ -57,7 +55,7 @@ class Offset:
     All (3, 1) and along the axes A (3, 3) of J.
     """
 
-    def __init__(self, setting: Setting, i: int, j: int) -> None:
+    def __init__(self, setting: Surroundings, i: int, j: int) -> None:
         I, J = setting.marker(i), setting.marker(j)
         offset = I.r - J.r
         self.A, self.at = J.A, I.r
