@@ -55,7 +55,7 @@ class CoSimulationUnit:
         self._given = self._defaults.copy()  # parameters as they were set last
         self._time: float | None = None
         self._ended = False
-        self._begun = 0.0
+        self._begun, self._stop_time = 0.0, setup.stop_time
         self._intermediate, self._end_message = curves, setup.end_message
         self._derivatives: InputDerivatives | None = None
         own = self._component
@@ -104,7 +104,7 @@ class CoSimulationUnit:
                 c.set(v, x)
         self._put(parameters, self._defaults)
         self._inputs.start(inputs)
-        c.enter_initialization(t)
+        c.enter_initialization(t, self._stop_time)
         self._steps.prepare(t)
 
     def _put(self, values: np.ndarray, before: np.ndarray) -> None:

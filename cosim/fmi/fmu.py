@@ -61,6 +61,7 @@ class FMU(Block):
     importer : who calls it: "native" is this package, "fmpy" and "pyfmi" are those tools
     timeout : of a call [s], where it is isolated; None: no limit
     event_mode : in co-simulation of FMI 3.0, is event mode used? None: where the FMU has clocks
+    stop_time : when the run ends, told to an FMU that does not begin without it [s]; None: nothing is said
 
     Parameters of the run are the FMU's parameters and start values that are numbers ("motor.J").
 
@@ -85,6 +86,7 @@ class FMU(Block):
     timeout: float | None = None
     offset: Rate = 0
     event_mode: bool | None = None
+    stop_time: float | None = None
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -96,6 +98,8 @@ class FMU(Block):
         choice(self.importer, "FMU: importer", IMPORTERS, FMUError)
         if self.timeout is not None:
             number(self.timeout, "FMU: timeout", "a number of seconds above 0", above=0.0, error=FMUError)
+        if self.stop_time is not None:
+            number(self.stop_time, "FMU: stop_time", "a time [s]", error=FMUError)
         d = self.description
         check_importer(self.importer)
         if self.isolate and self.importer != "native":
@@ -285,7 +289,7 @@ class FMU(Block):
         ------
         FMUError      it cannot be loaded or instantiated, or refuses a start value
         """
-        return Session(self.component, self._steps, self.description, self.start_values)
+        return Session(self.component, self._steps, self.description, self.start_values, self.stop_time)
 
     def _steps(self, session: Session) -> Steps:
         setup = self._setup
@@ -318,6 +322,7 @@ class FMU(Block):
             self._ticks,
             self._own_starts,
             self._called,
+            self.stop_time,
         )
 
     @property

@@ -89,6 +89,7 @@ class ModelExchangeUnit:
 
     defaults : (np,) start values of the parameters in the description; texts : start values that are no
     numbers, and structural parameters; start : what `ModelStart` found; input_start : (nu,)
+    stop_time : s; the end of the run as the FMU is told it
     """
 
     def __init__(
@@ -101,10 +102,11 @@ class ModelExchangeUnit:
         texts: Mapping[Variable, Any],
         rounds: EventRounds,
         start: ModelStart | None = None,
+        stop_time: float | None = None,
     ) -> None:
         self.component, self.description, self.ports = component, description, ports
         self._defaults, self._texts, self._input_start = defaults, dict(texts), input_start
-        self._start = start
+        self._start, self._stop_time = start, stop_time
         self.steps_asked = 0  # how often the FMU has asked for an event after a step
         self.initialised = self.begun = self.terminated = False
         self._failure: FMUCallError | None = None
@@ -232,7 +234,7 @@ class ModelExchangeUnit:
         if self._start is not None:
             self._set_states_given(x)
         self._set_start.write(u)
-        c.enter_initialization(t)
+        c.enter_initialization(t, self._stop_time)
         self._rounds.prepare(t)
         c.exit_initialization()
         found = self._rounds.run(t, None, risen)

@@ -72,7 +72,15 @@ def _unit(setup: Setup, ports: Ports, component: Any, start: ModelStart | None) 
     rounds = setup.rounds(component, setup.outputs)
     inputs = setup.input_start[: ports.nu]
     return ModelExchangeUnit(
-        component, setup.description, ports, setup.defaults, inputs, setup.texts, rounds, start
+        component,
+        setup.description,
+        ports,
+        setup.defaults,
+        inputs,
+        setup.texts,
+        rounds,
+        start,
+        setup.stop_time,
     )
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from cosim.fmi.description import (
     FLOATS,
-    PARAMETERS,
     ClockTiming,
     Dependent,
     Dimension,
@@ -345,8 +344,8 @@ def _check(d: FMUDescription) -> None:
                 raise d.fault(what)
         if v.clock is not None:
             _check_clock(d, v, v.clock)
-        if v.causality in PARAMETERS and v.numeric and v.start is None and v.alias_of is None:
-            raise d.fault(f"parameter '{v.name}' (line {v.line}) has no start value")
+        if v.causality == "structuralParameter" and v.numeric and v.start is None and v.alias_of is None:
+            raise d.fault(f"structural parameter '{v.name}' (line {v.line}) has no start value")
 
 
 def _check_clock(d: FMUDescription, v: Variable, clock: ClockTiming) -> None:

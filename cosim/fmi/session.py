@@ -53,12 +53,13 @@ class Session:
         steps: Callable[[Session], Steps],
         description: FMUDescription,
         start: Mapping[str, Any],
+        stop_time: float | None = None,
     ) -> None:
         self.component = open_component()
         self._call = self.component.call
         self.description = description
         self.time, self.terminated = math.nan, False
-        self._make_steps = steps
+        self._make_steps, self._stop_time = steps, stop_time
         self._start, self._given, self._opened = dict(start), dict(start), description
         self.tolerance: float | None = None
         self._quick: Callable[[float, float], int] | None = None
@@ -92,12 +93,15 @@ class Session:
     ) -> None:
         """Initialise at `start_time` [s]; start values and inputs set before count.
 
+        stop_time : s; None takes that of `FMU(stop_time=)`
+
         Raises
         ------
         FMUError      it is initialised already
         FMUCallError  the FMU fails
         """
         start = number(start_time, "start_time", error=FMUError)
+        stop_time = self._stop_time if stop_time is None else stop_time
         if tolerance is not None:
             number(tolerance, "tolerance", "a finite number above 0", above=0.0, error=FMUError)
         if stop_time is not None:

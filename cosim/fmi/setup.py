@@ -40,6 +40,7 @@ class Setup:
     ticks: bool = False  # do its clocks tick, and are discrete inputs set in event mode?
     own_starts: Mapping[str, Any] = field(default_factory=dict)  # of arrays that were given other sizes
     called: str = "an FMU"  # by messages
+    stop_time: float | None = None  # s; the end of the run as the FMU is told it
 
     @property
     def triggers(self) -> tuple[Variable, ...]:
@@ -103,7 +104,8 @@ class Setup:
         found = [np.zeros(0)]
         for v in self.parameters:
             start = self.own_starts.get(v.name, v.start)
-            start = start if not isinstance(start, tuple) or len(start) == v.size else np.nan
+            if start is None or (isinstance(start, tuple) and len(start) != v.size):
+                start = np.nan  # whatever is given is another value
             found.append(_spread(start, v))
         return np.concatenate(found)
 

@@ -49,6 +49,7 @@ class FMUTable:
     isolate: bool = key(boolean, default=False)
     importer: str = key(one_of(IMPORTERS), default="native")
     timeout: float | None = key(number(above=0, unit="s"), default=None)
+    stop_time: float | None = key(number(unit="s"), default=None)
 
 
 def check_fmus(tables: Mapping[str, FMUTable], place: FilePlace, trust: bool) -> None:

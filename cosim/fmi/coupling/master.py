@@ -13,12 +13,12 @@ from blocks.errors import PlantloopError
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.reference.log import SNAP
 from cosim.fmi.coupling.consistent_start import ConsistentStart
-from cosim.fmi.coupling.coupled_system import CoupledSystem, UnitPlaces
+from cosim.fmi.coupling.coupled_system import CoupledSystem
 from cosim.fmi.coupling.coupling import Coupling
 from cosim.fmi.coupling.error_control import ErrorControl
 from cosim.fmi.coupling.macro_step import MacroStep
 from cosim.fmi.coupling.quality import CouplingQuality
-from cosim.fmi.coupling.trials import direct_outputs, makes_steps_again
+from cosim.fmi.coupling.trials import direct_outputs, why_no_way_back
 from cosim.fmi.coupling.wiring_of_units import Exchange
 from cosim.run.context import Context
 from cosim.settings import RunSettings
@@ -59,8 +59,8 @@ class MasterEngine(Engine):
                     raise PlantloopError(f"Coupling: bonds names '{name}', which has several components.")
         self._rows = np.zeros(0)  # s, that are logged
         self._in_code: CompiledMaster | None = None
+        self._lie: PlantloopError | None = None
         self._tried = False
-        self._found_liar: UnitPlaces | None = None
         self._check()
 
     def _shortest(self) -> float:
@@ -112,8 +112,8 @@ class MasterEngine(Engine):
         c, self._ours.deadline = self.context, self.deadline
         if not c.started:
             ConsistentStart(self._coupled, self._exchange).settle()
-            if self._coupling.rolls_back and (liar := self._liar()) is not None:
-                raise self._lies(liar)
+            if self._coupling.rolls_back and (lie := self._found_lie()) is not None:
+                raise lie
             self._ours.advance(c.t)
             self._sample(c.t)
         if self._coupling.rtol is not None and self._control is None:
@@ -148,32 +148,30 @@ class MasterEngine(Engine):
             self._in_code = CompiledMaster(self._macro, self._ours, self._step, self._control)
         return self._in_code
 
-    def _liar(self) -> UnitPlaces | None:
-        """The first unit that says it can be rolled back, but does not make the same step twice.
+    def _found_lie(self) -> PlantloopError | None:
+        """What is wrong with the first unit that says it can be rolled back, and cannot.
 
         Tried on instances of their own, once.
         """
         if not self._tried:
             self._tried = True
-            every = zip(self._coupled.units, self._exchange.runs, strict=True)
-            self._found_liar = next((u for u, run in every if not makes_steps_again(u, run)), None)
-        return self._found_liar
+            for u, run in zip(self._coupled.units, self._exchange.runs, strict=True):
+                if why := why_no_way_back(u, run):
+                    self._lie = PlantloopError(
+                        f"unit '{u.path}' ({u.block.name}) says that it can be rolled back, but {why}"
+                        + ("" if why.endswith(".") else "."),
+                        path=u.path,
+                        hint="Leave iterate and rtol out, and tell its maker.",
+                    )
+                    break
+        return self._lie
 
     def _begins_iterated(self) -> bool:
         if self._coupling.extrapolation < 2 or not all(run.unit.rolls_back for run in self._exchange.runs):
             return False
-        if (liar := self._liar()) is not None:
-            warnings.warn(f"{self._lies(liar)} The first step is held instead of iterated.", stacklevel=5)
-        return liar is None
-
-    @staticmethod
-    def _lies(unit: UnitPlaces) -> PlantloopError:
-        return PlantloopError(
-            f"unit '{unit.path}' ({unit.block.name}) says that it can be rolled back, but after going back "
-            "the same step gives other outputs.",
-            path=unit.path,
-            hint="Leave iterate and rtol out, and tell its maker.",
-        )
+        if (lie := self._found_lie()) is not None:
+            warnings.warn(f"{lie} The first step is held instead of iterated.", stacklevel=5)
+        return lie is None
 
     def _next_point(self, k: int) -> float:
         """Next communication point of a unit [s]."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 from blocks.errors import PlantloopError
@@ -11,27 +13,39 @@ from cosim.fmi.coupling.unit_run import UnitRun
 NUDGE = 1e-3  # of inputs, relative
 
 
-def makes_steps_again(unit: UnitPlaces, run: UnitRun) -> bool:
-    """After going back, does it make the same step twice? True of units that do not go back."""
+def why_no_way_back(unit: UnitPlaces, run: UnitRun) -> str:
+    """What a unit that says it can be rolled back does instead of making the same step twice.
+
+    "" of one that does, that says it cannot, or that cannot be tried: one instance of it may be all there can
+    be, and one that fails before it goes back fails in the run as well, which says so.
+    """
     if not run.unit.rolls_back:
-        return True
-    tried, h = unit.block.make(), float(unit.block.ticks.period)
-    zero, u = np.zeros(unit.block.n_inputs), unit.block.start
-    try:
-        tried.begin(float(unit.block.ticks.offset), u, run.parameters)
-        start = tried.start().copy()
-        there, found = tried.keep(), []
-        for _ in range(2):
-            tried.step(float(unit.block.ticks.offset), h, u, zero, zero)
-            found.append(tried.outputs().copy())
+        return ""
+    block, begin, rounds = unit.block, float(unit.block.ticks.offset), []
+    zero, h = np.zeros(block.n_inputs), float(block.ticks.period)
+    with contextlib.ExitStack() as stack:
+        try:
+            tried = block.make()
+            stack.callback(tried.close)
+            tried.begin(begin, block.start, run.parameters)
+            start = tried.start().copy()
+            there = tried.keep()
+            tried.step(begin, h, block.start, zero, zero)
+            rounds.append(tried.outputs().copy())
+        except PlantloopError:
+            return ""
+        try:
             tried.restore(there)
-            found.append(tried.outputs().copy())
-    except PlantloopError:  # it stands elsewhere than it says
-        return False
-    finally:
-        tried.close()
-    pairs = ((found[0], found[2]), (found[1], start), (found[3], start))
-    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+            rounds.append(tried.outputs().copy())
+            tried.step(begin, h, block.start, zero, zero)
+            rounds.append(tried.outputs().copy())
+            tried.restore(there)
+            rounds.append(tried.outputs().copy())
+        except PlantloopError as error:
+            return f"after going back the same step fails: {error}"
+    pairs = ((rounds[0], rounds[2]), (rounds[1], start), (rounds[3], start))
+    same = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+    return "" if same else "after going back the same step gives other outputs"
 
 
 def direct_outputs(unit: UnitPlaces, run: UnitRun) -> np.ndarray:
@@ -39,13 +53,13 @@ def direct_outputs(unit: UnitPlaces, run: UnitRun) -> np.ndarray:
     block = unit.block
     free = np.concatenate([np.zeros(0, bool), *(np.full(p.size, p.continuous) for p in block.inputs)])
     moved = block.start + free * NUDGE * (1.0 + np.abs(block.start)) * (1.0 + 0.37 * np.arange(len(free)))
-    tried = block.make()
-    try:
-        tried.begin(float(block.ticks.offset), block.start, run.parameters)
-        before = tried.exchange(block.start).copy()
-        found: np.ndarray = tried.exchange(moved) != before
-    except PlantloopError:
-        return np.zeros(block.n_outputs, bool)
-    finally:
-        tried.close()
+    with contextlib.ExitStack() as stack:
+        try:
+            tried = block.make()
+            stack.callback(tried.close)
+            tried.begin(float(block.ticks.offset), block.start, run.parameters)
+            before = tried.exchange(block.start).copy()
+            found: np.ndarray = tried.exchange(moved) != before
+        except PlantloopError:
+            return np.zeros(block.n_outputs, bool)
     return found

@@ -47,8 +47,8 @@ class Caller:
         """Call; returns the status, whatever it is."""
         return int(self.function(name)(self.component, *given))
 
-    def __call__(self, name: str, *given: Any) -> None:
-        """Call, and go on only if it went well.
+    def __call__(self, name: str, *given: Any, hint: str | None = None) -> None:
+        """Call, and go on only if it went well; `hint` is the cure where it does not.
 
         Raises
         ------
@@ -56,21 +56,23 @@ class Caller:
         """
         status = self.function(name)(self.component, *given)
         if status > 1:
-            raise self.failed(name, status)
+            raise self.failed(name, status, hint=hint)
         if self.log.problem is not None:
             problem, self.log.problem = self.log.problem, None
             raise problem
 
-    def failed(self, name: str, status: int, why: str = "") -> FMUCallError:
+    def failed(self, name: str, status: int, why: str = "", hint: str | None = None) -> FMUCallError:
         """The error of a call that gave a status."""
         word = STATUS[status].lower() if 0 <= status < len(STATUS) else f"the unknown status {status}"
         self.dead = self.dead or word == "fatal"
         where = "" if self.time is None else f" at t={self.time:.9g} s"
-        because = f" ({why})" if why else ""
+        because, said = f" ({why})" if why else "", self.log.shown()
+        end = "\n" if hint and "\n" in said else ""  # of the log lines
         return FMUCallError(
             f"FMU '{self.library.file}', instance '{self.log.name}': {self.prefix}{name} returned "
-            f"{word}{because}{where}. {self.log.shown()}",
+            f"{word}{because}{where}. {said}{end}",
             path=self.log.name,
             time=self.time,
             value=status,
+            hint=hint,
         )

@@ -27,6 +27,11 @@ class IntermediateUpdate:
     references: list[int]
 
 
+def _of_stop_time(stop: float | None) -> str | None:
+    """The cure where an FMU does not begin: one that is told no end of the run may want one."""
+    return None if stop is not None else "If it wants to know when the run ends: FMU(..., stop_time=...)."
+
+
 class Dialect(abc.ABC):
     """One version of the standard.
 
@@ -141,7 +146,8 @@ class FMI2(Dialect):
         self, call: Caller, start: float, stop: float | None, tolerance: float | None
     ) -> None:
         """See `Dialect.enter_initialization`."""
-        call("SetupExperiment", tolerance is not None, tolerance or 0.0, start, stop is not None, stop or 0.0)
+        given = (tolerance is not None, tolerance or 0.0, start, stop is not None, stop or 0.0)
+        call("SetupExperiment", *given, hint=_of_stop_time(stop))
         call("EnterInitializationMode")
 
     def stepping(self, call: Caller, no_way_back: bool) -> Callable[[float, float], int]:
@@ -251,7 +257,7 @@ class FMI3(Dialect):
     ) -> None:
         """See `Dialect.enter_initialization`."""
         given = (tolerance is not None, tolerance or 0.0, start, stop is not None, stop or 0.0)
-        call("EnterInitializationMode", *given)
+        call("EnterInitializationMode", *given, hint=_of_stop_time(stop))
 
     def stepping(self, call: Caller, no_way_back: bool) -> Callable[[float, float], int]:
         """See `Dialect.stepping`."""

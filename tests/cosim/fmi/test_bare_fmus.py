@@ -11,6 +11,7 @@ import tempfile
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import fmpy
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 
 from blocks import Constant
 from cosim import FMU, Diagram, simulate
+from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from tests.helpers.fmus import COMPILER, SOURCES, build_fmu, needs_compiler
 
 pytestmark = [
@@ -45,10 +47,11 @@ VARIABLES = [
 ]
 
 
-def described(states: bool, outputs: bool) -> str:
+def described(states: bool, outputs: bool, start: bool = True) -> str:
     """Its description; without outputs their variables are local."""
     lines = []
     for name, reference, causality, varies, initial, kind, more in VARIABLES[: None if states else -2]:
+        more = more if start or name != "gain" else ""
         causality = causality if outputs or causality != "output" else "local"
         initial = f'initial="{initial}"' if initial else ""
         lines.append(
@@ -64,11 +67,11 @@ def described(states: bool, outputs: bool) -> str:
 
 
 @functools.cache
-def binary(states: bool) -> Path:
+def binary(states: bool, *options: str) -> Path:
     assert COMPILER is not None
     library = Path(tempfile.mkdtemp(prefix="fmu_bare_")) / "bare.so"
     headers = Path(fmpy.__file__).parent / "c-code"
-    options = ["-DSTATES"] if states else []
+    options = [*options, *(["-DSTATES"] if states else [])]
     subprocess.run(
         [COMPILER, "-O1", "-shared", "-fPIC", *options, "-I", headers, "-o", library, SOURCES / "bare.c",
          "-lpthread"],
@@ -77,13 +80,15 @@ def binary(states: bool) -> Path:
     return library
 
 
-def bare(folder: Path, states: bool = True, outputs: bool = True) -> Path:
+def bare(
+    folder: Path, states: bool = True, outputs: bool = True, start: bool = True, options: tuple[str, ...] = ()
+) -> Path:
     """The FMU: a description in UTF-16, another binary for each kind, and no other file."""
     path = folder / "bare.fmu"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("modelDescription.xml", described(states, outputs).encode("utf-16"))
+        archive.writestr("modelDescription.xml", described(states, outputs, start).encode("utf-16"))
         for name in ("bare_me", "bare_cs"):
-            archive.write(binary(states), f"binaries/linux64/{name}.so")
+            archive.write(binary(states, *options), f"binaries/linux64/{name}.so")
     return path
 
 
@@ -160,3 +165,32 @@ def test_arrays_of_bytes_as_hexadecimal_digits() -> None:
         path = build_fmu("feedthrough", version="3.0", change=two)
         fmu = FMU(path, start={"Binary_input": ["0a", b"\x01"]})
     assert fmu.start_values == {"Binary_input": [b"\x0a", b"\x01"]}
+
+
+@pytest.mark.filterwarnings("ignore:FMU .* is not quite valid")
+@pytest.mark.parametrize("how", [{"kind": "me"}, {"kind": "cs", "sample": 0.1}])
+def test_one_that_wants_to_know_when_the_run_ends(tmp_path: Path, how: dict[str, Any]) -> None:
+    path = bare(tmp_path, options=("-DWANTS_STOP",))
+    with pytest.raises(FMUCallError, match=r"SetupExperiment returned error(.|\n)*\nIf .* stop_time="):
+        simulate(around(FMU(path, **how)), 1.0, engine="reference")
+    r = simulate(around(FMU(path, stop_time=4.0, **how)), 1.0, engine="reference")
+    exact = 2 * (1 - (0.9**10 if how["kind"] == "cs" else math.exp(-1)))
+    assert r["unit.y"].ravel()[-1] == pytest.approx(exact, abs=1e-6)
+    with FMU(path, stop_time=4.0, **how).open() as m:
+        m.initialize()
+    with FMU(path, stop_time=4.0, **how).open() as m, pytest.raises(FMUCallError, match="SetupExperiment"):
+        m.initialize(stop_time=5.0)
+    with pytest.raises(FMUError, match="stop_time is 'late'"):
+        FMU(path, stop_time="late", **how)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("how", [{"kind": "me"}, {"kind": "cs", "sample": 0.1}])
+def test_a_parameter_without_a_start_value(tmp_path: Path, how: dict[str, Any]) -> None:
+    """What it is only the FMU knows: 2, until `start` says otherwise, be it 0."""
+    with pytest.warns(UserWarning, match="not quite valid"):
+        unit = FMU(bare(tmp_path, start=False), **how)
+    one = simulate(around(unit), 1.0, engine="reference")["unit.y"].ravel()[-1]
+    assert one == pytest.approx(2 * (1 - (0.9**10 if how["kind"] == "cs" else math.exp(-1))), abs=1e-6)
+    with pytest.warns(UserWarning, match="not quite valid"):
+        unit = FMU(bare(tmp_path, start=False), start={"gain": 0.0}, **how)
+    assert not simulate(around(unit), 1.0, engine="reference")["unit.y"].any()

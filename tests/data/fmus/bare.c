@@ -1,6 +1,7 @@
 /* An FMU 2.0 that stands alone: no function of the standard but those it cannot do without, warnings from every call,
    logging from a thread of its own, and no category or name where none is needed. x' = u - x, y = gain x; `count` steps of
-   co-simulation, or events every 0.25 s of model exchange. Without STATES it has no states. */
+   co-simulation, or events every 0.25 s of model exchange. Without STATES it has no states; with WANTS_STOP it begins
+   only where it is told when the run ends. */
 #include "fmi2Functions.h"
 
 #include <pthread.h>
@@ -37,8 +38,13 @@ void fmi2FreeInstance(fmi2Component c) { SELF; m->f->freeMemory(m); }
 fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean with, fmi2Real tolerance, fmi2Real start, fmi2Boolean stops, fmi2Real stop)
 {
     SELF;
-    (void)with, (void)tolerance, (void)stops, (void)stop;
+    (void)with, (void)tolerance, (void)stop;
     m->t = start;
+#ifdef WANTS_STOP
+    if (!stops || stop != 4.0) return fmi2Error;
+#else
+    (void)stops;
+#endif
     return fmi2Warning;
 }
 fmi2Status fmi2EnterInitializationMode(fmi2Component c) { (void)c; return fmi2Warning; }
