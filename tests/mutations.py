@@ -8,8 +8,8 @@ draws ten changes of each file (of folders: of every file in them), makes one af
 the checkout, and runs the tests that run the changed line, those that mirror the file's folder first,
 shortest first, until one fails. Which tests run which lines is found once, by running each test file under
 coverage (`pip install coverage`), and kept in `--cache`. Files of the C runtime have no coverage: the tests
-that call the native engine are run. `--write` puts the shares and what survived into docs/mutations.md;
-reasons written there stay.
+that call the native engine are run, and the sanitizers on what those do not notice. `--write` puts the
+shares and what survived into docs/mutations.md; reasons written there stay.
 """
 
 from __future__ import annotations

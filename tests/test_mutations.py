@@ -10,7 +10,7 @@ import pytest
 from tests import mutations
 from tests.mutating.changes import Change, in_c, in_python
 from tests.mutating.covering import Covering
-from tests.mutating.judging import Bench, Verdict, named_in
+from tests.mutating.judging import Bench, Verdict, in_turn, named_in
 from tests.mutating.page import NOT_RUN, PAGE, page, read, with_reason, written
 from tests.mutations import draw, files_of, mirrored
 
@@ -155,6 +155,22 @@ def test_a_test_that_fails_without_the_change_notices_nothing(tmp_path):
     assert named_in("5 passed in 1 s", ["t.py::f"]) == ""
 
 
+def test_what_the_tests_of_c_do_not_notice_the_sanitizers_may(tmp_path):
+    """CI runs both."""
+    (tmp_path / "a.c").write_bytes(b"1")
+    bench = Told(tmp_path, tmp_path)
+    bench.run = lambda *_: (0, "2 passed")
+    for found, outcome in ((True, "caught"), (False, "survived")):
+        bench.unsound = lambda *_, found=found: found
+        assert bench.judge(Change("a.c", 1, 0, 1, "1", "2", (1,)), ["t::a"], 1.0).outcome == outcome
+
+
+def test_the_likeliest_file_is_tried_first():
+    tests = ["a.py::a", "b.py::a", "b.py::b", "c.py::a"]
+    assert in_turn(tests) == [["b.py::a", "b.py::b"], ["a.py::a", "c.py::a"]]
+    assert in_turn(tests[:1]) == [["a.py::a"]] and in_turn([]) == []
+
+
 def test_lines_that_run_at_import_are_tried_with_the_tests_of_their_folder():
     seconds = {
         "tests/plant/test_a.py::a": 1.0,
@@ -187,6 +203,7 @@ def test_changes_of_c_are_tried_with_the_rules_of_time_on_the_native_engine(tmp_
         (tmp_path / file).write_bytes(b"1")
         seen = []
         bench = Told(tmp_path, tmp_path)
+        bench.unsound = lambda *_: False
         bench.run = lambda *_, seen=seen: (seen.append(os.environ["PLANTLOOP_TEST_ENGINE"]), (0, ""))[1]
         bench.judge(Change(file, 1, 0, 1, "1", "2", (1,)), ["t::a"], 1.0)
         assert seen == [engine]

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,8 @@ LIBRARIES = (
     "lxml.etree", "hypothesis", "lark", "cffi", "pytest", "pint", "xarray", "netCDF4", "typer",
 )  # fmt: skip
 NOTHING_RAN, NO_SUCH_TEST, OTHER_TREE = 5, 4, 77
+SANITIZED = 900.0  # s that the sanitizers may take beside
+LIKELY = 60  # tests of the front among which the file that has most is looked for
 SHOWN = 400  # characters of the last lines kept of a failing run
 
 
@@ -71,10 +74,22 @@ class Bench:
 
         What failed has to pass without the change; else the others are asked.
         """
-        file = self.copy / change.file
-        source = file.read_bytes()
         began = time.monotonic()
         os.environ["PLANTLOOP_TEST_ENGINE"] = "native" if change.file.endswith(".c") else "reference"
+        outcome, by = "not run", "no test was chosen"
+        for some in in_turn(tests):
+            found, by = self.noticed(change, some, limit)
+            outcome = found if found != "not run" else outcome
+            if outcome == "caught":
+                break
+        if outcome == "survived" and change.file.endswith(".c") and self.unsound(change, limit):
+            outcome, by = "caught", "the sanitizers"
+        return Verdict(change, outcome, by, time.monotonic() - began)
+
+    def noticed(self, change: Change, tests: list[str], limit: float) -> tuple[str, str]:
+        """The outcome with these tests, and by what."""
+        file = self.copy / change.file
+        source = file.read_bytes()
         while tests:
             file.write_bytes(change.applied(source))
             try:
@@ -86,11 +101,27 @@ class Bench:
                 break
             tests = [test for test in tests if test != culprit]
         else:
-            code, by = NOTHING_RAN, "no test passes as it is"
-        took = time.monotonic() - began
+            return "not run", "no test passes as it is"
         if code in (NOTHING_RAN, OTHER_TREE):
-            return Verdict(change, "not run", by, took)
-        return Verdict(change, "survived" if code == 0 else "caught", by, took)
+            return "not run", by
+        return "survived" if code == 0 else "caught", by
+
+    def unsound(self, change: Change, limit: float) -> bool:
+        """Do the sanitizers find something in C with a change made, as CI runs them?"""
+        file = self.copy / change.file
+        source = file.read_bytes()
+        file.write_bytes(change.applied(source))
+        try:
+            found = subprocess.run(
+                [sys.executable, "-m", "tests.security.sanitized"], cwd=self.copy, timeout=SANITIZED + limit,
+                env=os.environ | {"PYTHONPATH": str(self.copy)}, check=False,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return True
+        finally:
+            file.write_bytes(source)
+        return found.returncode != 0
 
     def passes(self, test: str, limit: float) -> bool:
         """Does a test pass on the copy as it is? Found once."""
@@ -140,6 +171,13 @@ class Bench:
         code = int(pytest.main(["-q", "-x", "--tb=line", "--no-header", temporary, *off, *options, *tests]))
         where = getattr(sys.modules.get("blocks"), "__file__", None)
         return OTHER_TREE if where and not where.startswith(str(self.copy)) else code
+
+
+def in_turn(tests: list[str]) -> list[list[str]]:
+    """Tests of the likeliest file first, then all others: most changes are noticed by few."""
+    files = Counter(test.partition("::")[0] for test in tests[:LIKELY])
+    first = [test for test in tests if test.partition("::")[0] in dict(files.most_common(1))]
+    return [some for some in (first, [test for test in tests if test not in first]) if some]
 
 
 def last_words(log: Path) -> str:

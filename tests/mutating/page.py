@@ -18,12 +18,12 @@ HEAD = """# Would the tests notice a mistake?
 Single changes (an operator, a sign, a comparison, a constant, a dropped term, two arguments or indices in
 the wrong order) are drawn at random from each file, made one at a time on a copy, and tests that run the
 changed line are run until one fails that passes without the change; for the C runtime with the rules of
-time on the native engine. `python -m tests.mutations FILES --count N --seed S --write` writes
-this page; what it cannot know, the reason of a survivor, is written here by hand and stays. A share of a
-few changes says little about a file: look at how many were drawn. *Same* changes leave what a user sees
-as it was. *Not tried* are changes of lines that none of the test files chosen for that run runs. Neither
-counts in a share. Tests beyond a budget of time per change were left out, so that a whole run may catch
-what survived here; files without a row were not tried at all.
+time on the native engine, and then the sanitizers. `python -m tests.mutations FILES --count N --seed S
+--write` writes this page; what it cannot know, the reason of a survivor, is written here by hand and stays.
+A share of a few changes says little about a file: look at how many were drawn. *Same* changes leave what a
+user sees as it was. *Not tried* are changes of lines that none of the test files chosen for that run runs.
+Neither counts in a share. Tests beyond a budget of time per change were left out, so that a whole run may
+catch what survived here; files without a row were not tried at all.
 """
 NAMES = ("file", "changes possible", "drawn", "caught", "same", "not tried", "share", "seed")
 FILES = f"| {' | '.join(NAMES)} |\n|{' --- |' * len(NAMES)}"

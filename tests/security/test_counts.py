@@ -120,3 +120,23 @@ def test_what_fits_is_not_refused():
     r = simulate(chain(Constant(np.arange(1000.0)), Integrator(np.zeros(1000))), 1.0)
     assert r["b2.y"][-1] == pytest.approx(np.arange(1000.0))
     assert memory.installed() > 2**28 and issubclass(Made, Block)
+
+
+def test_memory_is_that_of_the_container_or_the_machine_or_what_is_usual(tmp_path, monkeypatch):
+    """Found anew, as what was found is kept: with a limit, without one, and where the system says nothing."""
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "LIMITS", (str(limit),))
+    monkeypatch.setattr(memory.os, "sysconf", {"SC_PHYS_PAGES": 2**21, "SC_PAGE_SIZE": 4096}.__getitem__)
+    find = memory.installed.__wrapped__
+    assert find() == 8 * 2**30
+    limit.write_text("max")
+    assert find() == 8 * 2**30
+    limit.write_text(str(3 * 2**30))
+    assert find() == 3 * 2**30
+    limit.unlink()
+
+    def silent(name):
+        raise ValueError(name)
+
+    monkeypatch.setattr(memory.os, "sysconf", silent)
+    assert find() == 16 * 2**30

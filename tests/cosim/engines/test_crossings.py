@@ -91,3 +91,17 @@ def test_events_of_many_crossings_are_those_of_the_reference_engine(options):
     lists = [[(e.time, e.name, e.before, e.after) for e in r.events] for r in runs]
     assert len(lists[0]) > 100
     assert lists[0] == lists[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_pulse_in_time_shorter_than_a_quarter_of_a_step_is_found(engine):
+    """Above one half for 0.05 s of a step of 0.5 s, between two of the quarters that are looked at."""
+
+    def pulse(b):
+        x, n = ramp(b), b.mode("n", 0.0)
+        b.when(np.exp(-(((b.time - 0.83) / 0.03) ** 2)) - 0.5, [(n, n + 1.0)], "both", "pulse")
+        b.output("n", n + 0.0 * x)
+
+    half = 0.03 * np.sqrt(np.log(2.0))
+    r = simulate(alone(pulse), 2.0, engine=engine, solver="rk4", step=0.5, log_at=[2.0])
+    assert [e.time for e in r.events] == pytest.approx([0.83 - half, 0.83 + half], abs=1e-12)

@@ -340,3 +340,27 @@ def test_gain_around_it_is_compiled():
     d.connect(x["y"], f["u"])
     reference, found = both(d, log_at=[1.0], signals=["x.y"], solver="rk4", step=1e-3)
     same(reference, found)
+
+
+@pytest.mark.parametrize("engine", ["auto", "reference"])
+def test_looks_inside_a_step_cost_one_call_at_its_end(engine):
+    """Two steps of four stages, and the slope at the end of the one that is looked into, however often."""
+    calls = []
+
+    def law(t, u):
+        calls.append(t)
+        return -u
+
+    def equations(b):
+        x = b.continuous("x", 1.0)
+        b.derivative(x, b.opaque("y", law, x, 1))
+        b.output("x", x)
+
+    d = Diagram("looks")
+    d.add("it", Made(equations))
+    d.system()  # which tries the function
+    calls.clear()
+    at = np.linspace(0.55, 0.95, 50)
+    r = simulate(d, 1.0, engine=engine, solver="rk4", step=0.5, log_at=at, signals=["it.x"])
+    assert len(calls) == 9
+    np.testing.assert_allclose(r["it.x"][:, 0], np.exp(-at), rtol=4e-3)  # a step of 0.5 s of a lag of 1 s

@@ -31,6 +31,16 @@ def test_numbers_in_other_wrappings(value):
     assert found == pytest.approx([2.0, 2.5])
 
 
+def test_one_component_alone_is_set():
+    """Of an input during a run, and of a state before it; the others stay."""
+    sim = Simulation(drawn(), engine="reference", initial={"total.x[1]": 7.0})
+    sim.set_input("u", [1.0, 10.0])
+    sim.advance(0.5)
+    sim.set_input("u[1]", 4.0)
+    sim.advance(1.0)
+    assert sim.value("total.y") == pytest.approx([2.0, 7.0 + 3.0 * (0.5 * 10.0 + 0.5 * 4.0)])
+
+
 LOST = {
     "masked": np.ma.array([1.0, 2.0], mask=[False, True]),
     "masked number": np.ma.masked,

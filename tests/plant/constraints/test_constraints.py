@@ -168,6 +168,55 @@ def test_gears(how, coordinates):
     assert y[:2] == pytest.approx([1 / 2.75, -0.5 / 2.75])
 
 
+def wheel_and_slider(*joints):
+    """A wheel (3 kg m^2, 2 kg) about the global z-axis, driven with 1 N m, and a slider (5 kg) along x."""
+    along_x = {"psi": np.pi / 2, "theta": np.pi / 2}  # its z-axis is the global x-axis
+    moments = {"inertia_xx": 2.0, "inertia_yy": 2.0, "inertia_zz": 3.0}
+    return Model.build(
+        [
+            Body_Rigid(id=1, isground=True),
+            Reference_Marker(id=10, body_id=1),
+            Reference_Marker(id=11, body_id=1, **along_x),
+            Body_Rigid(id=2, cg_id=20, mass=2.0, **moments),
+            Reference_Marker(id=20, body_id=2),
+            Body_Rigid(id=3, cg_id=30, mass=5.0, **moments),
+            Reference_Marker(id=30, body_id=3, **along_x),
+            Constraint_Joint(id=1, type="TRANSLATIONAL", i_marker_id=30, j_marker_id=11),
+            Force_Vector_TwoBody(
+                id=1, type="TORQUEONLY", i_marker_id=20, j_floating_marker_id=10, ref_marker_id=10,
+                tz_expression="1",
+            ),
+            *joints,
+            *outputs("WDTZ(20)", "ACCZ(20)", "ACCX(30)"),
+        ]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("pitch", [0.7, -2.5])
+def test_a_screw_travels_its_pitch_in_one_turn(pitch, coordinates):
+    """(J + m h^2) w' = T and z'' = h w', with h the travel per radian."""
+    on = {"i_marker_id": 20, "j_marker_id": 10}
+    joints = (
+        Constraint_Joint(id=2, type="CYLINDRICAL", **on),
+        Constraint_Joint(id=3, type="SCREW", pitch=pitch, **on),
+    )
+    h = pitch / (2 * np.pi)
+    y = Alone(Plant.from_model(wheel_and_slider(*joints), coordinates=coordinates)).output("y")
+    assert y[:2] == pytest.approx(np.array([1.0, h]) / (3.0 + 2.0 * h**2))
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_rack_travels_the_radius_of_its_pinion_per_radian(coordinates):
+    """(J + m r^2) w' = T and x'' = r w', r = 0.2 m half the pitch diameter."""
+    joints = (
+        Constraint_Joint(id=2, type="REVOLUTE", i_marker_id=20, j_marker_id=10),
+        Constraint_Joint(id=3, type="RACK_PINION", pitch_diameter=0.4, i_marker_id=20, j_marker_id=30),
+    )
+    y = Alone(Plant.from_model(wheel_and_slider(*joints), coordinates=coordinates)).output("y")
+    assert y[[0, 2]] == pytest.approx(np.array([1.0, 0.2]) / (3.0 + 5.0 * 0.2**2))
+
+
 def test_multiplier_of_a_variable_drives_the_constraint_upwards():
     """J1 q1'' = 1 + lam."""
     found = Reference_Variable(id=120, expr="VARVAL(9)")

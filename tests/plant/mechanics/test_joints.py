@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from dataclasses import dataclass, replace
 
@@ -189,9 +190,22 @@ def test_a_helical_joint_counts_its_turns():
     assert joint.initial(r + np.array([0.0, 0.0, 0.01]), A)[1].distance == pytest.approx(0.01)
 
 
+def test_a_thread_that_starts_almost_half_a_turn_on_has_made_no_turn():
+    """Turned by 170 degrees with the travel that goes with it: the condition holds as it stands."""
+    pitch, angle = 0.3, math.radians(170.0)
+    r0, A0 = pose(JOINT_TYPES["HELICAL"].made({"pitch": pitch}), np.array([angle]))
+    I, J = Frame(ca.SX(r0), ca.SX(A0)), Frame(ca.SX(3, 1), ca.SX.eye(3))
+    setting = JointSetting(I, J, lambda: ca.SX(angle), None, r0, A0, {"pitch": pitch}, "joint")
+    for text, residual in JOINT_TYPES["HELICAL"].equations(setting):
+        assert numbers(residual) == pytest.approx(0.0, abs=1e-14), text
+
+
 def test_two_types_of_one_name_are_refused():
     with pytest.raises(TypeError, match="two joint types are called FREE"):
         table([*JOINT_TYPES.values(), replace(JOINT_TYPES["FREE"])])
+    other = replace(JOINT_TYPES["TRANSLATIONAL"], name="SLIDER", jtypes=("r",))
+    with pytest.raises(TypeError, match=r"two joint types are called SLIDER \(r\)"):
+        table([JOINT_TYPES["REVOLUTE"], other])
 
 
 def test_only_joints_of_one_coordinate_have_names_in_spatial_v2():

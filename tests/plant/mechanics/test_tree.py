@@ -344,6 +344,20 @@ def test_inertia_about_another_marker_is_shifted():
     assert numbers(link_inertia(mechanism, 0)) == pytest.approx(expected, abs=1e-15)
 
 
+def test_a_body_without_mass_has_an_inertia_of_zeros():
+    model = Model.build(
+        [
+            Body_Rigid(id=1, isground=True),
+            Body_Rigid(id=2, cg_id=20, mass=0.0),
+            marker(20, 2, np.ones(3), np.eye(3)),
+        ]
+    )
+    mechanism = mechanism_of(description_of(model))
+    found = link_inertia(mechanism, 0)
+    assert found.shape == (6, 6) and not found.nnz()
+    assert not plain_inertia(mechanism, 0).any()
+
+
 def test_ground_is_no_link():
     model = Model.build([Body_Rigid(id=1, isground=True), Reference_Marker(id=5, body_id=1, pos_x=2.0)])
     mechanism = mechanism_of(description_of(model))
