@@ -43,7 +43,7 @@ from plant.equations.filters import declare_inputs
 from plant.equations.first_stages import FirstStages, KeptStages
 from plant.equations.outcome import Withheld
 from plant.equations.port_units import with_units
-from plant.equations.pushes import push_ports
+from plant.equations.pushes import push_ports, with_room_across
 from plant.equations.quantities import Quantities
 from plant.equations.role import Role
 from plant.equations.start_states import StartStates, start_states
@@ -392,12 +392,18 @@ class Plant(Block):
         """
         return replace(self, observe=True)
 
-    def pushed(self) -> Plant:
+    def pushed(self, in_plane: bool = False) -> Plant:
         """The plant with an input of force for every body, ``push_<body>``: see `plant.equations.pushes`.
 
-        Work of these forces is in no account of `audited`.
+        Work of these forces is in no account of `audited`. Bodies of one plane in absolute coordinates, which
+        know no reaction across, get coordinates in space; `in_plane` leaves them, and ignores forces across.
         """
-        return replace(self, push=True)
+        if in_plane or not self.mechanism.planar:
+            return replace(self, push=True)
+        mechanism = with_room_across(self.mechanism, self.held)
+        start = tuple(link.q0 for link in mechanism.links)
+        with recorded():  # what assembly says is said already
+            return replace(self, mechanism=mechanism, start=start, push=True)._assembled()
 
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:

@@ -87,7 +87,7 @@ def _level(drawn: Netlist, prefix: str, opened: dict[str, str], pushes: list[Pus
         if isinstance(node, Netlist):
             nodes[name] = _level(node, f"{prefix}{name}/", opened, pushes)
         elif isinstance(node, Plant) and not node.audit and recipe_of(node) is None:
-            nodes[name] = node.pushed()
+            nodes[name] = node.pushed(in_plane=True)  # states keep their names and bits
             for link, port_name in enumerate(push_ports(node.mechanism)):
                 pushes.append(PushHandle(prefix + name, link, drive((name, port_name), np.zeros(len(PUSH)))))
     return replace(drawn, nodes=nodes, connections=tuple(wires), grounded=frozenset(grounded))

@@ -69,6 +69,7 @@ def assemble(
         rates = assembler.going_on(q, rates)
         singular = singular_start(mechanism, in_line, rates)
     closing, qd = replace(closing, design=design), rates.of(0)
+    assembler.refuse_touching(q, qd)
     moved = moves(mechanism, q0, q)
     large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
     if large and not held:

@@ -27,6 +27,7 @@ from plant.assembly.branches import Branches, branches
 from plant.assembly.initial_rates import Wish
 from plant.assembly.start_numbers import StartNumbers
 from plant.assembly.start_rates import Rates, null_space
+from plant.assembly.touching import refuse_touching, values_beside, written_by_hand
 from plant.assembly.unfelt import pulls, refuse_unfelt
 from plant.constraints.closure import Closing, Closure
 from plant.constraints.conditions import NamedConstraint
@@ -291,6 +292,12 @@ class Assembler:
             value=dict(held),
             hint="Hold a value within its reach, and no more coordinates than it has degrees of freedom.",
         )
+
+    def refuse_touching(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Refuse conditions that touch 0 at a start without passing through it."""
+        if rows := written_by_hand(self.closure):
+            beside = self._numbers(values_beside(self.closure, rows, max(self.size, 1.0)))
+            refuse_touching(self.closure, rows, beside(q, qd)[0])
 
     # --- velocities -----------------------------------------------------------------------------------
     def rates(self, q: np.ndarray, wishes: Sequence[Wish]) -> Rates:

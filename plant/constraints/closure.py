@@ -18,6 +18,7 @@ import numpy as np
 
 from plant.constraints.conditions import ACCELERATION, POSITION, VELOCITY, Condition, NamedConstraint
 from plant.constraints.local import Local
+from plant.expressions.scope import MarkerState
 from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.motion import Roots
 from plant.mechanics.spatial import Matrix, cross
@@ -152,6 +153,11 @@ class Closure:
         found.value, found.rate, found.gamma = self.value[kept, :], self.rate[kept, :], self.gamma[kept, :]
         found.wrenches = {id: (c[kept, :], t[kept, :]) for id, (c, t) in self.wrenches.items()}
         found.J = _only(self.J[kept, :], closing.pattern)
+        return found
+
+    def beside(self, k: int, moved: Callable[[MarkerState], MarkerState]) -> Matrix:
+        """(1, 1) value of a condition where each of its markers has moved, as if nothing else held it."""
+        (found,) = self._local.closed([self.conditions[k].value], moved)
         return found
 
     # --- with the mass matrix -------------------------------------------------------------------------

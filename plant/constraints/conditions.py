@@ -43,6 +43,7 @@ class Condition:
     reacts : bool             its multiplier acts on the bodies along the gradient
     start : float or None     value at the start, where level leaves it open; `start_rate` of its rate
     driven : bool             it prescribes a motion in time
+    written : bool            it is a model's own expression or routine, which may touch 0 only
     """
 
     constraint: NamedConstraint
@@ -55,3 +56,4 @@ class Condition:
     start: float | None = None
     start_rate: float | None = None
     driven: bool = False
+    written: bool = False

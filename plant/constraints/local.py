@@ -185,12 +185,14 @@ class Local:
         (found,) = self.closed(list(expressions))
         return found
 
-    def closed(self, expressions: list[Matrix]) -> list[Matrix]:
-        """Expressions with the actual markers put in."""
+    def closed(
+        self, expressions: list[Matrix], moved: Callable[[MarkerState], MarkerState] = lambda state: state
+    ) -> list[Matrix]:
+        """Expressions with the actual markers put in, or with markers that have moved from there."""
         symbols: list[ca.SX] = []
         values: list[ca.SX] = []
         for m in self._markers.values():
-            s = self._state(m.id)
+            s = moved(self._state(m.id))
             assert s.a is not None and s.al is not None
             pairs = ((m.r, s.r), (m.A, s.A), (m.v, s.v), (m.w, s.w), (m.a, s.a), (m.al, s.al))
             symbols += [symbol for symbol, _ in pairs]

@@ -121,9 +121,8 @@ def _coupler(values: Values, coupler: Constraint_Coupler) -> Iterator[Condition]
     joints = [(values.model.find(Constraint_Joint, id), freedom) for id, freedom in coupler.coordinates]
     q = [values.coordinate(*each) for each in joints]
     if coupler.coefficients is None:
-        yield Condition(
-            values.constraint(coupler), "COUSUB of the coordinates", values.scripted(coupler, ca.vertcat(*q))
-        )
+        found = values.scripted(coupler, ca.vertcat(*q))
+        yield Condition(values.constraint(coupler), "COUSUB of the coordinates", found, written=True)
         return
     design = [values.coordinate_at_design(*each) for each in joints]
     total = ca.SX(0)
@@ -137,7 +136,8 @@ def _general(values: Values, constraint: Constraint_General) -> Iterator[Conditi
     _refuse_integrals(values, constraint, g)
     _refuse_constants(values, constraint, g)
     moving = values.local.moves(g)
-    yield Condition(values.constraint(constraint), "expr", g, VELOCITY if moving else POSITION, moving=moving)
+    level = VELOCITY if moving else POSITION
+    yield Condition(values.constraint(constraint), "expr", g, level, moving=moving, written=True)
 
 
 def _driven(
@@ -196,7 +196,8 @@ def _hard_variable(values: Values, variable: Reference_Variable) -> Iterator[Con
         )
     _refuse_integrals(values, variable, g)
     _refuse_constants(values, variable, g)
-    yield Condition(values.constraint(variable), "expr", g, reacts=variable.autobalance != "DISABLED")
+    reacts = variable.autobalance != "DISABLED"
+    yield Condition(values.constraint(variable), "expr", g, reacts=reacts, written=True)
 
 
 def _refuse_integrals(values: Values, element: Element, g: ca.SX) -> None:
