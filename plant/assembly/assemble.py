@@ -64,12 +64,12 @@ def assemble(
         assembler.rates(q, wishes(q))  # about which they are looked at
     lines, rank, design, in_line = assembler.redundant(q)
     rates = assembler.rates(q, wishes(q))
+    assembler.refuse_touching(q, rates.of(0))
     singular = ""
     if in_line:
         rates = assembler.going_on(q, rates)
         singular = singular_start(mechanism, in_line, rates)
     closing, qd = replace(closing, design=design), rates.of(0)
-    assembler.refuse_touching(q, qd)
     moved = moves(mechanism, q0, q)
     large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
     if large and not held:

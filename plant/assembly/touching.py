@@ -20,7 +20,7 @@ NEAR = (1e-6, 1e-4)  # rad, and of the size of the mechanism: how far markers ar
 TIMES = 8  # for each of them; a condition that passes through 0 is taken for one that touches it once in 2^15
 
 
-class Moved:
+class Disturbed:
     """Moves a marker at random: its origin, its axes, its velocities.
 
     share : rad, and of `size`; size : length
@@ -59,7 +59,7 @@ def values_beside(closure: Closure, rows: Sequence[int], size: float) -> ca.SX:
     size : length of the mechanism
     """
     rng = np.random.default_rng(20240503)
-    ways = [Moved(share, size, rng) for share in NEAR for _ in range(TIMES)]
+    ways = [Disturbed(share, size, rng) for share in NEAR for _ in range(TIMES)]
     return ca.vertcat(ca.SX(0, 1), *[ca.SX(closure.beside(k, way)) for k in rows for way in ways])
 
 
