@@ -1,4 +1,7 @@
-"""Distributions of parameters: those of scipy.stats by name, some by plainer words; truncated if wanted."""
+"""Distributions of parameters: those of scipy.stats by name, some by plainer words; truncated if wanted.
+
+Those of whole numbers ("poisson", "randint") take the numbers scipy.stats gives them, low and high included.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,11 @@ PLAIN: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "triangular": (("low", "mode", "high"), lambda s, low, mode, high: _triangular(s, low, mode, high)),
     "uniform": (("low", "high"), lambda s, low, high: s.uniform(low, high - low)),
     "loguniform": (("low", "high"), lambda s, low, high: s.loguniform(low, high)),
+    "randint": (("low", "high"), lambda s, low, high, loc=0.0: s.randint(low, high, loc)),  # below high
 }
+OTHER_NUMBERS = {"uniform": ("loc", "scale"), "loguniform": ("a", "b")}  # those of scipy.stats, for the same
 LOGARITHMIC = ("loguniform", "reciprocal")  # names of the one whose logarithm is uniform
-BOUNDED = ("triangular", "uniform", "loguniform")  # low and high are their own
+BOUNDED = ("triangular", "uniform", "loguniform", "randint")  # low and high are their own
 
 
 def _lognormal(stats: Any, mean: float, std: float) -> Any:
@@ -38,19 +43,30 @@ class Distribution:
     """One of scipy.stats, cut off below `low` and above `high`.
 
     spec : as written: name under "distribution", numbers by their names
+    whole : what its values are whole numbers from, its `loc`; None where they are any numbers
     """
 
     spec: Mapping[str, Any]
     frozen: Any
     low: float
     high: float
+    whole: float | None = None
 
     def quantile(self, u: np.ndarray) -> np.ndarray:
         """Values at these shares of probability, 0 < u < 1."""
         if math.isinf(self.low) and math.isinf(self.high):
             return np.asarray(self.frozen.ppf(u), dtype=float)
-        a, b = self.frozen.cdf(self.low), self.frozen.cdf(self.high)
+        a, b = self._shares()
         return np.clip(np.asarray(self.frozen.ppf(a + u * (b - a)), dtype=float), self.low, self.high)
+
+    def _shares(self) -> tuple[float, float]:
+        """Probabilities to be below `low`, and to be `high` at most."""
+        below = self.low if self.whole is None else self.low - 1.0
+        return float(self.frozen.cdf(below)), float(self.frozen.cdf(self.high))
+
+    def nearest(self, values: np.ndarray) -> np.ndarray:
+        """The values it can have that come next to some between its bounds."""
+        return values if self.whole is None else np.round(values - self.whole) + self.whole
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -79,20 +95,15 @@ def distribution(spec: Mapping[str, Any]) -> Distribution:
         raise PlantloopError(
             "key 'distribution' is missing.", hint='Write distribution = "normal", or only low and high.'
         )
-    known = [n for n in dir(stats) if isinstance(getattr(stats, n), stats.rv_continuous)]
+    kinds = (stats.rv_continuous, stats.rv_discrete)
+    known = [n for n in dir(stats) if isinstance(getattr(stats, n), kinds)]
     if not isinstance(name, str) or (name not in PLAIN and name not in known):
         raise PlantloopError(f"no distribution {name!r}; {near_miss(name, [*PLAIN, *known])}", value=name)
     cut = {key: float(numbers[key]) for key in ("low", "high") if key in numbers}
     if len(cut) == 2 and not cut["low"] < cut["high"]:
         raise PlantloopError(f"low is {cut['low']:g} and high {cut['high']:g}, expected low below high.")
-    if name in PLAIN and not (name == "uniform" and {"loc", "scale"} & set(numbers)):
-        needed, make = PLAIN[name]
-        allowed = [*needed, "low", "high"]
-    else:
-        one = getattr(stats, name)
-        needed = tuple(one.shapes.replace(" ", "").split(",")) if one.shapes else ()
-        allowed = [*needed, "loc", "scale", "low", "high"]
-        make = lambda s, **given: getattr(s, name)(**given)
+    plain = name in PLAIN and not set(OTHER_NUMBERS.get(name, ())) & set(numbers)
+    needed, allowed, make = _plain(name) if plain else _of_scipy(name, stats)
     for key in numbers:
         if key not in allowed:
             raise PlantloopError(
@@ -101,26 +112,52 @@ def distribution(spec: Mapping[str, Any]) -> Distribution:
     for key in needed:
         if key not in numbers:
             raise PlantloopError(f"distribution '{name}' needs {' and '.join(needed)}; '{key}' is missing.")
-    _check(name, numbers)
+    if plain:
+        _check(name, numbers)
+    elif not numbers.get("scale", 1.0) > 0:
+        raise PlantloopError(f"scale is {numbers['scale']:g}, expected a number above 0.")
+    if plain and name in BOUNDED:
+        cut = {}
     own = {key: value for key, value in numbers.items() if key in needed or key in ("loc", "scale")}
-    frozen = make(stats, **own)
-    low, high = (
-        (-math.inf, math.inf) if name in BOUNDED else (cut.get("low", -math.inf), cut.get("high", math.inf))
-    )
+    whole = own.get("loc", 0.0) if isinstance(getattr(stats, name, None), stats.rv_discrete) else None
+    low, high = cut.get("low", -math.inf), cut.get("high", math.inf)
+    if whole is not None:  # the whole numbers in between
+        low, high = float(np.ceil(low - whole) + whole), float(np.floor(high - whole) + whole)
+    found = Distribution(dict(spec), make(stats, **own), low, high, whole)
     with np.errstate(all="ignore"):
-        share = frozen.cdf(high) - frozen.cdf(low)
-    if not share > 0:
+        below, upto = found._shares()
+    if not upto > below:
         raise PlantloopError(
             f"distribution '{name}' has no values between low = {low:g} and high = {high:g}, "
             "or its numbers make no sense."
         )
-    return Distribution(dict(spec), frozen, low, high)
+    return found
+
+
+Recipe = tuple[
+    tuple[str, ...], list[str], Callable[..., Any]
+]  # numbers needed, all it may have, what it makes
+
+
+def _plain(name: str) -> Recipe:
+    needed, make = PLAIN[name]
+    return needed, [*needed, "low", "high", *(["loc"] if name == "randint" else [])], make
+
+
+def _of_scipy(name: str, stats: Any) -> Recipe:
+    one = getattr(stats, name)
+    needed = tuple(one.shapes.replace(" ", "").split(",")) if one.shapes else ()
+    scales = isinstance(one, stats.rv_continuous)  # those of whole numbers have no scale
+
+    def make(_: Any, **numbers: float) -> Any:
+        return one(**numbers)
+
+    return needed, [*needed, "loc", *(["scale"] if scales else []), "low", "high"], make
 
 
 def _check(name: str, numbers: Mapping[str, float]) -> None:
-    for key in ("std", "scale"):
-        if key in numbers and not numbers[key] > 0:
-            raise PlantloopError(f"{key} is {numbers[key]:g}, expected a number above 0.", value=numbers[key])
+    if "std" in numbers and not numbers["std"] > 0:
+        raise PlantloopError(f"std is {numbers['std']:g}, expected a number above 0.", value=numbers["std"])
     if name in ("lognormal", "loguniform"):
         first = "mean" if name == "lognormal" else "low"
         if not numbers[first] > 0:

@@ -118,8 +118,11 @@ def drawn(
         return np.array(list(itertools.product(*bounds)), dtype=float).reshape(-1, len(bounds))
     if method == MORRIS:
         levels = trajectories(runs // (len(parameters) + 1), len(parameters), seed)
-        ends = [d.bounds for d in parameters.values()]
-        return np.column_stack([a + (b - a) * levels[:, k] for k, (a, b) in enumerate(ends)])
+        found = []
+        for k, one in enumerate(parameters.values()):
+            low, high = one.bounds
+            found.append(one.nearest(low + (high - low) * levels[:, k]))
+        return np.column_stack(found)
     if method == SALTELLI:
         u = saltelli(runs // (len(parameters) + 2), len(parameters), seed)
     else:

@@ -8,13 +8,14 @@ that are in the store are not run again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
 from cosim.study.cases import Cases, seeds_of
+from cosim.study.distributions import Distribution
 from cosim.study.executors import EXECUTORS, executor_for
 from cosim.study.job import Job, Tell
 from cosim.study.measures import ROBUSTNESS
@@ -53,12 +54,14 @@ class SearchResult:
 class SearchSpace:
     """What may vary: name -> least and largest value; and what stays: name -> numbers of all cases.
 
-    logarithmic : names of which equal steps are equal ratios
+    logarithmic : names of which equal steps are equal ratios; whole : names of distributions of whole
+    numbers
     """
 
     bounds: Mapping[str, tuple[float, float]]
     fixed: Mapping[str, np.ndarray]
     logarithmic: frozenset[str] = frozenset()
+    whole: Mapping[str, Distribution] = field(default_factory=dict)
 
     def cases(self, shares: np.ndarray, variants: int, seed: int) -> Cases:
         """All variants of every point, whose values are shares of the way between the bounds, (points, n)."""
@@ -68,6 +71,8 @@ class SearchSpace:
             share = shares[:, k : k + 1]
             ratio = name in self.logarithmic
             value = low * (high / low) ** share if ratio else low + share * (high - low)
+            if name in self.whole:
+                value = self.whole[name].nearest(value)
             columns[name] = np.repeat(value, variants, axis=0)
         columns |= {name: np.tile(value, (count * variants, 1)) for name, value in self.fixed.items()}
         seeds = np.repeat(seeds_of(seed, count), variants)

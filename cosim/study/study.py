@@ -443,7 +443,8 @@ class Study:
             else:
                 bounds[name] = float(values.min()), float(values.max())
         logarithmic = frozenset(n for n, d in sampled.items() if d.spec.get("distribution") in LOGARITHMIC)
-        return SearchSpace(bounds, fixed, logarithmic)
+        whole = {n: d for n, d in sampled.items() if d.whole is not None}
+        return SearchSpace(bounds, fixed, logarithmic, whole)
 
     def _runs(
         self,

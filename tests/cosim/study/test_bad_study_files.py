@@ -31,7 +31,7 @@ BAD = {
     "half a count": ('[sweep]\n"k.k" = { from = 0, to = 1, count = 2.5 }', ["count", "whole number"]),
     "sweep of a signal": ('[sweep]\n"lag.y" = [1]', ["[sweep]", "lag.y", "did you mean 'lag.x'"]),
     "component that is not there": ('[sweep]\n"lag.den[5]" = [1]', ["lag.den[5]", "it has 2, counted from 0"]),
-    "distribution of whole numbers": (SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "poisson", mu = 3 }', ["no distribution 'poisson'"]),
+    "unknown distribution of whole numbers": (SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "poison", mu = 3 }', ["no distribution 'poison'; did you mean 'poisson'"]),
     "bounds that are one": (SAMPLED + '[sampling.parameters]\n"k.k" = { low = 1, high = 1 }', ["k.k", "expected low below high"]),
     "list for a distribution": (SAMPLED + '[sampling.parameters]\n"k.k" = [0, 1]', ["k.k", "expected a table"]),
     "seed below nothing": ('[sampling]\nmethod = "lhs"\nruns = 4\nseed = -1\n[sampling.parameters]\n"k.k" = { low = 0, high = 1 }', ["seed", "at least 0"]),

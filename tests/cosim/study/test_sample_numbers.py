@@ -21,6 +21,7 @@ from cosim.study.sample_draws import (
     shares,
     trajectories,
 )
+from cosim.study.search import SearchSpace
 from cosim.study.study_schema import MetricTable
 
 U = np.array([0.003, 0.1, 0.37, 0.5, 0.81, 0.999])
@@ -92,6 +93,46 @@ def test_quantiles_and_bounds(spec, expected, bounds):
 def test_a_distribution_of_scipy_takes_its_own_numbers():
     found = distribution({"distribution": "gamma", "a": 2.5, "scale": 0.3})
     assert gammainc(2.5, found.quantile(U) / 0.3) == pytest.approx(U, rel=1e-9)
+
+
+def test_whole_numbers_are_drawn_as_often_as_they_are_likely():
+    """Poisson's shares k: e^-m m^k / k!, cut off below 2 and above 4, both included."""
+    found = distribution({"distribution": "poisson", "mu": 3.0, "low": 1.5, "high": 4.9})
+    shares = np.array([3.0**k / math.factorial(k) for k in (2, 3, 4)])
+    values = found.quantile((np.arange(10_000) + 0.5) / 10_000)
+    drawn_shares = [(values == k).mean() for k in (2, 3, 4)]
+    assert drawn_shares == pytest.approx(shares / shares.sum(), abs=2e-4)
+    assert found.bounds == (2.0, 4.0)
+    assert list(found.nearest(np.array([2.4, 2.6]))) == [2.0, 3.0]
+    dice = distribution({"distribution": "randint", "low": 1, "high": 7})
+    assert list(dice.quantile((np.arange(6) + 0.5) / 6)) == [1, 2, 3, 4, 5, 6]
+    assert distribution({"distribution": "poisson", "mu": 3.0, "loc": 0.5, "low": 1.0}).bounds[0] == 1.5
+
+
+def test_numbers_are_those_of_scipy_whatever_they_are_called():
+    """lognorm has one called s; uniform and loguniform may be written in both ways, and cut off."""
+    assert distribution({"distribution": "lognorm", "s": 0.5, "scale": 2.0}).quantile(U) == pytest.approx(
+        2 * np.exp(0.5 * ndtri(U)), rel=1e-9
+    )
+    assert distribution({"distribution": "loguniform", "a": 0.1, "b": 10.0}).bounds == pytest.approx(
+        (0.1, 10)
+    )
+    half = distribution({"distribution": "uniform", "loc": 1.0, "scale": 2.0, "high": 2.0})
+    assert half.bounds == (1.0, 2.0)
+    assert half.quantile(U) == pytest.approx(1 + U)
+
+
+def test_designs_and_searches_go_to_whole_numbers():
+    some = {
+        "a.n": distribution({"distribution": "randint", "low": 0, "high": 6}),
+        "a.k": distribution({"low": 0, "high": 1}),
+    }
+    for method, runs in (("morris", 30), ("saltelli", 32), ("corners", 0), ("sobol", 16)):
+        values = drawn(method, runs, 1, some)[:, 0]
+        assert set(values) <= {0, 1, 2, 3, 4, 5}, method
+    space = SearchSpace({"a.n": (0.0, 5.0)}, {}, whole={"a.n": some["a.n"]})
+    cases = space.cases(np.array([[0.0], [0.29], [0.31], [1.0]]), 1, 0)
+    assert list(cases.columns["a.n"][:, 0]) == [0, 1, 2, 5]
 
 
 def test_a_range_without_values_is_refused():
