@@ -6,11 +6,8 @@ PLANTLOOP_KILLS=100 kills that often instead of a few times, and workers and sch
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import psutil
@@ -22,30 +19,20 @@ from cosim.study import executors
 from cosim.study.job import Job
 from cosim.study.suspects import find_culprits
 from cosim.study.work import Worker
+from tests.cosim.study.programs import begin, run_dask, run_study
 from tests.cosim.study.test_study_ends import SAMPLING
 from tests.cosim.study.test_study_runs import same, study_of
 
+FILES = 70  # of those that one process of these studies writes, the 23 of an empty folder first
 KILLS = int(os.environ.get("PLANTLOOP_KILLS", "3"))
-PROGRAM = """
-import sys
-from tests.cosim.study.conftest import noisy_loop
-from tests.cosim.study.test_study_runs import study_of
-from tests.cosim.study.test_study_ends import SAMPLING
-out, executor, *scheduler = sys.argv[1:]
-study = study_of(noisy_loop(), sampling=SAMPLING)
-study.run(out, resume=True, workers=2, executor=executor, scheduler=scheduler[0] if scheduler else None)
-"""
 patient = pytest.mark.timeout(
     max(600, 60 * KILLS)
 )  # s: on a busy machine a program takes half a minute to start
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 
 
-def begun(out, *arguments):
-    """A program that runs the study, and has written its first rows."""
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(out), *arguments], env=ENVIRONMENT)
-    wait_for(lambda: (out / "table").exists() or process.poll() is not None)
-    return process
+def wait_for_rows(out, process):
+    """Until the first are written, or it has ended."""
+    wait_for(lambda: (out / "table").exists() or not process.is_alive())
 
 
 def wait_for(happens, seconds=600):
@@ -56,7 +43,7 @@ def wait_for(happens, seconds=600):
 
 
 def children_of(process):
-    return psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    return psutil.Process(process.pid).children(recursive=True) if process.is_alive() else []
 
 
 def leftovers(out):
@@ -78,24 +65,34 @@ def gone_on_with(study, out, whole):
     assert not leftovers(out)
 
 
+def ended(process):
+    """Did it come to its end by itself?"""
+    process.join(600)
+    assert process.exitcode is not None
+    return process.exitcode == 0
+
+
 @patient
 def test_killed_at_random_points_and_gone_on_with(loop, tmp_path):
+    """A third each: the program, one of its processes, and whichever of them writes a certain file."""
     study = study_of(loop, sampling=SAMPLING)
     whole = study.run(tmp_path / "whole", workers=2)
     for attempt in range(KILLS):
         chance = np.random.default_rng(attempt)
         out = tmp_path / f"killed{attempt}"
         for executor in ("threads", "processes")[attempt % 2 :]:
-            process = begun(out, executor)
-            time.sleep(chance.uniform(0.0, 0.15))
+            write = int(chance.integers(1, FILES)) if attempt % 3 == 1 else None
+            process = begin(run_study, out, executor, None, write)
+            if write is None:
+                wait_for_rows(out, process)
+                time.sleep(chance.uniform(0.0, 0.15))
             workers = children_of(process)
-            if attempt % 3 < 2 or not workers:
-                process.kill()
-            else:
-                workers[int(chance.integers(len(workers)))].kill()
-            ended = process.wait(timeout=600)
+            if write is None:
+                victims = workers if attempt % 3 == 2 and workers else [process]
+                victims[int(chance.integers(len(victims)))].kill()
+            whole_by_itself = ended(process)
             assert not psutil.wait_procs(workers, timeout=120)[1], "processes are left behind"
-            if ended == 0:  # a worker alone is nothing to the others
+            if whole_by_itself:  # a worker alone is nothing to the others
                 assert len(whole_so_far(out, whole)) == len(study)
                 assert not leftovers(out)
             elif (out / "study.json").exists():
@@ -109,6 +106,7 @@ long = pytest.mark.skipif("PLANTLOOP_KILLS" not in os.environ, reason="takes lon
 @long
 @patient
 def test_killed_on_dask(loop, tmp_path):
+    """A worker, one that writes, the scheduler with its workers, and the client, in turn."""
     study = study_of(loop, sampling=SAMPLING)
     whole = study.run(tmp_path / "whole", workers=2)
     with socket.socket() as free:
@@ -116,38 +114,39 @@ def test_killed_on_dask(loop, tmp_path):
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     made = {}
 
-    def started(name, *arguments):
-        if name not in made or made[name].poll() is not None:
-            command = [
-                sys.executable,
-                "-m",
-                f"distributed.cli.dask_{name.rstrip('01')}",
-                *arguments,
-                "--no-dashboard",
-            ]
-            with (tmp_path / f"{name}.log").open("ab") as log:
-                made[name] = subprocess.Popen(command, env=ENVIRONMENT, stdout=log, stderr=log, cwd=tmp_path)
+    def there(name, arguments, *killed_at):
+        if name not in made or not made[name].is_alive():
+            made[name] = begin(run_dask, name.rstrip("01"), tmp_path / f"{name}.log", arguments, *killed_at)
 
     try:
         for attempt in range(KILLS):
-            chance = np.random.default_rng(attempt)
-            started("scheduler", "--host", address)
+            chance, out = np.random.default_rng(attempt), tmp_path / f"killed{attempt}"
+            killed = ("worker0", "a write", "scheduler", "client")[attempt % 4]
+            there("scheduler", ["--host", address])
+            if killed == "a write":
+                end(made.pop("worker0", None))
+            write = int(chance.integers(1, FILES - 23))
             for k in range(2):
-                started(f"worker{k}", address, "--no-nanny", "--nthreads", "1")
-            out = tmp_path / f"killed{attempt}"
-            made["client"] = process = begun(out, "dask", address)
-            time.sleep(chance.uniform(0.0, 0.2))
-            killed = ("worker0", "scheduler", "client")[attempt % 3]
-            for name in ("scheduler", "worker0", "worker1") if killed == "scheduler" else (killed,):
-                made[name].kill()
-                made[name].wait()
-            if process.wait(timeout=600) == 0:
+                at = (out, write) if killed == "a write" and k == 0 else ()
+                there(f"worker{k}", [address, "--no-nanny", "--nthreads", "1"], *at)
+            made["client"] = process = begin(run_study, out, "dask", address)
+            if killed != "a write":
+                wait_for_rows(out, process)
+                time.sleep(chance.uniform(0.0, 0.2))
+                for name in ("scheduler", "worker0", "worker1") if killed == "scheduler" else (killed,):
+                    end(made[name])
+            if ended(process):
                 assert len(whole_so_far(out, whole)) == len(study)
             gone_on_with(study, out, whole)
     finally:
         for process in made.values():
-            process.kill()
-            process.wait()
+            end(process)
+
+
+def end(process):
+    if process is not None:
+        process.kill()
+        process.join()
 
 
 def test_a_worker_that_answers_no_more_holds_up_no_end(loop, tmp_path, monkeypatch):
