@@ -59,10 +59,11 @@ def structural(
     if not names:
         return []
     system = diagram.system(solve_loops, driven=driven)
-    return [name for name in names if _builds(system, name)]
+    return [name for name in names if builds(system, name)]
 
 
-def _builds(system: System, name: str) -> bool:
+def builds(system: System, name: str) -> bool:
+    """Does a name decide how the diagram of this system is built?"""
     if name in system.parameters or "(" in name:  # numbers of a run; blocks that subsystems put in themselves
         return False
     if name in system.refused:

@@ -338,7 +338,7 @@ class System:
         rest = [self.accepted[0], self.invariants, self.residual]
         expressions = [self.derivative, *segments, *events, *delays, *rest]
         function = self.function("hash", lambda: [ca.vertcat(ca.SX(0, 1), *expressions)])
-        digest.update(_text_of(function).encode())
+        digest.update(text_of(function).encode())
         return digest.hexdigest()[:16]
 
     def draws_as_text(self) -> list[str]:
@@ -457,7 +457,7 @@ def _remade(remake: Callable[[], System], prefix: str) -> System:
     return replace(remake(), prefix=prefix)
 
 
-def _text_of(function: ca.Function) -> str:
+def text_of(function: ca.Function) -> str:
     """All of a function as text; what Python computes inside it counts by its name only."""
     try:
         return str(function.serialize())

@@ -86,7 +86,7 @@ def _searched(
 
 def _show_case(study: Study, found: SearchResult) -> None:
     values = [f"{name} = {found.best[name]:.9g}" for name in study.bounds]
-    if len(study.plan.variants) > 1:
+    if study.plan.several:
         values.insert(0, str(found.best["variant"]))
     print_rows([Row(f"case {found.case}", ", ".join(values))])
 

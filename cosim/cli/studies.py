@@ -96,7 +96,7 @@ def show_estimate(path: Path, trust: bool) -> None:
     cases = study.cases
     for k in range(min(len(cases), MOST_ROWS)):
         values = [f"{name} = {column[k]:.6g}" for name, column in cases.flat.items()]
-        if len(study.plan.variants) > 1:
+        if study.plan.several:
             values.insert(0, study.plan.variants[int(cases.variant[k])])
         print_rows([Row(f"case {k}", ", ".join([*values, f"seed {int(cases.seeds[k])}"]))])
     if len(cases) > MOST_ROWS:

@@ -18,6 +18,7 @@ from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Port
 from cosim.diagram import Diagram
 from cosim.run.unchangeable import structural_error
+from cosim.settings import RunSettings
 from cosim.study.action_blocks import (
     ActionCondition,
     Beginning,
@@ -36,13 +37,14 @@ from cosim.system import System
 def acted(
     diagram: Diagram,
     system: System,
-    solve_loops: bool,
+    settings: RunSettings,
     actions: Sequence[ActionTable],
     stops: Sequence[RequirementTable] = (),
     ending: Ending | None = None,
 ) -> System:
-    """The flat system of a diagram with actions in it; `system` is the one without.
+    """The flat system of a diagram with actions in it, for runs with some settings.
 
+    system : the one without
     stops : requirements that end the run where they are broken
     ending : what ends it once verdicts are certain
 
@@ -57,7 +59,9 @@ def acted(
         made.stop(one, f"stop{k + 1}")
     if ending is not None:
         made.end(ending)
-    found = flatten(diagram.netlist(), solve_loops, added=made.additions())
+    drawn = diagram.netlist()
+    driven = settings.driven if settings.driven is True or drawn.uncoupled() is not drawn else False
+    found = flatten(drawn, settings.solve_loops, driven=driven, added=made.additions())
     return replace(found, prefix=diagram.prefix)
 
 

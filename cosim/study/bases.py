@@ -20,7 +20,7 @@ class Base:
     """A model with the numbers, inputs and settings all cases share.
 
     made : Scenario or Diagram; until : s; log_every, signals : what a stored run shows where the study says
-        nothing
+        nothing; built : numbers of its cases that it is built with
     """
 
     name: str
@@ -32,6 +32,7 @@ class Base:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     log_every: Any = None
     signals: Sequence[str] | None = None
+    built: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def of_scenario(scenario: Scenario, name: str = "") -> Base:
@@ -50,10 +51,20 @@ class Base:
         )
 
     def system(self) -> System:
-        """The flat system; a scenario's names are checked."""
+        """The flat system, made once; a scenario's names are checked."""
+        if "_system" not in vars(self):
+            vars(self)["_system"] = self._flattened()
+        found: System = vars(self)["_system"]
+        return found
+
+    def _flattened(self) -> System:
         if isinstance(self.made, Scenario):
             return self.made.system()
-        return self.made.system(self.settings.solve_loops)
+        return self.made.system(self.settings.solve_loops, driven=self.settings.driven)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is given, without the system made of it."""
+        return {name: value for name, value in vars(self).items() if name != "_system"}
 
     def diagram(self) -> Diagram:
         """What is drawn."""

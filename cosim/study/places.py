@@ -55,19 +55,12 @@ def target(system: System, name: str) -> Target:
         return Target(name, vector, places, np.arange(len(places)), len(places), "initial value")
     for kind in ("unsettable", "field"):
         if (unsettable := system.names(kind).find(name)) is not None:
-            raise structural_error(system, unsettable[0], _as_variants(unsettable[0]))
+            raise structural_error(system, unsettable[0])
     known = [*parameters.known, *system.aliases, *states.known]
     raise PlantloopError(
         f"'{system.name}' has no parameter or initial value '{name}'; {near_miss(name, known)}",
         path=name,
         value=name,
-    )
-
-
-def _as_variants(name: str) -> str:
-    return (
-        f"In a study its values are variants: variants={{'a': d.with_parameters(**{{'{name}': ...}}), ...}}, "
-        f"or [[variants]] in a file; the same value for all is parameters={{'{name}': ...}}."
     )
 
 

@@ -32,6 +32,7 @@ from cosim.study.reuse import comparable, reused
 from cosim.study.sample_draws import DESIGNS
 from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, optimise
 from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
+from cosim.study.structural_cases import built_for_cases
 from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, files_of
 from cosim.study.study_plan import StudyPlan
 from cosim.study.study_schema import StudyTables
@@ -130,10 +131,13 @@ class Study:
             bases, names = bases_of_diagrams(
                 model, drawn, tables, until, numbers, log_every, settings, keywords
             )
-        self.tables, self._bases, self._variants = tables, bases, names
+        self.tables = tables
         check_windows(tables, max(base.until for base in bases), self._place)
         self.cases: Cases = self._located(
             lambda: make_cases(tables, len(bases), folder, bases[0].settings.seed)
+        )
+        self._bases, self._variants, self.cases = self._located(
+            lambda: built_for_cases(bases, names, self.cases)
         )
         self.plan = self._plan()
 
@@ -182,7 +186,7 @@ class Study:
         return len(self.cases)
 
     def __repr__(self) -> str:
-        return f"<Study of '{self._bases[0].name}': {len(self)} cases, {len(self._bases)} variants>"
+        return f"<Study of '{self._bases[0].name}': {len(self)} cases, {len(set(self._variants))} variants>"
 
     # --- running --------------------------------------------------------------------------------------------
     def estimate(self, sample: int = 3) -> Estimate:
@@ -204,7 +208,7 @@ class Study:
             plan.name,
             len(plan.cases),
             chunk_size(len(plan.cases), each, seconds, workers),
-            plan.variants,
+            tuple(dict.fromkeys(plan.variants)),
             tuple(plan.cases.flat),
             tuple(plan.measures.metrics),
             tuple(plan.measures.requirements),
@@ -424,16 +428,23 @@ class Study:
 
         Raises
         ------
-        PlantloopError      several arrays are given for a name, between which nothing lies
+        PlantloopError      several arrays are given for a name, between which nothing lies, or it decides how
+                            the model is built
         """
         bounds: dict[str, tuple[float, float]] = {}
         fixed: dict[str, np.ndarray] = {}
         sampled = self.tables.sampling.parameters if self.tables.sampling is not None else {}
         for name, values in self.cases.columns.items():
-            if name in sampled:
-                bounds[name] = sampled[name].bounds
-            elif (values == values[0]).all():
+            if name not in sampled and (values == values[0]).all():
                 fixed[name] = values[0]
+            elif any(name in base.built for base in self._bases):
+                raise PlantloopError(
+                    f"'{name}' decides how the model is built, which a search cannot do anew for every case.",
+                    path=name,
+                    hint="Give its values as variants, of which the worst counts; or sweep it.",
+                )
+            elif name in sampled:
+                bounds[name] = sampled[name].bounds
             elif values.shape[1] > 1:
                 raise PlantloopError(
                     f"'{name}' takes arrays of {values.shape[1]} numbers, which a search cannot go between.",

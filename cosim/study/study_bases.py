@@ -103,7 +103,9 @@ def bases_of_diagrams(
         raise PlantloopError("until= is missing: the end of every run [s].")
     found = []
     for one in models.values():
-        drawn_one, left = built_for(drawn_diagram(one), numbers["parameters"], chosen.solve_loops)
+        drawn_one, left = built_for(
+            drawn_diagram(one), numbers["parameters"], chosen.solve_loops, chosen.driven
+        )
         given = (left, numbers["initial"], numbers["inputs"])
         found.append(Base(drawn_one.name, drawn_one, _end(until), chosen, *given, log_every))
     return tuple(found), tuple(models)

@@ -20,6 +20,7 @@ from cosim.settings import RunSettings
 from cosim.study.bases import Base
 from cosim.study.cases import Cases
 from cosim.study.measures import Measures
+from cosim.study.model_print import model_print
 from cosim.study.places import Target, checked, distinct, target
 from cosim.study.probes import INSIDE, JUMPS, follow_held, probed
 from cosim.study.study_schema import ActionTable, RequirementTable, StoreTable
@@ -32,7 +33,8 @@ from cosim.version import __version__
 class StudyPlan:
     """A study that is ready to run.
 
-    bases : a model per variant; variants : their names
+    bases : a model per variant, or several of one where cases have structural numbers; variants : the name
+    of each
     """
 
     name: str
@@ -93,6 +95,11 @@ class StudyPlan:
         made = [self.prepared(k) for k in range(len(self.bases))]
         return any(event.warning for one in made for event in one.system.events)
 
+    @property
+    def several(self) -> bool:
+        """Are there variants, whose names tell cases apart?"""
+        return len(set(self.variants)) > 1
+
     def with_cases(self, cases: Cases) -> StudyPlan:
         """The same with other numbers for the same names; what is prepared stays."""
         found = replace(self, cases=cases)
@@ -122,12 +129,19 @@ class StudyPlan:
             found["stop"] = self.ending.when
         for k, name in enumerate(self.variants):
             ready = self.prepared(k)
-            label = f"model of variant '{name}'" if len(self.variants) > 1 else "model"
+            label = f"model of variant '{name}'" if self.several else "model"
+            label += "".join(f", {n} = {_shown(v)}" for n, v in self.bases[k].built.items())
             numbers = hashlib.sha256()
             for vector in (ready.start.x, ready.start.h, ready.start.w, ready.start.p):
                 numbers.update(vector.tobytes())
+            numbers.update(model_print(ready.system, ready.logged).encode())
             found[label] = f"{ready.system.hash}-{numbers.hexdigest()[:16]}"
         return found
+
+
+def _shown(value: Any) -> str:
+    """A structural number as text, digit for digit."""
+    return repr(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
 def _hash(value: object) -> str:
@@ -180,8 +194,7 @@ class Prepared:
         system = base.system()
         shown = tuple(system.chosen(None))
         if plan.actions or plan.stops or plan.ending is not None:
-            loops = base.settings.solve_loops
-            system = acted(base.diagram(), system, loops, plan.actions, plan.stops, plan.ending)
+            system = acted(base.diagram(), system, base.settings, plan.actions, plan.stops, plan.ending)
         watched = () if plan.ending is None else tuple(plan.ending.watched())
         verdicts = {name: f"{VERDICT}{k}.y" for k, name in enumerate(watched)}
         stored = _stored(system, shown, plan.store, base)
@@ -194,7 +207,7 @@ class Prepared:
             set_initial(system, start, name, value)
         for name, value in base.inputs.items():
             set_input(system, start, name, value)
-        goals = {name: target(system, name) for name in plan.cases.columns}
+        goals = {name: target(system, name) for name in plan.cases.columns if name not in base.built}
         for name, goal in goals.items():
             checked(system, goal, plan.cases.columns[name])
         distinct(goals)

@@ -112,7 +112,7 @@ def case_columns(plan: StudyPlan, cases: np.ndarray) -> dict[str, np.ndarray]:
     """What these cases are: variant, seed, and every number, (m,) each."""
     some = plan.cases.take(cases)
     names = np.array(plan.variants, dtype=object)
-    found: dict[str, np.ndarray] = {"variant": names[some.variant]} if len(plan.variants) > 1 else {}
+    found: dict[str, np.ndarray] = {"variant": names[some.variant]} if plan.several else {}
     return found | {"seed": some.seeds.astype(np.int64)} | some.flat
 
 

@@ -279,7 +279,7 @@ def test_variants_stand_on_one_grid(study_file):
     assert len(Study(study_file(variants.replace("0.1", '"1/50"'))).plan.times) == 101
 
 
-def test_what_decides_the_structure_is_a_variant(study_file):
+def test_what_decides_the_structure_is_built_anew(study_file):
     """The integral of a step from T on until 1 s is 1 - T."""
     motor = Diagram("motor")
     motor.add("step", Step(time=motor.parameter("T", 0.1)))
@@ -294,11 +294,6 @@ def test_what_decides_the_structure_is_a_variant(study_file):
         Study(d, variants={"a": d.with_parameters(**both)}, **area),
     ):
         assert study.case(0).measures["a"] == pytest.approx(0.7 + 0.2, abs=1e-12)
-    for name, value in both.items():
-        with pytest.raises(
-            PlantloopError, match="(?s)structural.*are variants.*with_parameters.*the same value for all"
-        ):
-            Study(d, sweep={name: [value, 0.4]}, **area)
     text = '[[variants]]\nname = "a"\n[[variants]]\nname = "b"\nblocks.step.time = 0.7\n'
     file = study_file('[metrics]\na = "integral(step.y)"\n', FILE + text)
     study = Study(file, engine="reference")

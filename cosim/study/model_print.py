@@ -1,0 +1,102 @@
+"""A fingerprint of all in a model that decides its results besides equations and numbers.
+
+The hash of a system is that of its compiled code, of which instants, signals behind all states, files and
+Python functions are no part. What is looked at here must be the same in any process: functions count by
+their code and the plain values it uses, files by their content, and objects that are not known by their class
+alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import types
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from blocks.contract.block import Block
+from blocks.contract.callback import PythonCall
+from blocks.contract.memories import CountedInstants
+from cosim.system import System, text_of
+
+DEPTH = 12  # of objects inside one another
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def model_print(system: System, names: Sequence[str]) -> str:
+    """Of the instants a system lists, what Python computes in it, and the expressions of some signals."""
+    signals = ca.vertcat(ca.SX(0, 1), *(system.signal(name).expression for name in names))
+    shown = ca.Function("f", [system.t, system.x, system.h, system.w, system.p], [signals])
+    digest = hashlib.sha256(text_of(shown).encode())
+    for name, slot in system.held_of(CountedInstants).items():
+        digest.update(repr((name, [str(time) for time in slot.times])).encode())
+    outside = [s.external.make for s in system.schedule if s.external is not None]
+    for one in (*outside, *system.calls, *(unit.block for unit in system.units)):
+        for part in as_texts(one):
+            digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def as_texts(value: Any, depth: int = 0) -> Iterator[str]:
+    """An object as texts that are the same in any process."""
+    if depth > DEPTH:
+        return
+    yield type(value).__name__
+    inner: Sequence[Any] = ()
+    match value:
+        case Path():
+            yield _file(value)
+        case str() if Path(value).suffix and len(value) < 1000 and "\0" not in value:
+            yield value if not Path(value).is_file() else _file(Path(value))
+        case _ if isinstance(value, (*PLAIN, np.generic)):
+            yield repr(value)
+        case np.ndarray() if not value.dtype.hasobject:
+            yield repr((value.shape, value.dtype.str, hashlib.sha256(value.tobytes()).hexdigest()))
+        case list() | tuple():
+            inner = value
+        case dict():
+            inner = [part for item in value.items() for part in item]
+        case functools.partial():
+            inner = (value.func, value.args, value.keywords)
+        case types.MethodType():
+            inner = (value.__func__, value.__self__)
+        case types.FunctionType():
+            inner = (*_code(value.__code__), value.__defaults__, *_used(value))
+        case PythonCall():
+            inner = [v for n, v in sorted(vars(value).items()) if n != "this"]
+        case _ if isinstance(value, Block) or (
+            dataclasses.is_dataclass(value) and not isinstance(value, type)
+        ):
+            inner = [getattr(value, f.name, None) for f in dataclasses.fields(value)]
+    for part in inner:
+        yield from as_texts(part, depth + 1)
+
+
+def _file(path: Path) -> str:
+    """A file by its content; one that is not there by its name."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else path.name
+
+
+def _code(code: types.CodeType) -> list[Any]:
+    """What a function does, wherever in its file it stands."""
+    found: list[Any] = [code.co_code, code.co_names]
+    for constant in code.co_consts:
+        found += _code(constant) if isinstance(constant, types.CodeType) else [constant]
+    return found
+
+
+def _used(function: types.FunctionType) -> Iterator[Any]:
+    """Plain values and functions that a function uses: those it closes over, and those of its module."""
+    for cell in function.__closure__ or ():
+        if cell.cell_contents is not function:
+            yield cell.cell_contents
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        own = isinstance(value, types.FunctionType) and value.__module__ == function.__module__
+        if isinstance(value, PLAIN) or (own and value is not function):
+            yield value
