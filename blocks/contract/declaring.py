@@ -142,6 +142,11 @@ class Declarations:
         pairs += [(symbol, np.zeros(symbol.numel())) for three in self._rates.values() for symbol in three]
         return [(s, v) for s, v in pairs if not s.numel() or hash_of(s.nonzeros()[0]) not in left_out]
 
+    @property
+    def parameter_symbols(self) -> set[int]:
+        """Hashes of the symbols of all run-time parameters declared so far."""
+        return {hash_of(e) for p in self._parameters.values() for e in p.symbol.nonzeros()}
+
     def _slopes_where_they_may(self) -> None:
         """Slopes are found last of all, so only what is found then may use them."""
         slopes = [m.symbol for m in self._memories_of(Slope)]

@@ -15,6 +15,7 @@ from plant.equations.outcome import Awaited, Solved
 from plant.equations.output_signals import declare_outputs, signals_of
 from plant.equations.pushes import declare_pushes
 from plant.equations.quantities import Quantities
+from plant.equations.velocity_switches import VelocitySwitches
 from plant.forces.loads import loads
 
 
@@ -25,14 +26,16 @@ def all_stages(b: Equations, first: FirstStages, plant: Any) -> Written:
     """
     states, free, closure = first.states, first.values, first.closure
     declared, kinematics = states.declared, states.kinematics
-    unknowns = StandIns()
-    forced = Quantities(declared, kinematics, lambda own: Awaited(own, closure, unknowns), free)
+    unknowns, switches = StandIns(), VelocitySwitches(b, kinematics.tree, closure)
+    forced = Quantities(
+        declared, kinematics, lambda own: Awaited(own, closure, unknowns), free, sliding=switches.made
+    )
     applied = loads(forced)
     if plant.push:
         applied = declare_pushes(b, kinematics.tree, applied)
     solution = solve(b, kinematics.tree, closure, applied, unknowns, plant.stabilisation.gains)
     moving = Quantities(
-        declared, kinematics, lambda own: Solved(own, closure, solution), forced, solution.qdd
+        declared, kinematics, lambda own: Solved(own, closure, solution), forced, solution.qdd, switches.found
     )
     states.move(b, moving, solution.qdd)
     projects = isinstance(plant.stabilisation, Projection)
@@ -46,6 +49,7 @@ def all_stages(b: Equations, first: FirstStages, plant: Any) -> Written:
         observed.declare(b, moving, solution, closure)
     if plant.audit:
         ledger.declare(b, moving, solution, closure, declared.wheels)
+    switches.write_equations(moving.motion)
     declared.unknowns.write_equations(moving)
     declared.instants.stops_at({t for f in plant.formulas.values() for t in f.break_times(moving.spline)})
     return Written(states, closure, solution)

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.declared import Declared
-from blocks.contract.memories import AlgebraicUnknown
+from blocks.contract.memories import AlgebraicUnknown, Branch
 from blocks.contract.symbols import hash_of
 from blocks.errors import ModelError, near_miss
 from plant.constraints.closure import Closure
@@ -77,6 +77,9 @@ class EquationsAt:
         if closure is not None:
             wanted += [closure.J, closure.gamma, closure.value, closure.rate]
         self._motion = ca.Function("motion", arguments, [ca.densify(ca.SX(e)) for e in wanted])
+        sides = {m.name: m.expression for m in rest if isinstance(m, Branch) and m.expression is not None}
+        self._branches = [*sides]
+        self._sides = ca.Function("sides", arguments, [ca.densify(e) for e in sides.values()])
         R = ca.vertcat(ca.SX(0, 1), *[m.equation for m in unknowns])
         self._equations = ca.Function("unknowns", arguments, [ca.densify(e) for e in (R, ca.jacobian(R, z))])
 
@@ -105,6 +108,10 @@ class EquationsAt:
             for k, number in numbers.items():
                 part[k] = number
         known: list[Any] = [float(time), q, qd]
+        found = self._sides.call([ca.DM(e) for e in (*known, self._guess, *others.values())])
+        for name, side in zip(self._branches, found, strict=True):
+            if name not in state:
+                others[f"state {name}"] = np.array(side).ravel()
         rest = list(others.values())
         found = self._motion.call([ca.DM(e) for e in (*known, self._root(known, rest), *rest)])
         H, Q, lam, *closed = (np.array(e) for e in found)

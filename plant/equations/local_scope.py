@@ -178,6 +178,10 @@ class LocalScope:
         """No constraint may depend on forces."""
         raise Refusal("a constraint cannot depend on forces; write it in displacements and TIME")
 
+    def sliding(self, v: ca.SX, below: ca.SX, above: ca.SX, text: str) -> ca.SX | None:
+        """None: constraints and penalties jump."""
+        return None
+
     def passed(self, times: tuple[float, ...]) -> ca.SX:
         """Instants passed."""
         self.instants[times] = self._setting.passed(times)

@@ -60,6 +60,11 @@ from plant.routines.subroutines import component, outcome
 from plant.tunables import Tunables
 
 NOTHING = ca.SX(3, 1)
+Sliding = Callable[[ca.SX, ca.SX, ca.SX, str], ca.SX | None]
+
+
+def never(v: ca.SX, below: ca.SX, above: ca.SX, text: str) -> None:
+    """`Scope.sliding` where nothing slides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +109,7 @@ class Quantities:
     outcome : callable        (Setting) -> what this stage knows of the solution
     earlier : Quantities      a stage whose values hold here too, but for those that contain stand-ins
     qdd : list of (nv, 1)     accelerations of all joints, where they are known
+    sliding : callable        `Scope.sliding` in this stage
     """
 
     def __init__(
@@ -113,6 +119,7 @@ class Quantities:
         outcome: Callable[[Setting], Outcome],
         earlier: Quantities | None = None,
         qdd: list[ca.SX] | None = None,
+        sliding: Sliding = never,
     ) -> None:
         self._declared, self._b, self.kinematics = declared, declared.b, kinematics
         self.model = declared.model
@@ -122,6 +129,7 @@ class Quantities:
         self._kept: dict[tuple[Any, ...], ca.SX] = {}
         self._wrenches: dict[tuple[str, int], Applied] = {}
         self._under_way: list[str] = []  # elements whose values are being found, to see recursion
+        self._sliding = sliding
         self.motion = MotionDerivatives(kinematics.tree, kinematics.time, self._states(), qdd, self._roots)
         if earlier is not None:
             self._take_over(earlier)
@@ -362,6 +370,10 @@ class Quantities:
         known = [self.model.elements.get(kind.tag, {}).get(id) for kind in kinds]
         found = [element for element in known if element is not None]
         return bool(found) and not any(element.is_active for element in found)
+
+    def sliding(self, v: ca.SX, below: ca.SX, above: ca.SX, text: str) -> ca.SX | None:
+        """What a force that jumps with the sign of a velocity is where it holds it at zero."""
+        return self._sliding(v, below, above, text)
 
     def passed(self, times: tuple[float, ...]) -> ca.SX:
         """How many of these instants are over."""

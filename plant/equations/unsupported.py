@@ -155,7 +155,10 @@ def refuse_massless(mechanism: Mechanism, links: Sequence[int]) -> None:
 def cure_of_jumps(model: Model) -> str:
     """What to change in the elements of a model where its equations jump at a switch."""
     sharp = [f for f in model.all(Force_Penalty) if f.unilateral and f.smoothing_factor is None]
-    cure = "In expressions write STEP or IMPACT, which change smoothly, instead of IF, SIGN and the like."
+    cure = (
+        "In expressions write STEP or IMPACT, which change smoothly, instead of IF, SIGN and the like of "
+        "what is no velocity."
+    )
     for force in reversed(sharp):
         cure = f"{force.where}: its damping begins at g = 0 at once; give it a smoothing_factor. {cure}"
     return cure

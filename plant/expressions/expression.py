@@ -176,6 +176,11 @@ class Expression:
             jump = function.jump(scope, lines, *operands, *step.literals)
             if jump is not None:
                 return jump
+            if function.sides is not None:
+                written = self.text[step.start : step.end]
+                slides = scope.sliding(*function.sides(*operands), written)
+                if slides is not None:
+                    return slides
             if function.takes_literals:
                 return function.evaluate(scope, *operands, *step.literals)
             return function.evaluate(*operands)

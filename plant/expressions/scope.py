@@ -104,6 +104,13 @@ class Scope(Protocol):
         """
         ...
 
+    def sliding(self, v: ca.SX, below: ca.SX, above: ca.SX, text: str) -> ca.SX | None:
+        """Value of an expression that is `below` where v < 0 and `above` where v > 0, if v may slide at zero.
+
+        None where it does not: the expression is then what its function says. text : as it is written
+        """
+        ...
+
     def passed(self, times: tuple[float, ...]) -> ca.SX:
         """How many of these instants, in ascending order, simulated time has reached."""
         ...

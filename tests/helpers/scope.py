@@ -62,6 +62,9 @@ class Symbols:
     def force(self, function: str, ids: tuple[int, ...]) -> ca.SX:
         return self.value(function, *ids)
 
+    def sliding(self, v: ca.SX, below: ca.SX, above: ca.SX, text: str) -> None:
+        return None
+
     def passed(self, times: tuple[float, ...]) -> ca.SX:
         return self.value("passed", *times)
 

@@ -63,6 +63,8 @@ class LanguageFunction:
     corners : callable   ``(lines, spline)`` to the times of corners and jumps of a function of TIME
     jump : callable      ``(scope, lines, *arguments of evaluate after scope)`` to the value where it jumps at
                          literal times, None where it does not
+    sides : callable     ``(*values)`` to a value where the function may jump as it changes its sign, and what
+                         the function is below and above that
     chosen : callable    ``(*values)`` to one condition per argument that says whether its value counts
     quantity : str       what its value measures, "length", "velocity", ..., where that is always the same
     """
@@ -77,6 +79,7 @@ class LanguageFunction:
     caution: Callable[..., str | None] = lambda *numbers: None
     corners: Callable[[Lines, SplineData | None], Iterable[float]] = lambda lines, spline: ()
     jump: Callable[..., ca.SX | None] = lambda *arguments: None
+    sides: Callable[..., tuple[ca.SX, ca.SX, ca.SX]] | None = None
     chosen: Callable[..., tuple[ca.SX, ...]] | None = None
     quantity: str = ""
 

@@ -180,6 +180,7 @@ FUNCTIONS = (
         (-1.0, 0.0, 2.0),
         corners=lambda lines, spline: zeros(lines[0]),
         jump=_if_jump,
+        sides=lambda e1, e2, e3, e4: (e1, e2, e4),
         chosen=lambda e1, e2, e3, e4: (ca.SX(1), e1 < 0, e1 == 0, e1 > 0),
     ),
     *(

@@ -33,6 +33,10 @@ def _signed_jump(scope: Scope, lines: Lines, a: ca.SX, b: ca.SX) -> ca.SX | None
     return switched(scope, lines[1], -ca.fabs(a), ca.fabs(a))
 
 
+def _sides_of_zero(a: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    return b, ca.SX(-ca.fabs(a)), ca.SX(ca.fabs(a))
+
+
 def _each(lines: Lines, spline: SplineData | None) -> Iterable[float]:
     return zeros(*lines)
 
@@ -97,7 +101,16 @@ FUNCTIONS = (
     LanguageFunction(
         "MOD", "a, b", ca.fmod, "MOD(x, 0.5)", AROUND_ZERO
     ),  # a - int(a/b)*b: the sign follows a
-    LanguageFunction("SIGN", "a, b", signed, "SIGN(2, x)", AROUND_ZERO, corners=_each, jump=_signed_jump),
+    LanguageFunction(
+        "SIGN",
+        "a, b",
+        signed,
+        "SIGN(2, x)",
+        AROUND_ZERO,
+        corners=_each,
+        jump=_signed_jump,
+        sides=_sides_of_zero,
+    ),
     LanguageFunction(
         "DIM", "a, b", lambda a, b: larger(a - b, 0), "DIM(x, 0.5)", AROUND_ZERO, corners=_pairs
     ),
