@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import warnings
 from functools import partial
 from pathlib import Path
@@ -54,6 +55,13 @@ def close(reference: Result, native: Result) -> None:
     for name in reference:
         size = max(1.0, float(np.abs(reference[name]).max(initial=0.0)))
         assert np.abs(reference[name] - native[name]).max(initial=0.0) < CLOSE * size, name
+
+
+@pytest.fixture(autouse=True)
+def optimised_as_for_users(monkeypatch):
+    """Whatever level $CC says for the other tests."""
+    words = os.environ.get("CC", "").split()
+    monkeypatch.setenv("CC", " ".join(w for w in words if not w.startswith("-O")))
 
 
 # --- examples ---------------------------------------------------------------------------------------------

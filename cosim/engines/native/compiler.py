@@ -59,7 +59,7 @@ class Compiler:
         """
         objects = [s.with_suffix(".o") for s in sources]
         jobs = [
-            (*self.command, *FLAGS, level, f"-I{headers}", "-c", str(source), "-o", str(target))
+            (*self.command, *FLAGS, *self._level(level), f"-I{headers}", "-c", str(source), "-o", str(target))
             for source, level, target in zip(sources, optimise, objects, strict=True)
         ]
         with ThreadPoolExecutor(_processors()) as pool:
@@ -71,6 +71,10 @@ class Compiler:
                 self.jobs.end()
                 raise
         return objects
+
+    def _level(self, level: str) -> list[str]:
+        """How much to optimise: what $CC says, else what a file asks for."""
+        return [] if any(word.startswith("-O") for word in self.command) else [level]
 
     def _failed(self, source: Path, error: str, headers: Path, aside: Path) -> CompilerError:
         if self.jobs.slow:

@@ -1,0 +1,18 @@
+"""How much machine code is optimised: what `$CC` says, else what each file asks for."""
+
+import pytest
+
+from cosim.engines.native.compiler import find
+
+
+@pytest.mark.parametrize(("words", "seen"), [("", ["-O2", "-O3"]), (" -g -O1", ["-O1", "-O1"])])
+def test_a_level_in_CC_is_the_level_of_all_files(monkeypatch, tmp_path, words, seen):
+    script = tmp_path / "logged-cc"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path / "lines"}\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", f"{script}{words}")
+    files = [tmp_path / "slow.c", tmp_path / "fast.c"]
+    for file, level in zip(files, ("-O2", "-O3"), strict=True):
+        find().compile([file], [level], tmp_path, tmp_path)
+    lines = (tmp_path / "lines").read_text().splitlines()
+    assert [word for line in lines for word in line.split() if word.startswith("-O")] == seen
