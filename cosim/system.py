@@ -43,6 +43,7 @@ from cosim.system_parts import (
     Draw,
     FollowingStart,
     NamedTerm,
+    PortFeed,
     Samples,
     Signal,
     SystemEvent,
@@ -110,6 +111,8 @@ class System:
     w0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     p0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     remake: Callable[[], System] | None = field(default=None, repr=False)  # from what was drawn
+    # direct feedthrough of the blocks by their paths, found where it is asked for
+    feeds: Callable[[], Mapping[str, tuple[PortFeed, ...]]] = field(default=dict, repr=False, compare=False)
     drawn: Any = field(default=None, repr=False, compare=False)  # the netlist it was made from, to be shown
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 

@@ -30,6 +30,15 @@ class Signal:
 
 
 @dataclass(frozen=True)
+class PortFeed:
+    """Output `output` of a block shows its input `input` at the same instant; `at_ticks`: at ticks only."""
+
+    input: str
+    output: str
+    at_ticks: bool
+
+
+@dataclass(frozen=True)
 class SystemEvent:
     """Zero crossing of the flat system.
 

@@ -65,7 +65,7 @@ def _marker(plant: Any, element: Element) -> int | None:
 
 
 def units_of(plant: Any) -> dict[str, str]:
-    """Units of lengths, velocities, forces, torques, energies and masses of a model, as texts."""
+    """Units of lengths, velocities, accelerations, forces, torques, energies, masses of a model, as texts."""
     unit = next(iter(plant.model.all(Param_Unit)), None)
     names = ("length_unit", "time_unit", "force_unit", "mass_unit")
     given = ["METER", "SECOND", "NEWTON", "KILOGRAM"]
@@ -80,6 +80,7 @@ def units_of(plant: Any) -> dict[str, str]:
         "torque": f"{force} {length}",
         "energy": energy,
         "mass": mass,
+        "acceleration": f"{length}/{time}²",
     }
 
 

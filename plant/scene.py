@@ -31,13 +31,17 @@ class Linked(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BodyShape:
-    """A body as a line on a link through `points` (k, 3); `centre` (3,) or None: its centre of mass."""
+    """A body as a line on a link through `points` (k, 3); `centre` (3,) or None: its centre of mass.
+
+    axes : (3, 3) columns, those of its marker there; None: those of the link
+    """
 
     name: str
     link: int
     points: np.ndarray
     centre: np.ndarray | None
     mass: float
+    axes: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +60,14 @@ class JointShape:
 
 @dataclass(frozen=True, eq=False)
 class ForceShape:
-    """What acts between two points, or at one (then both are the same); `spring` where it is drawn as one."""
+    """What acts between two points, or at one (then both are the same); a spring, a damper, or both."""
 
     name: str
     type: str
     links: tuple[int, int]
     points: np.ndarray  # (2, 3)
     spring: bool
+    damper: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +127,11 @@ class Scene:
         rows = np.atleast_2d(np.asarray(coordinates, dtype=float))
         if not len(self.mechanism.links):
             return np.zeros((len(rows), 0, 12))
-        function = self.derived.get("poses", lambda: poses_of(self.mechanism))
-        found = np.array(function.map(len(rows))(rows.T)).T if len(rows) else np.zeros((0, 0))
+        function = self.derived.get("poses of links", lambda: poses_of(self.mechanism))
+        if len(rows) == 1:
+            found = np.array(function(rows[0])).T
+        else:
+            found = np.array(function.map(len(rows))(rows.T)).T if len(rows) else np.zeros((0, 0))
         return np.asarray(found.reshape(len(rows), len(self.mechanism.links), 12))
 
     def at_start(self) -> np.ndarray:
@@ -164,7 +172,7 @@ def scene_of(plant: Any) -> Scene:
         plane_normal(mechanism.description),
         mechanism,
         plant.start,
-        Derived(),
+        mechanism.derived,
     )
 
 
@@ -191,10 +199,11 @@ def _forces(plant: Any) -> list[ForceShape]:
                 continue
             first, last = ends[0], ends[-1]
             name = force.label or f"{force.tag} {force.id}"
-            spring = isinstance(force, Force_SpringDamper)
-            found.append(
-                ForceShape(name, force.tag, (first.link, last.link), np.array([first.s, last.s]), spring)
-            )
+            both = isinstance(force, Force_SpringDamper)
+            damper = both and force.damping > 0.0
+            spring = both and (force.stiffness > 0.0 or not damper)
+            points = np.array([first.s, last.s])
+            found.append(ForceShape(name, force.tag, (first.link, last.link), points, spring, damper))
     return found
 
 
@@ -236,7 +245,8 @@ def _bodies(
     found = []
     for i, link in enumerate(mechanism.links):
         body = link.body
-        centre = None if body.centre is None else mechanism.on(body.key, body.centre).s
+        at = None if body.centre is None else mechanism.on(body.key, body.centre)
+        centre = None if at is None else at.s
         points: list[np.ndarray] = []
         _add(points, [j.point for j in joints if j.link == i])
         if len(points) < 2:
@@ -247,7 +257,8 @@ def _bodies(
             points.append(points[0])
         name = body.label or body.where or str(body.key)
         mass = float(sum(share.value for share in body.shares if share.name == "mass"))
-        found.append(BodyShape(name, i, np.array(points).reshape(-1, 3), centre, mass))
+        axes = None if at is None else at.A
+        found.append(BodyShape(name, i, np.array(points).reshape(-1, 3), centre, mass, axes))
     return found
 
 

@@ -27,6 +27,7 @@ from blocks.errors import PlantloopError, WiringError
 from cosim.compile.additions import NOTHING_ADDED, Additions, put_in
 from cosim.compile.conditions import at_rest, obey, settle_rates
 from cosim.compile.expressions import Expressions
+from cosim.compile.feedthrough import feeds_of
 from cosim.compile.jumps import warn_of_jumps
 from cosim.compile.looked_at import FollowingBranch, without_idle_events
 from cosim.compile.netlist import Driven, Netlist
@@ -221,6 +222,7 @@ class _Writer:
             units=self._units(between),
             starts=self.v.following_starts(),
             refused=self._refused(),
+            feeds=partial(feeds_of, {i.path: i.traced for i in self.placed.values()}),
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip
 

@@ -14,8 +14,12 @@ from blocks.contract.block import Block
 from cosim.compile.netlist import Inport, Netlist
 from cosim.node_ports import NodePorts, ports_of
 from cosim.system import System
+from cosim.system_parts import PortFeed
+from cosim.viewer.block_source import source_of, sources_of
 
 LONGEST = 200  # letters of the value of a field that are shown
+MOST_LINES = 400  # in the picture of a block: a larger mechanism is not drawn in its box
+Feeds = Mapping[str, tuple[PortFeed, ...]]
 
 
 def diagram_data(netlist: Netlist, system: System | None, problems: str = "") -> dict[str, Any]:
@@ -24,20 +28,23 @@ def diagram_data(netlist: Netlist, system: System | None, problems: str = "") ->
     Its keys are ``name``, ``problems`` (why it cannot run, if it cannot), ``rates`` (as texts), ``grounded``
     and ``root``: a level with ``nodes`` and ``edges``. A node has a path, a kind ("block", "subsystem",
     "plant" or "inport"), its ports with sizes and rates, the equations of its class (the docstring), fields,
-    states, and as ``inside`` the level below. An edge has the two ends as (path, port) and the name of its
-    signal.
+    states, direct feedthrough as ``feeds`` (input, output, at ticks only?), a picture where it has one,
+    where its class stands as ``source``, and as ``inside`` the level below. An edge has the two ends as
+    (path, port) and the name of its signal. ``sources`` has the text of each class's equations.
 
     netlist : what is drawn; system : the same, flat; None where it cannot run
     """
     rates = [str(rate) for rate in system.rates] if system is not None else []
-    root = _level(netlist, "", system)
+    feeds = {} if system is None else system.feeds()
+    root = _level(netlist, "", system, feeds)
     grounded = sorted(f"{node}.{port}" for node, port in netlist.grounded)
     return {
         "name": netlist.name, "problems": problems, "rates": rates, "grounded": grounded, "root": root,
+        "sources": sources_of(netlist),
     }  # fmt: skip
 
 
-def _level(drawn: Netlist, prefix: str, system: System | None) -> dict[str, Any]:
+def _level(drawn: Netlist, prefix: str, system: System | None, feeds: Feeds) -> dict[str, Any]:
     used: dict[str, set[str]] = defaultdict(set)
     fed: dict[str, set[str]] = defaultdict(set)
     for (out, source), (into, target) in drawn.connections:
@@ -46,7 +53,7 @@ def _level(drawn: Netlist, prefix: str, system: System | None) -> dict[str, Any]
     for name, port in drawn.grounded:
         fed[name].add(port)
     nodes = [
-        _node(name, block, prefix + name, sorted(fed[name]), sorted(used[name]), system)
+        _node(name, block, prefix + name, sorted(fed[name]), sorted(used[name]), system, feeds)
         for name, block in drawn.nodes.items()
     ]
     edges = [
@@ -62,13 +69,19 @@ def _level(drawn: Netlist, prefix: str, system: System | None) -> dict[str, Any]
 
 
 def _node(
-    name: str, block: Any, path: str, fed: Iterable[str], used: Iterable[str], system: System | None
+    name: str,
+    block: Any,
+    path: str,
+    fed: Iterable[str],
+    used: Iterable[str],
+    system: System | None,
+    feeds: Feeds,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {"name": name, "path": path, "type": type(block).__name__, "kind": "block"}
     signals = {} if system is None else system.signals
     own = {n.rpartition(".")[2]: s for n, s in signals.items() if s.path == path}
     if isinstance(block, Netlist):
-        found |= {"kind": "subsystem", "type": block.name, "inside": _level(block, path + "/", system)}
+        found |= {"kind": "subsystem", "type": block.name, "inside": _level(block, path + "/", system, feeds)}
         inputs = [inner for inner, content in block.nodes.items() if isinstance(content, Inport)]
         outputs = list(block.outports)
     elif isinstance(block, Inport):
@@ -80,6 +93,12 @@ def _node(
         inputs = list(dict.fromkeys([*ports.inputs, *fed]))
         found["kind"] = block.drawn_as
         found |= {"doc": inspect.getdoc(type(block)) or "", "fields": _fields(block)}
+        found |= {"source": source_of(type(block)), "picture": _picture(block)}
+        found["feeds"] = [
+            [f.input, f.output, f.at_ticks]
+            for f in feeds.get(path, ())
+            if f.input in inputs and f.output in outputs
+        ]
     found["inputs"] = [{"name": n} for n in inputs]
     found["outputs"] = [
         {
@@ -96,6 +115,14 @@ def _node(
     return found
 
 
+def _picture(block: Block) -> dict[str, Any] | None:
+    """What is drawn in its box, as plain numbers."""
+    picture = block.picture()
+    if picture is None or len(picture.lines) > MOST_LINES:
+        return None
+    return dataclasses.asdict(picture)
+
+
 def _signal(path: str, port: str, block: Any, system: System | None) -> str:
     """Name of the signal an output shows; "" where it is none."""
     if system is None:
@@ -109,7 +136,7 @@ def _facts(signal: str, system: System | None) -> dict[str, Any]:
         return {}
     found = system.signals[signal]
     rate = None if found.ticks is None else system.rates.index(found.ticks)
-    return {"size": found.size, "rate": rate, "labels": list(found.labels)}
+    return {"size": found.size, "rate": rate, "labels": list(found.labels), "units": list(found.units)}
 
 
 def _fields(block: Block) -> list[list[str]]:

@@ -22,8 +22,9 @@ from cosim.viewer.page_data import PageData
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = (
-    "data.js", "clock.js", "scopes.js", "diagram.js", "polylines.js", "trails.js", "solids.js", "motion.js",
-    "arrows.js", "table.js", "study.js", "linear.js", "svg.js", "study_plots.js", "main.js",
+    "data.js", "clock.js", "scopes.js", "diagram_block.js", "diagram.js", "polylines.js", "trails.js",
+    "solids.js", "motion_links.js", "motion.js", "arrows.js", "table.js", "study.js", "linear.js", "svg.js",
+    "study_plots.js", "main.js",
 )  # fmt: skip
 VENDOR = {"elk": "elk.js", "three": "three.js", "uplot": "uplot.js"}
 

@@ -187,7 +187,7 @@ def _shapes(scene: Any) -> dict[str, Any]:
         "bodies": [
             {
                 "name": b.name, "link": b.link, "points": lists(b.points), "centre": lists(b.centre),
-                "mass": b.mass,
+                "mass": b.mass, "axes": lists(b.axes),
             }
             for b in scene.bodies
         ],
@@ -198,7 +198,7 @@ def _shapes(scene: Any) -> dict[str, Any]:
         "forces": [
             {
                 "name": f.name, "type": f.type, "links": list(f.links), "points": lists(f.points),
-                "spring": f.spring,
+                "spring": f.spring, "damper": f.damper,
             }
             for f in scene.forces
         ],

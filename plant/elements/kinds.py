@@ -107,6 +107,15 @@ class Integer:
 
 
 @dataclass(frozen=True)
+class Unnumbered(Integer):
+    """The id of an element that needs none, since a model has one of it at most: whatever is given is 0."""
+
+    def check(self, value: Any) -> int:
+        super().check(value)
+        return 0
+
+
+@dataclass(frozen=True)
 class IdOf:
     """The id of another element, of one of the types ``tags``; 0, where allowed, is the global frame."""
 
@@ -270,6 +279,7 @@ def _each(convert: Callable[[Any], Any], entries: Iterable[Any]) -> tuple[Any, .
 # The names elements use for their fields' types.
 Id = Annotated[int, Integer(at_least=1)]
 NoId = Annotated[int, Integer(at_least=0)]
+OnlyOne = Annotated[int, Unnumbered(at_least=0)]
 Real = Annotated[float, Number()]
 StartRate = Annotated[float, Number(start=True)]
 Positive = Annotated[float, Number(above=0.0)]

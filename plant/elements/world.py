@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from plant.elements.element import Element
-from plant.elements.kinds import NoId, NumberOrExpression, Positive
+from plant.elements.kinds import NumberOrExpression, OnlyOne, Positive
 from plant.elements.units import inertia_factor, unit_name
 
 __all__ = ["Force_Gravity", "Param_Unit"]
@@ -35,7 +35,7 @@ class Param_Unit(Element):
     are given, the others are SI (with a warning). Angles are always radians.
     """
 
-    id: NoId = 0
+    id: OnlyOne = 0
     mass_mult_factor: Positive | None = None
     mass_unit: Annotated[str, UnitName("mass")] | None = None
     length_unit: Annotated[str, UnitName("length")] | None = None
@@ -82,7 +82,7 @@ class Force_Gravity(Element):
     (not checked here).
     """
 
-    id: NoId = 0
+    id: OnlyOne = 0
     grav_x: Annotated[float | str, NumberOrExpression()] = 0.0
     grav_y: Annotated[float | str, NumberOrExpression()] = 0.0
     grav_z: Annotated[float | str, NumberOrExpression()] = 0.0

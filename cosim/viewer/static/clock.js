@@ -26,7 +26,7 @@ viewer.clock = (times) => {
   };
   viewer.on("time", (t) => {
     $("time").value = t;
-    $("now").textContent = "t = " + t.toFixed(4) + " s";
+    $("now").textContent = viewer.instant(t);
   });
   $("time").addEventListener("input", () => { play(false); viewer.setTime(Number($("time").value)); });
   $("play").addEventListener("click", () => play(!playing));

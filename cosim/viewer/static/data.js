@@ -97,6 +97,9 @@ viewer.valueAt = (signal, t) => signal.values[viewer.indexAt(signal.time, t)];
 
 // --- the time all rooms share ------------------------------------------------------------------------------
 viewer.time = 0;
+viewer.mark = null; // an instant that values are compared with
+viewer.setMark = (t) => { viewer.mark = t; viewer.setTime(viewer.time); };
+viewer.instant = (t) => "t = " + t.toFixed(4) + " s" + (viewer.mark == null ? "" : `, Δt = ${(t - viewer.mark).toFixed(4)} s`);
 viewer.setTime = (t) => {
   viewer.time = Math.min(Math.max(t, viewer.begin), viewer.end);
   viewer.tell("time", viewer.time);

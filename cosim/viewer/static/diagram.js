@@ -4,15 +4,18 @@ viewer.diagram = async (data, signals) => {
   room.hidden = false;
   await viewer.vendor("elk");
   const elk = new ELK(), open = new Set(), SVG = "http://www.w3.org/2000/svg";
-  let view = null, chosen = null, loops = false;
+  let view = null, loops = false, feeds = false;
   const make = (tag, attributes, ...children) => {
     const found = document.createElementNS(SVG, tag);
     for (const [k, v] of Object.entries(attributes)) found.setAttribute(k, v);
     found.append(...children);
     return found;
   };
-  const byPath = new Map();
-  const visit = (level) => level.nodes.forEach((n) => { byPath.set(n.path, n); if (n.inside) visit(n.inside); });
+  const byPath = new Map(), source = new Map(); // blocks, and what drives each input
+  const visit = (level) => {
+    level.nodes.forEach((n) => { byPath.set(n.path, n); if (n.inside) visit(n.inside); });
+    level.edges.forEach((e) => source.set(e.to.join("|"), byPath.get(e.from[0])?.outputs.find((p) => p.name === e.from[1])));
+  };
   visit(data.root);
   let inLoop = loopEdges(data.root);
 
@@ -21,7 +24,8 @@ viewer.diagram = async (data, signals) => {
     const rows = Math.max(n.inputs.length, n.outputs.length, 1);
     const beside = Array.from({ length: rows }, (_, i) => (n.inputs[i]?.name.length ?? 0) + (n.outputs[i]?.name.length ?? 0));
     const longest = Math.max(n.name.length * 7.2, n.type.length * 5.6, ...beside.map((letters) => (letters + 3) * 5.6));
-    return { width: Math.max(64, longest + 18), height: 34 + rows * PORT };
+    const picture = viewer.pictureSize(n, 5.6);
+    return { width: Math.max(64, longest + 18, picture.width), height: Math.max(34 + rows * PORT, picture.height) };
   };
   const graphOf = (level) => ({
     children: level.nodes.map((n) => {
@@ -77,21 +81,26 @@ viewer.diagram = async (data, signals) => {
       const type = make("text", { class: "type", x: child.width / 2, y: 25, "text-anchor": "middle" });
       type.textContent = n.kind === "subsystem" ? (opened ? "−" : "+") : n.type;
       g.append(title, type);
+      if (n.picture && !opened) g.append(viewer.blockPicture(n, child, 5.6, make));
+      if (feeds && !opened) g.append(...viewer.feedLines(n, child.ports ?? [], make));
       for (const port of child.ports ?? []) {
-        const [side, , name] = port.id.split("|"), facts = n.outputs.find((p) => p.name === name);
+        const [side, , name] = port.id.split("|"), facts = side === "o" ? n.outputs.find((p) => p.name === name) : source.get(n.path + "|" + name);
         const colour = viewer.rateColour(facts?.rate);
-        g.append(make("circle", { cx: port.x, cy: port.y, r: 2.5, "data-port": port.id, style: `fill:${side === "o" ? colour : "var(--faint)"}` }));
+        const dot = make("circle", { cx: port.x, cy: port.y, r: 2.5, "data-port": port.id, style: `fill:${side === "o" ? colour : "var(--faint)"}` });
+        g.append(dot);
+        if (side === "o" && facts?.signal) dragged(dot, facts.signal);
         if (opened || child.height < 24) continue;
         const text = make("text", { class: "port", x: port.x + (side === "i" ? 5 : -5), y: port.y + 3.5, "text-anchor": side === "i" ? "start" : "end" });
         text.textContent = name;
         const tip = make("title", {});
-        tip.textContent = name + (side === "o" && facts?.size ? ` (${facts.size})` + (facts.rate != null ? ", " + data.rates[facts.rate] : ", continuous") : "");
+        tip.textContent = name + (facts ? ": " + said(facts) : "");
         text.append(tip);
         g.append(text);
       }
-      g.addEventListener("click", (e) => { e.stopPropagation(); select(n); });
-      g.addEventListener("dblclick", (e) => { e.stopPropagation(); if (n.inside) { open.has(n.path) ? open.delete(n.path) : open.add(n.path); draw(); } });
-      g.addEventListener("keydown", (e) => { if (e.key === "Enter") select(n); });
+      let asked = 0; // what is said of a subsystem waits for a second click: it may cover where that goes
+      g.addEventListener("click", (e) => { e.stopPropagation(); clearTimeout(asked); if (n.inside) asked = setTimeout(() => select(n), 250); else select(n); });
+      g.addEventListener("dblclick", (e) => { e.stopPropagation(); clearTimeout(asked); if (n.inside) { open.has(n.path) ? open.delete(n.path) : open.add(n.path); draw(); } });
+      g.addEventListener("keydown", (e) => { if (e.key === "Enter") select(n); if (e.key === "o" && n.inside) g.dispatchEvent(new MouseEvent("dblclick")); });
       sheet.append(g);
       if (child.children) place(child, x, y, sheet, positions);
     }
@@ -111,6 +120,7 @@ viewer.diagram = async (data, signals) => {
         const over = make("path", { class: "over", d, "data-signal": signal });
         over.addEventListener("mousemove", (m) => hover(m, signal, facts));
         over.addEventListener("mouseleave", () => { document.getElementById("hint").hidden = true; });
+        dragged(over, signal);
         over.addEventListener("click", (m) => m.shiftKey && viewer.pickPort ? viewer.pickPort(signal) : components(signal).forEach((c) => viewer.showSignal?.(c.name)));
         sheet.append(over);
       }
@@ -120,7 +130,7 @@ viewer.diagram = async (data, signals) => {
   function hover(event, signal, facts) {
     const hint = document.getElementById("hint"), list = components(signal).slice(0, 8);
     const lines = [viewer.element("b", {}, signal || "not yet known")];
-    if (facts?.size) lines.push(viewer.element("div", {}, `${facts.size} component${facts.size > 1 ? "s" : ""}, ` + (facts.rate != null ? data.rates[facts.rate] : "continuous")));
+    if (facts?.size) lines.push(viewer.element("div", {}, said(facts)));
     for (const s of list) lines.push(viewer.element("div", {}, `${s.name} = ${viewer.shown(viewer.valueAt(s, viewer.time))} ${s.unit}`));
     if (list.length) lines.push(spark(list));
     hint.replaceChildren(...lines);
@@ -143,19 +153,17 @@ viewer.diagram = async (data, signals) => {
     g.beginPath(); g.moveTo(at, 0); g.lineTo(at, h); g.stroke();
     return c;
   }
+  const unitsOf = (facts) => [...new Set(facts.units ?? [])].filter(Boolean).join(", ");
+  const said = (facts) => !facts.size ? facts.unit ?? "" : `${facts.size} component${facts.size > 1 ? "s" : ""}${unitsOf(facts) ? " [" + unitsOf(facts) + "]" : ""}, ` + (facts.rate != null ? data.rates[facts.rate] : "continuous");
+  function dragged(shape, signal) { // into the axes of the scopes
+    shape.addEventListener("pointerdown", (e) => {
+      if (e.button === 0 && !e.shiftKey && viewer.dropSignals) viewer.carry(e, components(signal).map((c) => c.name));
+    });
+  }
   function select(n) {
-    chosen = n;
     viewer.tell("selected", n);
     canvas.querySelectorAll(".node").forEach((g) => g.classList.toggle("chosen", g.dataset.path === n.path));
-    const table = (rows) => viewer.element("table", {}, ...rows.map((r) => viewer.element("tr", {}, ...r.map((c) => viewer.element("td", {}, c)))));
-    const parts = [viewer.element("button", { class: "drop", onclick: () => { info.hidden = true; } }, "×"), viewer.element("h3", {}, n.path), viewer.element("div", {}, n.kind === "subsystem" ? "subsystem, double click opens it" : n.type)];
-    if (n.doc) parts.push(viewer.element("pre", {}, n.doc));
-    if (n.fields?.length) parts.push(viewer.element("h4", {}, "fields"), table(n.fields));
-    if (n.parameters?.length) parts.push(viewer.element("h4", {}, "parameters of a run"), table(n.parameters.map((p) => [p])));
-    if (n.states?.length) parts.push(viewer.element("h4", {}, "states and memories"), table(n.states.map((p) => [p])));
-    if (n.outputs?.length) parts.push(viewer.element("h4", {}, "outputs"), table(n.outputs.map((p) => [p.name, p.size ? String(p.size) : "", p.rate != null ? data.rates[p.rate] : p.size ? "continuous" : "", (p.labels ?? []).join(", ")])));
-    info.replaceChildren(...parts);
-    info.hidden = false;
+    viewer.blockInfo(info, n, data, said);
   }
   function moving(svg, sheet, width, height) {
     const apply = () => sheet.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.k})`);
@@ -180,6 +188,7 @@ viewer.diagram = async (data, signals) => {
   room.querySelector(".tools").addEventListener("click", (e) => {
     if (e.target.dataset.do === "fit") viewer.fitDiagram();
     if (e.target.dataset.do === "loops") { loops = !loops; draw(); }
+    if (e.target.dataset.do === "feeds") { feeds = !feeds; draw(); }
   });
   viewer.blockNames = [...byPath.keys()];
   viewer.showBlock = async (path) => {
@@ -193,6 +202,7 @@ viewer.diagram = async (data, signals) => {
   viewer.changeDiagram = async (next) => { // another diagram in the place of this one
     data = next;
     byPath.clear();
+    source.clear();
     visit(data.root);
     inLoop = loopEdges(data.root);
     viewer.blockNames = [...byPath.keys()];

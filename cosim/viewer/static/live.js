@@ -32,7 +32,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     else if (e.key === "r") live.do("reset");
     else if (e.key === "End") { live.following = true; viewer.setTime(viewer.end); }
   });
-  viewer.on("time", (t) => { bar.value = t; now.textContent = "t = " + t.toFixed(4) + " s"; });
+  viewer.on("time", (t) => { bar.value = t; now.textContent = viewer.instant(t); });
 
   // --- asking, and being answered --------------------------------------------------------------------------
   live.do = (what, given = {}) => new Promise((resolve) => {

@@ -87,6 +87,12 @@
     rooms.forEach((r) => { $(r).hidden = !alone && r !== room.id; });
     arrange();
   });
+  $("mark").hidden = !result;
+  $("mark").addEventListener("click", mark);
+  function mark() { // values are compared with those at the present instant, or no longer
+    viewer.setMark(viewer.mark === null ? viewer.time : null);
+    $("mark").classList.toggle("on", viewer.mark !== null);
+  }
   $("theme").addEventListener("click", theme);
   function theme() { document.documentElement.classList.toggle("dark"); viewer.tell("theme"); }
   document.addEventListener("keydown", (e) => {
@@ -94,6 +100,7 @@
     if (e.key === "/") { e.preventDefault(); $("search").focus(); }
     if (e.key === "d") theme();
     if (e.key === "f") viewer.fitDiagram?.();
+    if (e.key === "m" && result) mark();
   });
   function search() {
     const box = $("search"), found = $("found");

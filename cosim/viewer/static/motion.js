@@ -110,9 +110,6 @@ viewer.motion = async (plants, result) => {
       moved.push({ plant: p, link: j.link, object: group });
     });
   });
-  const acting = plants.flatMap((p) => p.forces.filter((f) => f.links[0] !== f.links[1]).map((f) => ({ ...f, plant: p, count: f.spring ? 24 : 2, colour: f.spring ? 0xe69f00 : 0xcc79a7 })));
-  const strings = acting.length ? viewer.polylines(acting) : null;
-  if (strings) scene.add(strings.object);
   // ground: a grid under everything, across gravity; in the plane of a planar mechanism none
   const g = plants[0]?.gravity ?? [0, -9.81, 0], pull = V(g).length() > 0 ? V(g).normalize() : new THREE.Vector3(0, -1, 0);
   const up = pull.clone().negate(), normal = plants[0]?.normal ? V(plants[0].normal).normalize() : null;
@@ -156,20 +153,6 @@ viewer.motion = async (plants, result) => {
     renderer.render(scene, camera);
     labels();
   }
-  const side = new THREE.Vector3(), first = new THREE.Vector3(), last = new THREE.Vector3(), along = new THREE.Vector3();
-  function zigzag(f, start) { // a spring, or a straight line, from one point to the other
-    const array = strings.array;
-    first.set(...f.points[0]).applyMatrix4(matrix(f.plant, f.plant.row, f.links[0], M));
-    last.set(...f.points[1]).applyMatrix4(matrix(f.plant, f.plant.row, f.links[1], M));
-    if (f.count === 2) { first.toArray(array, 3 * start); last.toArray(array, 3 * start + 3); return; }
-    camera.getWorldDirection(side);
-    along.subVectors(last, first);
-    side.cross(along).normalize().multiplyScalar(1.8 * thick);
-    for (let i = 0; i < f.count; i++) {
-      const inside = i > 3 && i < f.count - 4 ? (i % 2 ? 1 : -1) : 0, part = i / (f.count - 1);
-      for (const [k, axis] of ["x", "y", "z"].entries()) array[3 * (start + i) + k] = first[axis] + part * along[axis] + inside * side[axis];
-    }
-  }
   function herd() { // the bodies of the crowd, where they are now
     const out = crowd.array;
     let o = 0;
@@ -186,7 +169,8 @@ viewer.motion = async (plants, result) => {
       m.object.matrixWorldNeedsUpdate = true;
     }
     if (crowd) herd();
-    if (strings) { acting.forEach((f, i) => zigzag(f, strings.starts[i])); strings.changed(); }
+    links();
+    frames.update();
     trails.update();
     arrows(t);
     if (followed) {
@@ -200,6 +184,9 @@ viewer.motion = async (plants, result) => {
   let followed = null; // {plant, link, centre}: the camera goes with it
   const place = (p, link, point, row = p.row) => V(point).applyMatrix4(matrix(p, row, link, M));
   plants.forEach((p) => { p.row = 0; });
+  const weight = viewer.gravity(plants[0], { scene, size, centre, normal });
+  const links = viewer.forceLines(plants, { scene, thick, at: place, camera: () => camera });
+  const frames = viewer.frames(plants, { scene, size, at: place });
   const trails = viewer.trails(plants, { scene, colours, at: place });
   const arrows = viewer.arrows(plants, { room, canvas, scene, thick, size, at: place });
   // --- names, and the list of bodies; a click on one follows it
@@ -213,6 +200,7 @@ viewer.motion = async (plants, result) => {
       return viewer.element("span", { style: `position:absolute;left:${((s.x + 1) / 2) * w}px;top:${((1 - s.y) / 2) * h}px;font-size:11px` }, b.name);
     })));
   }
+  if (weight) list.append(viewer.element("div", { class: "gravity" }, weight));
   list.append(...plants.flatMap((p) => [viewer.element("b", {}, p.path), ...p.bodies.slice(0, 40).map((b, k) => viewer.element("div", { class: "body", tabindex: 0, title: "follow it, or not", style: "color:" + viewer.colours[k % viewer.colours.length], onclick: (e) => follow(p, b, e.currentTarget), onkeydown: (e) => { if (e.key === "Enter") follow(p, b, e.currentTarget); } }, `${b.name}, ${viewer.shown(b.mass)} ${p.units?.mass ?? "kg"}`))]));
   function follow(p, b, line) {
     const same = followed?.plant === p && followed.link === b.link;
@@ -223,6 +211,7 @@ viewer.motion = async (plants, result) => {
   room.querySelector(".tools").addEventListener("input", (e) => {
     const what = e.target.dataset.do;
     if (what === "trails") trails.show(e.target.checked);
+    if (what === "frames") frames.show(e.target.checked);
     if (what === "names") names.hidden = !e.target.checked;
     if (what === "ortho") { look(e.target.checked); resize(); }
     at(viewer.time);

@@ -55,14 +55,14 @@ viewer.scopes = (result, signals) => {
   const beside = (axes) => (axes.kind === "time" ? axes.names.flatMap((n) => (pairs.has(n) ? [n, pairs.get(n)] : [n])) : axes.names);
 
   for (const s of [...signals.values()].filter((one) => !one.pair)) {
-    const value = viewer.element("span", { class: "value" });
+    const value = viewer.element("span", { class: "value" }), apart = viewer.element("span", { class: "apart", hidden: true, title: "difference to the mark" });
     const row = viewer.element("div", {
       class: "signal", draggable: true, title: s.name + (s.unit ? " [" + s.unit + "]" : ""),
       onclick: (e) => toggle(s.name, e.shiftKey ? add() : chosen ?? add()),
       ondragstart: (e) => e.dataTransfer.setData("text/plain", s.name),
-    }, viewer.element("span", { class: "name" }, s.name), value);
+    }, viewer.element("span", { class: "name" }, s.name), value, viewer.element("span", { class: "unit" }, s.unit), apart);
     row.dataset.signal = s.name;
-    rows.set(s.name, { row, value });
+    rows.set(s.name, { row, value, apart });
     tree.append(row);
   }
 
@@ -167,6 +167,7 @@ viewer.scopes = (result, signals) => {
     };
     const few = result.events.length <= 500 ? result.events : [];
     few.forEach((e) => line(e.t, "#cc79a7aa", [2, 4]));
+    if (viewer.mark != null) line(viewer.mark, "#0072b2", [6, 3]);
     line(viewer.time, "#d55e00", []);
   }
   function look(from, to) {
@@ -200,11 +201,23 @@ viewer.scopes = (result, signals) => {
     for (let i = 0; i < time.length; i++) lines.push([time[i], ...names.map((n) => viewer.valueAt(signals.get(n), time[i]))].join(","));
     return lines.join("\n") + "\n";
   }
+  viewer.dropSignals = (names, x, y) => { // signals carried from the diagram: into the axes there, or new ones
+    const under = document.elementFromPoint(x, y), box = under?.closest(".axes");
+    if (!under?.closest("#scopes")) return;
+    const axes = every.find((a) => a.box === box) ?? add();
+    choose(axes);
+    names.forEach((n) => toggle(n, axes, true));
+  };
   viewer.showSignal = (name) => toggle(name, chosen ?? add(), true);
   viewer.scopeState = () => every.map((a) => ({ names: a.names, kind: a.kind, points: a.plot ? a.plot.data[0].length : 0 }));
   viewer.on("time", (t) => {
     every.forEach((a) => a.kind === "time" && a.plot?.redraw(false, false));
-    for (const [name, { value }] of rows) value.textContent = viewer.shown(viewer.valueAt(signals.get(name), t));
+    for (const [name, { value, apart }] of rows) {
+      const s = signals.get(name), now = viewer.valueAt(s, t);
+      value.textContent = viewer.shown(now);
+      apart.hidden = viewer.mark == null;
+      if (viewer.mark != null) apart.textContent = `Δ ${viewer.shown(now - viewer.valueAt(s, viewer.mark))} ${s.unit}`;
+    }
   });
   viewer.on("theme", arrange);
   new ResizeObserver(() => arrange()).observe(plots);

@@ -370,3 +370,10 @@ def test_reading(kind: Number, text: str, value: object) -> None:
 def test_not_numbers(text: str) -> None:
     with pytest.raises(ValueError, match=r"^is .*; "):
         Number().read(text)
+
+
+def test_an_id_of_what_a_model_has_once_counts_for_nothing() -> None:
+    ground = Body_Rigid(id=1, isground=True)
+    assert Model.build([ground, Force_Gravity(id=3, grav_y=-2.0)]).gravity.grav_y == -2.0
+    with pytest.raises(ModelProblems, match="Force_Gravity: stands twice"):
+        Model.build([ground, Force_Gravity(id=3, grav_y=-2.0), Force_Gravity(id=4, grav_y=-9.0)])
