@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from blocks import Constant, Integrator, PlantloopError
+from blocks import Constant, Hold, Integrator, PlantloopError
 from cosim import Simulation
 from tests.helpers.everything import simulation
 from tests.helpers.made import chain
@@ -254,4 +254,14 @@ def test_a_context_of_another_diagram_is_refused():
     context = sim.snapshot()
     context.histories.clear()
     with pytest.raises(PlantloopError, match="taken of another diagram: 'histories' are of other delays"):
+        sim.restore(context)
+
+
+def test_counts_below_zero_are_refused_before_a_run_has_begun_too():
+    """At t = 0 no tick is early yet."""
+    sim = Simulation(chain(Constant(1.0), Hold(sample=0.25)), engine="reference")
+    context = sim.snapshot()
+    sim.restore(context)
+    context.ticks = [-1 for _ in context.ticks]
+    with pytest.raises(PlantloopError, match="'ticks' has something else than counts"):
         sim.restore(context)

@@ -136,6 +136,15 @@ def test_a_damaged_file_is_refused(content, tmp_path):
         sim.save(tmp_path / "no" / "where.npz")
 
 
+def test_a_file_of_more_than_4_gb_is_not_read(tmp_path):
+    """A file of zeros that takes no room on the disk."""
+    with open(tmp_path / "large.npz", "wb") as file:
+        file.truncate(2**32 + 1)
+    sim = Simulation(chain(Constant(1.0), Integrator()), engine="reference")
+    with pytest.raises(PlantloopError, match="larger than 4096 MB"):
+        sim.load(tmp_path / "large.npz")
+
+
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 def test_opaque_memory_travels_with_the_snapshot(engine):
     sim = simulation(engine=engine)

@@ -132,6 +132,19 @@ def test_quaternions_keep_their_length(name, rng):
     assert joint.invariant(random_coordinates(name, rng)) == pytest.approx(0.0, abs=1e-15)
 
 
+FIXES = {
+    "REVOLUTE": (3, 2), "TRANSLATIONAL": (2, 3), "CYLINDRICAL": (2, 2), "SPHERICAL": (3, 0), "FIXED": (3, 3),
+    "PLANAR": (1, 2), "UNIVERSAL": (3, 1), "HOOKE": (3, 1), "CONSTANT_VELOCITY": (3, 1), "INLINE": (2, 0),
+    "INPLANE": (1, 0), "ORIENTATION": (0, 3), "PARALLEL_AXES": (0, 2), "PERPENDICULAR": (0, 1),
+    "SCREW": (1, 0), "RACK_PINION": (1, 0), "FREE": (0, 0),
+}  # fmt: skip
+
+
+def test_joints_fix_as_many_translations_and_rotations_as_the_format_says():
+    """The table of the reference guide of Constraint_Joint."""
+    assert {name: entry.fixes for name, entry in JOINT_TYPES.items() if entry.in_decks} == FIXES
+
+
 def test_translational_keeps_a_constant_turn_about_its_axis():
     turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     q, misfit = JOINTS["TRANSLATIONAL"].initial(np.array([0.0, 0.0, 0.4]), turned)
