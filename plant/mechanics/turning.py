@@ -19,8 +19,8 @@ class Turning(Enum):
 
     @property
     def axis(self) -> int:
-        """Number of the axis it is about."""
-        return 2 if self is Turning.PINION else AXES.index(self)
+        """Number of the axis of J it is about; a pinion turns about none of them."""
+        return AXES.index(self)
 
 
 AXES = (Turning.AX, Turning.AY, Turning.AZ)
