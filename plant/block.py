@@ -30,9 +30,7 @@ from plant.equations import ledger, observed
 from plant.equations.across import with_what_acts
 from plant.equations.all_stages import all_stages
 from plant.equations.asked_bodies import (
-    mention_joints_switched_off,
-    mention_torques_on_points,
-    mention_values_switched_off,
+    mention_idle_uses,
     refuse_inactive_bodies,
 )
 from plant.equations.at_a_state import EquationsAt, Written
@@ -59,7 +57,7 @@ from plant.equations.unsupported import (
 from plant.equations.variables import mention_unused_penalties, recursive_variables, roles_of
 from plant.equations.wound import mention_wound
 from plant.expressions.formulas import Formulas, formulas_of
-from plant.facts import facts_of
+from plant.facts import facts_of, line_of
 from plant.formats.motionsolve.described import description_of
 from plant.mechanics.dynamics import MotionAt
 from plant.mechanics.massless import massless_links
@@ -192,9 +190,7 @@ class Plant(Block):
                 described = with_what_acts(described, model, formulas)
             mechanism = mechanism_of(described, absolute=coordinates == "absolute")
             mention_massless(mechanism)
-            mention_torques_on_points(model)
-            mention_joints_switched_off(model)
-            mention_values_switched_off(model, formulas)
+            mention_idle_uses(model, formulas)
             check_controls(model)
             inputs, outputs, requests = with_units(ports_of(model), model, formulas)
             plant = Plant(
@@ -281,15 +277,7 @@ class Plant(Block):
         return self.model, self.mechanism, self.formulas, self.inputs, self.tunable, self.trust
 
     def __repr__(self) -> str:
-        links, cut = self.mechanism.links, len(self.mechanism.cut)
-        free = lambda link: (
-            self.coordinates == "absolute" or link.joint.nv == (6 if link.joint.rotates else 3)
-        )
-        joints = cut + sum(not free(link) for link in links)
-        facts = f"{len(links)} bodies, {joints} joints, {self.dof} degrees of freedom"
-        sides = (("inputs", self.inputs), ("outputs", self.outputs))
-        ports = "".join(f"; {side} {', '.join(found)}" for side, found in sides if found)
-        return f"<Plant '{self.model.name}': {facts}{ports}>"
+        return line_of(self)
 
     # --- asking ---------------------------------------------------------------------------------------
     def with_port(

@@ -52,3 +52,14 @@ def facts_of(plant: Any) -> dict[str, Any]:
         "requests": list(plant.requests.values()),
         "warnings": list(plant.warnings),
     }
+
+
+def line_of(plant: Any) -> str:
+    """A `Plant` in one line: how many bodies, joints and degrees of freedom, and its ports."""
+    links, absolute = plant.mechanism.links, plant.coordinates == "absolute"
+    free = [absolute or link.joint.nv == (6 if link.joint.rotates else 3) for link in links]
+    joints = len(plant.mechanism.cut) + free.count(False)
+    facts = f"{len(links)} bodies, {joints} joints, {plant.dof} degrees of freedom"
+    sides = (("inputs", plant.inputs), ("outputs", plant.outputs))
+    ports = "".join(f"; {side} {', '.join(found)}" for side, found in sides if found)
+    return f"<Plant '{plant.model.name}': {facts}{ports}>"

@@ -16,7 +16,7 @@ from blocks.charts.rounds import STARTED, ChartClock, Env, Rounds
 from blocks.charts.states import ChartTree, State, Transition, states_of, transitions_of
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
-from blocks.contract.block_equations import THRESHOLD
+from blocks.contract.event_equations import THRESHOLD
 from blocks.contract.memories import Repeated
 from blocks.contract.picture import BlockPicture
 from blocks.contract.rate import Rate, Ticks

@@ -13,8 +13,8 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block, Equations
-from blocks.contract.block_equations import THRESHOLD
 from blocks.contract.declaring import Declarations
+from blocks.contract.event_equations import THRESHOLD
 from blocks.contract.memories import Conditional, LatchedOutput, StartValue
 from blocks.contract.rate import Ticks
 from blocks.contract.symbols import Array

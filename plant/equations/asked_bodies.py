@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from blocks.contract.user_lines import warn_user
 from plant.elements import (
+    FORCES,
     Body_Point,
     Constraint_Joint,
     Control_Diff,
     Control_PlantInput,
     Control_PlantOutput,
     Element,
-    Force_Scalar_TwoBody,
-    Force_SpringDamper,
-    Force_Vector_OneBody,
-    Force_Vector_TwoBody,
     Model,
     Reference_Array,
     Reference_Marker,
@@ -25,14 +21,6 @@ from plant.elements import (
 from plant.elements.element import line, references_of
 from plant.expressions.formulas import Formulas
 from plant.reporting import ModelProblems, PlantWarning
-
-TORQUES: Mapping[type[Element], tuple[str, ...]] = {
-    Force_Scalar_TwoBody: ("TORQUE",),
-    Force_SpringDamper: ("ROTATIONAL",),
-    Force_Vector_OneBody: ("TORQUEONLY",),
-    Force_Vector_TwoBody: ("TORQUEONLY",),
-}
-"""Types of force elements that exert torques and nothing else."""
 
 
 def refuse_inactive_bodies(model: Model, formulas: Formulas) -> None:
@@ -78,7 +66,14 @@ def _active(model: Model) -> Iterator[Element]:
             yield from (element for element in same_type.values() if element.is_active)
 
 
-def mention_values_switched_off(model: Model, formulas: Formulas) -> None:
+def mention_idle_uses(model: Model, formulas: Formulas) -> None:
+    """Warn of what acts on or reads what cannot answer: point masses, elements that are switched off."""
+    _torques_on_points(model)
+    _joints_switched_off(model)
+    _values_switched_off(model, formulas)
+
+
+def _values_switched_off(model: Model, formulas: Formulas) -> None:
     """Warn of what reads variables and states of elements that are switched off: it finds 0."""
     kinds: Mapping[str, type[Element]] = {
         "variable": Reference_Variable,
@@ -105,7 +100,7 @@ def mention_values_switched_off(model: Model, formulas: Formulas) -> None:
             warn_user(line(where, fault), PlantWarning)
 
 
-def mention_joints_switched_off(model: Model) -> None:
+def _joints_switched_off(model: Model) -> None:
     """Warn of motions and couplers of joints that are switched off: they act between their markers still."""
     for element in _active(model):
         for name, attribute in references_of(type(element)).items():
@@ -116,12 +111,11 @@ def mention_joints_switched_off(model: Model) -> None:
                 warn_user(line(element.where, f"{fault}; switch it off too if not meant"), PlantWarning)
 
 
-def mention_torques_on_points(model: Model) -> None:
+def _torques_on_points(model: Model) -> None:
     """Warn of torques on point masses, which have no orientation to change."""
-    for kind, types in TORQUES.items():
-        forces: list[Any] = model.all(kind)
-        for force in forces:
-            if force.type in types:
+    for kind in FORCES:
+        for force in model.all(kind):
+            if force.only_turns:
                 ends = (getattr(force, name, None) for name in ("marker_id", "i_marker_id", "j_marker_id"))
                 for id in filter(None, (*ends, getattr(force, "j_floating_marker_id", None))):
                     body = model.body_of(model.find(Reference_Marker, id))

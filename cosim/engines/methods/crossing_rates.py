@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from blocks.contract.block_equations import THRESHOLD
+from blocks.contract.event_equations import THRESHOLD
 from cosim.compile.slopes import along
 from cosim.system import System, pick
 

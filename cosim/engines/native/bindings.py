@@ -1,4 +1,4 @@
-"""The runtime's interface in Python: cffi reads runtime/plantloop.h, nothing of it is written down twice.
+"""The runtime's interface in Python: cffi reads runtime/plantloop.h, and nothing of it is written down twice.
 
 A field that does not exist, a number that does not fit and a pointer to another type are refused by cffi.
 Calls of the runtime release Python's global lock. Nothing keeps alive what a pointer in a structure points
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 HEADER = Path(__file__).parent / "runtime" / "plantloop.h"
+OURS = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
 # cffi has no stubs: its objects are Any throughout
 Structure = Any  # one of the header's, or a pointer to one
@@ -26,8 +27,9 @@ _source: str | None = None  # what `described` returned in an earlier process
 
 
 def declarations() -> str:
-    """The header as cffi reads it: without comments, conditions, and words of the C compiler."""
-    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.DOTALL)
+    """The header and those it includes as cffi reads them: without comments, conditions, compilers' words."""
+    whole = OURS.sub(lambda found: HEADER.with_name(found[1]).read_text(), HEADER.read_text())
+    text = re.sub(r"/\*.*?\*/", "", whole, flags=re.DOTALL)
     constants = re.findall(r"^#define PL_\w+ \d+", text, re.MULTILINE)
     code = [line for line in text.splitlines() if not line.startswith("#")]
     return "\n".join([*constants, *code]).replace("PL_EXPORT ", "")

@@ -36,6 +36,11 @@ class Force(Element):
     parameters because it is a force.
     """
 
+    @property
+    def only_turns(self) -> bool:
+        """Does it exert torques and nothing else?"""
+        return False
+
     def apply(self, setting: Surroundings) -> Applied:
         """Its wrenches, the one on marker I first."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it applies")

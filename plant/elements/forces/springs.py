@@ -57,6 +57,10 @@ class Force_SpringDamper(Force):
         yield from super().faults_in(others)
         yield from pair_faults(others, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
 
+    @property
+    def only_turns(self) -> bool:
+        return self.type == "ROTATIONAL"
+
     def _numbers(self, setting: Surroundings) -> tuple[Scalar, Scalar, Scalar, Scalar]:
         """Stiffness, damping, free length, preload."""
         k, c = setting.number(self, "stiffness"), setting.number(self, "damping")

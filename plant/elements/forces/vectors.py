@@ -61,6 +61,10 @@ class Force_Vector_TwoBody(UserSubroutine, Force):
         ids = (self.i_marker_id, self.j_floating_marker_id, self.body1_id, self.body2_id)
         yield from pair_faults(others, *ids)
 
+    @property
+    def only_turns(self) -> bool:
+        return self.type == "TORQUEONLY"
+
     def remarks(self) -> Iterator[str]:
         yield from _vector_remarks(self)
 
@@ -98,6 +102,10 @@ class Force_Vector_OneBody(UserSubroutine, Force):
     def subroutine(self) -> str:
         return self.usrsub_fnc_name or VECTOR_ROUTINES[self.type]
 
+    @property
+    def only_turns(self) -> bool:
+        return self.type == "TORQUEONLY"
+
     def remarks(self) -> Iterator[str]:
         yield from _vector_remarks(self)
 
@@ -129,6 +137,10 @@ class Force_Scalar_TwoBody(UserSubroutine, Force):
 
     routine = "SFOSUB"
     readers = ("SFORCE",)
+
+    @property
+    def only_turns(self) -> bool:
+        return self.type == "TORQUE"
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()

@@ -1,8 +1,8 @@
-/* The runtime of compiled systems: what generated code, the runtime and its host share.
+/* The runtime of compiled systems: what it and its host share, with the headers below.
 
    A system has the vectors t, x, h, w, p of cosim/system.py. Generated code evaluates functions of them
-   (struct pl_model); the tables that say what is called when, and where results go, are data (struct
-   pl_system); what changes in a run is the host's (struct pl_context). Nothing here is global or static and
+   (struct pl_model, model.h); the tables that say what is called when, and where results go, are data (struct
+   pl_system, tables.h); what changes in a run is the host's (struct pl_context). Nothing here is global or static and
    writable: any number of runs may go on at once, each with its own pl_run.
 
    C99, needs libm only. Formulas and their order of operations are those of cosim/engines/methods/steppers.py and
@@ -11,145 +11,12 @@
 #ifndef PLANTLOOP_H
 #define PLANTLOOP_H
 
+#include "fmu.h"
+#include "model.h"
+#include "tables.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-#if defined(__GNUC__)
-#define PL_INLINE static inline __attribute__((always_inline))
-#define PL_APART __attribute__((noinline))
-#else
-#define PL_INLINE static inline
-#define PL_APART
-#endif
-
-/* A function of loops that is compiled for wider vector registers too; which one runs is chosen when the library
-   is loaded. Each number is computed by the same operations. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define PL_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define PL_WIDE
-#endif
-
-#define PL_ABI 7
-#define PL_STAGES 8 /* room for the stages of a method */
-
-#if defined(PL_INSIDE) /* part of a library of its own, which shows other names */
-#define PL_EXPORT
-#elif defined(_WIN32)
-#define PL_EXPORT __declspec(dllexport)
-#else
-#define PL_EXPORT __attribute__((visibility("default")))
-#endif
-
-/* Arguments of every generated function. c holds what depends on parameters only, v and iv are scratch. The
-   derivative first calls update_w, where the system has delays or algebraic unknowns. */
-typedef struct pl_args {
-    double t;
-    const double *x, *h, *w, *p, *c;
-    double *v;
-    long long *iv;
-    void (*update_w)(void *owner, const struct pl_args *a);
-    void *owner;
-} pl_args;
-
-typedef void (*pl_function)(const pl_args *a, double *out);
-
-/* A row of a Runge-Kutta tableau without its zeros. */
-typedef struct {
-    int32_t count;
-    int32_t place[PL_STAGES];
-    double weight[PL_STAGES];
-} pl_row;
-
-/* What the runtime has to know of a method; its stages are in the generated code. */
-typedef struct {
-    int32_t number, stages, order, adaptive;
-    pl_row error, dense;
-} pl_method;
-
-/* Steps of one size h in a row: the first begins at t, number j of the stretch ends at begin + (j + 1) h. */
-typedef struct {
-    double t, begin, h;
-    int64_t first, count;
-} pl_equal_steps;
-
-/* Take them from x, until one ends where x1 is not finite. x is left where the last one began, k (stages, nx)
-   and x1 are those of the last one. An adaptive method finds the first stage done, and takes one step at a
-   time. Returns how many ended well. */
-typedef int64_t (*pl_step)(const pl_args *a, const pl_equal_steps *w, double *x, double *k, double *x1);
-
-/* A function of which single numbers are asked for. */
-typedef struct {
-    pl_function all;
-    int32_t n_pieces;
-    const pl_function *pieces; /* that together give all, in the order of their calls */
-    /* Where there are several: which gives a number, and (n_pieces + 1,) those to call for a piece, itself last. */
-    const int32_t *piece_of, *needs_start, *needs;
-} pl_parts;
-
-/* The compiled functions of a system. */
-typedef struct {
-    int32_t abi;
-    int32_t nx, nh, nw, np, nc, ny; /* lengths of x, h, w, p, c and of all signals together */
-    int64_t nv, niv;                /* doubles and integers of scratch the functions need */
-    pl_function prepare, derivative; /* c from p; (nx,) */
-    const pl_step *steps;           /* by the method's number */
-    pl_function accepted;           /* new values of accepted memories */
-    const pl_parts *crossings;      /* (ne,) */
-    pl_function moving_crossings;   /* those that change inside a step: others depend on what is held only */
-    int32_t n_moving;
-    const int32_t *moving; /* stretches of their numbers, from the first to before the second of each pair */
-    const pl_parts *crossing_rates, *resets; /* (ne,) along the derivative; new values, event by event */
-    pl_function invariants, correction; /* (ni,); (nx,) what to add to the states to bring them back to zero */
-    pl_function residual, starting; /* (nz,) zero at the unknowns, and its Jacobian (nz, nz); modes where a run starts */
-    pl_function delayed, seconds; /* all signals whose past is needed; (nd,) how long ago */
-    const pl_function *segments; /* new values of what a segment writes; the argument of an external one; for
-                                    a loop its mismatch and the Jacobian in what it writes and the unknowns */
-    const pl_function *signals; /* pieces, in order, that together give all signals */
-    int32_t n_segments, n_pieces;
-    pl_function unit_inputs; /* inputs of all units that step themselves, one after the other */
-} pl_model;
-
-enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3, PL_REPEAT = 4 };
-
-/* Tables of a system: who ticks when, and where values go. All arrays belong to the host. */
-typedef struct {
-    int64_t grid; /* ticks fall on multiples of 1/grid s */
-    int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
-    int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding, n_again;
-    int32_t n_controlled;                              /* the first states, whose errors choose the steps */
-    const int64_t *first, *period;                     /* (n_rates,) on the grid */
-    const int32_t *time_place, *count_place, *fresh_place; /* (n_rates,) in h */
-    const int32_t *discrete_start, *discrete;          /* discrete states of a rate: places in h */
-    const int32_t *segment_kind, *segment_rate;        /* (n_segments,); rate -1: at every instant */
-    const int32_t *segment_again;                      /* (n_segments,) once more after the events of an instant? */
-    const int32_t *segment_asked;                      /* (n_segments,) called only if this place in h is 1; -1: always */
-    const int32_t *segment_limit;                      /* (n_segments,) calls at one instant, of one that is repeated */
-    const int32_t *segment_start, *segment_writes;     /* places in h (next) */
-    const int32_t *segment_size;                       /* numbers its function returns */
-    const double *instant_time;                        /* (n_instants,) s, in order */
-    const int32_t *instant_list, *instant_place;       /* (n_instants,) whose it is; its place in h */
-    const int32_t *accepted;                           /* places in h */
-    const double *nominal;                             /* (nx,) */
-    const double *tolerance;                           /* (n_invariants,) */
-    const double *rounding;                            /* (nx,) times what a last digit changes is no error; of
-                                                          n_rounding states it is not 0 */
-    const int32_t *starting;                           /* (n_starting,) places in h */
-    const int32_t *direction;                          /* (n_events,) of a crossing: -1, 1, or 0 for both */
-    const double *threshold;                           /* (n_events,) |g| up to this counts as on it */
-    const int32_t *rest;                               /* (n_events,) sign of a crossing at rest on zero */
-    const int32_t *eager;                              /* (n_events,) does it fire where a run starts beyond it? */
-    const int32_t *ends;                               /* (n_events,) does it end the run? */
-    const int32_t *anew_start, *anew;                  /* events for which nothing that its resets do is a crossing */
-    const int32_t *reset_start, *reset_places;         /* what an event resets: places in h, or -1 - place in x */
-    const int32_t *renewed_start, *renewed;            /* discrete states among them, whose next follows */
-    const uint64_t *draw_stream;                       /* (n_draws,) substream */
-    const int32_t *draw_rate, *draw_normal, *draw_start, *draw_places; /* random draws, and where they go */
-    const int32_t *draw_counter;                       /* (n_draws,) place in h of how many so far, -1: the rate's ticks */
-    const int32_t *delay_start, *delay_places;         /* (n_delays + 1,) places in w of delayed signals */
-    const double *delay_initial;                       /* their values before there is a past */
-    const double *delay_shortest, *delay_longest;      /* s, ends of the delays that change; 0 where one does not */
-} pl_system;
 
 /* How to integrate. */
 typedef struct {
@@ -243,15 +110,6 @@ typedef struct {
     int64_t refused_by;  /* state whose error was the largest in the newest step that was tried in vain, or -1 */
 } pl_counters;
 
-/* The linearised derivative of a system as code of its own, which only stiff runs need. */
-typedef struct {
-    int32_t abi;
-    int32_t nx, np, nc;
-    int64_t nv, niv;
-    pl_function prepare; /* c from p */
-    pl_function values;  /* without colours all of J, then df/dt; else the rate along x[nx:], see pl_stiff */
-} pl_jacobian;
-
 enum { PL_RODAS_STAGES = 6 };
 
 /* The stiff method: its coefficients, where the numbers of the Jacobian J go, and room for them. The places of
@@ -280,53 +138,6 @@ typedef struct {
     int (*call)(const void *self, double *row);
     const void *self;
 } pl_foreign;
-
-/* Types of values of an FMU in C. */
-enum { PL_FMU_DOUBLE = 0, PL_FMU_FLOAT, PL_FMU_INT, PL_FMU_INT_BOOL, PL_FMU_BOOL, PL_FMU_INT8, PL_FMU_UINT8,
-       PL_FMU_INT16, PL_FMU_UINT16, PL_FMU_UINT32, PL_FMU_INT64, PL_FMU_UINT64,
-       PL_FMU_IN_PLACE /* doubles, in the row itself */ };
-
-/* Values of an FMU that one call of a getter or setter exchanges. */
-typedef struct {
-    void *function;
-    const uint32_t *references; /* (n,) */
-    int64_t n, total;
-    void *values;               /* (total,) as the FMU has them */
-    int32_t kind;
-    const int32_t *places;      /* (total,) in the row of a call, or behind its arguments */
-    const double *items;        /* numbers of enumerations, 0: of no such type */
-    const int32_t *items_from;  /* (total + 1,) where those of each value begin among them; none: all are allowed */
-} pl_fmu_batch;
-
-struct pl_fmu_call;
-
-/* An FMU for model exchange, with the functions of FMI 2.0 or 3.0 that are called between events and in them. */
-typedef struct {
-    void *component;
-    int32_t version, ready; /* not ready: the host does all */
-    int32_t nx, np, nz;
-    void *set_time, *set_states, *get_states, *derivatives, *indicators, *completed;
-    void *enter_event_mode, *update, *enter_continuous;
-    double t, *x, *p;       /* as it was told last; nan: not known */
-    const struct pl_fmu_call *told; /* whose inputs it has */
-    int64_t asked;          /* how often it asked for an event after a step */
-    int32_t terminated;
-} pl_fmu;
-
-enum { PL_FMU_DERIVATIVES = 0, PL_FMU_INDICATORS = 1, PL_FMU_OUTPUTS = 2, PL_FMU_EVENT = 3, PL_FMU_COMPLETED = 4 };
-
-/* One function of an FMU: in a row are t, states, `width` inputs, parameters, then results. */
-typedef struct pl_fmu_call {
-    pl_fmu *fmu;
-    int32_t what, width;
-    int32_t parameters, request, results; /* places in the row; the count of events stands before request */
-    int32_t n_inputs, n_all, n_outputs;
-    const pl_fmu_batch *inputs;  /* that may be set at any time */
-    const pl_fmu_batch *all;     /* that are set in event mode */
-    const pl_fmu_batch *outputs; /* their places count from `results` */
-    double *inputs_told;         /* (width,) */
-    double *event;               /* the newest event: its row */
-} pl_fmu_call;
 
 /* One run. The host sets what it points to; the rest is the runtime's own. */
 typedef struct {
@@ -387,60 +198,6 @@ typedef struct {
     pl_args a;
 } pl_run;
 
-enum { PL_SAMPLES = 3 }; /* that a quadratic needs */
-
-/* Signals at communication points, the newest first: (count, n) values. */
-typedef struct {
-    int32_t n, count, most; /* kept are the newest `most` */
-    double time[PL_SAMPLES];
-    double *values; /* (PL_SAMPLES, n) */
-} pl_samples;
-
-/* A unit at one instant, to go back to. */
-typedef struct {
-    void **state;      /* of the FMU, in its own memory */
-    double *values;    /* samples of inputs, then of outputs */
-    double u_time[PL_SAMPLES], out_time[PL_SAMPLES], time, next;
-    int32_t n_u, n_out;
-    int64_t points, count;
-} pl_kept_unit;
-
-enum { PL_LEVELS = 2 }; /* where a step of error control began; and the step that is iterated in it */
-
-/* An FMU for co-simulation as a unit of a master. */
-typedef struct {
-    void *component;
-    int32_t version, slopes;   /* of FMI; highest derivative of inputs that it takes over a step */
-    int32_t n_set, n_get, n_bent;
-    const pl_fmu_batch *set, *get; /* places in its inputs and outputs */
-    void *do_step, *set_derivatives;
-    void *event, *terminate, *early; /* FMI 3.0: what a step answers, */
-    double *last;                    /* and where it got */
-    const uint32_t *bent;            /* (2 n_bent,) FMI 2.0: inputs that take derivatives, twice, */
-    const int32_t *bent_orders, *bent_places; /* (2 n_bent,), (n_bent,) and their places among the inputs */
-    double *bent_values;             /* (2 n_bent,) */
-    double *asked; /* FMI 3.0: where the host looks when it is asked for inputs in a step: is there a curve; did it
-                      fail; the time at which the curve begins, its value, slope and curvature */
-    const int32_t *smooth_inputs, *smooth_outputs, *late; /* may be extrapolated; inputs that follow our states */
-    const int32_t *y, *slope, *curvature; /* places in h of its outputs; without slopes they are held */
-    int32_t since, start;            /* place in h of the time they count from; its first input among all */
-    int64_t first, period;           /* communication points on the grid */
-    int64_t points;                  /* so many are reached */
-    double time, next;               /* s; nan: not known yet */
-    pl_samples u, out;
-    double *assumed;                 /* (n,) inputs at the end of the step under way */
-    double *value, *bend, *curve;    /* (n,) inputs over it: value + bend s + curve s^2 / 2 */
-    double *fresh;                   /* (m,) outputs at its end */
-    double end, reached;             /* of the step under way */
-    int32_t status, ended, has_fresh, arriving;
-    double *rows;                    /* (capacity, 1 + 2 n) t, inputs assumed, delivered */
-    int64_t count, capacity;
-    int32_t goes_back;               /* is it to save and restore its state? */
-    int32_t part;                    /* its first output among all of an iterated step */
-    void *get_state, *set_state, *free_state;
-    pl_kept_unit kept[PL_LEVELS];
-} pl_fmu_unit;
-
 /* Why pl_couple came back, besides the reasons of pl_advance. `unit` says which. */
 enum {
     PL_UNITS_HOST = 100, /* the host is to make the next step of the coupling */
@@ -499,10 +256,6 @@ typedef struct {
     double *ended;    /* (runs,) s, where it stands */
     int32_t *reason; /* (runs,) PL_DONE, or why a run needs the host */
 } pl_batch;
-
-/* The code of a system, and of its Jacobian: each in a library of its own. */
-PL_EXPORT const pl_model *pl_get_model(void);
-PL_EXPORT const pl_jacobian *pl_get_jacobian(void);
 
 PL_EXPORT int pl_abi(void);
 PL_EXPORT size_t pl_size_of_run(void);           /* so that a host can check its own declaration */

@@ -1,0 +1,89 @@
+"""The calls with which a block declares events and what they change: modes, branches, resets, the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from blocks.contract.declaring import Declarations
+from blocks.contract.memories import Branch, ModeMemory
+from blocks.contract.symbols import Array, as_scalar
+from blocks.errors import BlockError
+
+THRESHOLD = 1e-10  # |g| up to this counts as on the threshold of a zero crossing
+
+
+class EventEquations(Declarations):
+    """The part of `Equations` that is about events."""
+
+    def mode(self, name: str, initial: Any, size: int | None = None, at_ticks: Any = None) -> Array:
+        """Discrete state without ticks, changed only by events.
+
+        With `at_ticks`, an expression or a function of the mode itself, it starts from that value and takes
+        it at every instant with ticks, in dependency order: sampled blocks never see a branch that a jump at
+        the same instant has left. Between ticks it is memory and needs events (`when`).
+        """
+        if at_ticks is None:
+            return self._memory(ModeMemory, name, initial, size)
+        return self._branch(name, initial, size, at_ticks)
+
+    def _branch(
+        self, name: str, initial: Any, size: int | None, at_ticks: Any, rest: float | None = None
+    ) -> Array:
+        array = self._memory(Branch, name, initial, size, rest=rest)
+        value = at_ticks(array) if callable(at_ticks) else at_ticks
+        self._complete(array, Branch, value, "value at ticks")
+        return array
+
+    def when(
+        self,
+        crossing: Any,
+        resets: Mapping[Array, Any] | Sequence[tuple[Array, Any]],
+        direction: str = "both",
+        name: str | None = None,
+        warning: str = "",
+        anew: Sequence[str] = (),
+        by_value: bool = False,
+    ) -> None:
+        """Zero-crossing event: when `crossing` crosses zero each state of `resets` takes its new value.
+
+        With direction "both", what the reset of a continuous state does to the crossing is no crossing of
+        this event.
+
+        resets : {state: value}, or a list of (state, value)
+        warning : what to warn of at the end of a run in which it fired
+        anew : names of events of this block for which nothing that the resets do is a crossing
+        by_value : on the threshold the value alone decides, and nobody asks how the crossing moves there
+        """
+        pairs = []
+        for state, value in resets.items() if isinstance(resets, Mapping) else resets:
+            target = self._memories[self._name_of(state, "a reset")]
+            if not target.resettable:
+                raise BlockError(f"event resets '{target.name}', which is no state or mode.")
+            pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
+        self._event(
+            crossing, direction, name, tuple(pairs), "", warning=warning, anew=tuple(anew), by_value=by_value
+        )
+
+    def stop(self, crossing: Any, message: str, direction: str = "both") -> None:
+        """End the run where `crossing` crosses zero, keeping the result."""
+        self._event(crossing, direction, None, (), message)
+
+    def where_event(self, g: Any, a: Any, b: Any, name: str | None = None) -> Array:
+        """`a` while g >= 0, else `b`; the branch is held during a step and flipped by an event."""
+        label = name or f"branch{len(self._memories)}"
+        side = self._scalar(g)
+
+        def held(old: Array) -> Array:
+            return np.where(np.abs(side) > THRESHOLD, side > 0, old)
+
+        branch = self._branch(label, 1.0, None, held, rest=1.0)
+        for state, direction, value in (("on", "rising", 1.0), ("off", "falling", 0.0)):
+            resets = ((label, self._sized(value, 1, "branch")),)
+            self._event(g, direction, f"{label} {state}", resets, "", rest=1)
+        return np.where(branch[0] > 0.5, a, b)
+
+    def _scalar(self, g: Any) -> Array:
+        return as_scalar(self._sized(g, 1, "condition of a branch"))

@@ -1,0 +1,109 @@
+/* FMUs whose functions C code calls itself: values, calls for model exchange, and units that step themselves. */
+
+#ifndef PL_FMU_H
+#define PL_FMU_H
+
+#include <stdint.h>
+
+/* Types of values of an FMU in C. */
+enum { PL_FMU_DOUBLE = 0, PL_FMU_FLOAT, PL_FMU_INT, PL_FMU_INT_BOOL, PL_FMU_BOOL, PL_FMU_INT8, PL_FMU_UINT8,
+       PL_FMU_INT16, PL_FMU_UINT16, PL_FMU_UINT32, PL_FMU_INT64, PL_FMU_UINT64,
+       PL_FMU_IN_PLACE /* doubles, in the row itself */ };
+
+/* Values of an FMU that one call of a getter or setter exchanges. */
+typedef struct {
+    void *function;
+    const uint32_t *references; /* (n,) */
+    int64_t n, total;
+    void *values;               /* (total,) as the FMU has them */
+    int32_t kind;
+    const int32_t *places;      /* (total,) in the row of a call, or behind its arguments */
+    const double *items;        /* numbers of enumerations, 0: of no such type */
+    const int32_t *items_from;  /* (total + 1,) where those of each value begin among them; none: all are allowed */
+} pl_fmu_batch;
+
+struct pl_fmu_call;
+
+/* An FMU for model exchange, with the functions of FMI 2.0 or 3.0 that are called between events and in them. */
+typedef struct {
+    void *component;
+    int32_t version, ready; /* not ready: the host does all */
+    int32_t nx, np, nz;
+    void *set_time, *set_states, *get_states, *derivatives, *indicators, *completed;
+    void *enter_event_mode, *update, *enter_continuous;
+    double t, *x, *p;       /* as it was told last; nan: not known */
+    const struct pl_fmu_call *told; /* whose inputs it has */
+    int64_t asked;          /* how often it asked for an event after a step */
+    int32_t terminated;
+} pl_fmu;
+
+enum { PL_FMU_DERIVATIVES = 0, PL_FMU_INDICATORS = 1, PL_FMU_OUTPUTS = 2, PL_FMU_EVENT = 3, PL_FMU_COMPLETED = 4 };
+
+/* One function of an FMU: in a row are t, states, `width` inputs, parameters, then results. */
+typedef struct pl_fmu_call {
+    pl_fmu *fmu;
+    int32_t what, width;
+    int32_t parameters, request, results; /* places in the row; the count of events stands before request */
+    int32_t n_inputs, n_all, n_outputs;
+    const pl_fmu_batch *inputs;  /* that may be set at any time */
+    const pl_fmu_batch *all;     /* that are set in event mode */
+    const pl_fmu_batch *outputs; /* their places count from `results` */
+    double *inputs_told;         /* (width,) */
+    double *event;               /* the newest event: its row */
+} pl_fmu_call;
+
+enum { PL_SAMPLES = 3 }; /* that a quadratic needs */
+
+/* Signals at communication points, the newest first: (count, n) values. */
+typedef struct {
+    int32_t n, count, most; /* kept are the newest `most` */
+    double time[PL_SAMPLES];
+    double *values; /* (PL_SAMPLES, n) */
+} pl_samples;
+
+/* A unit at one instant, to go back to. */
+typedef struct {
+    void **state;      /* of the FMU, in its own memory */
+    double *values;    /* samples of inputs, then of outputs */
+    double u_time[PL_SAMPLES], out_time[PL_SAMPLES], time, next;
+    int32_t n_u, n_out;
+    int64_t points, count;
+} pl_kept_unit;
+
+enum { PL_LEVELS = 2 }; /* where a step of error control began; and the step that is iterated in it */
+
+/* An FMU for co-simulation as a unit of a master. */
+typedef struct {
+    void *component;
+    int32_t version, slopes;   /* of FMI; highest derivative of inputs that it takes over a step */
+    int32_t n_set, n_get, n_bent;
+    const pl_fmu_batch *set, *get; /* places in its inputs and outputs */
+    void *do_step, *set_derivatives;
+    void *event, *terminate, *early; /* FMI 3.0: what a step answers, */
+    double *last;                    /* and where it got */
+    const uint32_t *bent;            /* (2 n_bent,) FMI 2.0: inputs that take derivatives, twice, */
+    const int32_t *bent_orders, *bent_places; /* (2 n_bent,), (n_bent,) and their places among the inputs */
+    double *bent_values;             /* (2 n_bent,) */
+    double *asked; /* FMI 3.0: where the host looks when it is asked for inputs in a step: is there a curve; did it
+                      fail; the time at which the curve begins, its value, slope and curvature */
+    const int32_t *smooth_inputs, *smooth_outputs, *late; /* may be extrapolated; inputs that follow our states */
+    const int32_t *y, *slope, *curvature; /* places in h of its outputs; without slopes they are held */
+    int32_t since, start;            /* place in h of the time they count from; its first input among all */
+    int64_t first, period;           /* communication points on the grid */
+    int64_t points;                  /* so many are reached */
+    double time, next;               /* s; nan: not known yet */
+    pl_samples u, out;
+    double *assumed;                 /* (n,) inputs at the end of the step under way */
+    double *value, *bend, *curve;    /* (n,) inputs over it: value + bend s + curve s^2 / 2 */
+    double *fresh;                   /* (m,) outputs at its end */
+    double end, reached;             /* of the step under way */
+    int32_t status, ended, has_fresh, arriving;
+    double *rows;                    /* (capacity, 1 + 2 n) t, inputs assumed, delivered */
+    int64_t count, capacity;
+    int32_t goes_back;               /* is it to save and restore its state? */
+    int32_t part;                    /* its first output among all of an iterated step */
+    void *get_state, *set_state, *free_state;
+    pl_kept_unit kept[PL_LEVELS];
+} pl_fmu_unit;
+
+#endif
