@@ -52,7 +52,7 @@ def _table(*families: ModuleType) -> Mapping[str, type[Element]]:
     """XML tag to class of all families; two classes for one tag are a programming error."""
     table: dict[str, type[Element]] = {}
     for family in families:
-        for name in (name for name in vars(family) if name in family.__all__):  # as they stand in the file
+        for name in family.__all__:
             element: type[Element] = getattr(family, name)
             if table.setdefault(element.tag, element) is not element:
                 raise TypeError(f"two element classes have the tag {element.tag}")
@@ -63,4 +63,10 @@ ELEMENTS = _table(
     world, bodies, markers, constraints, *FAMILIES, references, controls, outputs, graphics, wheels, commands
 )
 
-FORCES = tuple(kind for kind in ELEMENTS.values() if issubclass(kind, Force))
+FORCES: tuple[type[Force], ...] = tuple(
+    kind
+    for family in (*FAMILIES, wheels)
+    for name, kind in vars(family).items()
+    if name in family.__all__ and issubclass(kind, Force)
+)
+"""Those on one body are added up in the order in which they stand in their files."""

@@ -11,4 +11,3 @@
 from plant.elements.forces import bushings, penalties, springs, vectors
 
 FAMILIES = (vectors, springs, bushings, penalties)
-"""Forces on one body are added up in the order in which they stand in these files."""
