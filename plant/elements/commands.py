@@ -248,9 +248,8 @@ class Load_Command(Element):
     block = "command"
 
 
-_FORCES, _CONSTRAINTS = (
-    [getattr(m, name) for m in modules for name in m.__all__] for modules in (FAMILIES, (constraints,))
-)
+_FORCES = sorted((getattr(m, name) for m in FAMILIES for name in m.__all__), key=lambda kind: kind.tag)
+_CONSTRAINTS = [getattr(constraints, name) for name in constraints.__all__]
 _READ = {
     name: tuple(k.tag for k in (*_CONSTRAINTS, *_FORCES) if name in k.readers)
     for kind in (*_CONSTRAINTS, *_FORCES)
