@@ -10,7 +10,7 @@ import numpy as np
 from blocks.contract.block import Equations
 from blocks.contract.user_lines import warn_user
 from plant.assembly.closing import NONE, Assembler
-from plant.assembly.initial_rates import Wish
+from plant.assembly.initial_rates import Wish, mention_missed
 from plant.assembly.start_rates import named_rates, singular_start
 from plant.constraints.closure import Closing, Closure
 from plant.mechanics.mechanism import Mechanism
@@ -83,6 +83,7 @@ def assemble(
         )
     for line in [*lines, *([singular] if singular else [])]:
         warn_user(line, PlantWarning)
+    mention_missed(wishes(q), qd)
     return Assembly(
         tuple(mechanism.coordinates_by_link(q)),
         tuple(mechanism.rates_by_link(qd)),

@@ -20,7 +20,7 @@ from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.reporting import PlantWarning
 
 NOTHING = 1e-12  # of a body's mobility: below it a direction is one the joints do not allow
-MISMATCH = 1e-9  # of the largest given velocity: beyond it the joints contradict the numbers
+MISMATCH = 1e-9  # of the largest velocity: beyond it the joints contradict the numbers
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,13 @@ def wishes_of(mechanism: Mechanism, q: Sequence[np.ndarray]) -> list[Wish]:
 
 def mention_missed(wishes: Sequence[Wish], rates: np.ndarray) -> None:
     """Warn of given velocities that the start does not have."""
-    largest = max((abs(wish.value) for wish in wishes), default=0.0)
-    for wish in wishes:
-        if abs(wish.J @ rates - wish.value) > MISMATCH * largest:
+    has = [float(wish.J @ rates) for wish in wishes]
+    largest = max((max(abs(wish.value), abs(v)) for wish, v in zip(wishes, has, strict=True)), default=0.0)
+    for wish, found in zip(wishes, has, strict=True):
+        if abs(found - wish.value) > MISMATCH * largest:
             warn_user(
                 f"{wish.where}={wish.value:g} is not possible with the joints and the other initial "
-                f"velocities: the start has {wish.J @ rates:.6g}. Correct it, or set its flag FALSE.",
+                f"velocities: the start has {found:.6g}. Correct it, or set its flag FALSE.",
                 PlantWarning,
             )
 

@@ -257,4 +257,24 @@ def closure_of(setting: Setting, elements: Iterable[Element]) -> Closure:
             raise ModelError(f"{element.where}: {refusal}.", path=element.where) from refusal
     for condition in found:
         refuse_jumps(condition, scope.time, scope.instants)
+    _name_parts(setting, scope, found)
     return Closure(kinematics, scope.local, found)
+
+
+def _name_parts(setting: Setting, scope: LocalScope, conditions: Iterable[Condition]) -> None:
+    """Name the parts of expressions, and what routines give, for when they are not finite."""
+    parts: list[tuple[str, ca.SX]] = []
+    for condition in conditions:
+        element, where = condition.constraint.source, condition.constraint.where
+        formula = setting.formula(element, "expr")
+        if formula is not None:
+            named = [
+                (f"{text} in expr, column {column}", value) for text, column, value in formula.terms(scope)
+            ]
+        elif isinstance(element, UserSubroutine) and element.has_subroutine:
+            named = [(element.routine, condition.value - condition.drive)]
+        else:
+            continue
+        parts += [(f"{where}, {text}", value) for text, value in named]
+    for (text, _), value in zip(parts, scope.local.closed([v for _, v in parts]), strict=True):
+        setting.watch(text, ca.SX(value))

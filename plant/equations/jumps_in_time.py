@@ -41,7 +41,8 @@ def _differ(before: ca.SX, after: ca.SX) -> bool:
     rng = np.random.default_rng(20240401)
     sides = ca.Function("sides", symbols, [pair]).call([ca.DM(rng.uniform(0.2, 0.8)) for _ in symbols])
     one, other = np.array(sides[0]).ravel()
-    return bool(abs(other - one) > ROUNDING * max(1.0, abs(one), abs(other)))
+    apart = abs(other - one) > ROUNDING * max(1.0, abs(one), abs(other))
+    return bool(apart or np.isfinite(one) != np.isfinite(other))
 
 
 def _jumping(condition: Condition, instant: float) -> ModelError:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from blocks.contract.block import Equations
 from blocks.contract.user_lines import warn_user
@@ -203,7 +204,8 @@ class Quantities:
 
         One with stand-ins is left to the stage that has what they stand for.
         """
-        if not value.is_constant() and not self.waits(value):
+        finite = value.is_constant() and np.isfinite(ca.DM(value).full()).all()
+        if not finite and not self.waits(value):
             self._b.term(text, value)
 
     def waits(self, value: ca.SX) -> bool:

@@ -87,7 +87,13 @@ def test_motions_that_contradict_each_other():
 
 @pytest.mark.parametrize("level, what", [("D", "displacement"), ("V", "velocity")])
 @pytest.mark.parametrize(
-    "expr", ["IF(TIME-1: 0, 0, 1)", "TIME + STEP(TIME, 1, 0, 1, 3)", "IF(TIME-1: 0, 0, AZ(20,10))"]
+    "expr",
+    [
+        "IF(TIME-1: 0, 0, 1)",
+        "TIME + STEP(TIME, 1, 0, 1, 3)",
+        "IF(TIME-1: 0, 0, AZ(20,10))",
+        "IF(TIME-1: 0, 0, LOG(-TIME))",
+    ],
 )
 def test_motions_that_jump(level, what, expr):
     """Joint and absolute coordinates went on from such a jump in ways of their own, without a word."""
