@@ -68,3 +68,21 @@ def test_the_engine_turns_as_scipy_says_from_half_turn_to_half_turn():
     found = run("engine_timing")
     assert found.found == pytest.approx(found.known, rel=1e-7)
     assert found.known[1] > 215.0  # it has gained speed: the load that falls counts
+
+
+def test_the_clutch_locks_and_slips_when_it_should():
+    found, known = run("clutch")
+    assert found == pytest.approx(known, abs=1e-8)
+    assert 1.0 < known.locks < 3.0 < 6.0 < known.slips < 8.0
+
+
+def test_the_piston_goes_as_the_quadratic_equation_of_the_flow_says():
+    found, known = run("hydraulic_cylinder")
+    assert found == pytest.approx(known, abs=1e-9)
+    assert found.on_the_way < 0.95 * found.end and found.end == pytest.approx(0.05, abs=1e-8)
+
+
+def test_the_way_of_the_brakes():
+    found, known = run("abs_braking")
+    assert found == pytest.approx(known, abs=1e-6)
+    assert found.kept < 0.85 * found.blocked
