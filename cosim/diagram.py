@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from blocks.arguments import flag
 from blocks.contract.block import Block
+from blocks.contract.masks import computed
 from blocks.contract.services import services
 from blocks.contract.units import Units
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
@@ -153,6 +154,19 @@ class Diagram(DiagramWires):
         self._parameters = self._parameters.added(self.name, name, value)
         self._changed()
         return self._parameters.expression(name)
+
+    def computed(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Numbers that a Python function makes of parameters, where a diagram is built with them.
+
+        ``K = d.computed(lambda J: control.lqr(*model(J), Q, R)[0], J)`` is as many expressions as the
+        function gives numbers, and goes where they go: ``Gain(-K)``. The parameters are structural then: a
+        run that is given others is built anew with what the function makes of them.
+
+        Raises
+        ------
+        BlockError    the function does not give finite numbers
+        """
+        return computed(function, arguments)
 
     @property
     def own_parameters(self) -> dict[str, Any]:

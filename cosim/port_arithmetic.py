@@ -15,7 +15,7 @@ import numpy as np
 from blocks.arguments import real_numbers
 from blocks.contract.block import Block
 from blocks.contract.masks import ParameterExpression as Expression
-from blocks.contract.masks import made_alike
+from blocks.contract.recipes import made_alike
 from blocks.errors import WiringError, shown
 
 

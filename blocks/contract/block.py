@@ -28,8 +28,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from blocks.contract.block_equations import Equations
-from blocks.contract.masks import BlockType, with_fields
 from blocks.contract.picture import BlockPicture
+from blocks.contract.recipes import BlockType, with_fields
 
 __all__ = ["Block", "Equations"]
 
@@ -62,10 +62,7 @@ class Block(metaclass=BlockType):
         """Declare ports, states and equations on `b`."""
 
     def with_fields(self, **values: Any) -> Self:
-        """This block with other values in some fields; the others stay, expressions of parameters too.
-
-        ``dataclasses.replace`` makes it of the numbers the parameters have now, which then stay.
-        """
+        """This block with other values in some fields; the others stay, expressions of parameters too."""
         made: Self = with_fields(self, values)
         return made
 

@@ -1,34 +1,32 @@
-"""Parameters of a diagram in the fields of its blocks: expressions of them, and blocks made of expressions.
+"""Parameters of a diagram in the fields of its blocks: expressions of them.
 
-A block whose arguments hold expressions is made with the numbers they have now, so that all its checks run,
-and remembers how it was made: with other numbers it is made anew.
+How blocks are made of expressions is in `blocks.contract.recipes`.
 """
 
 from __future__ import annotations
 
-import abc
-import inspect
 import numbers
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from blocks.elsewhere import NO_FIELD
-from blocks.errors import BlockError, near_miss
+from blocks.arguments import real_numbers
+from blocks.errors import BlockError, shown
 
-PARAMETER = "parameter"  # the operation of a leaf; all others are ufuncs of NumPy by name
-RECIPE = "_recipe"  # attribute of a block that was made of expressions
+PARAMETER = "parameter"  # the operation of a leaf; all others are ufuncs of NumPy by name, and
+COMPUTED = "computed"  # what a Python function makes of parameters, and nothing but numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParameterExpression(NDArrayOperatorsMixin):
     """A number made of parameters of a diagram: one of them, or arithmetic and ufuncs of NumPy on them.
 
-    operation : name of a ufunc, or `PARAMETER`
-    arguments : of the ufunc; of a parameter its owner, its name, and the place in its array (None: the whole)
+    operation : name of a ufunc, `PARAMETER` or `COMPUTED`
+    arguments : of the ufunc; of a parameter its owner, its name, and the place in its array (None: the
+        whole); of what is computed the `Computation`, the place in what it gives, and what it is given
     value : what it is with the values parameters have where they are declared
 
     >>> J = d.parameter("J", 0.1)
@@ -53,7 +51,8 @@ class ParameterExpression(NDArrayOperatorsMixin):
     def __float__(self) -> float:
         raise BlockError(
             f"{self!r} is a parameter of a diagram: its number may differ from run to run.",
-            hint="Compute with NumPy's functions, and give the outcome to a block.",
+            hint="Compute with NumPy's functions and give the outcome to a block; where a function needs "
+            "numbers, write d.computed(function, parameter).",
         )
 
     __int__ = __index__ = __float__
@@ -71,6 +70,8 @@ class ParameterExpression(NDArrayOperatorsMixin):
         if self.operation == PARAMETER:
             _, name, place = self.arguments
             return name if place is None else f"{name}[{','.join(map(str, place))}]"
+        if self.operation == COMPUTED:
+            return f"computed({', '.join(map(repr, self.arguments[2:]))})"
         return f"{self.operation}({', '.join(map(repr, self.arguments))})"
 
     def leaves(self) -> Iterator[ParameterExpression]:
@@ -78,14 +79,24 @@ class ParameterExpression(NDArrayOperatorsMixin):
         if self.operation == PARAMETER:
             yield self
             return
-        for argument in self.arguments:
-            if isinstance(argument, ParameterExpression):
-                yield from argument.leaves()
+        for argument in found_in(self.arguments):
+            yield from argument.leaves()
+
+    @property
+    def by_numbers(self) -> bool:
+        """Is a Python function called for it, which takes numbers and no symbols?"""
+        return self.operation == COMPUTED or (
+            self.operation != PARAMETER and any(e.by_numbers for e in found_in(self.arguments))
+        )
 
     def evaluate(self, look: Callable[[ParameterExpression], Any]) -> Any:
         """Its value, numbers or symbols, where `look` gives that of a parameter."""
         if self.operation == PARAMETER:
             return look(self)
+        if self.operation == COMPUTED:
+            computation, place, *given = self.arguments
+            made = computation([filled(g, lambda e: e.evaluate(look)) for g in given])
+            return made if place is None else np.asarray(made)[place]
         values = [a.evaluate(look) if isinstance(a, ParameterExpression) else a for a in self.arguments]
         return getattr(np, self.operation)(*values)
 
@@ -105,6 +116,75 @@ def parameter(owner: str, name: str, value: Any) -> Any:
     return ParameterExpression(PARAMETER, (owner, name, None), value)
 
 
+@dataclass
+class Computation:
+    """A Python function of parameters; what it gave last is kept, for every number in it is asked for."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, given: list[Any]) -> Any:
+        key = repr(given)
+        kept: tuple[str, Any] | None = vars(self).get("_kept")
+        if kept is None or kept[0] != key:
+            kept = key, self.function(*given)
+            self._kept = kept
+        return kept[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"function": self.function}
+
+
+def computed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """What a function makes of parameters: one expression, or an array of one per number.
+
+    Raises
+    ------
+    BlockError    it does not give numbers
+    """
+    computation = Computation(function)
+    made = computation([filled(a, default) for a in arguments])
+    try:
+        array = real_numbers(made)
+    except (TypeError, ValueError, OverflowError):
+        array = np.array(np.nan)
+    if not np.isfinite(array).all():
+        raise BlockError(f"computed gives {shown(made)}, expected finite numbers.", value=made)
+    if not array.ndim:
+        return ParameterExpression(COMPUTED, (computation, None, *arguments), float(array))
+    found = np.empty(array.shape, dtype=object)
+    for place in np.ndindex(array.shape):
+        found[place] = ParameterExpression(COMPUTED, (computation, place, *arguments), float(array[place]))
+    return found
+
+
+class AnyRecipe(Protocol):
+    """What a `FieldOf` asks of the way a block is made."""
+
+    @property
+    def expressions(self) -> list[ParameterExpression]:
+        """All expressions in it."""
+
+    def make(self, look: Callable[[ParameterExpression], Any]) -> Any:
+        """The block."""
+
+
+@dataclass(frozen=True)
+class FieldOf:
+    """What is in a field of a block that is made of expressions as a whole."""
+
+    recipe: AnyRecipe
+    name: str
+
+
+class Remembered:
+    """Base of numbers and texts in fields of blocks that know what they were made of.
+
+    ``dataclasses.replace`` hands them on, so that the block it makes follows the parameters too.
+    """
+
+    given: Any = None
+
+
 def default(value: Any) -> Any:
     """What an expression is where its parameters are declared; anything else as it is."""
     return value.value if isinstance(value, ParameterExpression) else value
@@ -112,8 +192,12 @@ def default(value: Any) -> Any:
 
 def found_in(value: Any) -> Iterator[ParameterExpression]:
     """Expressions in a value: in lists, tuples, dicts and arrays of objects, too."""
-    if isinstance(value, ParameterExpression):
+    if isinstance(value, Remembered):
+        yield from found_in(value.given)
+    elif isinstance(value, ParameterExpression):
         yield value
+    elif isinstance(value, FieldOf):
+        yield from value.recipe.expressions
     elif isinstance(value, (list, tuple)):
         for v in value:
             yield from found_in(v)
@@ -127,6 +211,10 @@ def found_in(value: Any) -> Iterator[ParameterExpression]:
 
 def filled(value: Any, look: Callable[[ParameterExpression], Any]) -> Any:
     """A value with what `look` gives in place of the expressions in it."""
+    if isinstance(value, Remembered):
+        return filled(value.given, look)
+    if isinstance(value, FieldOf):
+        return getattr(value.recipe.make(look), value.name)
     if isinstance(value, ParameterExpression):
         return look(value)
     if isinstance(value, (list, tuple)):
@@ -138,99 +226,6 @@ def filled(value: Any, look: Callable[[ParameterExpression], Any]) -> Any:
         if all(isinstance(v, numbers.Real) for v in listed):
             return np.array(listed, dtype=float).reshape(value.shape)
     return value
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a block was made: its class and the arguments, with expressions in them."""
-
-    kind: Any
-    arguments: tuple[Any, ...]
-    named: Mapping[str, Any]
-
-    @property
-    def expressions(self) -> list[ParameterExpression]:
-        """All expressions in the arguments, in order."""
-        return [*found_in(list(self.arguments)), *found_in(dict(self.named))]
-
-    def make(self, look: Callable[[ParameterExpression], Any]) -> Any:
-        """The block with what `look` gives in place of the expressions."""
-        arguments = [filled(a, look) for a in self.arguments]
-        return self.kind(*arguments, **{k: filled(v, look) for k, v in self.named.items()})
-
-
-class BlockType(abc.ABCMeta):
-    """The class of classes of blocks: arguments may hold expressions of a diagram's parameters."""
-
-    @property
-    def __signature__(cls) -> inspect.Signature:
-        """The arguments of the dataclass, for help and completion."""
-        made = inspect.signature(cls.__init__)  # type: ignore[misc]
-        return made.replace(parameters=[*made.parameters.values()][1:])
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make a block; with expressions among its arguments it is made of the numbers they are now."""
-        if any(True for v in (*args, *kwargs.values()) for _ in found_in(v)):
-            recipe = Recipe(cls, args, kwargs)
-            block = recipe.make(default)
-            object.__setattr__(block, RECIPE, recipe)
-            return block
-        try:
-            return super().__call__(*args, **kwargs)
-        except TypeError as error:
-            cls._check_arguments(args, kwargs, error)
-            raise
-
-    def _check_arguments(cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: TypeError) -> None:
-        """Refuse arguments that are no fields, or too many or too few of them, by name."""
-        signature = cls.__signature__
-        try:
-            signature.bind(*args, **kwargs)
-        except TypeError as wrong:
-            if unknown := [name for name in kwargs if name not in signature.parameters]:
-                what = f"has no field '{unknown[0]}'; {near_miss(unknown[0], signature.parameters)}"
-                sampled = f"Discrete{cls.__name__}"
-                bases: Any = cls.__bases__
-                siblings = {c.__name__ for base in bases for c in base.__subclasses__()}
-                cure = f"{sampled} has a sample time." if sampled in siblings else NO_FIELD.get(unknown[0])
-                raise BlockError(f"{cls.__name__} {what}", value=unknown[0], hint=cure) from error
-            bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-            written = signature.replace(parameters=bare, return_annotation=signature.empty)
-            call = getattr(cls, "made_by", "") or f"{cls.__name__}{written}"
-            raise BlockError(f"{cls.__name__}: {wrong}.", hint=f"Write {call}.") from error
-
-
-def recipe_of(block: Any) -> Recipe | None:
-    """How a block was made of expressions; None if it was made of numbers."""
-    found: Recipe | None = vars(block).get(RECIPE) if hasattr(block, "__dict__") else None
-    return found
-
-
-def made_alike(block: Any, other: Any) -> bool:
-    """Are two blocks equal, and made of the same expressions?"""
-    first, second = recipe_of(block), recipe_of(other)
-    texts = [None if r is None else [_written(e) for e in r.expressions] for r in (first, second)]
-    return bool(block == other and texts[0] == texts[1])
-
-
-def _written(expression: Any) -> Any:
-    """An expression as nested tuples, which are compared by what is in them."""
-    if not isinstance(expression, ParameterExpression):
-        return expression
-    return expression.operation, *map(_written, expression.arguments)
-
-
-def with_fields(block: Any, values: Mapping[str, Any]) -> Any:
-    """A block with other values in some of its fields; where it was made of expressions, it keeps the others.
-
-    Unlike `dataclasses.replace`, which makes it of the numbers its parameters have.
-    """
-    recipe = recipe_of(block)
-    if recipe is None:
-        return replace(block, **values)
-    signature = inspect.signature(recipe.kind)
-    arguments = signature.bind(*recipe.arguments, **recipe.named).arguments
-    return recipe.kind(**{**arguments, **values})
 
 
 def _as_objects(value: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
+from blocks.contract.recipes import of_expressions
 from blocks.contract.symbols import Array
 from blocks.library.realisation import canonical, check_polynomials, check_state_space, from_control
 from blocks.library.resets import RESETS
@@ -154,6 +155,7 @@ class StateSpace(Block):
         check_state_space(self)
 
     @classmethod
+    @of_expressions
     def of(cls, system: Any, initial: ArrayLike = 0.0) -> StateSpace:
         """Block of a continuous python-control system (StateSpace or TransferFunction)."""
         A, B, C, D, _ = from_control(system, discrete=False)
@@ -197,6 +199,7 @@ class TransferFunction(Block):
         check_polynomials(self)
 
     @classmethod
+    @of_expressions
     def of(cls, system: Any, initial: ArrayLike | None = None) -> TransferFunction:
         """Block of a continuous single-input single-output ``control.TransferFunction``."""
         num, den, _ = from_control(system, discrete=False, polynomials=True)

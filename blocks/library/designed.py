@@ -10,6 +10,7 @@ import numpy as np
 
 from blocks.arguments import real_numbers
 from blocks.contract import checks
+from blocks.contract.recipes import of_expressions
 from blocks.contract.services import services
 from blocks.errors import BlockError, near_miss, shown
 
@@ -21,6 +22,7 @@ class DesignedForPlants(abc.ABC):
     """Base of blocks that are designed from a linear model."""
 
     @classmethod
+    @of_expressions
     def of(
         cls,
         plant: Any,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
+from blocks.contract.recipes import of_expressions
 from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import together
@@ -179,6 +180,7 @@ class DiscreteStateSpace(Block):
         check_state_space(self)
 
     @classmethod
+    @of_expressions
     def of(
         cls, system: Any, sample: Rate | None = None, offset: Rate = 0, initial: ArrayLike = 0.0
     ) -> DiscreteStateSpace:
@@ -230,6 +232,7 @@ class DiscreteTransferFunction(Block):
         check_polynomials(self)
 
     @classmethod
+    @of_expressions
     def of(
         cls, system: Any, sample: Rate | None = None, offset: Rate = 0, initial: ArrayLike | None = None
     ) -> DiscreteTransferFunction:

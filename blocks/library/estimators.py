@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
+from blocks.contract.recipes import of_expressions
 from blocks.contract.shipping import HoldsFunctions
 from blocks.contract.symbols import Array, as_array, as_matrix, column
 from blocks.library.designed import Around, DesignedForPlants, check_around, place, spread
@@ -308,6 +309,7 @@ class MadeOfPlants(HoldsFunctions):
     """Base of estimators with functions f and h, which may be the equations of a plant."""
 
     @classmethod
+    @of_expressions
     def of(
         cls,
         plant: Block,

@@ -17,7 +17,8 @@ import numpy as np
 
 from blocks.arguments import is_number
 from blocks.contract.block import Block
-from blocks.contract.masks import ParameterExpression, Recipe, default, found_in, recipe_of
+from blocks.contract.masks import ParameterExpression, default, found_in
+from blocks.contract.recipes import Recipe, recipe_of
 from blocks.contract.shape import frozen
 from blocks.contract.symbols import as_scalar, column, tracing
 from blocks.contract.trace import TraceCache, Traced
@@ -137,6 +138,8 @@ class Masks:
             if not inside:
                 self.values[path, name] = own
             else:
+                for expression in inside:
+                    self._settle_computed(expression, outer or scope, f"parameter '{name}' of '{path}' is")
                 whence = {named(r) for e in inside for r in (outer or scope).roots(e)}
                 self.bound[named((path, name))] = ", ".join(sorted(whence))
         return scope
@@ -166,7 +169,9 @@ class Masks:
         if recipe is None or scope is None:
             return traced
         sizes = {i.name: i.size for i in traced.declared.inputs}
-        every = range(len(recipe.expressions))
+        for expression in recipe.expressions:
+            self._settle_computed(expression, scope, f"the equations of '{path}' are")
+        every = [k for k, e in enumerate(recipe.expressions) if not e.by_numbers]
         found = _links(recipe, scope, self.values, block, cache, sizes, every)
         if found is None:
             alone = {k: _links(recipe, scope, self.values, block, cache, sizes, [k]) for k in every}
@@ -180,6 +185,12 @@ class Masks:
             return traced
         self.links[path] = found[1]
         return found[0]
+
+    def _settle_computed(self, expression: ParameterExpression, scope: MaskScope, what: str) -> None:
+        """What a Python function is given is structural."""
+        if expression.by_numbers:
+            for root in scope.roots(expression):
+                self.fixed.setdefault(root, f"{what} computed from it")
 
     def settle(self) -> None:
         """Drop links to what is structural: with what it is, the diagram is flattened."""

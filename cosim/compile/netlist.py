@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from blocks.contract.block import Block
-from blocks.contract.masks import with_fields
+from blocks.contract.recipes import with_fields
 from blocks.contract.units import Units, units_of
 from blocks.errors import WiringError, near_miss, shown
 

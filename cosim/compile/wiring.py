@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.block import Block, Equations
-from blocks.contract.masks import recipe_of
+from blocks.contract.recipes import recipe_of
 from blocks.contract.trace import TraceCache, Traced
 from blocks.contract.units import Found, Units, units_of
 from blocks.errors import PlantloopError, SimulationError, WiringError, naming_block, near_miss

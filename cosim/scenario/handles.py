@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.block import Block
-from blocks.contract.masks import recipe_of
+from blocks.contract.recipes import recipe_of
 from blocks.contract.trace import trace
 from blocks.errors import PlantloopError
 from blocks.library.sources import Constant

@@ -2,16 +2,23 @@
 
 import inspect
 import pickle
+from dataclasses import replace
 
+import control
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from blocks import (
+    LQR,
     Constant,
     DiscreteIntegrator,
+    DiscretePID,
     Gain,
     Integrator,
+    Mux,
     Sine,
+    Sqrt,
     StateSpace,
     Sum,
     TransferFunction,
@@ -209,3 +216,92 @@ def test_mistakes_are_refused_where_they_are_made():
 
 def test_blocks_still_say_what_they_take():
     assert [*inspect.signature(Integrator).parameters][:3] == ["initial", "low", "high"]
+
+
+def cart():
+    """x'' = (u - x') / J, from x = 1."""
+    d = Diagram("cart")
+    J = d.parameter("J", 1.0)
+    v, x = d.add("v", Integrator()), d.add("x", Integrator(1.0))
+    (d.inport("u") - v) / J >> v >> x
+    d.outport("x", x)
+    d.outport("v", v)
+    return d
+
+
+def regulated(J, q):
+    """x(1) under the regulator that python-control designs, by the matrix exponential."""
+    A, B = np.array([[0, 1], [0, -1 / J]]), np.array([[0], [1 / J]])
+    K = control.lqr(A, B, np.diag([q, 1.0]), [[1.0]])[0]
+    return (expm(A - B @ K) @ [1.0, 0.0])[0]
+
+
+def cart_loop(law):
+    d = Diagram("loop")
+    q, J = d.parameter("q", 1.0), d.parameter("J", 1.0)
+    p, both = d.add("p", cart(), parameters={"J": J}), d.add("both", Mux(2))
+    d.connect(p["x"], both["in1"])
+    d.connect(p["v"], both["in2"])
+    both >> d.add("c", law(d, q, J)) >> p["u"]
+    return d
+
+
+@pytest.mark.parametrize("way", ["of", "computed", "replaced"])
+def test_gains_are_designed_anew_where_a_run_has_other_parameters(way):
+    def law(d, q, J):
+        of = lambda q, J: LQR.of(cart(), [q, 1.0], 1.0, at={"x.x": 0.0}, parameters={"J": J})
+        if way == "computed":
+            return Gain(d.computed(lambda q, J: -of(q, J).gain(), q, J))
+        made = of(q, J)
+        return made if way == "of" else replace(made, R=1.0)
+
+    d = pickle.loads(pickle.dumps(cart_loop(law))) if way != "computed" else cart_loop(law)
+    for q, J in ((1.0, 1.0), (10.0, 1.0), (10.0, 2.0)):
+        r = simulate(d, 1.0, engine="reference", parameters={"q": q, "J": J}, rtol=1e-9)
+        assert r["p.x"][-1, 0] == pytest.approx(regulated(J, q), abs=1e-7), (q, J)
+    with pytest.raises(PlantloopError, match=r"'q' in 'loop' cannot be set: it is structural: the equations"):
+        Simulation(d).set_parameter("q", 2.0)
+
+
+def test_what_is_computed_reaches_parameters_of_subsystems_and_is_called_once_for_its_numbers():
+    calls = []
+
+    def inverse(J):
+        calls.append(J)
+        return [1 / J, 2 / J]
+
+    d = Diagram("d")
+    J = d.parameter("J", 2.0)
+    given = d.computed(inverse, J)
+    assert repr(given[1]) == "computed(J)" and len(calls) == 1
+    inner = Diagram("inner")
+    k = inner.parameter("k", [1.0, 1.0])
+    inner.add("c", Constant(k + 1.0))
+    inner.outport("y", "c.y")
+    d.add("part", inner, parameters={"k": given})
+    for value, wanted in ((2.0, [1.5, 2.0]), (4.0, [1.25, 1.5])):
+        r = simulate(d, 0.0, parameters={"J": value}, engine="reference")
+        assert r["part.y"][-1].tolist() == wanted
+    assert len(calls) < 8
+    with pytest.raises(PlantloopError, match="computed gives 'no', expected finite numbers"):
+        d.computed(lambda J: "no", J)
+    with pytest.raises(PlantloopError, match=r"write d\.computed\(function, parameter\)"):
+        float(J)
+
+
+def test_replacing_a_field_keeps_the_expressions_in_the_others():
+    d = Diagram("d")
+    k, T, f = d.parameter("k", 2.0), d.parameter("T", 0.5), d.parameter("f", "sqrt")
+    made = replace(DiscretePID(kp=k, sample=0.5), sample=T)
+    again = replace(replace(made, ki=0.0), low=-100.0)
+    vector, root = replace(Gain([[k, 1.0]]), k=[[k, 2.0]]), replace(Sqrt(f))
+    c = d.add("c", Constant(3.0))
+    c >> d.add("pid", again)
+    c >> d.add("root", root)
+    d.add("two", Constant([1.0, 1.0])) >> d.add("g", vector)
+    r = simulate(d, 1.0, parameters={"k": 5.0, "T": 0.25, "f": "signed"}, engine="reference")
+    assert (r["pid.u"][-1, 0], r["g.y"][-1, 0]) == (15.0, 7.0)
+    assert r.ticks("pid.u").time.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert again == DiscretePID(kp=2.0, ki=0.0, sample=0.5, low=-100.0) and hash(again.kp) == hash(2.0)
+    changed = LQR.of(cart(), [k, 1.0], 1.0, at={"x.x": 0.0}).with_fields(offset=0)
+    assert changed.Q[0][0] == 2.0
