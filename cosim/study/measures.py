@@ -30,7 +30,8 @@ from cosim.study.formulas import (
     value,
 )
 from cosim.study.probes import INSIDE, Probes
-from cosim.study.robustness import SLACK, holds, margins
+from cosim.study.robustness import holds, margins
+from cosim.study.step_metrics import described
 from cosim.study.study_schema import METRICS, MetricTable, RequirementTable
 
 ROBUSTNESS = ".robustness"  # behind the name of a requirement: the column of its margin
@@ -113,9 +114,7 @@ class Measures:
     def _turning(self) -> set[Formula]:
         """Formulas whose extrema between the instants of the grid are asked for."""
         found = {
-            _operand(m)
-            for m in self.metrics.values()
-            if isinstance(m, MetricTable) and m.overshoot is not None
+            _operand(m) for m in self.metrics.values() if isinstance(m, MetricTable) and m.percentile is None
         }
         for formula in self._roots():
             parts = [*below(formula)]
@@ -257,40 +256,6 @@ def reduction(
         case "initial":
             return values[:, 0]
     return values[:, -1]
-
-
-def described(table: MetricTable, course: SignalCourse) -> np.ndarray:
-    """A metric with its numbers beside it, (runs,).
-
-    As in step responses: a share `low` to `high` of the way from the first value to the last, or to `value`;
-    instants are those of the grid, nothing is interpolated; an overshoot is that in between too. nan: it
-    does not settle, or does not rise so far.
-    """
-    time, values = course.time, course.values
-    if table.percentile is not None:
-        return np.asarray(np.percentile(values, table.q or 0.0, axis=1))
-    start = values[:, 0]
-    default = 0.0 if table.settling is not None and not table.relative else "final"
-    wanted = default if table.value is None else table.value
-    end = values[:, -1] if wanted == "final" else np.full(len(values), float(wanted))
-    way = end - start
-    with np.errstate(all="ignore"):
-        if table.overshoot is not None:
-            beyond = np.where(way > 0, course.highest()[0] - end, (-course).highest()[0] + end)
-            beyond = np.where(way == 0, 0.0, beyond)
-            return np.asarray(np.maximum(100.0 * beyond / np.abs(way), 0.0))
-        if table.rise is not None:
-            share = (values - start[:, None]) / way[:, None]
-            first = [_first(share >= limit * (1 - SLACK), time) for limit in (table.low, table.high)]
-            return first[1] - first[0]
-        band = (table.band or 0.0) * (np.abs(way) if table.relative else 1.0)
-        outside = ~(np.abs(values - end[:, None]) <= np.broadcast_to(band, end.shape)[:, None])
-    last = np.where(outside.any(axis=1), values.shape[1] - np.argmax(outside[:, ::-1], axis=1), 0)
-    return np.append(time, np.nan)[last]
-
-
-def _first(holds: np.ndarray, time: np.ndarray) -> np.ndarray:
-    return np.where(holds.any(axis=1), time[np.argmax(holds, axis=1)], np.nan)
 
 
 def measures_of(metrics: Mapping[str, Any], requirements: Sequence[RequirementTable]) -> Measures:

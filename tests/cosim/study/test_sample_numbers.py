@@ -12,7 +12,7 @@ from blocks.errors import PlantloopError
 from cosim.study.between import SignalCourse
 from cosim.study.distributions import distribution
 from cosim.study.formulas import parsed
-from cosim.study.measures import Measures, described
+from cosim.study.measures import Measures
 from cosim.study.sample_draws import (
     correlated,
     correlation_matrix,
@@ -22,6 +22,7 @@ from cosim.study.sample_draws import (
     trajectories,
 )
 from cosim.study.search import SearchSpace
+from cosim.study.step_metrics import described
 from cosim.study.study_schema import MetricTable
 
 U = np.array([0.003, 0.1, 0.37, 0.5, 0.81, 0.999])
