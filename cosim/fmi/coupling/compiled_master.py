@@ -21,6 +21,7 @@ from cosim.engines.native.native import NativeEngine
 from cosim.fmi.coupling.coupled_system import OURS, CoupledSystem, UnitPlaces
 from cosim.fmi.coupling.error_control import ErrorControl
 from cosim.fmi.coupling.macro_step import MacroStep
+from cosim.fmi.coupling.quality import PackedRows
 from cosim.fmi.coupling.unit_run import KEPT, UnitRun, UnitStanding
 from cosim.system import System
 
@@ -63,8 +64,8 @@ class UnitTable:
         for name, array in self.arrays.items():
             setattr(t, name, b.pointer(array))
         t.u.values, t.out.values = b.pointer(self._u), b.pointer(self._y)
-        self._rows = np.zeros((ROWS, 1 + 2 * n))
-        t.rows, t.capacity = b.pointer(self._rows), len(self._rows)
+        self._width = 1 + 2 * n
+        self._make_room(ROWS)
         self._kept: list[Any] = []
         self._levels = [np.zeros(KEPT * (n + m) + 1) for _ in range(LEVELS)]
         for there, values in zip(t.kept, self._levels, strict=True):
@@ -100,24 +101,33 @@ class UnitTable:
         self._kept = found or []
         return found is not None
 
-    def take_rows(self) -> np.ndarray:
-        """What was logged of its inputs since, (rows, 1 + 2 n)."""
-        if self.table.count > len(self._rows) // 4:  # a copy would touch as many pages once more
-            return self._handed_over(len(self._rows))
-        found = self._rows[: self.table.count].copy()
-        self.table.count = 0
+    def take_rows(self) -> PackedRows:
+        """What was logged of its inputs since."""
+        t = self.table
+        if t.count > len(self._held) // 4:  # a copy would touch as many pages once more
+            return self._handed_over(len(self._held))
+        found = self._packed(self._rows[: t.used].copy(), self._held[: t.count].copy())
+        t.count = t.used = 0
         return found
 
-    def renew_rows(self) -> np.ndarray:
+    def renew_rows(self) -> PackedRows:
         """All rows, which are too many; more room for those to come, as long as they are not many."""
-        return self._handed_over((4 if 4 * self._rows.size <= MOST else 1) * len(self._rows))
+        return self._handed_over((4 if 4 * self._rows.size <= MOST else 1) * len(self._held))
 
-    def _handed_over(self, room: int) -> np.ndarray:
+    def _handed_over(self, room: int) -> PackedRows:
         """The rows there are, without a copy; new ones go into others, `room` of them."""
-        found = self._rows[: self.table.count]
-        self._rows = np.empty((room, self._rows.shape[1]))
-        self.table.rows, self.table.capacity, self.table.count = b.pointer(self._rows), room, 0
+        found = self._packed(self._rows[: self.table.used], self._held[: self.table.count])
+        self._make_room(room)
         return found
+
+    def _packed(self, numbers: np.ndarray, held: np.ndarray) -> PackedRows:
+        return PackedRows(numbers, held, self._width, self.places.block.ticks)
+
+    def _make_room(self, rows: int) -> None:
+        t = self.table
+        self._rows, self._held = np.empty(rows * self._width), np.empty(rows, dtype=np.uint8)
+        t.rows, t.held = b.pointer(self._rows), b.ffi().from_buffer("uint8_t[]", self._held)
+        t.capacity, t.count, t.used = rows, 0, 0
 
 
 class CompiledMaster:
@@ -155,6 +165,7 @@ class CompiledMaster:
         m.order, m.newest = macro.order, coupling.order == "gauss-seidel"
         m.n_sequence = len(self._arrays["sequence"])
         m.idle, m.goes_back = _is_idle(engine.system), self._goes_back
+        m.only_counts = m.idle and _only_counts(coupled)
         m.iterate = {False: 0, True: 1, "newton": 2}[coupling.iterate]
         if control is not None:
             m.controlled, m.rtol, m.atol = True, control.rtol, control.atol
@@ -322,6 +333,14 @@ def _is_idle(system: System) -> bool:
     """Have our own blocks nothing to do but at their ticks?"""
     work = [len(system.x0), len(system.w0), len(system.events), len(system.delays), len(system.accepted[1])]
     return not any(work) and all(s.activation.number >= 0 for s in system.schedule)
+
+
+def _only_counts(coupled: CoupledSystem) -> bool:
+    """Do idle blocks of ours but count ticks, at the points of all units, and does no unit read how many?"""
+    system, units = coupled.system, [u.block.ticks for u in coupled.units]
+    rates = {(rate.offset, rate.period) for rate in [*system.rates, *units]}
+    counts = [np.array(place, int) for place in zip(*system.tick_slots, strict=True)]
+    return len(rates) == 1 and not (system.schedule or system.draws or coupled.follows(counts).any())
 
 
 def _times(unit: UnitPlaces) -> tuple[Any, Any]:

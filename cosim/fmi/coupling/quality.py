@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, near_miss
 
 
@@ -100,12 +102,57 @@ class CouplingQuality(Mapping[str, ConnectionQuality]):
         return "\n".join([*lines, self.suggestion])
 
 
+@dataclass(frozen=True)
+class PackedRows:
+    """Rows of a unit's inputs as compiled code leaves them, see `pl_fmu_unit`; made whole when they are read.
+
+    numbers : of all rows, one after the other
+    held : (m,) which rows have only what was delivered, (n,): what was assumed is what the row before
+        delivered, one communication point earlier
+    width : of whole rows, 1 + 2 n, the first of which is one; ticks : the communication points
+    """
+
+    numbers: np.ndarray
+    held: np.ndarray
+    width: int
+    ticks: Ticks
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def whole(self) -> np.ndarray:
+        """(m, 1 + 2 n) time [s], inputs assumed, delivered."""
+        n, held = (self.width - 1) // 2, self.held.astype(bool)
+        if not held.any():
+            return self.numbers.reshape(-1, self.width)
+        ends = np.cumsum(np.where(held, n, self.width))
+        delivered = self.numbers[ends[:, None] - n + np.arange(n)]
+        found = np.empty((len(held), self.width))
+        found[:, 1 + n :] = delivered
+        found[1:, 1 : 1 + n] = delivered[:-1]
+        full = np.flatnonzero(~held)
+        found[full, : 1 + n] = self.numbers[ends[full, None] - self.width + np.arange(1 + n)]
+        rows = np.arange(len(held))
+        before = np.maximum.accumulate(np.where(held, 0, rows))  # the whole row before
+        first, period = float(self.ticks.offset), float(self.ticks.period)
+        points = np.rint((found[before, 0] - first) / period).astype(np.int64) + rows - before
+        found[held, 0] = self._times(points[held])
+        return found
+
+    def _times(self, points: np.ndarray) -> np.ndarray:
+        first, period = self.ticks.offset, self.ticks.period
+        grid = math.lcm(first.denominator, period.denominator)
+        if grid < 2**53 and abs(first * grid) + period * grid * int(points.max()) < 2**53:
+            return (int(first * grid) + points * int(period * grid)) / grid  # rounded once
+        return np.array([float(first + int(k) * period) for k in points])
+
+
 class QualityLog:
     """Collects residuals while a run goes on: of each unit, rows of t, inputs assumed, inputs delivered."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = list(sizes)
-        self._pieces: list[list[np.ndarray]] = [[] for _ in sizes]
+        self._pieces: list[list[np.ndarray | PackedRows]] = [[] for _ in sizes]
         self._counts = [0] * len(self._sizes)
         self.macro_steps = self.rejected = self.rounds = 0
 
@@ -113,7 +160,7 @@ class QualityLog:
         """A step of unit k ended at t [s]."""
         self.add_rows(k, np.concatenate([[t], assumed, delivered])[None])
 
-    def add_rows(self, k: int, rows: np.ndarray) -> None:
+    def add_rows(self, k: int, rows: np.ndarray | PackedRows) -> None:
         """Steps of unit k: (m, 1 + 2 n) time [s], inputs assumed, inputs delivered."""
         if len(rows):
             self._pieces[k].append(rows)
@@ -121,7 +168,7 @@ class QualityLog:
 
     def rows(self, k: int) -> np.ndarray:
         """All of unit k, (m, 1 + 2 n)."""
-        whole = np.concatenate([np.zeros((0, 1 + 2 * self._sizes[k])), *self._pieces[k]])
+        whole = np.concatenate([np.zeros((0, 1 + 2 * self._sizes[k])), *map(_whole, self._pieces[k])])
         self._pieces[k] = [whole]
         return whole
 
@@ -133,7 +180,7 @@ class QualityLog:
         """Forget what came since."""
         for k, count in enumerate(mark):
             while self._counts[k] > count:
-                last = self._pieces[k].pop()
+                last = _whole(self._pieces[k].pop())
                 self._counts[k] -= len(last)
                 self.add_rows(k, last[: count - self._counts[k]] if count > self._counts[k] else last[:0])
 
@@ -165,6 +212,10 @@ class QualityLog:
             found, order, _suggestion(found, paths, drivers, steps),
             {pair: _bond(pair, found) for pair in bonds}, self.macro_steps, self.rejected, self.rounds,
         )  # fmt: skip
+
+
+def _whole(rows: np.ndarray | PackedRows) -> np.ndarray:
+    return rows.whole() if isinstance(rows, PackedRows) else rows
 
 
 def _bond(pair: tuple[str, str], found: Mapping[str, ConnectionQuality]) -> BondQuality:

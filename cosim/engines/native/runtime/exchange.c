@@ -27,16 +27,6 @@ void pl_write_curve(const pl_coupling *m, const pl_fmu_unit *u, double t0, const
     h[u->since] = t0;
 }
 
-void pl_write_held(const pl_coupling *m, const pl_fmu_unit *u, double t)
-{
-    double *h = m->run->context->h;
-
-    for (int i = 0; i < u->out.n; i++) h[u->y[i]] = u->out.values[i];
-    if (!u->slope) return;
-    for (int i = 0; i < u->out.n; i++) h[u->slope[i]] = h[u->curvature[i]] = 0.0;
-    h[u->since] = t;
-}
-
 int pl_hold_inputs(pl_coupling *m, pl_fmu_unit *u)
 {
     const int n = u->u.n;

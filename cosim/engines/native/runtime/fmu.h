@@ -98,8 +98,10 @@ typedef struct {
     double *fresh;                   /* (m,) outputs at its end */
     double end, reached;             /* of the step under way */
     int32_t status, ended, has_fresh, arriving;
-    double *rows;                    /* (capacity, 1 + 2 n) t, inputs assumed, delivered */
-    int64_t count, capacity;
+    double *rows;                    /* of each step t, inputs assumed, delivered: 1 + 2 n numbers; of one whose inputs
+                                        were held as the row before delivered them, the n delivered */
+    uint8_t *held;                   /* (capacity,) rows that are of the latter kind */
+    int64_t count, used, capacity;   /* rows, numbers in them */
     int32_t goes_back;               /* is it to save and restore its state? */
     int32_t part;                    /* its first output among all of an iterated step */
     void *get_state, *set_state, *free_state;

@@ -51,17 +51,35 @@ int64_t pl_instants_passed(const pl_run *r)
 
 double pl_next_stop(const pl_run *r)
 {
-    double stop = INFINITY;
+    double stop = pl_next_listed(r);
     for (int i = 0; i < r->system->n_rates; i++) {
         const double t = tick_time(r, i);
         if (t < stop) stop = t;
     }
+    return stop;
+}
+
+double pl_next_listed(const pl_run *r)
+{
+    double stop = INFINITY;
     const int64_t done = pl_instants_passed(r);
     if (done < r->system->n_instants && r->system->instant_time[done] < stop)
         stop = r->system->instant_time[done];
     for (int64_t i = 0; i < r->context->n_stops; i++)
         if (r->context->stops[i] > r->context->t && r->context->stops[i] < stop) stop = r->context->stops[i];
     return stop;
+}
+
+void pl_count_tick(pl_run *r, int i, double t)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    r->held_known = 0;
+    c->ticks[i]++;
+    c->h[s->time_place[i]] = t;
+    c->h[s->count_place[i]] = (double)c->ticks[i];
+    c->h[s->fresh_place[i]] += 1;
 }
 
 /* Steps 1 and 2 of an instant. */
@@ -79,11 +97,7 @@ void pl_count_ticks(pl_run *r, double t)
     for (int i = 0; i < s->n_rates; i++) {
         r->due[i] = tick_time(r, i) <= t;
         if (!r->due[i]) continue;
-        r->held_known = 0;
-        c->ticks[i]++;
-        c->h[s->time_place[i]] = t;
-        c->h[s->count_place[i]] = (double)c->ticks[i];
-        c->h[s->fresh_place[i]] += 1;
+        pl_count_tick(r, i, t);
         for (int j = s->discrete_start[i]; j < s->discrete_start[i + 1]; j++)
             c->h[s->discrete[j]] = c->next[s->discrete[j]];
     }

@@ -9,6 +9,10 @@
 int pl_initialise(pl_run *r);
 /* Listed instants pass; for the rates that hit, next becomes current. */
 void pl_count_ticks(pl_run *r, double t);
+/* One tick of a rate is counted. */
+void pl_count_tick(pl_run *r, int rate, double t);
+/* Time of the next listed instant or jump out of a delay, or infinity: what stops a run beside its rates. */
+double pl_next_listed(const pl_run *r);
 /* Has it ticks, listed instants, or jumps that come out of a delay? */
 int pl_has_stops(const pl_run *r);
 /* How many listed instants have passed. */

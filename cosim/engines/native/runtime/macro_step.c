@@ -162,10 +162,7 @@ static int deliver(pl_coupling *m)
     for (int k = 0; k < m->n_units; k++) {
         pl_fmu_unit *u = &m->units[k];
         if (!u->arriving) continue;
-        const int n = u->u.n;
-        double *row = u->rows + u->count++ * (1 + 2 * n);
-        row[0] = m->t1;
-        for (int i = 0; i < n; i++) row[1 + i] = u->assumed[i], row[1 + n + i] = m->inputs[u->start + i];
+        pl_log_inputs(u, m->t1, m->inputs + u->start);
         if (jumped) forget(&u->out);
         if (m->order) {
             pl_curve c = pl_curve_in(pl_output_room(m), u->out.n);

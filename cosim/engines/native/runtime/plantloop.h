@@ -227,6 +227,7 @@ typedef struct {
     int64_t grid;
     double *inputs;          /* (n,) of all units */
     int32_t idle;            /* have our own blocks nothing to do but at ticks? */
+    int32_t only_counts;     /* and there but to count them, which no unit reads? */
     int32_t begins_iterated; /* are steps iterated that units make without a past? */
     int32_t goes_back;       /* can all be rolled back here? else the host makes steps that are repeated */
     int32_t iterate;         /* 1: by substitution, 2: by Newton's method */

@@ -112,6 +112,7 @@ int pl_unit_back(pl_fmu_unit *u, int level)
     copy_samples(u->u.values, u->u.time, k->values, k->u_time, u->u.n, k->n_u);
     copy_samples(u->out.values, u->out.time, k->values + PL_SAMPLES * u->u.n, k->out_time, u->out.n, k->n_out);
     u->u.count = k->n_u, u->out.count = k->n_out;
+    u->used = k->count * (1 + 2 * u->u.n); /* rows of steps that are repeated are whole */
     u->points = k->points, u->count = k->count, u->time = k->time, u->next = k->next;
     return ((set_state)u->set_state)(u->component, *k->state) > 1;
 }

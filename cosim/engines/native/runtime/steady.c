@@ -3,6 +3,7 @@
 #include "curves.h"
 #include "exchange.h"
 #include "instants.h"
+#include "log.h"
 #include "macro_step.h"
 #include "rollback.h"
 #include "units.h"
@@ -24,8 +25,19 @@ int pl_is_steady(const pl_coupling *m)
     return m->n_units > 0;
 }
 
-/* The time before which nothing is logged and nothing of our own happens. */
-static double free_until(const pl_coupling *m, double until)
+/* Do our own blocks count a tick at every point of the units, and do nothing else? */
+static int counts_points(const pl_coupling *m)
+{
+    const pl_context *c = m->run->context;
+
+    if (!m->only_counts || m->newest || c->origin != 0.0) return 0;
+    for (int i = 0; i < m->run->system->n_rates; i++)
+        if (c->ticks[i] != m->units->points) return 0;
+    return m->run->system->n_rates > 0;
+}
+
+/* The time before which nothing is logged, and nothing of our own happens beside ticks that are `counted`. */
+static double free_until(const pl_coupling *m, double until, int counted)
 {
     const pl_run *r = m->run;
     const pl_log *l = r->log;
@@ -33,7 +45,7 @@ static double free_until(const pl_coupling *m, double until)
 
     if (l->every_step) return -INFINITY;
     if (pl_has_stops(r)) {
-        const double stop = pl_next_stop(r);
+        const double stop = counted ? pl_next_listed(r) : pl_next_stop(r);
         if (stop < end) end = stop;
     }
     if (l->position < l->n_times) {
@@ -43,8 +55,9 @@ static double free_until(const pl_coupling *m, double until)
     return end;
 }
 
-/* What is delivered, and logged of how it was assumed; inputs of the next step. */
-static int deliver(pl_coupling *m)
+/* What is delivered, and logged of how it was assumed; inputs of the next step. `again`: the one before was such a
+   step as well, so that what it delivered is what was held. */
+static int deliver(pl_coupling *m, int again)
 {
     const double t1 = m->t1;
 
@@ -53,11 +66,11 @@ static int deliver(pl_coupling *m)
     if (reason) return reason;
     for (int k = 0; k < m->n_units; k++) {
         pl_fmu_unit *u = &m->units[k];
-        const int n = u->u.n;
         const double *now = m->inputs + u->start;
-        double *row = u->rows + u->count++ * (1 + 2 * n);
-        row[0] = t1;
-        for (int i = 0; i < n; i++) row[1 + i] = u->assumed[i], row[1 + n + i] = now[i];
+        if (again && !m->newest && u->count)
+            pl_log_held_inputs(u, now);
+        else
+            pl_log_inputs(u, t1, now);
         pl_add_sample(&u->u, u->time, now);
     }
     m->macro_steps++;
@@ -89,24 +102,52 @@ static int step_units(pl_coupling *m)
     return PL_DONE;
 }
 
+/* How many steps there is room for to log. */
+static int64_t room(const pl_coupling *m, int counted)
+{
+    int64_t found = INT64_MAX;
+
+    for (int k = 0; k < m->n_units; k++) {
+        const int64_t left = m->units[k].capacity - m->units[k].count;
+        if (left < found) found = left;
+    }
+    for (int i = 0; counted && i < m->run->system->n_rates; i++) {
+        const pl_buffer *b = &m->run->log->ticks[i];
+        if (b->width && b->capacity - b->count < found) found = b->capacity - b->count;
+    }
+    return found;
+}
+
+static int count_ticks(pl_coupling *m)
+{
+    pl_run *r = m->run;
+
+    for (int i = 0; i < r->system->n_rates; i++) {
+        pl_count_tick(r, i, m->t1);
+        r->due[i] = 1;
+    }
+    return pl_log_ticks(r);
+}
+
 int pl_steady_steps(pl_coupling *m, double until)
 {
     pl_run *r = m->run;
-    const double end = free_until(m, until);
+    const int counted = counts_points(m);
+    const double end = free_until(m, until, counted);
     const int64_t first = m->units->first, period = m->units->period;
+    int64_t left = room(m, counted);
 
-    m->quiet = 1;
-    for (;;) {
+    m->quiet = !counted;
+    for (int again = 0;; again = 1) {
         m->t1 = pl_seconds(first + m->units->points * period, m->grid);
-        if (!(m->t1 < end) || r->cancel || r->budget <= 0) return PL_DONE;
-        for (int k = 0; k < m->n_units; k++)
-            if (m->units[k].count >= m->units[k].capacity) return PL_DONE;
+        if (!(m->t1 < end) || r->cancel || r->budget <= 0 || left-- <= 0) return PL_DONE;
         r->budget--;
         if (m->newest) pl_keep_ours(m, 0, 0);
         int reason = step_units(m);
         if (reason) return reason;
         m->phase = PL_DELIVER;
-        reason = deliver(m);
+        reason = deliver(m, again);
+        if (!reason && counted) reason = count_ticks(m);
         if (reason) return reason;
         m->phase = PL_BEGIN;
     }

@@ -59,7 +59,7 @@ static int bend(pl_fmu_unit *u, int curved)
                                                u->bent_orders, u->bent_values) > 1;
 }
 
-static int step(pl_fmu_unit *u, double h)
+PL_INLINE int step(pl_fmu_unit *u, double h)
 {
     if (u->version == 2) return ((step_2)u->do_step)(u->component, u->time, h, 0);
     *u->last = u->time + h;
@@ -68,13 +68,13 @@ static int step(pl_fmu_unit *u, double h)
     return *(_Bool *)u->event || *(_Bool *)u->terminate || *(_Bool *)u->early;
 }
 
-static void begin_step(pl_fmu_unit *u, double t1)
+PL_INLINE void begin_step(pl_fmu_unit *u, double t1)
 {
     u->end = u->reached = u->time + (t1 - u->time);
     u->has_fresh = 0;
 }
 
-static int step_held(pl_fmu_unit *u, double t1)
+PL_INLINE int step_held(pl_fmu_unit *u, double t1)
 {
     begin_step(u, t1);
     if (pl_write_values(u->component, u->version, u->set, u->n_set, u->value)) return PL_UNIT_STEP;
@@ -98,7 +98,7 @@ int pl_step_unit(pl_fmu_unit *u, double t1, int held_at_end)
     return PL_DONE;
 }
 
-static int get_outputs(pl_fmu_unit *u)
+PL_INLINE int get_outputs(pl_fmu_unit *u)
 {
     if (!u->has_fresh && pl_read_values(u->component, u->version, u->get, u->n_get, u->fresh)) return PL_UNIT_GET;
     /* unlike inputs, every output is kept */

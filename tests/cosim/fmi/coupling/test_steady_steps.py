@@ -1,9 +1,11 @@
 """Steps that are all alike: the same numbers as step by step in Python, whatever interrupts them."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
-from blocks import Gain, Step, TimeTable
+from blocks import Block, Equations, Gain, Step, TimeTable
 from blocks.errors import PlantloopError
 from cosim import FMU, Coupling, Diagram, Simulation, simulate
 from tests.helpers.fmus import build_fmu, needs_compiler
@@ -25,8 +27,9 @@ def loop(ending: bool = False) -> Diagram:
     return d
 
 
-def run(d: Diagram, engine: str, order: str, stops: list[float], log: list[float] | None = None):
-    with Simulation(d, engine=engine, coupling=order) as sim:
+def run(d: Diagram, engine: str, order: str | None, stops: list[float], log: list[float] | None = None):
+    coupling = {} if order is None else {"coupling": order}
+    with Simulation(d, engine=engine, **coupling) as sim:
         sim.log(log or [])
         for stop in stops:
             sim.advance(stop)
@@ -40,13 +43,17 @@ def same(one, other) -> None:
     (r, quality), (r_2, quality_2) = one, other
     assert np.array_equal(r.time, r_2.time)
     assert all(np.array_equal(r[n], r_2[n]) for n in r)
+    assert list(r.ticks_of) == list(r_2.ticks_of)
+    for n in r.ticks_of:
+        assert np.array_equal(r.ticks(n).time, r_2.ticks(n).time)
+        assert np.array_equal(r.ticks(n).values, r_2.ticks(n).values)
     assert list(quality) == list(quality_2)
     for n, columns in quality.items():
         for mine, theirs in zip(columns, quality_2[n], strict=True):
             assert np.array_equal(mine, theirs), n
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", [*ORDERS, None])
 @pytest.mark.parametrize("ending", [False, True])
 def test_both_engines_give_the_same_bits(order, ending):
     """Rows of the log and ends of advances on and between points; the end that a unit asks for."""
@@ -68,6 +75,41 @@ def test_gauss_seidel_is_its_map():
             a = q * a + (1 - q) * b
     assert [r["a.y"][-1, 0], r["b.y"][-1, 0]] == pytest.approx([a, b], rel=1e-9)
     assert len(quality["a.u"][0]) == 2400
+
+
+@pytest.mark.parametrize("order", [*ORDERS, None])
+def test_points_of_any_fraction(order):
+    """Periods and offsets that no double holds; a row of the log in the middle, an advance per third step."""
+    d = Diagram("thirds")
+    for name, x in (("a", 1.0), ("b", -0.5)):
+        d.add(name, FMU(build_fmu("lag"), kind="cs", sample="1/3", offset="1/7", start={"x": x}))
+    d.connect("a.y", "b.u")
+    d.connect("b.y", "a.u")
+    stops = [float(k) for k in range(1, 20)]
+    one, other = (run(d, engine, order, stops, [0.0, 5.0]) for engine in ("native", "reference"))
+    same(one, other)
+    assert len(one[1]["a.u"][0]) == 56
+
+
+@dataclass(frozen=True)
+class TickCount(Block):
+    """How often its rate has ticked."""
+
+    def define(self, b: Equations) -> None:
+        b.output("y", 1.0 * b.tick_count("1/4"))
+
+
+def test_a_unit_that_reads_what_ticks_count():
+    """It is given the count after the tick at a point, which is not what was delivered before."""
+    d = Diagram("counted")
+    d.add("a", FMU(build_fmu("lag"), kind="cs", sample="1/4"))
+    d.connect(d.add("n", TickCount())["y"], "a.u")
+    one, other = (run(d, engine, None, [3.0, 5.0], [1.1, 5.0]) for engine in ("native", "reference"))
+    same(one, other)
+    x, q = 0.0, np.exp(-0.25)
+    for k in range(20):
+        x = q * x + (1 - q) * (k + 1)
+    assert one[0]["a.y"][-1, 0] == pytest.approx(x, rel=1e-12)
 
 
 # --- what our own blocks do at instants that are known before ---------------------------------------------
