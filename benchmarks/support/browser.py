@@ -23,6 +23,15 @@ def missing() -> str:
 @contextmanager
 def opened(file: Path) -> Iterator[Any]:
     """A page from a file, complete, 1280 x 720."""
+    with blank() as page:
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-ready=yes]")
+        yield page
+
+
+@contextmanager
+def blank() -> Iterator[Any]:
+    """An empty page of a browser that runs, 1280 x 720."""
     from playwright.sync_api import sync_playwright
 
     path = next(found for name in NAMES if (found := shutil.which(name)))
@@ -31,7 +40,5 @@ def opened(file: Path) -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=path, args=options)
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.set_default_timeout(180_000)
-        page.goto(file.as_uri())
-        page.wait_for_selector("html[data-ready=yes]")
         yield page
         browser.close()

@@ -348,10 +348,19 @@ def view(
 ) -> None:
     """Show a result, two beside each other, a scenario, model, FMU or study as one page in the browser."""
     with _errors_as_messages():
+        early = None
+        if browser and out is None and not (live or edit or host is not None or port is not None):
+            from cosim.viewer.early_page import early_page
+
+            early = early_page(files[0])  # before all that takes long to import
         from cosim.cli.view_command import ViewOptions, page_of_files
         from cosim.viewer.page import view as page_of
 
         wanted = ViewOptions(until, forces, linear, trust)
+        if early is not None:
+            with early.failing():
+                typer.echo(str(early.arrive(page_of_files(files, wanted))))
+            return
         if live and edit:
             raise PlantloopError("--live and --edit exclude each other; leave one of them out.")
         if live:

@@ -11,10 +11,9 @@ from blocks.errors import PlantloopError, SimulationError
 from cosim.block_alone import system_of
 from cosim.result.result import Result
 from cosim.simulation import simulate
+from cosim.viewer.early_page import SUFFIXES
 from cosim.viewer.kept import of_result
 from cosim.viewer.page_data import PageData, of_diagram
-
-SUFFIXES = (".nc", ".npz", ".toml", ".xml", ".fmu")
 
 
 def contents_of(

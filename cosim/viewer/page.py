@@ -16,9 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blocks.errors import PlantloopError
-from cosim.viewer.page_data import PageData
+
+if TYPE_CHECKING:
+    from cosim.viewer.page_data import PageData  # slow to import: a page may be open before there is any
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = (
@@ -93,16 +96,30 @@ def assembled(data: PageData, more: Sequence[str] = (), nonce: str = "") -> str:
     nonce : what scripts carry that a content security policy lets run
     """
     wanted = [name for name in VENDOR if _needs(data, name)]
-    inside = {"content": data.text().encode(), "numbers": data.numbers.all()}
+    inside = "\n".join(_element(name, text) for name, text in packed(data).items())
+    return _filled(data.title, inside, wanted, more, nonce)
+
+
+def shell(title: str) -> str:
+    """The HTML of a page whose data comes in a script beside it, see `cosim.viewer.early_page`."""
+    return _filled(title, "", list(VENDOR), (), "")
+
+
+def packed(data: PageData) -> dict[str, str]:
+    """The data of a page as texts of letters and digits, by the names they have in it."""
+    return {"content": _packed(data.text().encode()), "numbers": _packed(data.numbers.all())}
+
+
+def _filled(title: str, inside: str, wanted: Sequence[str], more: Sequence[str], nonce: str) -> str:
     style = (STATIC / "style.css").read_text("utf-8")
     if "uplot" in wanted:
         style = (STATIC / "vendor" / "uplot.css").read_text("utf-8") + style
     sheets = [sheet for name in more if (sheet := (STATIC / name).with_suffix(".css")).is_file()]
     style += "".join(sheet.read_text("utf-8") for sheet in sheets)
     parts = {
-        "@title@": html.escape(data.title),
+        "@title@": html.escape(title),
         "@style@": style,
-        "@data@": "\n".join(_packed(name, content) for name, content in inside.items()),
+        "@data@": inside,
         "@vendor@": "\n".join(_vendor(n) for n in wanted),
         "@scripts@": "\n".join((STATIC / name).read_text("utf-8") for name in (*SCRIPTS, *more)),
     }
@@ -124,15 +141,18 @@ def _needs(data: PageData, library: str) -> bool:
 
 @lru_cache
 def _vendor(name: str) -> str:
-    return _packed(f"vendor-{name}", (STATIC / "vendor" / VENDOR[name]).read_bytes())
+    return _element(f"vendor-{name}", _packed((STATIC / "vendor" / VENDOR[name]).read_bytes()))
 
 
 LEVEL = 4  # of zlib: 9 makes pages 4 % smaller and takes three times as long
 
 
-def _packed(name: str, content: bytes) -> str:
+def _packed(content: bytes) -> str:
     """Compressed, as text of letters and digits: nothing in it can end the element it stands in."""
-    text = base64.b64encode(zlib.compress(content, LEVEL)).decode("ascii")
+    return base64.b64encode(zlib.compress(content, LEVEL)).decode("ascii")
+
+
+def _element(name: str, text: str) -> str:
     return f'<script type="text/plain" id="{name}">{text}</script>'
 
 

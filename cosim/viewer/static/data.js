@@ -11,6 +11,30 @@ viewer.unpacked = async (id) => {
   return new Response(stream).arrayBuffer();
 };
 
+viewer.given = (texts) => { // the data of a page that was open before, from the script beside it
+  for (const [id, text] of Object.entries(texts)) document.body.append(viewer.element("script", { type: "text/plain", id }, text));
+};
+
+viewer.awaited = async () => { // data may come later: meanwhile libraries and the renderer get ready
+  const title = document.title, wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  document.getElementById("title").textContent = title;
+  document.getElementById("about").textContent = "is being read ...";
+  const look = (n) => new Promise((done) => { // the script is empty until there is something in it
+    const script = viewer.element("script", { src: "data.js?" + n, onload: done, onerror: done });
+    document.body.append(script);
+    script.addEventListener("load", () => script.remove());
+  });
+  const ready = (async () => {
+    await viewer.vendor("three");
+    viewer.warm?.();
+    await viewer.vendor("uplot");
+    await viewer.vendor("elk");
+  })();
+  for (let n = 0; !document.getElementById("numbers") && !viewer.failure; n++) { await look(n); await wait(n < 400 ? 10 : 250); }
+  if (viewer.failure) throw new Error(viewer.failure);
+  return ready;
+};
+
 viewer.vendor = async (name) => { // a library that is kept compressed in the page
   if (document.getElementById("ran-" + name)) return;
   const code = new TextDecoder().decode(await viewer.unpacked("vendor-" + name));

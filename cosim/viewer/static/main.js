@@ -2,6 +2,7 @@
 (async () => {
   const $ = (id) => document.getElementById(id);
   if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.classList.add("dark");
+  if (!document.getElementById("numbers")) await viewer.awaited();
   viewer.row = new Float64Array(await viewer.unpacked("numbers"));
   const content = JSON.parse(new TextDecoder().decode(await viewer.unpacked("content")));
   viewer.content = content;
@@ -124,6 +125,7 @@
   }
 })().catch((error) => {
   document.documentElement.dataset.ready = "failed";
-  console.error(error);
-  document.body.append(viewer.element("pre", {}, "This page could not be shown: " + error.message));
+  if (!viewer.failure) console.error(error); // else it is what was read that is wrong, not the page
+  document.getElementById("about").textContent = "";
+  document.body.append(viewer.element("pre", {}, viewer.failure ?? "This page could not be shown: " + error.message));
 });

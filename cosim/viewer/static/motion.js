@@ -1,4 +1,13 @@
 // Plants in space: bodies as bars between their markers, joints by their shape, forces, the ground.
+viewer.warm = () => { // a renderer that has compiled its programs, for a picture that is still to come
+  const scene = new THREE.Scene(), camera = new THREE.PerspectiveCamera(), light = new THREE.DirectionalLight(0xffffff, 1);
+  const box = new THREE.BoxGeometry(1, 1, 1), lines = viewer.polylines([{ count: 2, colour: 0 }]).object;
+  scene.add(light, new THREE.AmbientLight(0xffffff, 1), new THREE.Mesh(box, new THREE.MeshLambertMaterial()), new THREE.Mesh(box, new THREE.MeshBasicMaterial()), lines, new THREE.GridHelper(1, 1));
+  camera.position.z = 5;
+  try { viewer.spare = new THREE.WebGLRenderer({ antialias: true }); } catch { return; }
+  viewer.spare.render(scene, camera);
+};
+
 viewer.motion = async (plants, result) => {
   const room = document.getElementById("motion"), canvas = room.querySelector(".canvas"), list = room.querySelector(".list");
   room.hidden = false;
@@ -6,7 +15,7 @@ viewer.motion = async (plants, result) => {
   const many = plants.reduce((n, p) => n + p.bodies.length, 0) > 60;
   let renderer;
   try { // smooth edges of many bodies cost a third of a frame where a processor draws them
-    renderer = new THREE.WebGLRenderer({ antialias: !many });
+    renderer = (!many && viewer.spare) || new THREE.WebGLRenderer({ antialias: !many });
   } catch (error) {
     canvas.append(viewer.element("p", {}, "This browser has no WebGL: motion cannot be drawn. " + error.message));
     return;
