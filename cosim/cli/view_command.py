@@ -8,7 +8,8 @@ from pathlib import Path
 
 from blocks.errors import PlantloopError
 from cosim.cli.shared import checked_path
-from cosim.viewer.open_file import SUFFIXES, contents_of, of_two_files
+from cosim.viewer.early_page import SUFFIXES
+from cosim.viewer.open_file import contents_of, of_two_files
 from cosim.viewer.page_data import PageData
 
 RESULTS = (".nc", ".npz")
