@@ -7,7 +7,7 @@ runs::
     d.connect(switch["y"], heater["enable"])
     d.connect(power["y"], heater["u"])
 
-Source: `ARCHITECTURE.md`, "Conditional parts", for what happens when.
+Source: `docs/subsystems.md`, "What happens when".
 """
 
 from __future__ import annotations
