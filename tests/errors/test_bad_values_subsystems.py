@@ -20,7 +20,7 @@ from cosim import (
     gain_schedule,
     replay,
 )
-from tests.errors.test_bad_values_api import (
+from tests.helpers.bad_values import (
     NO_VALUES,
     NOTHING,
     NUMBERS,

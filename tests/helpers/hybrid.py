@@ -262,3 +262,12 @@ def falling_root() -> Diagram:
     z = d.add("z", Integrator())
     d.connect(r["y"], z["u"])
     return d
+
+
+def fresh_diagram(gain: float = 1.0) -> Diagram:
+    """A small diagram nobody has compiled yet in this process."""
+    d = Diagram("fresh")
+    x, g = d.add("x", Integrator(1.0)), d.add("g", Gain(-gain))
+    d.connect(x["y"], g["u"])
+    d.connect(g["y"], x["u"])
+    return d

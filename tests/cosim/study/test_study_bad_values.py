@@ -5,23 +5,20 @@ from pathlib import Path
 import pytest
 
 from cosim import Study, open_study
-from tests.errors.test_bad_values_api import (
-    ADAPTIVE,
+from tests.helpers.bad_values import (
     EMPTY,
-    GIVEN,
     NO_VALUES,
     NOTHING,
     POSITIVE,
-    QUICK,
     SETTINGS,
     SWITCH,
     TIMES,
     Case,
     Made,
-    loop,
     of_parameter,
     parameters,
 )
+from tests.helpers.cosim_calls import ADAPTIVE, GIVEN, QUICK, loop
 
 LISTS = EMPTY - {"{}"} | NOTHING
 
