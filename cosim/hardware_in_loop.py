@@ -91,6 +91,7 @@ class UDPReceive(Block):
     """
 
     reaches: ClassVar[str] = NETWORK
+    alone: ClassVar[str] = "listens at a port"
 
     port: int
     size: int = 1
@@ -129,6 +130,7 @@ class SharedMemoryWrite(Block):
     """
 
     reaches: ClassVar[str] = MEMORY
+    alone: ClassVar[str] = "writes to a place in shared memory"
 
     file: str
     size: int = 1

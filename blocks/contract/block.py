@@ -52,6 +52,9 @@ class Block(metaclass=BlockType):
     reaches: ClassVar[str] = ""
     """What of the machine its runs touch, "" for nothing: a scenario needs trust for such a block."""
 
+    alone: ClassVar[str] = ""
+    """What a run does that no other may do meanwhile, "" for nothing: a study has one worker then."""
+
     @property
     def start_only(self) -> Mapping[str, str]:
         """Numbers and texts of it that look like parameters and that no run can set: name -> what to do."""

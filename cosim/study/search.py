@@ -7,7 +7,7 @@ that are in the store are not run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
 from cosim.study.cases import Cases, seeds_of
-from cosim.study.distributions import Distribution
+from cosim.study.distributions import LOGARITHMIC, Distribution
 from cosim.study.executors import EXECUTORS, executor_for
 from cosim.study.job import Job, Tell
 from cosim.study.measures import ROBUSTNESS
@@ -77,6 +77,41 @@ class SearchSpace:
         columns |= {name: np.tile(value, (count * variants, 1)) for name, value in self.fixed.items()}
         seeds = np.repeat(seeds_of(seed, count), variants)
         return Cases(columns, np.tile(np.arange(variants), count), seeds)
+
+
+def space_of(sampled: Mapping[str, Distribution], cases: Cases, structural: Container[str]) -> SearchSpace:
+    """Between the bounds of distributions, and the least and largest values of a sweep.
+
+    structural : names that decide how the model is built
+
+    Raises
+    ------
+    PlantloopError      several arrays are given for a name, or it is structural
+    """
+    bounds: dict[str, tuple[float, float]] = {}
+    fixed: dict[str, np.ndarray] = {}
+    for name, values in cases.columns.items():
+        if name not in sampled and (values == values[0]).all():
+            fixed[name] = values[0]
+        elif name in structural:
+            raise PlantloopError(
+                f"'{name}' decides how the model is built, which a search cannot do anew for every case.",
+                path=name,
+                hint="Give its values as variants, of which the worst counts; or sweep it.",
+            )
+        elif name in sampled:
+            bounds[name] = sampled[name].bounds
+        elif values.shape[1] > 1:
+            raise PlantloopError(
+                f"'{name}' takes arrays of {values.shape[1]} numbers, which a search cannot go between.",
+                path=name,
+                hint=f"Sweep single numbers such as '{name}[0]'.",
+            )
+        else:
+            bounds[name] = float(values.min()), float(values.max())
+    logarithmic = frozenset(n for n, d in sampled.items() if d.spec.get("distribution") in LOGARITHMIC)
+    whole = {n: d for n, d in sampled.items() if d.whole is not None}
+    return SearchSpace(bounds, fixed, logarithmic, whole)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from cosim.names import listed, mapped
 from cosim.scenario.scenario import Scenario
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.study.cases import Cases, make_cases, parsed_cases
-from cosim.study.distributions import LOGARITHMIC
 from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
 from cosim.study.executors import EXECUTORS, executor_for, processors
 from cosim.study.folder import Folder, url_of
@@ -30,7 +29,7 @@ from cosim.study.measures import measures_of
 from cosim.study.opened import StudyResult
 from cosim.study.reuse import comparable, reused
 from cosim.study.sample_draws import DESIGNS
-from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, optimise
+from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, optimise, space_of
 from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
 from cosim.study.structural_cases import built_for_cases
 from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, files_of
@@ -126,7 +125,9 @@ class Study:
         }
         if isinstance(model, Scenario):
             self._files = files_of(model, tables)
-            bases, names = bases_of_scenario(model, tables, until, numbers, settings, keywords, self.trust)
+            bases, names = bases_of_scenario(
+                model, tables, until, numbers, log_every, settings, keywords, self.trust
+            )
         else:
             bases, names = bases_of_diagrams(
                 model, drawn, tables, until, numbers, log_every, settings, keywords
@@ -257,7 +258,7 @@ class Study:
         Ctrl-C keeps what is done; `resume` goes on. Blocks that warn (`CheckRange`, `Assertion`) do so once,
         with how many cases; the column "warnings" says which.
         """
-        count = processors() if workers is None else _whole(workers, "workers")
+        count = self._workers(workers, scheduler)
         most = len(self.cases) if limit is None else _whole(limit, "limit")
         name, chosen = executor_for(self.plan, executor, scheduler), self._named(only)
         old = None if reuse is None else StudyStore.opened(url_of(reuse, "the earlier study"))
@@ -396,6 +397,20 @@ class Study:
         warn_of_cases(found.study.store, self.plan)
         return found
 
+    def _workers(self, wanted: int | None, scheduler: str | None) -> int:
+        """How many work at once: one where a block of the model allows no more."""
+        held = self.plan.alone
+        count = (1 if held else processors()) if wanted is None else _whole(wanted, "workers")
+        if held and (count > 1 or scheduler is not None):
+            others = f"workers is {count}" if scheduler is None else f"at '{scheduler}' there may be several"
+            raise PlantloopError(
+                f"block '{held[0]}' {held[1]}, which one run at a time can; {others}.",
+                path=held[0],
+                value=count,
+                hint="Say workers=1 (--workers 1), here on this machine.",
+            )
+        return count
+
     def _search_numbers(self, runs: int | None, seed: int | None) -> tuple[int, int]:
         given = self.tables.search
         chosen = given.seed if seed is None else seed
@@ -431,31 +446,8 @@ class Study:
         PlantloopError      several arrays are given for a name, between which nothing lies, or it decides how
                             the model is built
         """
-        bounds: dict[str, tuple[float, float]] = {}
-        fixed: dict[str, np.ndarray] = {}
         sampled = self.tables.sampling.parameters if self.tables.sampling is not None else {}
-        for name, values in self.cases.columns.items():
-            if name not in sampled and (values == values[0]).all():
-                fixed[name] = values[0]
-            elif any(name in base.built for base in self._bases):
-                raise PlantloopError(
-                    f"'{name}' decides how the model is built, which a search cannot do anew for every case.",
-                    path=name,
-                    hint="Give its values as variants, of which the worst counts; or sweep it.",
-                )
-            elif name in sampled:
-                bounds[name] = sampled[name].bounds
-            elif values.shape[1] > 1:
-                raise PlantloopError(
-                    f"'{name}' takes arrays of {values.shape[1]} numbers, which a search cannot go between.",
-                    path=name,
-                    hint=f"Sweep single numbers such as '{name}[0]'.",
-                )
-            else:
-                bounds[name] = float(values.min()), float(values.max())
-        logarithmic = frozenset(n for n, d in sampled.items() if d.spec.get("distribution") in LOGARITHMIC)
-        whole = {n: d for n, d in sampled.items() if d.whole is not None}
-        return SearchSpace(bounds, fixed, logarithmic, whole)
+        return space_of(sampled, self.cases, {name for base in self._bases for name in base.built})
 
     def _runs(
         self,
@@ -471,7 +463,7 @@ class Study:
             manifest = replace(manifest, chunk=chunk, fingerprints={**manifest.fingerprints, **what})
             return self._open(url_of(out, RESULTS), manifest, flag(resume, "resume"))
 
-        count = processors() if workers is None else _whole(workers, "workers")
+        count = self._workers(workers, scheduler)
         executor_for(self.plan, executor, scheduler)  # refused before anything is written
         return SearchRuns(store, executor, count, scheduler, tell)
 

@@ -11,9 +11,11 @@ from typing import Any
 from blocks.arguments import number
 from blocks.contract.block import Block
 from blocks.contract.rate import rational
+from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError, ScenarioError
 from cosim.built_for import built_for
 from cosim.diagram import Diagram
+from cosim.engines.reference.log import log_times
 from cosim.names import no_block
 from cosim.scenario.scenario import Scenario
 from cosim.settings import RunSettings
@@ -27,6 +29,7 @@ def bases_of_scenario(
     tables: StudyTables,
     until: float | None,
     numbers: Mapping[str, Mapping[str, Any]],
+    log_every: Any,
     settings: RunSettings | None,
     keywords: Mapping[str, Any],
     trust: bool,
@@ -44,10 +47,13 @@ def bases_of_scenario(
             parameters={**base.parameters, **numbers["parameters"]},
             initial={**base.initial, **numbers["initial"]},
             inputs=numbers["inputs"],
+            log_every=base.log_every if log_every is None else _interval_given(log_every),
         )
         found.append((name, base))
     if tables.store.every is None:
         _one_grid(found)
+        if log_every is None:
+            _say_what_counts_not(scenario)
     return tuple(base for _, base in found), tuple(name for name, _ in found)
 
 
@@ -68,6 +74,35 @@ def _one_grid(variants: Sequence[tuple[str, Base]]) -> None:
                 value=base.log_every,
                 hint="Say [store] every = ..., which is that of all variants.",
             )
+
+
+def _say_what_counts_not(scenario: Scenario) -> None:
+    """Warn of instants of a single run that are not those of a study, which has one grid for all cases."""
+    run = scenario.tables.run
+    said = 'log_every = "step"' if run.log_every == "step" else "log_at"
+    if run.log_every == "step" or run.log_at is not None:
+        warn_user(
+            f"[run] {said} of '{scenario.source.path.name}' is for single runs: the cases of a study are "
+            "looked at on one grid, without [store] every = ... at every thousandth of the run.",
+            UserWarning,
+        )
+
+
+def _interval_given(log_every: Any) -> Any:
+    """`log_every` of a call.
+
+    Raises
+    ------
+    PlantloopError      it is no interval
+    """
+    if isinstance(log_every, str) and log_every == "step":
+        raise PlantloopError(
+            "log_every is 'step', expected seconds: all cases of a study are looked at on one grid.",
+            value=log_every,
+        )
+    if log_every is not None:
+        log_times(0.0, 1.0, log_every, None)
+    return log_every
 
 
 def _interval(base: Base) -> Fraction | None:
@@ -107,7 +142,7 @@ def bases_of_diagrams(
             drawn_diagram(one), numbers["parameters"], chosen.solve_loops, chosen.driven
         )
         given = (left, numbers["initial"], numbers["inputs"])
-        found.append(Base(drawn_one.name, drawn_one, _end(until), chosen, *given, log_every))
+        found.append(Base(drawn_one.name, drawn_one, _end(until), chosen, *given, _interval_given(log_every)))
     return tuple(found), tuple(models)
 
 

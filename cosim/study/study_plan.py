@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss
 from cosim.batch.watched_runs import kept_for_warnings
 from cosim.engines.reference.log import SNAP, log_times
@@ -88,6 +89,16 @@ class StudyPlan:
             or any(s.external is not None for s in one.system.schedule)
             for one in made
         )
+
+    @property
+    def alone(self) -> tuple[str, str] | None:
+        """A block that one run at a time can have, and why; None where there is none."""
+        for k in range(len(self.bases)):
+            for segment in self.prepared(k).system.schedule:
+                block = getattr(segment.external and segment.external.make, "__self__", None)
+                if isinstance(block, Block) and block.alone:
+                    return segment.path, block.alone
+        return None
 
     @property
     def watches(self) -> bool:

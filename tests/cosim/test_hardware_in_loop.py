@@ -205,6 +205,11 @@ def test_runs_one_after_the_other_listen_at_one_port(tmp_path):
         d, until=0.03, sweep={"twice.k": [1.0, 2.0]}, metrics={"end": "final(twice.y)"}, engine="reference"
     )
     assert list(study.run(tmp_path / "out", executor="threads", workers=1).table["end"]) == [7.0, 14.0]
+    assert list(study.run(tmp_path / "one", executor="threads").table["end"]) == [7.0, 14.0]
+    for more in ({"workers": 2}, {"scheduler": "tcp://127.0.0.1:1"}):
+        with pytest.raises(PlantloopError, match="'into' listens at a port, which one run at a time can.*=1"):
+            study.run(tmp_path / "two", **more)
+    assert not (tmp_path / "two").exists()
 
 
 def test_a_case_that_cannot_begin_is_a_row(tmp_path):

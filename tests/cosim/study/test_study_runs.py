@@ -420,3 +420,22 @@ def test_initial_values_that_follow_from_parameters_of_the_diagram(tmp_path):
     assert s.case(1).result["x.y"][0, 0] == 6.0
     both = Study(d, until=1.0, sweep={"x0": [1.0, 3.0]}, initial={"x.x": 0.5}, metrics={"end": "final(x.y)"})
     assert both.case(1).measures["end"] == pytest.approx(3.5)
+
+
+def test_what_a_study_is_looked_at(loop, study_file):
+    """An interval that is given counts for files too; that instants of single runs do not, is said."""
+    with pytest.raises(PlantloopError, match="log_every is 'step', expected seconds.*one grid"):
+        study_of(loop, log_every="step")
+    with pytest.raises(PlantloopError, match="log_every"):
+        study_of(loop, log_every=-1.0)
+    own = FILE.replace("log_every = 0.02", "log_at = [0.5, 2.0]")
+    metric = '[metrics]\npeak = "max(lag.y)"\n'
+    with pytest.warns(UserWarning, match="log_at of 'study.toml' is for single runs.*every thousandth"):
+        assert len(Study(study_file(metric, own), engine="reference").plan.times) == 1001
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(Study(study_file(metric, own), engine="reference", log_every=0.5).plan.times) == 5
+        every = study_file(
+            metric + "[store]\nevery = 0.1\n", own.replace("log_at = [0.5, 2.0]", 'log_every = "step"')
+        )
+        assert len(Study(every, engine="reference").plan.times) == 21
