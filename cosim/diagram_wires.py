@@ -56,7 +56,7 @@ class DiagramWires(abc.ABC):
         ------
         WiringError    no such block, with the near miss; nor such a port, or an output in the place of an
                        input, where it is given as ``a["y"]`` or with "->". Ports in "a.y", "b.u" are looked
-                       for when the diagram runs or is checked, and what is wrong with all of them is told
+                       for when the diagram runs or is checked, and what is wrong with all of them is reported
                        together
         """
         flag(convert, "convert")

@@ -16,7 +16,7 @@ from cosim.compile.netlist import Inport
 class NodePorts:
     """Names of inputs and outputs, and of outputs that are there to be looked at only (`aside`).
 
-    known : bool    False where they cannot be told yet
+    known : bool    False where they cannot be known yet
     """
 
     inputs: tuple[str, ...] = ()

@@ -103,7 +103,7 @@ class Node(PortArithmetic[PortRef]):
         return ref
 
     def unchecked(self, port: str) -> PortRef:
-        """The port of a name; whether there is one is told when the diagram is flattened."""
+        """The port of a name; whether there is one is checked when the diagram is flattened."""
         block = self.diagram.content(self.name)
         name = block.port_name(port) if isinstance(block, Block) else port
         return PortRef(self.diagram, self.name, name)

@@ -1,4 +1,4 @@
-"""Being told how far a run is: by a function of one's own, or a bar on standard error."""
+"""How far a run is: reported to a function of one's own, or by a bar on standard error."""
 
 from __future__ import annotations
 

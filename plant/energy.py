@@ -205,7 +205,7 @@ NUMBERS |= dict.fromkeys(("R", "V", "eta", "eta_rate"), "(..., 3)")
 
 
 def _shaped(given: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Arguments of a procedure as arrays that fit each other; all that do not are told together."""
+    """Arguments of a procedure as arrays that fit each other; all that do not are reported together."""
     found, problems = {}, []
     for name, value in given.items():
         if name == "h" and isinstance(value, (list, tuple, np.ndarray)) and len(value) == 0:

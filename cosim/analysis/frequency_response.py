@@ -192,7 +192,7 @@ def _continuous(model: SystemAtPoint, w: np.ndarray) -> np.ndarray:
         return np.array([(C @ np.linalg.solve(1j * f * np.eye(len(A)) - A, B) + D).item() for f in w])
     delays = Delays(s, c, 1, sampled=False)  # which seconds each has; its approximation is not used
     tangent = Tangent(s, c, delays)
-    tangent.settle()
+    tangent.bring_to_rest()
     n, nw, m = len(s.x0), len(c.w), tangent.unknown
 
     def dense(key: Any, e: ca.SX) -> list[np.ndarray]:

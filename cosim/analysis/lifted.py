@@ -171,7 +171,7 @@ class PeriodWalk:
             time_place, count_place, fresh_place = self.system.tick_slots[r]
             c.h[time_place] = t
             c.h[[count_place, fresh_place]] = TICKS_DONE
-        tangent.settle()
+        tangent.bring_to_rest()
 
     def _stand(self, tangent: Tangent) -> None:
         """Bring what is sampled to where it is in steady running at this point."""
@@ -210,7 +210,7 @@ class PeriodWalk:
         """What stands in the place of an opened signal is what that is."""
         for key, places, numbers in self.opened:
             self.context.h[places] = tangent.at(("opened", key), lambda n=numbers: n).value  # type: ignore[misc]
-            tangent.settle()
+            tangent.bring_to_rest()
 
     def _outputs(self, tangent: Tangent) -> SparseJacobian:
         return tangent.at(("output", self.key), lambda: self.output)
@@ -230,7 +230,7 @@ class PeriodWalk:
             if moved is not None:
                 moved.h[segment.writes] = tangent.rows(found, moved)
             c.h[segment.writes] = found.value
-            tangent.settle()
+            tangent.bring_to_rest()
             if not isinstance(segment, RepeatSegment) or not found.value[0]:
                 return
 
@@ -242,7 +242,7 @@ class PeriodWalk:
         c, writes = self.context, segment.writes
 
         def mismatch() -> tuple[np.ndarray, np.ndarray]:
-            tangent.settle()
+            tangent.bring_to_rest()
             found = self._of(tangent, i)
             own = found.h[:, writes].toarray()
             if found.w.nnz:
@@ -342,7 +342,7 @@ class PeriodWalk:
         rates = []
         for s in nodes:
             if tangent.unknown:
-                tangent.settle(s)
+                tangent.bring_to_rest(s)
             rates.append(tangent.rates(s))
         a = rates[-1].own
         parts = [np.hstack([r.held, r.late]) for r in rates]

@@ -252,7 +252,7 @@ class SystemAtPoint:
             return self.continuous(), []
         tangent = Tangent(s, c, delays)
         for _ in range(1 + len(self.opened)):
-            tangent.settle()
+            tangent.bring_to_rest()
             for name, places, expression in self.opened:
                 c.h[places] = tangent.at(("opened", name), lambda e=expression: e).value  # type: ignore[misc]
         rates = tangent.rates()

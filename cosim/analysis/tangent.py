@@ -178,7 +178,7 @@ class Tangent:
         return self.reads("derivative", lambda: self.system.derivative)
 
     # --- what is found anew ---------------------------------------------------------------------------
-    def settle(self, later: float = 0.0) -> None:
+    def bring_to_rest(self, later: float = 0.0) -> None:
         """Bring w to what it is at rest: unknowns solved, delayed signals as they are now."""
         s, c = self.system, self.context
         if not len(c.w):

@@ -104,7 +104,7 @@ def flatten(
             problems.append(f"block '{path}': {error}")
     if problems:
         raise WiringError(problems, path=diagram.name)
-    wiring.masks.settle()
+    wiring.masks.compute()
     convert(placed, units, cache)
     settle_rates(placed, wiring.parts, cache)
     port_rates = insert_holds(placed, cache)

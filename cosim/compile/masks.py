@@ -139,7 +139,7 @@ class Masks:
                 self.values[path, name] = own
             else:
                 for expression in inside:
-                    self._settle_computed(expression, outer or scope, f"parameter '{name}' of '{path}' is")
+                    self._compute_one(expression, outer or scope, f"parameter '{name}' of '{path}' is")
                 whence = {named(r) for e in inside for r in (outer or scope).roots(e)}
                 self.bound[named((path, name))] = ", ".join(sorted(whence))
         return scope
@@ -170,7 +170,7 @@ class Masks:
             return traced
         sizes = {i.name: i.size for i in traced.declared.inputs}
         for expression in recipe.expressions:
-            self._settle_computed(expression, scope, f"the equations of '{path}' are")
+            self._compute_one(expression, scope, f"the equations of '{path}' are")
         every = [k for k, e in enumerate(recipe.expressions) if not e.by_numbers]
         found = _links(recipe, scope, self.values, block, cache, sizes, every)
         if found is None:
@@ -186,13 +186,13 @@ class Masks:
         self.links[path] = found[1]
         return found[0]
 
-    def _settle_computed(self, expression: ParameterExpression, scope: MaskScope, what: str) -> None:
+    def _compute_one(self, expression: ParameterExpression, scope: MaskScope, what: str) -> None:
         """What a Python function is given is structural."""
         if expression.by_numbers:
             for root in scope.roots(expression):
                 self.fixed.setdefault(root, f"{what} computed from it")
 
-    def settle(self) -> None:
+    def compute(self) -> None:
         """Drop links to what is structural: with what it is, the diagram is flattened."""
         for path, links in self.links.items():
             kept = [k for k in links if not k.scope.roots(k.expression) & self.fixed.keys()]

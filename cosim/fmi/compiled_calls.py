@@ -71,7 +71,7 @@ class CompiledUnit:
     def pause(self) -> None:
         """Python is about to use the FMU."""
         t = self.table
-        t.t, t.told, t.ready = np.nan, bindings.ffi().NULL, 0
+        t.t, t.set_by, t.ready = np.nan, bindings.ffi().NULL, 0
         self.unit.steps_asked = max(self.unit.steps_asked, int(t.asked))
         self.unit.terminated = self.unit.terminated or bool(t.terminated)
 
@@ -103,8 +103,8 @@ class CompiledUnit:
         made.results = made.request + 1 if what == "EVENT" else made.request - 1
         asked = np.full(made.results + ports.nx + 2, np.nan)
         made.event = bindings.pointer(asked)
-        told = np.zeros(width + 1)
-        made.inputs_told = bindings.pointer(told)
+        newest = np.zeros(width + 1)
+        made.inputs_set = bindings.pointer(newest)
         first = 1 + ports.nx
         groups = (
             ("inputs", "Set", [v for v in inputs if continuous(v)], inputs, first),
@@ -119,7 +119,7 @@ class CompiledUnit:
                 return None
             setattr(made, name, batches)
             setattr(made, f"n_{name}", len(batches))
-        self._kept += [made, told, asked]
+        self._kept += [made, newest, asked]
         return made
 
     def _batches(self, verb: str, some: Sequence[Variable], every: Sequence[Variable], first: int = 0) -> Any:

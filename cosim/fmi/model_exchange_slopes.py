@@ -19,7 +19,7 @@ from cosim.fmi.interface.any_component import AnyComponent
 DIFFERENCE = 6e-6  # relative step of central differences, the cubic root of the rounding
 
 FATAL = 4  # the status after which nothing may be called
-AGREES = 1e-5  # of derivatives told and differenced, relative
+AGREES = 1e-5  # of derivatives asked for and differenced, relative
 
 Value = Callable[[float, np.ndarray], np.ndarray]
 
@@ -29,7 +29,7 @@ class FMUSlopes:
 
     def __init__(self, component: AnyComponent) -> None:
         self._component = component
-        self._tells = component.interface.directional_derivatives
+        self._says = component.interface.directional_derivatives
         self._knows: dict[
             tuple[str, str], bool
         ] = {}  # does it tell derivatives by a parameter, and right ones?
@@ -55,10 +55,10 @@ class FMUSlopes:
         base = value(t, a).copy()
         found = np.zeros((len(base), len(a)))
         floats = all(v.type == "Float64" for v in (*rows, *(v for v, _ in knowns)))
-        exact = self._tells and bool(rows) and floats
+        exact = self._says and bool(rows) and floats
         for v, place in knowns:
             for k in range(v.size):
-                column = self._told_once(rows, v, k) if exact and self._tells else None
+                column = self._asked_once(rows, v, k) if exact and self._says else None
                 found[:, place + k] = _difference(value, t, a, place + k) if column is None else column
         for v in parameters:
             if v.type in FLOATS:
@@ -67,20 +67,20 @@ class FMUSlopes:
             at += v.size
         return found
 
-    def _told_once(self, rows: Sequence[Variable], v: Variable, k: int) -> np.ndarray | None:
+    def _asked_once(self, rows: Sequence[Variable], v: Variable, k: int) -> np.ndarray | None:
         """What the FMU tells; where it refuses, differences are taken from then on, with a warning."""
         try:
-            return self._told(rows, v, k)
+            return self._asked(rows, v, k)
         except FMUCallError as error:
             if self._component.closed or error.value == FATAL:
                 raise
-            self._tells = False
+            self._says = False
             file = self._component.description.file
             what = "says that it gives directional derivatives, but refuses to: differences are taken"
             warnings.warn(f"FMU '{file}' {what}.", stacklevel=2)
             return None
 
-    def _told(self, rows: Sequence[Variable], v: Variable, k: int) -> np.ndarray:
+    def _asked(self, rows: Sequence[Variable], v: Variable, k: int) -> np.ndarray:
         seed = np.zeros(v.size)
         seed[k] = 1.0
         return self._component.directional(rows, [v], seed)
@@ -88,19 +88,19 @@ class FMUSlopes:
     def _by_parameter(
         self, t: float, a: np.ndarray, rows: Sequence[Variable], v: Variable, k: int, value: Value, place: int
     ) -> np.ndarray:
-        """What the FMU tells of a tunable parameter, as long as differences agree: it need not know any."""
+        """What the FMU says of a tunable parameter, as long as differences agree: it need not know any."""
         tunable = v.causality == "parameter" and v.variability == "tunable" and v.type == "Float64"
-        told, key = None, (rows[0].name if rows else "", v.name)
+        said, key = None, (rows[0].name if rows else "", v.name)
         if rows and tunable and self._knows.get(key, True):
             value(t, a)  # it stands there
             with contextlib.suppress(FMUCallError):
-                told = self._told(rows, v, k)
-        if told is not None and key in self._knows:
-            return told
+                said = self._asked(rows, v, k)
+        if said is not None and key in self._knows:
+            return said
         found = _difference(value, t, a, place)
         scale = AGREES * (np.abs(found).max(initial=0.0) + np.abs(value(t, a)).max(initial=0.0))
-        self._knows[key] = told is not None and bool((np.abs(told - found) <= scale).all())
-        return told if told is not None and self._knows[key] else found
+        self._knows[key] = said is not None and bool((np.abs(said - found) <= scale).all())
+        return said if said is not None and self._knows[key] else found
 
 
 def _difference(value: Value, t: float, a: np.ndarray, k: int) -> np.ndarray:

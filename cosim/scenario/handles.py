@@ -94,7 +94,7 @@ def _level(drawn: Netlist, prefix: str, opened: dict[str, str], pushes: list[Pus
 
 
 def _open_value(block: Block, port: str) -> np.ndarray | None:
-    """Value of an input that is left open, (size,); None where there is no such input, or it cannot be told.
+    """Value of an input that is left open, (size,); None where there is no such input, or it cannot be known.
 
     One whose size is that of its signal has one component; one of an FMU keeps its start value.
     """

@@ -58,7 +58,7 @@ class FilePlace:
     def add_problem(self, text: str, item: object = None) -> None:
         """Note a problem; `item` is the text in a list that it is about."""
         if len(self.problems) >= LOOKED_UP:
-            item = None  # the line on which the list begins is told then, without a search in it
+            item = None  # the line on which the list begins is reported then, without a search in it
         line = self.source.line(self.keys, item) or 0
         self.problems.append((line, f"{self.source.where(self.keys, item)}: {text}"))
 

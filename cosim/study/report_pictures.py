@@ -46,7 +46,8 @@ def _bad(view: StudyView) -> np.ndarray:
 def distributions(view: StudyView) -> Iterator[str]:
     """How often each value of each metric and of each margin occurs."""
     m = view.store.manifest
-    for name in (*m.metrics, *(f"{r}.robustness" for r in m.requirements)):
+    margins = [f"{r}.robustness" for r in m.requirements]
+    for name in (*m.metrics, *margins):
         values = view.column(name)
         some = values[np.isfinite(values)]
         if not len(some):
@@ -54,7 +55,7 @@ def distributions(view: StudyView) -> Iterator[str]:
         figure = _new(4.2, 2.6)
         axes = figure.subplots()
         axes.hist(some, bins=min(40, max(5, int(np.sqrt(len(some))))), color="C0")
-        if name.endswith(".robustness"):
+        if name in margins:
             axes.axvline(0.0, color="C3")
         axes.set_title(name, fontsize="medium")
         axes.set_ylabel("cases")

@@ -46,7 +46,7 @@ GAP = 1e-7  # of the size of the mechanism: beyond it a loop counts as open
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
 NONE: Mapping[int, float] = MappingProxyType({})
-FULL = 10  # joints whose repeated conditions are told one by one, where there are more than twice as many
+FULL = 10  # joints whose repeated conditions are listed one by one, where there are more than twice as many
 NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
 
 
@@ -76,7 +76,7 @@ class Assembler:
         qdot = ca.vertcat(ca.SX(0, 1), *rates)
         self._qdot = numbers(qdot)
         self._per_rate = numbers(matrices=[ca.jacobian(qdot, qd)])
-        with tracing():  # symbols are told from numbers sooner
+        with tracing():  # it is quicker in finding out what is a symbol
             mass = mechanics.mass_matrix()
         self._plain = numbers(closure.value, closure.rate, matrices=(closure.J, mass))
         self.curved = bool(q.numel()) and bool(ca.depends_on(closure.J, qd))  # in the velocities

@@ -290,7 +290,6 @@ Boolean = Annotated[bool, Flag()]
 String = Annotated[str, Text()]
 Formula = Annotated[str, ExpressionText()]
 Reals = Annotated[tuple[float, ...], Numbers()]
-BodyId = Annotated[int, IdOf(("Body_Rigid", "Body_Point"))]
 MarkerId = Annotated[int, IdOf(("Reference_Marker",))]
 FrameId = Annotated[int, IdOf(("Reference_Marker",), zero=True)]  # 0: the global frame
 ArrayId = Annotated[int, IdOf(("Reference_Array",))]

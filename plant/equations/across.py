@@ -22,7 +22,7 @@ from plant.expressions.formulas import Formulas
 
 
 def with_what_acts(description: Description, model: Model, formulas: Formulas) -> Description:
-    """The description of a model, told whether its elements may push it out of its plane."""
+    """The description of a model, with whether its elements may push it out of its plane."""
     plane = Plane.of(description)
     if plane is None or _stays(plane, model, formulas):
         return description

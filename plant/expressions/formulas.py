@@ -58,7 +58,7 @@ def formulas_of(model: Model) -> Formulas:
 
 
 def expression_faults(draft: Draft, texts: Iterable[tuple[str, str]]) -> list[str]:
-    """What is wrong with expressions of a draft that has other problems, so that all is told together.
+    """What is wrong with expressions of a draft that has other problems, so that all is reported together.
 
     texts : where each stands, and the expression. Those that refer to elements with problems of their own are
     looked at for their grammar only.

@@ -175,7 +175,7 @@ def consistent_numbers(
 
 
 def _called(name: str, function: Callable[..., Any], *given: Any, shape: str) -> Any:
-    """What a function of the user's returns; what goes wrong in it is told with what it was given."""
+    """What a function of the user's returns; what goes wrong in it is reported with what it was given."""
     try:
         return function(*given)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

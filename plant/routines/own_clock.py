@@ -23,7 +23,7 @@ from blocks.contract.plain_state import attributes
 NEVER = 1e300  # s, when nothing is due: what is held between instants stays finite
 AT_ONCE = 1e-9  # s, of max(1, |t|): what changes within that follows TIME itself
 FIRST, GROWTH, FARTHEST = 1e-6, 8.0, 1e6  # s: how far ahead is looked; small enough for `while time >= due`
-PATIENCE = 2  # searches in vain before every further one waits for twice as many changes
+SEARCHES = 2  # in vain, before every further one waits for twice as many changes
 ROUNDING = 4e-15  # s, of max(1, |t|): how far behind its instant an event may be located
 NEAR = 2.0**-47  # relative: how far from a period after the last sample the next one is looked for first
 SLACK = 1e-8  # s, of max(1, |t|): routines allow for rounding, `time >= due - 1e-9`
@@ -81,7 +81,7 @@ class OwnClock:
         if self._begun and t < self.due and not news:
             return
         self._begun = True
-        if self._vain >= PATIENCE:
+        if self._vain >= SEARCHES:
             self._waiting -= 1
             if self._waiting >= 0:
                 return

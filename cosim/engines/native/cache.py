@@ -294,8 +294,8 @@ def _bound(keep: Path) -> None:
 def _remove(place: Path) -> None:
     """Remove a folder of ours: only files an entry consists of, never what somebody else put there.
 
-    A finished entry lists them; of one that was not finished, and of what a compiler failed on, they are told
-    by what they are called. Links are not followed.
+    A finished entry lists them; of one that was not finished, and of what a compiler failed on, their names
+    decide. Links are not followed.
     """
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         if place.is_symlink() or not place.is_dir():

@@ -70,13 +70,13 @@ def _of_calls(
             said = type(live.error)(f"block '{path}': {live.error}", path=path, port=live.error.port, time=t)
             said.__cause__ = live.error
             return said
-    told = []
+    faults = []
     for live in failed:
         elsewhere = f" of block '{paths[live.call]}'" if paths[live.call] != place.path else ""
-        told.append(f"{live.call.about}{elsewhere} {live.failure}")
+        faults.append(f"{live.call.about}{elsewhere} {live.failure}")
     error = SimulationError(
         f"{what} in block '{place.path}' has no value at t={t:.9g} s (last finite t={last_good:.9g} s): "
-        f"{'; '.join(told)}.",
+        f"{'; '.join(faults)}.",
         path=str(place),
         time=t,
         hint="Mend the function for the arguments it gets there, or keep the motion away from them.",

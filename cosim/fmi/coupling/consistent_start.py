@@ -21,7 +21,7 @@ class ConsistentStart:
         self.coupled, self.exchange = coupled, exchange
         self.runs = exchange.runs
 
-    def settle(self) -> None:
+    def solve(self) -> None:
         """Initialise all units; their outputs are in the context afterwards.
 
         Raises

@@ -111,7 +111,7 @@ class MasterEngine(Engine):
         """See `Engine.advance`."""
         c, self._ours.deadline = self.context, self.deadline
         if not c.started:
-            ConsistentStart(self._coupled, self._exchange).settle()
+            ConsistentStart(self._coupled, self._exchange).solve()
             if self._coupling.rolls_back and (lie := self._found_lie()) is not None:
                 raise lie
             self._ours.advance(c.t)

@@ -66,15 +66,15 @@ class Exported:
         """Names of its numbers, one by one, and which they are; not of those that are zero by structure."""
         for k, indices in enumerate(np.ndindex(self.shape)):
             if self.places[k] >= 0:
-                yield _indexed(self.name, indices), k
+                yield _indexed(self.name, indices, self.derivative_of is not None), k
 
 
-def _indexed(name: str, indices: Sequence[int]) -> str:
-    """The name of an entry: y[2], der(x[2])."""
+def _indexed(name: str, indices: Sequence[int], rate: bool = False) -> str:
+    """The name of an entry: y[2], or of a rate der(x[2])."""
     if not indices:
         return name
     inside = f"[{','.join(str(i + 1) for i in indices)}]"
-    return f"{name[:-1]}{inside})" if name.startswith("der(") else name + inside
+    return f"{name[:-1]}{inside})" if rate else name + inside
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,8 @@ class _Maker:
         if shape is None:
             shape = (len(numbers),) if len(numbers) != 1 else ()
         wanted = name or fmi_name(path.removeprefix(self._prefix) or path)
-        unique, k = wanted, 2
-        while self._taken & (names := {unique, *(_indexed(unique, i) for i in np.ndindex(shape))}):
+        unique, k, rate = wanted, 2, more.get("derivative_of") is not None
+        while self._taken & (names := {unique, *(_indexed(unique, i, rate) for i in np.ndindex(shape))}):
             base, index = INDEXED.fullmatch(wanted).groups()  # type: ignore[union-attr]
             unique, k = f"{base}_{k}{index}", k + 1
         self._taken |= names
@@ -176,7 +176,7 @@ def variables_of(
     make.add("time", "UNIT_TIME", [0], "independent", "continuous", "",
              name="time" if "time" not in outer else "'time'", units=("s",), text="time")  # fmt: skip
     for name, slot in system.inputs.items():
-        make.add(_port(name), "UNIT_INPUT", slot.index, "input", "continuous", "exact",
+        make.add(name, "UNIT_INPUT", slot.index, "input", "continuous", "exact",
                  start=context.h[slot.index], units=_input_units(system, name))  # fmt: skip
     begins, total = {}, 0
     for name, signal in system.signals.items():
@@ -224,11 +224,6 @@ def variables_of(
         make.add("", "UNIT_INDICATOR", [k], "local", "continuous", "calculated",
                  name=f"indicators.{fmi_name(event.name)}")  # fmt: skip
     return Variables(tuple(make.every), tuple(shown))
-
-
-def _port(name: str) -> str:
-    """An input's name: of the diagram's own inports it is that of their signal."""
-    return name.removesuffix(".out") if name.endswith(".out") else name
 
 
 def _settable(system: System) -> dict[str, MemorySlot[Any]]:

@@ -31,8 +31,8 @@ typedef struct {
     int32_t nx, np, nz;
     void *set_time, *set_states, *get_states, *derivatives, *indicators, *completed;
     void *enter_event_mode, *update, *enter_continuous;
-    double t, *x, *p;       /* as it was told last; nan: not known */
-    const struct pl_fmu_call *told; /* whose inputs it has */
+    double t, *x, *p;       /* as they were set last; nan: not known */
+    const struct pl_fmu_call *set_by; /* whose inputs it has */
     int64_t asked;          /* how often it asked for an event after a step */
     int32_t terminated;
 } pl_fmu;
@@ -48,7 +48,7 @@ typedef struct pl_fmu_call {
     const pl_fmu_batch *inputs;  /* that may be set at any time */
     const pl_fmu_batch *all;     /* that are set in event mode */
     const pl_fmu_batch *outputs; /* their places count from `results` */
-    double *inputs_told;         /* (width,) */
+    double *inputs_set;         /* (width,) */
     double *event;               /* the newest event: its row */
 } pl_fmu_call;
 

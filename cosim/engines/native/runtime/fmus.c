@@ -29,7 +29,7 @@ typedef int (*update_2)(void *c, event_info *info);
 
 static int went_wrong(int status) { return status > 1; }
 
-/* The FMU at the time, states and inputs of a row; it is asked nothing that it was told before. */
+/* The FMU at the time, states and inputs of a row; nothing is set that it has already. */
 static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row)
 {
     const double *x = row + 1;
@@ -44,11 +44,11 @@ static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row)
         u->t = row[0];
     }
     if (!call->n_inputs) return 0;
-    if (same && u->told == call && !memcmp(x + u->nx, call->inputs_told, sizeof(double) * (size_t)call->width)) return 0;
-    u->told = 0;
+    if (same && u->set_by == call && !memcmp(x + u->nx, call->inputs_set, sizeof(double) * (size_t)call->width)) return 0;
+    u->set_by = 0;
     if (pl_write_values(u->component, u->version, call->inputs, call->n_inputs, row)) return 1;
-    memcpy(call->inputs_told, x + u->nx, sizeof(double) * (size_t)call->width);
-    u->told = call;
+    memcpy(call->inputs_set, x + u->nx, sizeof(double) * (size_t)call->width);
+    u->set_by = call;
     return 0;
 }
 
@@ -82,7 +82,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
         return 0;
     }
     if (stand(u, call, row)) return 1;
-    u->t = NAN, u->told = 0;
+    u->t = NAN, u->set_by = 0;
     if (went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
     if (pl_write_values(u->component, u->version, call->all, call->n_all, row)) return 1;
     while (!terminate && (again || next <= row[0])) {
@@ -112,7 +112,7 @@ static int completed(pl_fmu *u, const pl_fmu_call *call, const double *row, doub
         u->asked += event || terminate;
         u->terminated |= terminate;
     }
-    u->told = 0;
+    u->set_by = 0;
     out[0] = (double)u->asked;
     return 0;
 }
