@@ -7,12 +7,12 @@ a loop, what is added to a signal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from blocks.contract.memories import Memory
+from blocks.contract.moments import NO_INSTANTS, ListedInstants
 
 M = TypeVar("M", bound=Memory)
 
@@ -85,7 +85,7 @@ class MemorySlot(Slot, Generic[M]):
     memory: M
     path: str
     rate: int | None = None
-    times: tuple[Fraction, ...] = ()
+    times: ListedInstants = NO_INSTANTS
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -391,13 +391,24 @@ class System:
             found += np.maximum(np.floor(since * (1 + ROUNDING) + ROUNDING), -1).astype(np.int64) + 1
         return found
 
+    def listed_instants(self) -> tuple[np.ndarray, np.ndarray]:
+        """Instants [s] of all lists in the order of time, and which list each is of; at one time by name."""
+        slots = self.held_of(CountedInstants)
+        rank = {name: k for k, name in enumerate(sorted(slots))}
+        times = np.concatenate([np.zeros(0), *[slot.times.nearest for slot in slots.values()]])
+        sizes = np.array([len(slot.times) for slot in slots.values()], dtype=int)
+        lists = np.repeat(np.arange(len(slots)), sizes)
+        by_name = np.array([rank[name] for name in slots], dtype=int)[lists]
+        order = np.lexsort((by_name, times))
+        return times[order], lists[order]
+
     @property
     def _moments(self) -> np.ndarray:
         """All listed instants [s], in order."""
         return self.derived.get("moments", self._find_moments)
 
     def _find_moments(self) -> np.ndarray:
-        return np.sort([float(m) for slot in self.held_of(CountedInstants).values() for m in slot.times])
+        return self.listed_instants()[0]
 
     def held_of(self, kind: type[M]) -> dict[str, MemorySlot[M]]:
         """Memories of a kind that have places in h."""

@@ -30,7 +30,8 @@ from blocks.contract.memories import (
     SampledMemory,
     Slope,
 )
-from blocks.contract.rate import Rate, Ticks, instants
+from blocks.contract.moments import instants
+from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, as_scalar, column
 from blocks.contract.units import Units, UnitText
 from blocks.errors import BlockError, near_miss, shown

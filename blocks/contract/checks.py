@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from blocks.arguments import real_numbers
+from blocks.contract.moments import moments
 from blocks.contract.rate import Rate, Ticks, instant
 from blocks.errors import BlockError, near_miss, shown
 
@@ -55,7 +56,9 @@ def _array(block: Any, field: str, dims: tuple[int, ...], infinite: bool) -> np.
 
 
 def _tuples(nested: Any) -> Any:
-    return tuple(_tuples(part) for part in nested) if isinstance(nested, list) else nested
+    if not isinstance(nested, list):
+        return nested
+    return tuple(map(_tuples, nested)) if nested and isinstance(nested[0], list) else tuple(nested)
 
 
 def numbers(block: Any, field: str, dims: tuple[int, ...] = (0, 1), infinite: bool = False) -> Any:
@@ -204,6 +207,22 @@ def entries(block: Any, field: str) -> np.ndarray:
     if np.ma.is_masked(given):
         raise fault(block, field, f"is {shown(given)}", "numbers of seconds", "Leave masked entries out.")
     return np.atleast_1d(np.asarray(given, dtype=object))
+
+
+def moments_of(block: Any, field: str) -> tuple[float | Fraction, ...]:
+    """All instants that a field lists, as `moment` gives them.
+
+    Raises
+    ------
+    BlockError     no list of numbers of seconds
+    """
+    listed = entries(block, field)
+    if listed.ndim != 1 or listed.size == 0:
+        raise fault(block, field, f"has shape {listed.shape}", "(n,)")
+    given = listed.tolist()
+    if set(map(type, given)) == {float} and np.isfinite(listed.astype(float)).all():  # tables are long
+        return tuple(moments(given).tolist())
+    return tuple(moment(block, field, time) for time in given)
 
 
 def moment(block: Any, field: str, value: Rate) -> float | Fraction:

@@ -31,7 +31,6 @@ kind                vector its value changes
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -40,6 +39,7 @@ import numpy as np
 
 from blocks.contract.callback import FUNCTION
 from blocks.contract.instance import Make
+from blocks.contract.moments import ListedInstants
 from blocks.contract.rate import Ticks
 
 
@@ -433,7 +433,7 @@ class CountedInstants(Memory):
     """How many of the listed `times` [s] have passed; `times_field` is the block's field that lists them."""
 
     _: KW_ONLY
-    times: tuple[Fraction, ...]
+    times: ListedInstants
     times_field: str | None = None
 
     word: ClassVar[str] = "a count of instants"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import isfinite  # by name: what stands in `math` while equations are traced looks for signals
 
 import numpy as np
@@ -125,21 +124,6 @@ def instant(value: Rate, what: str = "instant") -> Fraction:
         if not isfinite(value):
             raise
         return Fraction(float(value))
-
-
-@lru_cache(maxsize=8)  # a table's times are looked at when it is made and when it is traced
-def instants(times: tuple[Rate, ...]) -> tuple[Fraction, ...]:
-    """Exact rationals of listed instants [s], in ascending order.
-
-    Raises
-    ------
-    BlockError, TypeError, ValueError    one of them is no finite number
-    """
-    exact = tuple(map(instant, times))
-    rounded = np.fromiter(map(float, exact), float, len(exact))
-    if bool(np.all(rounded[1:] > rounded[:-1])):  # rounding keeps the order; comparing fractions takes long
-        return exact
-    return tuple(sorted(exact))
 
 
 @dataclass(frozen=True, order=True)

@@ -11,7 +11,6 @@ import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Hashable
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +21,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.declared import Declared, Parameter
 from blocks.contract.derived import Derived
 from blocks.contract.memories import CountedInstants, Evolving, Memory
-from blocks.contract.rate import instants
+from blocks.contract.moments import ListedInstants, instants
 from blocks.contract.refusals import explained
 from blocks.contract.shape import says_all, shape
 from blocks.contract.symbols import tracing
@@ -57,7 +56,7 @@ class BlockNumbers:
 
     parameters: dict[str, np.ndarray]
     initial: dict[str, np.ndarray]
-    times: dict[str, tuple[Fraction, ...]]
+    times: dict[str, ListedInstants]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +167,7 @@ class Traced:
         return np.broadcast_to(value, m.size).copy()
 
     @staticmethod
-    def _times(m: CountedInstants, block: Block) -> tuple[Fraction, ...]:
+    def _times(m: CountedInstants, block: Block) -> ListedInstants:
         if m.times_field is None:
             return m.times
         return instants(tuple(np.ravel(np.asarray(getattr(block, m.times_field), object)).tolist()))

@@ -235,10 +235,7 @@ class TimeTable(Block):
 
     def __post_init__(self) -> None:
         checks.choice(self, "interpolation", ("previous", "linear"))
-        listed = checks.entries(self, "times")
-        if listed.ndim != 1 or listed.size == 0:
-            raise checks.fault(self, "times", f"has shape {listed.shape}", "(n,)")
-        times = tuple(checks.moment(self, "times", time) for time in listed.tolist())
+        times = checks.moments_of(self, "times")
         checks.assign(self, times=times, values=checks.numbers(self, "values", dims=(1, 2)))
         if len(times) != len(self.values):  # type: ignore[arg-type]  # a tuple by now
             expected = f"one row per time, {len(times)}"
@@ -248,11 +245,11 @@ class TimeTable(Block):
     def _check_order(self, times: tuple[Rate, ...]) -> None:
         steps = np.diff(np.array(times, dtype=float))
         least = "increasing" if self.interpolation == "previous" else "increasing or two equal times"
-        for k, step in enumerate(steps):
-            jump = self.interpolation == "linear" and step == 0 and (k == 0 or steps[k - 1] > 0)
-            if step < 0 or (step == 0 and not jump):
-                what = f"goes from {times[k]} s to {times[k + 1]} s at row {k + 1}"
-                raise checks.fault(self, "times", what, least, "Sort the rows; keep one of each time.")
+        behind = np.concatenate([[True], steps[:-1] > 0])[: steps.size]  # a jump follows no other
+        allowed = (steps > 0) | ((steps == 0) & behind & (self.interpolation == "linear"))
+        for k in np.flatnonzero(~allowed)[:1]:
+            what = f"goes from {times[k]} s to {times[k + 1]} s at row {k + 1}"
+            raise checks.fault(self, "times", what, least, "Sort the rows; keep one of each time.")
 
     def define(self, b: Equations) -> None:
         """Declare the instants and the output."""

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Memory
+from blocks.contract.moments import NO_INSTANTS
 from blocks.contract.rate import Ticks
 from blocks.errors import WiringError, near_miss
 from cosim.compile.additions import Additions, moved_parameters
@@ -106,7 +107,7 @@ class Vectors:
             m,
             inst.owner,
             rate,
-            inst.values.times.get(m.name, ()),
+            inst.values.times.get(m.name, NO_INSTANTS),
         )
 
     def _root(self, root: Root, value: np.ndarray) -> tuple[ca.SX, tuple[int, ...]]:

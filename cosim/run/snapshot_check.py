@@ -108,18 +108,18 @@ def _ticks(context: Context, system: System) -> Iterator[str]:
 
 
 def _instants(context: Context, system: System) -> Iterator[str]:
-    slots = system.held_of(CountedInstants)
-    listed = sorted((float(t), name) for name, slot in slots.items() for t in slot.times)
+    listed, lists = system.listed_instants()
     done = sum(context.instants.values())
     if done > len(listed):
         yield f"{done} listed instants are passed of {len(listed)}"
         return
-    passed = [name for _, name in listed[:done]]
-    if any(passed.count(name) != n for name, n in context.instants.items()):
+    names = [*system.held_of(CountedInstants)]
+    passed = dict(zip(names, np.bincount(lists[:done], minlength=len(names)).tolist(), strict=True))
+    if any(passed.get(name, 0) != n for name, n in context.instants.items()):
         yield "listed instants are passed in another order than that of time"
     near = ROUNDING * max(1.0, context.t)
-    if (done and listed[done - 1][0] > context.t + near) or (
-        context.started and done < len(listed) and listed[done][0] < context.t - near
+    if (done and listed[done - 1] > context.t + near) or (
+        context.started and done < len(listed) and listed[done] < context.t - near
     ):
         yield f"{done} listed instants are passed at t={context.t:.9g} s"
 

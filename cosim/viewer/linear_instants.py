@@ -49,7 +49,7 @@ def points_of(result: Any, system: System, start: Context, most: int = MOST_INST
             if vector == "h":
                 c.next[index] = c.h[index]
         for slot in counted:
-            c.h[slot.index] = c.next[slot.index] = sum(float(t) <= c.t for t in slot.times)
+            c.h[slot.index] = c.next[slot.index] = np.count_nonzero(slot.times.nearest <= c.t)
         for name, given in system.parameters.items():
             if name in result.signals:
                 c.p[given.index] = result.signals[name][row].reshape(given.shape)[given.mask]

@@ -105,15 +105,9 @@ def _segments(system: System) -> Arrays:
 def _instants(system: System) -> Arrays:
     """Listed instants [s] of all lists in the order of time."""
     slots = system.held_of(CountedInstants)
-    lists = list(slots)
-    instants = sorted(
-        (float(t), name, int(slot.index[0])) for name, slot in slots.items() for t in slot.times
-    )
-    return {
-        "instant_time": np.array([t for t, _, _ in instants], dtype=float),
-        "instant_list": _integers(lists.index(name) for _, name, _ in instants),
-        "instant_place": _integers(place for _, _, place in instants),
-    }
+    times, lists = system.listed_instants()
+    places = _integers(int(slot.index[0]) for slot in slots.values())
+    return {"instant_time": times, "instant_list": lists.astype(places.dtype), "instant_place": places[lists]}
 
 
 def _memories(system: System) -> Arrays:

@@ -36,11 +36,9 @@ class Scheduler:
         self._first = [int(r.offset * grid) for r in system.rates]
         self._period = [int(r.period * grid) for r in system.rates]
         self._discrete = system.discrete_places
-        self._instants = sorted(
-            (float(t), name, int(slot.index[0]))
-            for name, slot in system.held_of(CountedInstants).items()
-            for t in slot.times
-        )
+        lists = [(name, int(slot.index[0])) for name, slot in system.held_of(CountedInstants).items()]
+        times, of = system.listed_instants()
+        self._instants = [(t, *lists[k]) for t, k in zip(times.tolist(), of.tolist(), strict=True)]
         self._substreams = {d.name: stream(d.name) for d in system.draws}
 
     def next_stop(self) -> float:

@@ -8,7 +8,8 @@ import pytest
 
 from blocks import BlockError, Integrator, TimeTable
 from blocks.contract import rate
-from blocks.contract.rate import Ticks, instants, rational, simple
+from blocks.contract.moments import instants, moments
+from blocks.contract.rate import Ticks, instant, rational, simple
 from cosim import Diagram
 
 
@@ -60,6 +61,24 @@ def test_listed_instants_are_sorted_whatever_their_order():
     expected = (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10), Fraction(1, 3))
     assert instants(times) == (*expected, Fraction(1, 3) + Fraction(1, 10**30))
     assert instants(tuple(reversed(times))) == instants(times)
+
+
+def test_many_instants_at_once_are_those_found_one_by_one():
+    """Decimals, other fractions, sums with rounding, numbers at the edge of tolerance, large and small."""
+    rng = np.random.default_rng(5)
+    fractions = rng.integers(0, 10**6, 1500) / rng.integers(1, 3000, 1500)
+    cases = [
+        np.cumsum(np.full(800, 1e-3)), np.round(rng.uniform(0, 2000, 800), 3), np.arange(800) / 44100 + 300,
+        fractions, fractions + rng.uniform(-1.5e-14, 1.5e-14, 1500), -rng.uniform(0, 200, 300),
+        10 ** rng.uniform(-20, 15, 1500), np.array([0.0, 5e-324, 1e-14, 2e-14, 9.007e9, 9.1e9, 1e15, 1e20]),
+    ]  # fmt: skip
+    for x in cases:
+        assert moments(x.tolist()).tolist() == [float(instant(v)) for v in x.tolist()]
+        assert instants(tuple(x.tolist())) == tuple(sorted(map(instant, x.tolist())))
+    assert moments([1, "1/3", 0.5]).tolist() == [1.0, 1 / 3, 0.5]
+    for wrong in (True, float("nan"), "x"):
+        with pytest.raises(BlockError):
+            moments([0.0, wrong])
 
 
 def test_each_time_of_a_table_is_made_exact_once_in_flattening(monkeypatch):
