@@ -6,10 +6,11 @@ import io
 import math
 import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from cosim.fmi.contradictions import contradictions, no_states, wrong_indices
 from cosim.fmi.description import (
     FLOATS,
     ClockTiming,
@@ -65,13 +66,23 @@ def read(xml: bytes, file: str) -> FMUDescription:
     if version is None or not version.startswith(VERSIONS):
         what = "no fmiVersion" if version is None else f"FMI version {version}"
         raise _fault(file, what, "Versions 2.0 and 3.0 can be read; export it anew for one of them.")
+    if version.startswith("2.0."):  # the standard writes 2.0 for all of them
+        from lxml import etree
+
+        root.set("fmiVersion", "2.0")
+        xml = etree.tostring(root)
+    if problems := wrong_indices(root):
+        raise _fault(file, "modelDescription.xml is not valid", _listed(problems))
     raw = _validated(xml, file)
     try:
-        return _described(raw, file, root)
+        found = _described(raw, file, root)
     except FMUError:
         raise
     except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
         raise _fault(file, f"its description cannot be used: {type(error).__name__}: {error}") from error
+    if problems := contradictions(found):
+        _warn(file, problems, 3)
+    return found
 
 
 GRAVE = ("not unique", "references")
@@ -118,14 +129,22 @@ def _validated(xml: bytes, file: str) -> Any:
     fatal = [p for p in problems if p.startswith(("ERROR", "FATAL")) or any(g in p for g in GRAVE)]
     fatal = [p for p in fatal if not any(m in p for m in MERE_INFORMATION)]
     if fatal:
-        raise _fault(file, "modelDescription.xml is not valid", "\n- ".join(["Problems:", *fatal[:10]]))
+        raise _fault(file, "modelDescription.xml is not valid", _listed(fatal))
     try:
         found = read_model_description(memory, validate=False)
     except Exception as error:
         raise _fault(file, f"modelDescription.xml cannot be read: {_said(error)}") from error
-    listed = "; ".join(problems[:3]) + (f"; and {len(problems) - 3} more" if len(problems) > 3 else "")
-    warnings.warn(f"FMU '{file}' is not quite valid: {listed}", stacklevel=4)
+    _warn(file, problems, 4)
     return found
+
+
+def _listed(problems: Sequence[str]) -> str:
+    return "\n- ".join(["Problems:", *problems[:10]])
+
+
+def _warn(file: str, problems: Sequence[str], level: int) -> None:
+    listed = "; ".join(problems[:3]) + (f"; and {len(problems) - 3} more" if len(problems) > 3 else "")
+    warnings.warn(f"FMU '{file}' is not quite valid: {listed}", stacklevel=level + 1)
 
 
 def _said(error: Exception) -> str:
@@ -334,6 +353,8 @@ def _check(d: FMUDescription) -> None:
                 "of nothing",
                 'It needs derivative="...".',
             )
+    if problems := no_states(d):
+        raise d.fault("modelDescription.xml is not valid", _listed(problems))
     for v in d.variables.values():
         for dimension in v.dimensions:
             if dimension.source is None:

@@ -161,7 +161,13 @@ BAD = {
     "start that is no number": (put('start="1.0"', 'start="one"'), r"line \d+"),
     "no reference": (put('valueReference="13"', ""), r"line \d+"),
     "derivative of nothing": (put('derivative="3"', 'derivative="99"'), r"line \d+.*99"),
-    "output index": (put('<Unknown index="5"', '<Unknown index="77"'), "cannot be read"),
+    "output index": (put('<Unknown index="5"', '<Unknown index="77"'), r"\(line \d+\) has index 77, .* 1 to 6"),
+    "a dependency on nothing": (put('dependencies="', 'dependencies="0 '), r"line \d+\) has dependencies 0"),
+    "its own derivative": (put('derivative="3"', 'derivative="4"'), r"line \d+\) is the derivative of itself"),
+    "derivative of a truth value": (
+        put('initial="exact"><Real start="0.0"/>', 'initial="exact"><Boolean start="false"/>'),
+        r"'der_x' \(line \d+\) is the derivative of 'x', which is of type Boolean",
+    ),
     "no kind": (
         lambda t: "\n".join(x for x in t.splitlines() if not x.startswith(("<ModelExch", "<CoSim"))),
         "neither <CoSimulation>",
@@ -186,6 +192,37 @@ def test_what_does_not_matter_for_running_is_a_warning() -> None:
     path = build_fmu("lag", change=put('<Real start="0.0"/>', "<Real/>"))  # of the input
     with pytest.warns(UserWarning, match=r"not quite valid.*line \d+.*no start value"):
         FMU(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({'stepSize="0.01"': 'stepSize="0"'}, "the step size of its default experiment is 0 s"),
+        ({'startTime="0"': 'startTime="5"'}, "ends at 1 s, before it begins at 5 s"),
+        ({'start="1.0"/>': 'start="1.0" min="2" max="3"/>'}, r"'T' \(line \d+\) starts with 1, below its min 2"),
+        ({'start="1.0"/>': 'start="1.0" max="0"/>'}, r"starts with 1, above its max 0"),
+        ({'start="1.0"/>': 'start="NaN"/>'}, "has a start value that is no number"),
+        ({'start="1.0"/>': 'start="1" min="2" max="1"/>'}, "has min 2 above max 1"),
+    ],
+)
+def test_what_contradicts_itself_is_a_warning(changes: dict[str, str], said: str) -> None:
+    def change(text: str) -> str:
+        for old, new in changes.items():
+            text = put(old, new)(text)
+        return text
+
+    with pytest.warns(UserWarning, match=f"not quite valid: .*{said}"):
+        FMU(build_fmu("lag", change=change), sample=0.1)
+
+
+def test_a_start_that_is_no_item_is_a_warning() -> None:
+    change = put('declaredType="Option" start="1"', 'declaredType="Option" start="7"')
+    with pytest.warns(UserWarning, match=r"has start=7, which is none of 1 \(one\), 2 \(two\)"):
+        FMU(build_fmu("feedthrough", change=change), sample=0.1)
+
+
+def test_version_2_0_4_is_2_0() -> None:
+    FMU(build_fmu("lag", change=put('fmiVersion="2.0"', 'fmiVersion="2.0.4"')), sample=0.1)
 
 
 def test_array_sizes() -> None:

@@ -1,0 +1,90 @@
+"""What a model description says that cannot be, though its schema allows it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from cosim.fmi.description import FLOATS, FMUDescription, Variable
+
+
+def wrong_indices(root: Any) -> list[str]:
+    """Of FMI 2.0: numbers in the structure, or of states, that are those of no variable; each in words.
+
+    root : the element of the whole description
+    """
+    variables = root.find("ModelVariables")
+    count = 0 if variables is None else sum(1 for v in variables if isinstance(v.tag, str))
+    found = []
+    for element, attribute, number in _numbers(root):
+        if not 1 <= number <= count:
+            found.append(
+                f"{element.tag} (line {element.sourceline}) has {attribute} {number}, but variables are "
+                f"numbered from 1 to {count}"
+            )
+    return found
+
+
+def _numbers(root: Any) -> Iterator[tuple[Any, str, int]]:
+    """All numbers of variables with where they stand; what is no number is left to the schema."""
+    for element in root.iterfind("ModelStructure//Unknown"):
+        for attribute in ("index", "dependencies"):
+            for word in (element.get(attribute) or "").split():
+                if word.lstrip("+-").isdigit():
+                    yield element, attribute, int(word)
+    for element in root.iterfind("ModelVariables/ScalarVariable/Real"):
+        if (element.get("derivative") or "").lstrip("+-").isdigit():
+            yield element, "derivative", int(element.get("derivative"))
+
+
+def no_states(d: FMUDescription) -> list[str]:
+    """Derivatives of the structure that are those of what no state can be; each in words."""
+    found = []
+    for entry in d.derivatives:
+        rate = d.variables[entry.name]
+        state = None if rate.derivative_of is None else d.variables[rate.derivative_of]
+        if state is None:
+            continue
+        named = f"'{rate.name}' (line {rate.line}) is the derivative of '{state.name}'"
+        if state is rate:
+            found.append(f"'{rate.name}' (line {rate.line}) is the derivative of itself")
+        elif state.type not in FLOATS:
+            found.append(f"{named}, which is of type {state.type}")
+        elif state.size != rate.size:
+            found.append(f"{named}, which has {state.size} components instead of {rate.size}")
+    return found
+
+
+def contradictions(d: FMUDescription) -> list[str]:
+    """What does not keep it from running, each in words."""
+    e, found = d.experiment, []
+    if e.step is not None and not e.step > 0:
+        found.append(f"the step size of its default experiment is {e.step:g} s")
+    if e.start is not None and e.stop is not None and e.stop < e.start:
+        found.append(f"its default experiment ends at {e.stop:g} s, before it begins at {e.start:g} s")
+    for v in d.variables.values():
+        found += [f"variable '{v.name}' (line {v.line}) {what}" for what in _of_variable(v)]
+    return found
+
+
+def _of_variable(v: Variable) -> Iterator[str]:
+    low, high = v.minimum, v.maximum
+    if low is not None and high is not None and low > high:
+        yield f"has min {low:g} above max {high:g}"
+        return
+    starts = v.start if isinstance(v.start, tuple) else (v.start,)
+    if not v.numeric or v.start is None:
+        return
+    if v.type in FLOATS and any(math.isnan(x) for x in starts):
+        yield "has a start value that is no number"
+    elif v.items and any(x not in v.items for x in starts):
+        yield f"has start={starts[0]}, which is none of {v.listed_items}"
+    elif v.type != "Boolean":
+        if low is not None and min(starts) < low:
+            yield f"starts with {min(starts):g}, below its min {low:g}"
+        if high is not None and max(starts) > high:
+            yield f"starts with {max(starts):g}, above its max {high:g}"
+
+
+__all__ = ["contradictions", "no_states", "wrong_indices"]
