@@ -130,6 +130,15 @@ class CoupledSystem:
                 found[k] = read
         return found
 
+    @property
+    def waits(self) -> bool:
+        """Do our own states take, over a step, what units deliver at its end?"""
+        c = self.coupling
+        if c.rtol is not None or not self.system.x.numel():
+            return False
+        before = self.order[: self.order.index(OURS)] if c.order == "gauss-seidel" else []
+        return bool(c.iterate) or any(k in self._ours_reads() for k in before)
+
     def graph(self) -> nx.DiGraph:
         """Units by number and OURS; an edge to who takes carries the inputs it goes through."""
         graph = nx.DiGraph()

@@ -242,3 +242,8 @@ class IteratedStep:
             lambda: any(run.standing.ended for run in self.runs),
         )  # fmt: skip
         point.solve(self.guess(), newton)
+        ended = [run.standing.time for run in self.runs if run.standing.ended]
+        if ended:  # our own blocks have gone on to t1
+            self._ours.back()
+            self.macro.engine.log_back(self._log)
+            self.macro.approach(min(ended))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.reference.log import SNAP
@@ -60,7 +61,7 @@ class MasterEngine(Engine):
         self._rows = np.zeros(0)  # s, that are logged
         self._in_code: CompiledMaster | None = None
         self._lie: PlantloopError | None = None
-        self._tried = False
+        self._tried = self._told = False
         self._check()
 
     def _shortest(self) -> float:
@@ -134,6 +135,19 @@ class MasterEngine(Engine):
                 raise self._ours.instances.ended
             if progress is not None:
                 progress(c.t)
+        self._tell_of_extrapolation()
+
+    def _tell_of_extrapolation(self) -> None:
+        """Once in a run: our own blocks have gone beyond a point of the units without waiting for them."""
+        c, runs = self.context, self._exchange.runs
+        if self._told or not self._coupled.waits or c.stopped or any(r.standing.time >= c.t for r in runs):
+            return
+        self._told = True
+        warn_user(
+            f"the run was advanced to t={c.t:.9g} s, between two communication points: blocks that are no "
+            "units go there with extrapolated outputs of the units, where in a whole step they take those at "
+            "its end (iterate, Gauss-Seidel). Advance to communication points, or give until= as one of them."
+        )
 
     def _compiled(self) -> CompiledMaster | None:
         """What makes the steps of this coupling in compiled code; None where they are made here."""

@@ -161,9 +161,15 @@ BAD = {
     "start that is no number": (put('start="1.0"', 'start="one"'), r"line \d+"),
     "no reference": (put('valueReference="13"', ""), r"line \d+"),
     "derivative of nothing": (put('derivative="3"', 'derivative="99"'), r"line \d+.*99"),
-    "output index": (put('<Unknown index="5"', '<Unknown index="77"'), r"\(line \d+\) has index 77, .* 1 to 6"),
+    "output index": (
+        put('<Unknown index="5"', '<Unknown index="77"'),
+        r"\(line \d+\) has index 77, .* 1 to 6",
+    ),
     "a dependency on nothing": (put('dependencies="', 'dependencies="0 '), r"line \d+\) has dependencies 0"),
-    "its own derivative": (put('derivative="3"', 'derivative="4"'), r"line \d+\) is the derivative of itself"),
+    "its own derivative": (
+        put('derivative="3"', 'derivative="4"'),
+        r"line \d+\) is the derivative of itself",
+    ),
     "derivative of a truth value": (
         put('initial="exact"><Real start="0.0"/>', 'initial="exact"><Boolean start="false"/>'),
         r"'der_x' \(line \d+\) is the derivative of 'x', which is of type Boolean",
@@ -199,7 +205,10 @@ def test_what_does_not_matter_for_running_is_a_warning() -> None:
     [
         ({'stepSize="0.01"': 'stepSize="0"'}, "the step size of its default experiment is 0 s"),
         ({'startTime="0"': 'startTime="5"'}, "ends at 1 s, before it begins at 5 s"),
-        ({'start="1.0"/>': 'start="1.0" min="2" max="3"/>'}, r"'T' \(line \d+\) starts with 1, below its min 2"),
+        (
+            {'start="1.0"/>': 'start="1.0" min="2" max="3"/>'},
+            r"'T' \(line \d+\) starts with 1, below its min 2",
+        ),
         ({'start="1.0"/>': 'start="1.0" max="0"/>'}, r"starts with 1, above its max 0"),
         ({'start="1.0"/>': 'start="NaN"/>'}, "has a start value that is no number"),
         ({'start="1.0"/>': 'start="1" min="2" max="1"/>'}, "has min 2 above max 1"),

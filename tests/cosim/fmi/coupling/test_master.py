@@ -1,6 +1,7 @@
 """The co-simulation master with linear units in plain Python, against exact maps and published numbers."""
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -281,11 +282,42 @@ def test_a_start_that_does_not_exist_names_the_input():
 
 # --- life of a run ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
-def test_a_unit_ends_the_run_where_it_stands(order, engine):
+@pytest.mark.parametrize("coupling", ["jacobi", "gauss-seidel", Coupling(iterate=True)])
+def test_a_unit_ends_the_run_where_it_stands(coupling, engine):
     d = with_ours(0.02, ends=0.05)
-    r = simulate(d, 1.0, coupling=order, engine=engine)
+    r = simulate(d, 1.0, coupling=coupling, engine=engine)
     assert r.time[-1] == pytest.approx(0.05) and r.message == "it is enough" and r.complete
+
+
+@pytest.mark.parametrize("coupling", ["jacobi", "gauss-seidel", Coupling(iterate=True)])
+def test_the_last_row_is_that_of_the_end(coupling):
+    """At 0.04 s the unit ends the run; that instant was asked for, and has one row."""
+    found = []
+    for engine in ENGINES:
+        d = with_ours(0.02, ends=0.04)
+        r = simulate(d, 1.0, coupling=coupling, engine=engine, log_at=[0.02, 0.04, 0.06])
+        assert r.time.tolist() == [0.02, 0.04]
+        found.append(np.concatenate([r[name].ravel() for name in r]))
+    assert np.allclose(*found, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_advancing_between_communication_points_is_told_where_it_matters(engine):
+    def advanced(coupling, until):
+        with (
+            warnings.catch_warnings(record=True) as said,
+            Simulation(with_ours(0.02), coupling=coupling, engine=engine) as sim,
+        ):
+            warnings.simplefilter("always")
+            sim.advance(until)
+            sim.advance(until + 0.02)
+        return [str(w.message) for w in said]
+
+    for coupling in ("jacobi", Coupling(rtol=1e-3)):
+        assert not advanced(coupling, 0.03)
+    assert not advanced(Coupling(iterate=True), 0.04)
+    (said,) = advanced(Coupling(iterate=True), 0.03)
+    assert "advanced to t=0.03 s, between two communication points" in said
 
 
 @pytest.mark.parametrize("engine", ENGINES)
