@@ -55,7 +55,7 @@ def _run_study(
 
     if out is not None or wanted.until is not None or wanted.forces:
         raise PlantloopError("--live of a study takes no other option but --host and --port.")
-    _until_ctrl_c(view_study(open_study(path), *address, show))
+    _until_ctrl_c(view_study(open_study(path, trust=wanted.trust), *address, show))
 
 
 def _until_ctrl_c(view: LiveView | EditView | StudyLive) -> None:

@@ -20,6 +20,10 @@ class ServedPage(abc.ABC):
     def page(self, nonce: str) -> str:
         """See `Contents.page`."""
 
+    def part(self, path: str, nonce: str) -> str | None:
+        """See `Contents.part`."""
+        return None
+
     @abc.abstractmethod
     async def talk(self, peer: Peer) -> None:
         """See `Contents.talk`."""

@@ -57,6 +57,10 @@ class Contents(Protocol):
         """The HTML, its scripts with a nonce."""
         ...
 
+    def part(self, path: str, nonce: str) -> str | None:
+        """The HTML of another page under the address, as "case/7"; None where there is none. In a thread."""
+        ...
+
     async def talk(self, peer: Peer) -> None:
         """Everything that is said to a peer until it leaves."""
         ...
@@ -111,15 +115,22 @@ class Serving:
 
     def _app(self) -> Any:
         from starlette.applications import Starlette
-        from starlette.responses import HTMLResponse
+        from starlette.responses import HTMLResponse, PlainTextResponse
         from starlette.routing import Route, WebSocketRoute
 
         def page(request: Any) -> Any:
-            nonce = secrets.token_urlsafe(18)
+            nonce, path = secrets.token_urlsafe(18), request.path_params.get("path", "")
+            found = self._contents.part(path, nonce) if path else self._contents.page(nonce)
+            if found is None:
+                return PlainTextResponse("not found", 404)
             headers = {"content-security-policy": policy(nonce, request.headers["host"])}
-            return HTMLResponse(self._contents.page(nonce), headers=headers)
+            return HTMLResponse(found, headers=headers)
 
-        return Starlette(routes=[Route("/", page), WebSocketRoute("/socket", self._socket_opened)])
+        return Starlette(
+            routes=[
+                Route("/", page), WebSocketRoute("/socket", self._socket_opened), Route("/{path:path}", page),
+            ]
+        )  # fmt: skip
 
     async def _socket_opened(self, websocket: Any) -> None:
         from starlette.websockets import WebSocketDisconnect

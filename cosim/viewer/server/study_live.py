@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import html
+import threading
 import time
 from typing import Any, ClassVar
 
 from blocks.errors import PlantloopError
 from cosim.study.study_view import StudyView
+from cosim.viewer.kept import of_result
 from cosim.viewer.page import assembled
 from cosim.viewer.page_data import PageData
 from cosim.viewer.server.served_page import ServedPage
@@ -15,6 +18,7 @@ from cosim.viewer.server.serving import Peer, both, listen
 from cosim.viewer.study_data import of_study
 
 LOOK = 0.5  # s between two looks at the folder
+MOST_CASES = 8  # pages of cases that are kept
 SHARE = 5.0  # it rests so many times as long as it took to read the folder
 
 
@@ -28,7 +32,8 @@ class StudyLive(ServedPage):
 
     def __init__(self, view: StudyView, host: str = "127.0.0.1", port: int = 0) -> None:
         self._view = view
-        self._lock = asyncio.Lock()
+        self._lock, self._running = asyncio.Lock(), threading.Lock()
+        self._cases: dict[int, PageData] = {}
         self._done, self._problem, self._data = self._count(), "", of_study(view)
         self.serve(host, port)
 
@@ -39,6 +44,26 @@ class StudyLive(ServedPage):
     def page(self, nonce: str) -> str:
         """See `Contents.page`."""
         return assembled(self._data, ("study_live.js",), nonce)
+
+    def part(self, path: str, nonce: str) -> str | None:
+        """The page of a case that is run for it, under "case/NUMBER"; what went wrong is its text."""
+        what, _, number = path.partition("/")
+        if what != "case" or not number.isdecimal() or len(number) > 9:
+            return None
+        try:
+            return assembled(self._case(int(number)), (), nonce)
+        except PlantloopError as error:
+            return f"<!doctype html><title>case {number}</title><pre>{html.escape(str(error))}</pre>"
+
+    def _case(self, number: int) -> PageData:
+        with self._running:  # one at a time
+            if number not in self._cases:
+                while len(self._cases) >= MOST_CASES:
+                    del self._cases[next(iter(self._cases))]
+                page = of_result(self._view.case(number).result)
+                page.title = f"{self._data.title}, case {number}"
+                self._cases[number] = page
+            return self._cases[number]
 
     async def talk(self, peer: Peer) -> None:
         """See `Contents.talk`."""

@@ -54,13 +54,13 @@ viewer.study = (data, kept = null) => {
     const line = viewer.element("code", { class: "command" }, again);
     const copy = viewer.element("button", { title: "copy the command that runs this case again", onclick: () => navigator.clipboard?.writeText(again) }, "copy");
     const of = (role) => columns.filter((c) => role.includes(c.role) && c.list[i] !== "").map((c) => viewer.element("tr", {}, viewer.element("td", {}, c.name), viewer.element("td", {}, viewer.cell(c.list[i]))));
-    info.replaceChildren(
+    info.replaceChildren(...[
       viewer.element("button", { class: "drop", onclick: () => study.choose(-1) }, "×"),
       viewer.element("h3", {}, `case ${number}`),
       viewer.element("table", {}, ...of(["case", "parameter"])), viewer.element("h4", {}, "outcome"),
       viewer.element("table", {}, ...of(["metric", "requirement", "margin", "status", "message", "wall", "other"])),
-      viewer.element("h4", {}, "run it again"), line, copy,
-    );
+      viewer.element("h4", {}, "run it again"), viewer.studyLive ? viewer.element("div", {}, viewer.element("a", { href: "case/" + number, target: "_blank", rel: "noopener", class: "open" }, "run it here, and open its page")) : null, line, copy,
+    ].filter(Boolean));
   }
   room.querySelector(".tools").addEventListener("click", (e) => {
     const what = e.target.dataset.do;

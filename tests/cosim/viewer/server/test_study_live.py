@@ -137,6 +137,40 @@ def test_a_study_is_watched_from_its_first_to_its_last_case(tmp_path):
         running.join()
 
 
+def test_a_case_is_run_and_opened(finished):
+    """The page of a case is that of a run of it; it needs the model, and a number that is one."""
+    study = Study(
+        loop(),
+        until=1.0,
+        sweep={"k.k": list(np.linspace(1.0, 20.0, 40))},
+        metrics={"last": "final(lag.y)", "peak": "max(k.y)"},
+        store={"keep": "all", "signals": ["lag.y"], "every": 0.05},
+    )
+    view = open_study(finished, study=study)
+    with view.view(live=True, show=False) as live, shown(live.address, offline=False) as page:
+        wait_until(page, "viewer.studyLive.renewed === 1")
+        page.evaluate("viewer.studyState.choose(6)")
+        with page.expect_popup() as popup:
+            page.locator("#cases .info a.open").click()
+        case = popup.value
+        case.wait_for_selector("html[data-ready=yes]")
+        found = case.evaluate("Array.from(viewer.signals.get('lag.y').values)")
+        assert np.array_equal(found, view.case(6).result["lag.y"][:, 0])
+        assert case.evaluate("document.title").endswith("case 6")
+        assert case.locator("#diagram .node").count() == 4
+        said = case.evaluate("path => fetch(path).then(() => 'let in', () => 'refused')", "../case/7")
+        assert said == "refused"  # its policy lets it ask for nothing
+        case.close()
+        for path, status, text in (
+            ("case/40", 200, "no case 40"),
+            ("case/x", 404, ""),
+            ("etc/passwd", 404, ""),
+        ):
+            answer = page.request.get(live.address + path)
+            assert (answer.status, text in answer.text()) == (status, True)
+        assert page.request.get(live.address.rsplit("/", 2)[0] + "/wrong/case/6").status == 404
+
+
 def test_what_does_not_belong_to_a_live_page_is_refused(finished, tmp_path):
     view = open_study(finished)
     with pytest.raises(PlantloopError, match="a live page is no file"):
