@@ -14,12 +14,14 @@ import numpy as np
 from blocks.arguments import choice, flag, number
 from blocks.contract.block import Block, Equations
 from blocks.contract.derived import Derived
+from blocks.contract.picture import BlockPicture
 from blocks.contract.rate import Rate, Ticks
 from blocks.errors import shown
 from cosim.fmi.clock_schedule import common_interval
 from cosim.fmi.co_simulation import define_co_simulation, driven_co_simulation
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUError
+from cosim.fmi.fmu_picture import fmu_picture
 from cosim.fmi.importers import IMPORTERS, check_importer
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.component import Component
@@ -112,6 +114,10 @@ class FMU(Block):
             self._package.library(interface.identifier)  # is there one for this platform?
         self._chosen()
         set_(self, "sample", self._checked_sample(interface))
+
+    def picture(self) -> BlockPicture | None:
+        """See `Block.picture`."""
+        return fmu_picture(self.description.version, self.interface.kind)
 
     # --- what is known of it ----------------------------------------------------------------------
     @property

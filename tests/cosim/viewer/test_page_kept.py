@@ -150,6 +150,7 @@ def test_an_fmu_shows_its_variables_and_structure(tmp_path):
     rows = {row[0]: row for row in data.content["tables"][0]["rows"]}
     with shown(tmp_path / "fmu.html") as page:
         assert page.locator(".node.fmu").count() == 1
+        assert page.locator(".node.fmu .picture").text_content().startswith("FMI ")
         assert page.locator("#tables tbody tr").count() == len(rows)
         page.locator("#tables .filter").fill("causality = input")
         names = page.evaluate(
