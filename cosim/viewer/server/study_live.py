@@ -6,10 +6,11 @@ import asyncio
 import html
 import threading
 import time
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from blocks.errors import PlantloopError
-from cosim.study.opened import StudyResult
+from cosim.result.result import Result
+from cosim.study.study_view import StudyView
 from cosim.viewer.kept import of_result
 from cosim.viewer.page import assembled
 from cosim.viewer.page_data import PageData
@@ -22,15 +23,30 @@ MOST_CASES = 8  # pages of cases that are kept
 SHARE = 5.0  # it rests so many times as long as it took to read the folder
 
 
+class CaseView(Protocol):
+    """One case."""
+
+    @property
+    def result(self) -> Result:
+        """Its signals."""
+
+
+class StudyCases(StudyView, Protocol):
+    """Results of a study whose cases can be looked at one by one."""
+
+    def case(self, number: int) -> CaseView:
+        """One of them."""
+
+
 class StudyLive(ServedPage):
     """The page of a study, at `address` until `close`: it renews itself, and changes nothing of the study.
 
-    view : StudyResult    what is read anew at each look, as `cosim.open_study` gives it
+    view : StudyCases     what is read anew at each look, as `cosim.open_study` gives it
     """
 
     shows: ClassVar[str] = "study"
 
-    def __init__(self, view: StudyResult, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, view: StudyCases, host: str = "127.0.0.1", port: int = 0) -> None:
         self._view = view
         self._lock, self._running = asyncio.Lock(), threading.Lock()
         self._cases: dict[int, PageData] = {}
@@ -103,7 +119,7 @@ class StudyLive(ServedPage):
         return len(self._view.store.done())
 
 
-def view_study(view: StudyResult, host: str = "127.0.0.1", port: int = 0, show: bool = True) -> StudyLive:
+def view_study(view: StudyCases, host: str = "127.0.0.1", port: int = 0, show: bool = True) -> StudyLive:
     """Show a study in the browser as it runs.
 
     Raises
