@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.picture import BlockPicture
 from cosim.compile.netlist import Inport, Netlist
 from cosim.node_ports import NodePorts, ports_of
 from cosim.system import System
@@ -115,12 +116,22 @@ def _node(
     return found
 
 
+def picture_data(picture: BlockPicture) -> dict[str, Any]:
+    """A picture as JSON says it."""
+    points = lambda lines: [[list(p) for p in line] for line in lines]
+    return {
+        "width": picture.width, "height": picture.height, "lines": points(picture.lines),
+        "arrows": points(picture.arrows), "boxes": [list(box) for box in picture.boxes],
+        "joints": [list(p) for p in picture.joints],
+    }  # fmt: skip
+
+
 def _picture(block: Block) -> dict[str, Any] | None:
     """What is drawn in its box, as plain numbers."""
     picture = block.picture()
     if picture is None or len(picture.lines) > MOST_LINES:
         return None
-    return dataclasses.asdict(picture)
+    return picture_data(picture)
 
 
 def _signal(path: str, port: str, block: Any, system: System | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmu_picture import fmu_picture
 from cosim.fmi.package import Package
 from cosim.fmi.reading import read
+from cosim.viewer.diagram_data import picture_data
 from cosim.viewer.page_data import PageData
 
 KINDS = {"cs": "co-simulation", "me": "model exchange", "se": "scheduled execution"}
@@ -55,7 +55,7 @@ def _alone(d: FMUDescription) -> dict[str, Any]:
         "path": d.name,
         "type": f"FMI {d.version}",
         "kind": "fmu",
-        "picture": asdict(fmu_picture(d.version, d.kinds[0] if len(d.kinds) == 1 else "")),
+        "picture": picture_data(fmu_picture(d.version, d.kinds[0] if len(d.kinds) == 1 else "")),
         "inputs": [{"name": v.name} for v in d.inputs],
         "outputs": ports,
         "doc": d.text,
