@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from blocks.contract.user_lines import warn_user
 from cosim.deck.outcome import DeckStep
 from plant.elements import (
     Activate,
@@ -19,6 +20,7 @@ from plant.elements import (
     Save,
     Simulate,
 )
+from plant.reporting import PlantWarning
 
 if TYPE_CHECKING:
     from cosim.deck.stage import Stage
@@ -35,6 +37,23 @@ USED: Mapping[str, frozenset[str]] = MappingProxyType(
     }
 )
 """Attributes of the parameter elements that change something here."""
+
+
+_BODY = frozenset(f"{kind}_ic_{axis}{flag}" for kind in "vw" for axis in "xyz" for flag in ("", "_flag"))
+_MOTION = frozenset({"ic_disp", "ic_vel"})
+
+STARTS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "Body_Point": _BODY,
+        "Body_Rigid": _BODY | {"vm_id", "wm_id"},
+        "Control_Diff": frozenset({"ic", "ic_dot"}),
+        "Inertia_Wheel": frozenset({"w_ic"}),
+        "Motion_Joint": _MOTION,
+        "Motion_Marker": _MOTION,
+        "Reference_Variable": frozenset({"ic"}),
+    }
+)
+"""Attributes that say how a model starts, and nothing behind its first analysis."""
 
 
 def changed_by(command: Activate | Deactivate | Modification, model: Model) -> Element:
@@ -56,6 +75,13 @@ def deactivate(stage: Stage, command: Deactivate) -> DeckStep:
 
 def modify(stage: Stage, command: Modification) -> DeckStep:
     """Give a model element other attributes."""
+    late = [name for name, _ in command.changes if name in STARTS.get(command.element, ())]
+    if late and stage.begun:
+        warn_user(
+            f"{command.where}: {', '.join(late)} changes nothing, because simulations go on from where the "
+            "model stands. Write it before the first Simulate.",
+            PlantWarning,
+        )
     return _changed(stage, command, f"has another {', '.join(name for name, _ in command.changes)}")
 
 

@@ -138,7 +138,7 @@ def run_deck(
     _check(model, program, reach)
     shown: set[str] = set()
     with _once(shown):
-        stage = Stage(model, options)
+        stage = Stage(_at_the_start(model, program), options)
     return _Run(stage, on_step, shown).all(program)
 
 
@@ -277,6 +277,16 @@ def _impossible(model: Model, program: list[Element]) -> Iterator[str]:
             yield from (f"{command.where}: {problem}" for problem in error.problems)
 
 
+def _at_the_start(model: Model, program: list[Element]) -> Model:
+    """The model as the first analysis finds it: what is switched off until then need not fit the rest."""
+    for command in program:
+        if isinstance(command, (Activate, Deactivate, Modification)):
+            model = model.changed(changed_by(command, model))
+        elif isinstance(command, (Simulate, Save, Load_Model, Stop)):
+            break
+    return model
+
+
 def _is_silent(command: UnknownCommand) -> bool:
     name = command.element.lower()
     return any(part in name for part in SILENT)
@@ -288,7 +298,6 @@ class _Run:
     def __init__(self, stage: Stage, on_step: Callable[[DeckStep], None] | None, shown: set[str]) -> None:
         self.stage, self.on_step, self._shown = stage, on_step, shown
         self.steps: list[DeckStep] = []
-        self.begun = False
 
     def all(self, program: list[Element]) -> DeckRun:
         """Run them all."""
@@ -319,11 +328,10 @@ class _Run:
             self.on_step(step)
 
     def _one(self, command: Element) -> DeckStep:
-        if isinstance(command, Simulate) and not self.begun:
-            self.begun = True
+        if isinstance(command, Simulate) and not self.stage.begun:
+            self.stage.begun = True
             if command.start_time:
                 self.stage.assemble(time=command.start_time)
-        self.begun = self.begun and not isinstance(command, Load_Model)
         try:
             return COMMANDS[type(command)](self.stage, command)
         except PlantloopError as error:

@@ -67,6 +67,7 @@ class Stage:
     model : Model; base : Plant     with all ports, as other programs would have it
     plant : Plant                   alone, in the state the last change left
     system : System; context : Context      what simulations run, and where it stands
+    begun : bool                    an analysis was run; before, changes are changes of the design
     parameters : tag -> element     Param_... elements in force
     """
 
@@ -82,12 +83,17 @@ class Stage:
         for kind in (Param_Linear, Param_Simulation, Param_Static, Param_Transient):
             for element in model.elements.get(kind.tag, {}).values():  # the last one stands
                 self.parameters[kind.tag] = element
-        self.model = _with_results(model)
-        self.base = self._base(self.model, first=True)
+        self.begun = False
+        self._design(_with_results(model))
+
+    def _design(self, model: Model) -> None:
+        """Stand where a model starts."""
+        self.model = model
+        self.base = self._base(model, first=True)
         self._check_inputs()
         plant = self._alone(self.base)
         if self.base.jumpy:  # the plant was assembled with inputs that are zero
-            plant = carried(plant, self.base, self.base.start, self.base.rates, 0.0)
+            plant = carried(plant, self.base, self.base.start, self.base.rates, 0.0, under_way=False)
         self._stand(plant)
         self.context = Context.initial(self.system)
         self._set_inputs()
@@ -158,7 +164,14 @@ class Stage:
         )
 
     def change(self, *elements: Element) -> dict[str, float]:
-        """Go on with a model with these elements; how far constraints moved the bodies."""
+        """Go on with a model with these elements; how far constraints moved the bodies.
+
+        Before the first analysis it starts from its own design and initial velocities.
+        """
+        if not self.begun:
+            if any(self.model.elements.get(e.tag, {}).get(e.id) != e for e in elements):
+                self._design(self.model.changed(*elements))
+            return {}
         self.model = self.model.changed(*elements)
         self.base = self._base(self.model)
         return self.assemble(self._alone(self.base))
@@ -166,13 +179,15 @@ class Stage:
     def assemble(self, plant: Plant | None = None, time: float | None = None) -> dict[str, float]:
         """Close all constraints of the plant, or of another in its place, at a time [s].
 
+        Without a time it is under way: what motions start from is over.
+
         Returns
         -------
         moved : dict     how far bodies were moved, "rod" [length], "rod (turned)" [rad]
         """
         t = self.time if time is None else time
         system, context, bodies = self.system, self.context, motions_of(self.plant, *self.parts())
-        new = carried(plant or self.plant, self.plant, *self.parts(), t)
+        new = carried(plant or self.plant, self.plant, *self.parts(), t, under_way=time is None)
         self._stand(new)
         self.context = moved_context(self.system, system, context, t)
         if plant is not None:  # other constraints repeat each other in another way

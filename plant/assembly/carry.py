@@ -75,13 +75,14 @@ def motions_of(plant: Plant, q: Parts, qd: Parts) -> dict[Key, PoseAndTwist]:
     }
 
 
-def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Plant:
+def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float, under_way: bool = True) -> Plant:
     """`plant` with a start where another plant of the same bodies stands.
 
     Parameters
     ----------
     before : Plant      the other plant; q, qd its coordinates and rates, (nq,) and (nv,) of each link
     time : s            what TIME is: constraints may depend on it
+    under_way : bool    the bodies have moved before, so that ic_disp and ic_vel of motions are over
 
     Returns
     -------
@@ -100,7 +101,7 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float) -> Pl
         rates = _least_impact(_wishes(mechanism, bodies, start), mechanism.dof)
         return replace(plant, start=tuple(start), rates=tuple(mechanism.rates_by_link(rates)))
     assert plant.assembly is not None  # it has constraints, so it was assembled
-    assembler = Assembler(closing.b, closing.closure, massless_links(mechanism), time)
+    assembler = Assembler(closing.b, closing.closure, massless_links(mechanism), time, under_way)
     given = np.concatenate([np.zeros(0), *start])
     closed = assembler.positions_closed(given)
     parts = mechanism.coordinates_by_link(closed)

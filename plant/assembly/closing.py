@@ -63,11 +63,18 @@ class Assembler:
     closure : Closure       all conditions
     massless : list of int  as `massless_links` gives them
     time : s                what TIME is
+    under_way : bool        it has moved before: what motions start from (ic_disp, ic_vel) is over
     """
 
     def __init__(
-        self, b: Equations, closure: Closure, massless: Sequence[int] = (), time: float = 0.0
+        self,
+        b: Equations,
+        closure: Closure,
+        massless: Sequence[int] = (),
+        time: float = 0.0,
+        under_way: bool = False,
     ) -> None:
+        self._under_way = under_way
         self.closure, self.mechanism = closure, closure.mechanics.mechanism
         mechanics, links, self._time = closure.mechanics, self.mechanism.links, time
         q, qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
@@ -222,7 +229,10 @@ class Assembler:
         return [k for k in range(self.closure.size) if k in known or self._start_of(k) is not None]
 
     def _start_of(self, k: int) -> float | None:
-        return self.closure.conditions[k].start
+        return None if self._under_way else self.closure.conditions[k].start
+
+    def _start_rate_of(self, k: int) -> float | None:
+        return None if self._under_way else self.closure.conditions[k].start_rate
 
     def positions_closed(self, q: np.ndarray, held: Mapping[int, float] = NONE) -> np.ndarray:
         """Coordinates near q at which every condition on positions holds.
@@ -331,7 +341,8 @@ class Assembler:
         if flow is not None:
             rate = rate - J @ flow
         constrained = set(self.velocities)
-        wanted = {k: c.start_rate for k, c in enumerate(self.closure.conditions) if c.start_rate is not None}
+        given = {k: self._start_rate_of(k) for k in range(self.closure.size)}
+        wanted = {k: rate for k, rate in given.items() if rate is not None}
         rows = [k for k in range(len(rate)) if k in constrained or k in wanted]
         target = np.array([wanted.get(k, 0.0) for k in rows]) - rate[rows]
         root = MassRoot(H)

@@ -1,8 +1,9 @@
 """A plant's model written back as XML, in the state it is in: what the command Save leaves.
 
 Positions are those of now, so the file's design configuration is the present one, and every body has the
-velocities it has now as initial ones. Integrals and states of control elements start from their values. TIME
-starts anew: a motion that is a function of TIME begins at its beginning.
+velocities it has now as initial ones, from which motions of a rate or an acceleration start. Integrals and
+states of control elements start from their values. TIME starts anew: a motion that is a function of TIME
+begins at its beginning.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from plant.elements import (
     Element,
     Inertia_Wheel,
     Model,
+    Motion_Joint,
+    Motion_Marker,
     Reference_Array,
     Reference_Marker,
 )
@@ -51,6 +54,7 @@ def model_text(plant: Plant, q: Parts, qd: Parts, values: Mapping[str, np.ndarra
         *_bodies(model, bodies),
         *_states(plant, values),
         *_wheels(plant, q, qd, values),
+        *_motions(model),
     ):
         changed[element.tag, element.id] = element
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<MotionSolve>", "  <Model>"]
@@ -101,6 +105,13 @@ def _states(plant: Plant, values: Mapping[str, np.ndarray]) -> Iterator[Element]
         arrays += 1
         yield Reference_Array(id=arrays, type="IC", values=tuple(map(float, values[name])))
         yield replace(element, ic_array_id=arrays)
+
+
+def _motions(model: Model) -> Iterator[Element]:
+    """Motions that begin where the bodies are, not where they began once."""
+    for motion in (*model.all(Motion_Joint), *model.all(Motion_Marker)):
+        if motion.ic_disp is not None or motion.ic_vel is not None:
+            yield replace(motion, ic_disp=None, ic_vel=None)
 
 
 def _wheels(plant: Plant, q: Parts, qd: Parts, values: Mapping[str, np.ndarray]) -> Iterator[Element]:
