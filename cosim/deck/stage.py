@@ -31,7 +31,7 @@ from cosim.settings import RunSettings
 from cosim.simulation import Simulation
 from cosim.system import System
 from plant import Plant
-from plant.assembly.carry import carried, motions_of, moved_bodies
+from plant.assembly.carry import Key, PoseAndTwist, carried, motions_of, moved_bodies
 from plant.elements import (
     Element,
     Model,
@@ -145,6 +145,14 @@ class Stage:
         """Coordinates and rates of every link."""
         return parts_of(self.plant, self.system, self.context)
 
+    def _drawn(self) -> dict[Key, PoseAndTwist]:
+        """Every body at rest where the model draws it."""
+        links = self.plant.mechanism.links
+        return {link.body.key: PoseAndTwist(link.frame, link.frame, np.zeros(6)) for link in links}
+
+    def _bodies(self) -> dict[Key, PoseAndTwist]:
+        return motions_of(self.plant, *self.parts())
+
     def values(self) -> dict[str, np.ndarray]:
         """Present value of every state, by its name in the plant."""
         prefix = f"{ALONE}."
@@ -171,7 +179,7 @@ class Stage:
         if not self.begun:
             if any(self.model.elements.get(e.tag, {}).get(e.id) != e for e in elements):
                 self._design(self.model.changed(*elements))
-            return {}
+            return moved_bodies(self.plant, self._drawn(), self._bodies())
         self.model = self.model.changed(*elements)
         self.base = self._base(self.model)
         return self.assemble(self._alone(self.base))
@@ -186,7 +194,7 @@ class Stage:
         moved : dict     how far bodies were moved, "rod" [length], "rod (turned)" [rad]
         """
         t = self.time if time is None else time
-        system, context, bodies = self.system, self.context, motions_of(self.plant, *self.parts())
+        system, context, bodies = self.system, self.context, self._bodies()
         new = carried(plant or self.plant, self.plant, *self.parts(), t, under_way=time is None)
         self._stand(new)
         self.context = moved_context(self.system, system, context, t)
