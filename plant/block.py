@@ -54,7 +54,7 @@ from plant.equations.unsupported import (
     mention_massless,
     refuse_massless,
 )
-from plant.equations.variables import mention_unused_penalties, recursive_variables, roles_of
+from plant.equations.variables import mention_unused, recursive_variables, roles_of
 from plant.equations.wound import mention_wound
 from plant.expressions.formulas import Formulas, formulas_of
 from plant.facts import facts_of, line_of
@@ -208,7 +208,7 @@ class Plant(Block):
                 trust=trust,
                 held=MappingProxyType(Coordinates(mechanism).held(hold)),
             )
-            mention_unused_penalties(model, plant._roles)
+            mention_unused(model, plant._roles)
             mention_exchanged(model)
             with shared():  # one session of what routines run in
                 plant = plant._assembled()

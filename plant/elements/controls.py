@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -152,6 +153,10 @@ class Control_StateEqn(UserSubroutine):
         yield from array_faults(self, others)
 
 
+RATES_READ = re.compile(r"\b(DIF1|VARVAL|ARYVAL|POUVAL)\b", re.IGNORECASE)
+"""Functions by which an expression asks for a rate, of its own or through other elements."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Control_Diff(ExpressionOrSubroutine):
     """One state DIF(id): x' = expr from ``ic``, or expr = 0 with DIF1(id) in it when ``is_implicit``."""
@@ -168,6 +173,9 @@ class Control_Diff(ExpressionOrSubroutine):
         if not self.is_implicit:
             why = "is_implicit is FALSE, so the equation gives the rate"
             yield from self.unused(["ic_dot"], why, "delete it")
+        elif self.expr and not RATES_READ.search(self.expr):
+            why = f"the equation holds no DIF1({self.id}), so it is algebraic"
+            yield from self.unused(["ic_dot", "is_static_hold"], why, "delete it")
 
 
 ARRAY_TYPES = {

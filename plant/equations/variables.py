@@ -67,12 +67,19 @@ def recursive_variables(model: Model, roles: Mapping[int, Role], trust: bool) ->
     return [v for v in model.all(Reference_Variable) if asks_itself(v)]
 
 
-def mention_unused_penalties(model: Model, roles: Mapping[int, Role]) -> None:
-    """Warn of penalty factors of variables that solve an equation for themselves."""
+def mention_unused(model: Model, roles: Mapping[int, Role]) -> None:
+    """Warn of attributes that change nothing in the role a variable turns out to play."""
     for variable in model.all(Reference_Variable):
-        if roles[variable.id] is Role.EQUATION and variable.autobalance == "PENALTY":
+        role = roles[variable.id]
+        if role is Role.EQUATION and variable.autobalance == "PENALTY":
             warn_user(
                 f"{variable.where}: its g depends on VARVAL({variable.id}), so g = 0 is an equation for it "
                 "and no constraint: autobalance, penalty and penalty1 change nothing. Leave them out.",
+                PlantWarning,
+            )
+        if role in (Role.EXPLICIT, Role.CONSTRAINT) and variable.calls_subroutine and variable.ic:
+            warn_user(
+                f"{variable.where}: ic changes nothing, because it is not integrated (dot_form is FALSE) and "
+                'its subroutine does not ask for it; write dot_form="TRUE" to integrate it, or delete it.',
                 PlantWarning,
             )

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import casadi as ca
 
-from plant.elements.element import Others
+from plant.elements.element import Idle, Others
 from plant.elements.forces.force import Force, Store, Surroundings
 from plant.elements.forces.in_plane import Plane
 from plant.elements.forces.relative import CentreLine, turned
@@ -56,6 +56,11 @@ class Force_SpringDamper(Force):
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)
         yield from pair_faults(others, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        if not self.stiffness:
+            yield from self.unused(["length"], "stiffness is 0", "write a stiffness, or delete it")
 
     @property
     def only_turns(self) -> bool:

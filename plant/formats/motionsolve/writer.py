@@ -109,7 +109,8 @@ def _states(plant: Plant, values: Mapping[str, np.ndarray]) -> Iterator[Element]
 
 def _motions(model: Model) -> Iterator[Element]:
     """Motions that begin where the bodies are, not where they began once."""
-    for motion in (*model.all(Motion_Joint), *model.all(Motion_Marker)):
+    every: list[Motion_Joint | Motion_Marker] = [*model.all(Motion_Joint), *model.all(Motion_Marker)]
+    for motion in every:
         if motion.ic_disp is not None or motion.ic_vel is not None:
             yield replace(motion, ic_disp=None, ic_vel=None)
 

@@ -1,0 +1,62 @@
+"""Attributes that change nothing in their context are told, each once, with what to do."""
+
+from __future__ import annotations
+
+import warnings
+
+from plant import Plant, PlantWarning
+from plant.elements import Control_Diff, Element, Force_SpringDamper, Reference_Marker, Reference_Variable
+from tests.helpers.slider import SUB, slider
+
+BEYOND = Reference_Marker(id=30, body_id=2, pos_x=0.9)
+ROUTINES = """
+def VARSUB(id, time, par, npar, dflag, iflag):
+    return time
+def OWN(id, time, par, npar, dflag, iflag):
+    v, e = py_sysfnc("VARVAL", [id])
+    return v * v - 2.0
+"""
+
+
+def told(tmp_path, *elements: Element) -> list[str]:
+    """Warnings about the elements on a mass on a rail."""
+    (tmp_path / "s.py").write_text(ROUTINES)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        plant = slider("", BEYOND, *elements)
+    assert isinstance(plant, Plant)
+    return [str(w.message) for w in caught if w.category is PlantWarning]
+
+
+def spring(**more: float) -> Force_SpringDamper:
+    return Force_SpringDamper(id=1, type="TRANSLATIONAL", i_marker_id=30, j_marker_id=10, **more)
+
+
+def test_the_length_of_a_damper_without_stiffness(tmp_path):
+    (line,) = told(tmp_path, spring(damping=2.0, length=1.0))
+    assert "Force_SpringDamper id=1: length" in line and "stiffness is 0" in line
+    assert told(tmp_path, spring(damping=2.0, preload=1.0)) == []
+    assert told(tmp_path, spring(stiffness=2.0, length=1.0)) == []
+
+
+def test_the_start_of_a_variable_that_a_routine_gives(tmp_path):
+    """One that solves an equation for itself starts from it."""
+
+    def variable(name: str, **more: object) -> Reference_Variable:
+        script = {"script_name": str(tmp_path / "s.py"), "usrsub_fnc_name": name}
+        return Reference_Variable(id=7, ic=0.4, **(SUB | script | more))
+
+    (line,) = told(tmp_path, variable("VARSUB"))
+    assert "Reference_Variable id=7: ic changes nothing" in line and 'dot_form="TRUE"' in line
+    assert not any("ic changes" in text for text in told(tmp_path, variable("VARSUB", dot_form=True)))
+    assert not any("ic changes" in text for text in told(tmp_path, variable("OWN", is_implicit=True)))
+
+
+def test_the_first_rate_of_an_algebraic_equation(tmp_path):
+    """One with DIF1 in it has a rate that the solution starts from."""
+    (line,) = told(
+        tmp_path, Control_Diff(id=7, expr="DIF(7)**3+DIF(7)-DX(20)", is_implicit=True, ic=0.2, ic_dot=0.3)
+    )
+    assert "Control_Diff id=7: ic_dot" in line and "no DIF1(7)" in line
+    implicit = Control_Diff(id=7, expr="DIF1(7)**3+DIF1(7)-DX(20)", is_implicit=True, ic=0.2, ic_dot=0.3)
+    assert told(tmp_path, implicit) == []
