@@ -140,7 +140,7 @@ def _samples(s: SamplingTable, folder: Path) -> tuple[dict[str, np.ndarray], np.
     if s.method == "list":
         return _listed(s.cases)
     if s.method == "file":
-        return _from_file(folder / str(s.file))
+        return _from_file(folder / str(s.file), str(s.file))
     values = drawn(s.method, s.runs or 0, s.seed, s.parameters, s.correlations)
     return {name: values[:, k : k + 1] for k, name in enumerate(s.parameters)}, None
 
@@ -174,26 +174,35 @@ def _seeds(values: Sequence[Any], where: Callable[[int], str]) -> np.ndarray:
     return np.array([int(v) for v in values], dtype=np.uint64)
 
 
-def _from_file(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
-    """Cases from a CSV or Parquet file: a column per name; "name[0]", "name[1]" for several numbers."""
+def _from_file(path: Path, given: str) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
+    """Cases from a CSV or Parquet file: a column per name; "name[0]", "name[1]" for several numbers.
+
+    given : what the study calls it, for messages
+    """
     import pandas as pd
 
     readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
     if path.suffix.lower() not in readers:
-        raise PlantloopError(f"'{path.name}' is no file of cases: expected .csv or .parquet.", path=str(path))
+        raise PlantloopError(f"'{path.name}' is no file of cases: expected .csv or .parquet.", path=given)
     try:
         frame = readers[path.suffix.lower()](path)
+        named = pd.read_csv(path, header=None, nrows=1) if path.suffix.lower() == ".csv" else frame
     except Exception as error:  # pandas and pyarrow raise many kinds
-        raise PlantloopError(f"cannot read the cases in '{path.name}': {error}.", path=str(path)) from error
+        raise PlantloopError(
+            f"cannot read the cases in '{path.name}': {str(error).strip()}.", path=given
+        ) from error
+    columns = [str(name).strip() for name in (named.iloc[0] if named is not frame else frame.columns)]
+    if twice := [name for name in columns if columns.count(name) > 1]:
+        raise PlantloopError(f"'{path.name}' has a column '{twice[0]}' twice; keep one.", path=given)
     if not len(frame):
-        raise PlantloopError(f"'{path.name}' has no rows: it lists no cases.", path=str(path))
+        raise PlantloopError(f"'{path.name}' has no rows: it lists no cases.", path=given)
     for name in frame.columns:
         values = pd.to_numeric(frame[name], errors="coerce")
         if bad := [int(k) for k in np.flatnonzero(~np.isfinite(values.to_numpy(dtype=float)))]:
             raise PlantloopError(
                 f"'{path.name}', column '{name}', row {bad[0] + 1}: got {frame[name].iloc[bad[0]]!r}, "
                 "expected a finite number.",
-                path=str(path),
+                path=given,
             )
     found: dict[str, list[np.ndarray]] = {}
     seeds = None

@@ -126,11 +126,13 @@ def distribution(spec: Mapping[str, Any]) -> Distribution:
     found = Distribution(dict(spec), make(stats, **own), low, high, whole)
     with np.errstate(all="ignore"):
         below, upto = found._shares()
+    if np.isnan(upto):
+        shown = " and ".join(f"{key} = {value:g}" for key, value in own.items())
+        raise PlantloopError(f"there is no distribution '{name}' with {shown}.")
     if not upto > below:
-        raise PlantloopError(
-            f"distribution '{name}' has no values between low = {low:g} and high = {high:g}, "
-            "or its numbers make no sense."
-        )
+        ends = " and ".join(f"{key} = {value:g}" for key, value in cut.items())
+        between = f"no values {'between' if len(cut) == 2 else 'within'} {ends}"
+        raise PlantloopError(f"distribution '{name}' has {between}.")
     return found
 
 

@@ -161,7 +161,7 @@ class Measures:
             else:
                 found[name] = over_run(one, reduce)
         for name, formula in self.requirements.items():
-            margin = robust_over_run(formula, time, look, reduce)
+            margin = robust_over_run(formula, time, look, reduce) + 0.0  # no -0
             found[name], found[name + ROBUSTNESS] = margin >= 0, margin
         return found
 

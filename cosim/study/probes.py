@@ -50,21 +50,39 @@ class Probes:
         return (*self.formulas, *self.integrands, *self.slopes)
 
 
+class FormulaError(PlantloopError):
+    """A formula names what is no signal."""
+
+
 def scalar(system: System, name: str) -> ca.SX:
     """Expression of a signal that is one number.
 
     Raises
     ------
-    PlantloopError      no such signal, or it has several components
+    FormulaError      no such signal, or it has several components
     """
-    found = system.signal(name)
+    try:
+        found = system.signal(name)
+    except PlantloopError as error:
+        driver = _driver(system, name)
+        raise FormulaError(
+            f"'{name}' is an input, expected a signal." if driver else str(error),
+            path=name,
+            hint=f"Write '{driver}', which drives it." if driver else None,
+        ) from error
     if found.size != 1:
-        raise PlantloopError(
+        raise FormulaError(
             f"'{name}' has {found.size} components, expected one number.",
             path=name,
             hint=f"Write '{name}[0]'.",
         )
     return found.expression
+
+
+def _driver(system: System, name: str) -> str | None:
+    """The output that drives an input of a block, by their names."""
+    wires = getattr(system.drawn, "connections", ())
+    return next((".".join(source) for source, target in wires if ".".join(target) == name), None)
 
 
 def expression_of(system: System, formula: Formula) -> ca.SX:

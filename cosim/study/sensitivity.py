@@ -151,11 +151,10 @@ def _by_salib(names: list[str], x: np.ndarray, y: np.ndarray, method: str) -> di
         "bounds": [[float(a), float(b)] for a, b in zip(x.min(0), x.max(0), strict=True)],
     }
     found = {}
-    if method in ("auto", "pawn"):
-        some = slice(None, None, -(-len(y) // PAWN))
-        found["pawn"] = np.asarray(
-            pawn.analyze(problem, x[some], y[some], S=10, seed=0)["median"], dtype=float
-        )
-    if method == "rbd_fast" or (method == "auto" and len(y) >= 100):
-        found["first order"] = np.asarray(rbd_fast.analyze(problem, x, y, seed=0)["S1"], dtype=float)
-    return found
+    with np.errstate(all="ignore"):  # of a metric that is the same in all cases: nothing matters to it
+        if method in ("auto", "pawn"):
+            some = slice(None, None, -(-len(y) // PAWN))
+            found["pawn"] = pawn.analyze(problem, x[some], y[some], S=10, seed=0)["median"]
+        if method == "rbd_fast" or (method == "auto" and len(y) >= 100):
+            found["first order"] = rbd_fast.analyze(problem, x, y, seed=0)["S1"]
+    return {name: np.nan_to_num(np.asarray(values, dtype=float)) for name, values in found.items()}

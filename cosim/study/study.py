@@ -27,6 +27,7 @@ from cosim.study.job import Job, Tell
 from cosim.study.loading import find_key, load_study_file, tables_of_call
 from cosim.study.measures import measures_of
 from cosim.study.opened import StudyResult
+from cosim.study.probes import FormulaError
 from cosim.study.reuse import comparable, reused
 from cosim.study.sample_draws import DESIGNS
 from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, optimise, space_of
@@ -160,9 +161,14 @@ class Study:
         """The key of the study's tables that an error is about, by the name in it."""
         source = self._place.source
         name = str(error.path)
-        for table in ("sweep", "sampling", "actions", "metrics", "requirements", "stop", "store", "search"):
+        formulas = ("metrics", "requirements", "actions")
+        others = ("sweep", "sampling", "actions", "metrics", "requirements", "stop", "store", "search")
+        for table in formulas if isinstance(error, FormulaError) else others:
             if (keys := find_key(source.tables.get(table), name)) is not None:
                 return source.where((table, *keys))
+        sampling = self.tables.sampling
+        if sampling is not None and sampling.file and "cases" in vars(self) and name in self.cases.columns:
+            return source.where(("sampling", "file"))  # a column of that file
         return source.path.name
 
     def _plan(self) -> StudyPlan:

@@ -5,12 +5,33 @@
 import pytest
 from typer.testing import CliRunner
 
+from blocks.errors import ScenarioError
+from cosim import Study
 from cosim.cli.cli import app
 from cosim.scenario.loader import OF_STUDIES
 from cosim.study.study_schema import STUDY_TABLES
 
 SAMPLED = '[sampling]\nmethod = "sobol"\nruns = 4\n'
 BAD = {
+    "a range and a list together": ('[sweep]\n"k.k" = { from = 1, to = 2, values = [1] }', ['[sweep] "k.k".from', "does not go with 'values'"]),
+    "zip of a range and a list": ('[[sweep.zip]]\n"k.k" = { from = 1, to = 2, count = 3 }\n"lag.x" = [1, 2]', ["[sweep.zip[0]]", "different lengths"]),
+    "text of a case": ('[sampling]\nmethod = "list"\ncases = [{"k.k" = "a"}]', ['[sampling] cases[0]."k.k"', "expected a number"]),
+    "whole numbers cut to nothing": (SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "poisson", mu = 3, low = 1.2, high = 1.8 }', ["k.k", "no values between low = 1.2 and high = 1.8"]),
+    "whole numbers with a scale": (SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "poisson", mu = 3, scale = 2 }', ["k.k", "has no 'scale'"]),
+    "numbers that make no distribution": (SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "beta", a = -1, b = 1 }', ["k.k", "no distribution 'beta' with a = -1 and b = 1"]),
+    "variant of an unknown field": ('[[variants]]\nname = "a"\nblocks.step.tme = 0.7', ["variant 'a'", "tme", "did you mean 'time'"]),
+    "variant of an unknown table": ('[[variants]]\nname = "a"\nblock.step.time = 0.7', ["variant 'a'", "did you mean 'blocks'"]),
+    "condition that is a number": ('[[actions]]\nwhen = "lag.y"\nset = { "k.k" = 2 }', ["[actions[0]] when", "this is a number", "^"]),
+    "action on a start value": ('[[actions]]\nat = 1\nset = { "lag.x" = 0.5 }', ["[actions[0]] set", "no parameter 'lag.x'"]),
+    "fault of a component that is not there": ('[[actions]]\nat = 1\nfault = "bias"\nvalue = 1\nsignal = "lag.y[3]"', ["[actions[0]] signal", "no component 3"]),
+    "metric of an input": ('[[actions]]\nat = 1\nlasts = 1\npulse = { "k.u" = 1 }\n[metrics]\na = "max(k.u)"', ["[metrics] a", "'k.u' is an input, expected a signal. Write 'sum.y'"]),
+    "a reduction of a reduction": ('[metrics]\na = "max(integral(lag.y))"', ["[metrics] a", "over a whole run already", "^"]),
+    "a count of a number": ('[metrics]\na = "count(lag.y)"', ["[metrics] a", "expected a condition", "^"]),
+    "numbers of the whole run in always": ('[[requirements]]\nname = "a"\nalways = "max(lag.y) < 1"', ["[requirements[0]]", 'belong into check']),
+    "a window that ends before it begins": ('[[requirements]]\nname = "a"\nformula = "always[2, 1](lag.y < 1)"', ["formula", "ends at 1 s, before it begins", "^"]),
+    "an interval longer than the run": ('[store]\nevery = 50.0\n[metrics]\na = "max(lag.y)"', ["[store] every", "longer than the run"]),
+    "a search for a metric that is not there": ('[search]\nmetrics = ["b"]\n[metrics]\na = "max(lag.y)"\n[sweep]\n"k.k" = [1, 2]', ["[search] metrics", "no metric 'b'"]),
+    "a name and its component": ('[sweep]\n"lag.den" = [[1, 2]]\n"lag.den[0]" = [1, 2]', ["[sweep]", "are the same number"]),
     "deep formula": (
         f'[[requirements]]\nname = "a"\nalways = "{"(" * 500}lag.y{")" * 500} < 1"',
         ["[requirements[0]] always", "more than 30 parts inside one another"],
@@ -116,7 +137,7 @@ BAD = {
     "bounds exchanged": (SAMPLED + '[sampling.parameters]\n"k.k" = { low = 2, high = 1 }', ["k.k", "low below high"]),
     "cut to nothing": (
         SAMPLED + '[sampling.parameters]\n"k.k" = { distribution = "expon", scale = 1, high = -1 }',
-        ["k.k", "no values between"],
+        ["k.k", "no values within high = -1"],
     ),
     "correlation with a stranger": (
         SAMPLED + 'correlations = [["k.k", "lag.x", 0.5]]\n[sampling.parameters]\n"k.k" = { low = 0, high = 1 }', ["correlations", "no parameter 'lag.x'"],
@@ -266,3 +287,23 @@ def test_one_clear_error(name, study_file, tmp_path):
         assert part in message, message
     assert len(message) < 1500
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("k.k\n1\nx\n", "column 'k.k', row 2: got 'x'"),
+        ("k.k,k.k\n1,2\n", "has a column 'k.k' twice"),
+        ("k.q\n1\n", "no parameter or initial value 'k.q'"),
+        ("k.k,lag.x\n1,2\n1,2,3\n", "cannot read the cases in 'cases.csv'"),
+        ("k.k\n", "has no rows"),
+        ("", "cannot read the cases in 'cases.csv'"),
+    ],
+)
+def test_a_file_of_cases_that_is_wrong(content, says, study_file, tmp_path):
+    path = study_file('[sampling]\nmethod = "file"\nfile = "cases.csv"\n')
+    (tmp_path / "cases.csv").write_text(content)
+    with pytest.raises(ScenarioError) as caught:
+        Study(path)
+    assert "study.toml:" in str(caught.value) and "[sampling] file: " in str(caught.value)
+    assert says in str(caught.value)
