@@ -208,7 +208,10 @@ def _velocities(body: Body_Rigid | Body_Point, name: str, axes: str = "") -> Ite
             yield from body.unused([flag], f"{component} is not given", f"write {component}, or delete it")
         elif getattr(body, flag) is False:
             yield from body.unused([component], f"{flag} is FALSE", f'write {flag}="TRUE", or delete both')
-    if axes and all(getattr(body, component) is None for component in components):
+    given = [
+        c for c in components if getattr(body, c) is not None and getattr(body, f"{c}_flag") is not False
+    ]
+    if axes and not given:
         yield from body.unused([axes], f"no {name}_x, _y or _z is given", "write one, or delete it")
 
 

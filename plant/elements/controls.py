@@ -35,6 +35,15 @@ __all__ = [
 HoldOrder = Annotated[int, Integer(at_least=0)]
 
 
+def _offset(port: Control_PlantInput | Control_PlantOutput) -> Iterator[Idle]:
+    """An offset of samples that are not taken."""
+    if not port.sampling_period:
+        cure = "write a sampling_period, or delete it"
+        yield from port.unused(
+            ["offset_time"], "sampling_period is 0, so the port takes the rate of its wire", cure
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Control_PlantInput(UserSubroutine):
     """Signals that enter the plant: the values of its variables are set from outside.
@@ -51,6 +60,10 @@ class Control_PlantInput(UserSubroutine):
 
     synonyms = MappingProxyType({"num_variable": "num_element"})
     routine = "PINSUB"
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        yield from _offset(self)
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()
@@ -79,6 +92,10 @@ class Control_PlantOutput(UserSubroutine):
 
     synonyms = MappingProxyType({"num_variable": "num_element"})
     routine = "POUTSUB"
+
+    def idle(self) -> Iterator[Idle]:
+        yield from super().idle()
+        yield from _offset(self)
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()

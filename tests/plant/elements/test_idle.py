@@ -5,7 +5,15 @@ from __future__ import annotations
 import warnings
 
 from plant import Plant, PlantWarning
-from plant.elements import Control_Diff, Element, Force_SpringDamper, Reference_Marker, Reference_Variable
+from plant.elements import (
+    Control_Diff,
+    Control_PlantInput,
+    Control_PlantOutput,
+    Element,
+    Force_SpringDamper,
+    Reference_Marker,
+    Reference_Variable,
+)
 from tests.helpers.slider import SUB, slider
 
 BEYOND = Reference_Marker(id=30, body_id=2, pos_x=0.9)
@@ -60,3 +68,12 @@ def test_the_first_rate_of_an_algebraic_equation(tmp_path):
     assert "Control_Diff id=7: ic_dot" in line and "no DIF1(7)" in line
     implicit = Control_Diff(id=7, expr="DIF1(7)**3+DIF1(7)-DX(20)", is_implicit=True, ic=0.2, ic_dot=0.3)
     assert told(tmp_path, implicit) == []
+
+
+def test_the_offset_of_samples_that_are_not_taken(tmp_path):
+    variable = Reference_Variable(id=7, expr="0")
+    for kind in (Control_PlantInput, Control_PlantOutput):
+        (line,) = told(tmp_path, variable, kind(id=7, variable_id_list=(7,), offset_time=0.05))
+        assert f"{kind.__name__} id=7: offset_time" in line and "sampling_period is 0" in line
+        sampled = kind(id=7, variable_id_list=(7,), sampling_period=0.1, offset_time=0.05)
+        assert told(tmp_path, variable, sampled) == []
