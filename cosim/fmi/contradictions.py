@@ -74,6 +74,8 @@ def _of_variable(v: Variable) -> Iterator[str]:
         yield f"has min {low:g} above max {high:g}"
         return
     starts = v.start if isinstance(v.start, tuple) else (v.start,)
+    if v.max_size is not None and any(len(x) > v.max_size for x in starts if x is not None):
+        yield f"has a start value of more bytes than its maxSize {v.max_size}"
     if not v.numeric or v.start is None:
         return
     if v.type in FLOATS and any(math.isnan(x) for x in starts):

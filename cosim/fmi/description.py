@@ -99,6 +99,7 @@ class Variable:
     intermediate_update: bool = False
     multiple_sets: bool = True  # may it be set more than once at one instant?
     alias_of: str | None = None
+    max_size: int | None = None  # of a Binary, in bytes
     line: int | None = None
 
     @property

@@ -241,8 +241,14 @@ def _variable(v: Any, file: str, names: Mapping[int, str], element: Any) -> Vari
         intermediate_update=_is_true(element, "intermediateUpdate"),
         multiple_sets=element is None or element.get("canHandleMultipleSetPerTimeInstant") != "false",
         alias_of=names[id(v.alias)] if v.alias is not None else None,
+        max_size=_max_size(element) if kind == "Binary" else None,
         line=v.sourceline,
     )
+
+
+def _max_size(element: Any) -> int | None:
+    said = None if element is None else element.get("maxSize")
+    return None if said is None else int(said)
 
 
 def _clock(element: Any) -> ClockTiming:

@@ -55,6 +55,9 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
     if v.type == "String" and isinstance(value, str) and "\0" not in value:
         return value
     if v.type == "Binary" and isinstance(value, (bytes, bytearray, memoryview)):
+        if v.max_size is not None and len(value) > v.max_size:
+            what = f"'{v.name}' takes {v.max_size} bytes at most (maxSize); got {len(value)}"
+            raise d.fault(what, name=v.name)
         return bytes(value)
     if v.type in ("Boolean", "Clock") and (isinstance(value, bool) or value in (0, 1)):
         return bool(value)

@@ -156,6 +156,22 @@ def test_bytes_as_hexadecimal_digits() -> None:
         FMU(path, start={"Binary_input": "0a0"}).open()
 
 
+def test_more_bytes_than_a_variable_takes() -> None:
+    sized = lambda text: text.replace(
+        '<Binary name="Binary_input"', '<Binary maxSize="3" name="Binary_input"'
+    )
+    path = build_fmu("feedthrough", version="3.0", change=sized)
+    with FMU(path, start={"Binary_input": b"abc"}).open() as m:
+        m.set("Binary_input", b"de")
+        with pytest.raises(FMUError, match=r"'Binary_input' takes 3 bytes at most \(maxSize\); got 4"):
+            m.set("Binary_input", b"abcd")
+    with pytest.raises(FMUError, match="takes 3 bytes at most"):
+        FMU(path, start={"Binary_input": "00112233"})
+    path = build_fmu("feedthrough", version="3.0", change=lambda text: sized(text).replace('"3"', '"1"', 1))
+    with pytest.warns(UserWarning, match=r"'Binary_input' \(line \d+\) has a start value of more bytes"):
+        FMU(path)
+
+
 def test_arrays_of_bytes_as_hexadecimal_digits() -> None:
     def two(text: str) -> str:
         return re.sub(r'(<Binary name="Binary_input"[^>]*>)', r'\1<Dimension start="2"/>', text)
