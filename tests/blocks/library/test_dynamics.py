@@ -125,6 +125,15 @@ def test_a_mass_between_stops(engine):
     assert r.events[0].time == pytest.approx(hit, abs=1e-9)
 
 
+def test_a_mass_below_a_ceiling():
+    """The same upside down: against the upper limit, and away from it where it is pulled."""
+    u = TimeTable([0, 2.0], [9.81, -2.0], "previous")
+    d = fed(SecondOrderIntegrator(-1.0, high=0.0), {"u": u}, "x")
+    r = simulate(d, 3.0, log_at=[0.3, 0.7, 1.9, 2.5, 3.0], engine="reference")
+    close(r["it.x"][:, 0], [9.81 * 0.045 - 1, 0, 0, -0.25, -1.0], atol=1e-8)
+    close(r["it.dx"][:, 0], [2.943, 0, 0, -1.0, -2.0], atol=1e-8)
+
+
 @ENGINES
 def test_a_speed_within_limits(engine):
     d = fed(SecondOrderIntegrator(rate_low=-0.5, rate_high=1.0), {"u": Sine(2.0)}, "dx")
