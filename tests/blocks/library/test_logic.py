@@ -29,6 +29,7 @@ from blocks import (
     RelationalOperator,
     Sine,
     SRFlipFlop,
+    Step,
     TimeTable,
 )
 from cosim import Diagram, simulate
@@ -273,3 +274,16 @@ def test_wrong_fields(make, text):
     with pytest.raises(BlockError) as caught:
         make()
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("dominant", ["reset", "set"])
+def test_a_signal_exactly_at_the_level_is_not_on(dominant):
+    """S stays at 0.5: R flips the bit back though "set" would win; the same the other way round."""
+    d = Diagram("level")
+    half, pulse = d.add("half", Constant(0.5)), d.add("pulse", Step(0.3))
+    for name, S, R in (("back", half, pulse), ("on", pulse, half)):
+        bit = d.add(name, SRFlipFlop(initial=name == "back", dominant=dominant))
+        d.connect(S["y"], bit["S"])
+        d.connect(R["y"], bit["R"])
+    r = simulate(d, 0.6, log_at=[0.2, 0.5], engine="reference")
+    assert r["back.Q"].ravel().tolist() == [1.0, 0.0] and r["on.Q"].ravel().tolist() == [0.0, 1.0]
