@@ -287,3 +287,9 @@ def test_a_signal_exactly_at_the_level_is_not_on(dominant):
         d.connect(R["y"], bit["R"])
     r = simulate(d, 0.6, log_at=[0.2, 0.5], engine="reference")
     assert r["back.Q"].ravel().tolist() == [1.0, 0.0] and r["on.Q"].ravel().tolist() == [0.0, 1.0]
+
+
+def test_a_mask_has_no_more_bits_than_the_words():
+    assert BitwiseOperator(mask=15, bits=4).mask == 15
+    with pytest.raises(BlockError, match="mask"):
+        BitwiseOperator(mask=16, bits=4)

@@ -25,7 +25,7 @@ def lag(push: float) -> Diagram:
 def test_the_linear_model_and_where_it_holds():
     point = design_point(lag(4.0), outputs=["it.y"])
     A, B, C, D = point.matrices
-    assert [A, B, C, D] == [pytest.approx(np.array([[v]])) for v in (-4.0, 1.0, 3.0, 0.0)]
+    np.testing.assert_allclose(np.ravel([A, B, C, D]), [-4.0, 1.0, 3.0, 0.0], atol=1e-12)
     assert [point.x0, point.u0, point.y0] == [pytest.approx([v]) for v in (2.0, 0.0, 6.0)]
     assert point.states == ("it.x",) and point.outputs == ("it.y",)
 
