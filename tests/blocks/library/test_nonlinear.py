@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from blocks import Saturation
+from blocks import DeadZone, Saturation, Sine
+from cosim import Diagram, simulate
 from tests.helpers.solo import Solo
 
 
@@ -22,3 +23,13 @@ from tests.helpers.solo import Solo
 def test_saturation(low, high, u, y):
     result = Solo(Saturation(low, high), {"u": len(u)}).outputs([np.array(u, float)])["y"]
     np.testing.assert_array_equal(result, y)
+
+
+def test_a_dead_zone_passes_what_is_beyond_it():
+    """u - low below, u - high above, each side by its own limit; the switches are events."""
+    d = Diagram("zone")
+    d.connect(d.add("u", Sine(2.0, 3.0))["y"], d.add("zone", DeadZone(-0.5, 1.0))["u"])
+    r = simulate(d, 3.0, log_every=0.07, engine="reference")
+    u = 2.0 * np.sin(3.0 * r.time)
+    np.testing.assert_allclose(r["zone.y"][:, 0], u - np.clip(u, -0.5, 1.0), atol=1e-12)
+    assert len(r.events) == 6  # of 1.4 periods: above twice, below once, in and out
