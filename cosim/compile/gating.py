@@ -33,6 +33,7 @@ from blocks.contract.memories import (
     Memory,
     ModeMemory,
     RandomDraw,
+    Repeated,
     SampledMemory,
     Started,
     StartValue,
@@ -93,6 +94,7 @@ class _Gate:
         self.added: list[Memory] = []
         self.events: list[BlockEvent] = []
         self.eyes: list[tuple[ca.SX, ca.SX]] = []  # symbols, and what is seen in their place
+        self.begun: dict[str, ca.SX] = {}  # memories of rounds as their first round sees them
 
     def keep(self, new: ca.SX, old: ca.SX) -> ca.SX:
         """A new value while active, else the old one."""
@@ -147,6 +149,8 @@ class _Gate:
                 )
         kept = {m.name for m in self.d.memories if isinstance(m, Branch)}
         for event in self.d.events:
+            if event.eager:  # puts continuous states back, and there are none
+                continue
             if (self.obeyed.once and not {name for name, _ in event.resets} <= kept) or (
                 self.obeyed.once and event.stop
             ):
@@ -159,7 +163,7 @@ class _Gate:
     def _seen(self) -> Any:
         for k, ticks in enumerate(self.d.ticks):
             self._ticks(k, ticks)
-        if self.obeyed.restarts and not self.obeyed.once:
+        if self.obeyed.restarts:
             self._start_anew()
         old = ca.vertcat(ca.SX(0, 1), *[a for a, _ in self.eyes])
         new = ca.vertcat(ca.SX(0, 1), *[b for _, b in self.eyes])
@@ -205,12 +209,19 @@ class _Gate:
         of_parts = range(self.obeyed.restarts)
         restarts = functools.reduce(operator.add, [self.symbols[f"{RESTARTS}{k}"] for k in of_parts])
         fresh = functools.reduce(ca.fmax, [self.symbols[f"{FRESH}{k}"] for k in of_parts])
-        anew: dict[Ticks, ca.SX] = {}
+        anew: dict[Ticks | None, ca.SX] = {}
         for m in self.d.memories:
-            if not isinstance(m, (ContinuousState, ModeMemory, DiscreteState)):
+            held = not self.obeyed.once and isinstance(m, (ContinuousState, ModeMemory))
+            if not held and not isinstance(m, (DiscreteState, Repeated)):
                 continue
             start = ca.SX.sym(f"(start of {m.name})", m.size)
             self.added.append(StartValue(f"(start of {m.name})", start, m.initial, start=m.symbol))
+            if isinstance(m, Repeated):  # its first round at an instant begins there
+                if m.ticks not in anew:
+                    anew[m.ticks] = self._fresh_at(m.ticks, restarts)
+                first = ca.logic_and(anew[m.ticks], m.symbol[0] < 0.5)
+                self.begun[m.name] = ca.if_else(first, start, m.symbol)
+                continue
             if isinstance(m, DiscreteState):
                 if m.ticks not in anew:
                     anew[m.ticks] = self._fresh_at(m.ticks, restarts)
@@ -223,13 +234,14 @@ class _Gate:
             crossing = ca.if_else(fresh > 0.5, 1.0, -1.0)
             self.events.append(BlockEvent("restart", crossing, 1, tuple(resets), rest=-1, eager=True))
 
-    def _fresh_at(self, ticks: Ticks, restarts: ca.SX) -> ca.SX:
-        """Was there a restart between the last tick and the one before? One memory, 2*seen + fresh."""
+    def _fresh_at(self, ticks: Ticks | None, restarts: ca.SX) -> ca.SX:
+        """Was there a restart since the last tick, or call? One memory, 2*seen + fresh."""
+        ticks_of = self.obeyed.ticks if self.obeyed.once else ticks
         name = f"(restarts at {ticks})"
         own = ca.SX.sym(name)
         new = ca.if_else(restarts != ca.floor(0.5 * own), 1.0, 0.0)
         value = self.keep(2.0 * restarts + new, own)
-        self.added.append(Conditional(name, own, np.zeros(1), expression=value, ticks=ticks))
+        self.added.append(Conditional(name, own, np.zeros(1), expression=value, ticks=ticks_of))
         return own - 2.0 * ca.floor(0.5 * own) > 0.5
 
     # --- memories and events ------------------------------------------------------------------------------
@@ -248,7 +260,10 @@ class _Gate:
             self.obeyed.once or isinstance(m, SampledMemory)
         ):
             ticks = self.obeyed.ticks if self.obeyed.once else m.rate
-            value = self.keep(seen(m.equation), m.symbol)
+            equation = m.equation
+            if m.at_rest is not None:  # when it is called, a condition rests or holds: it does not move
+                equation = ca.substitute(equation, m.symbol, ca.SX(m.at_rest))
+            value = self.keep(seen(equation), m.symbol)
             yield Conditional(m.name, m.symbol, m.initial, m.field, expression=value, ticks=ticks)
         elif isinstance(m, (DiscreteState, Branch, AcceptedMemory)):
             yield replace(m, expression=self.keep(seen(m.equation), m.symbol))
@@ -295,7 +310,8 @@ class _Gate:
         """A memory of a control or latch, whose part is inside this one."""
         assert isinstance(m, (Conditional, Afterwards, LatchedOutput))
         start = None if m.start is None else seen(m.start)
-        value = self.keep(seen(m.equation), m.symbol)
+        equation = ca.substitute(m.equation, m.symbol, self.begun.get(m.name, m.symbol))
+        value = self.keep(seen(equation), m.symbol)
         if self.obeyed.once and isinstance(m, AcceptedMemory):
             more: dict[str, Any] = {"start": start, "start_input": m.start_input, "ticks": self.obeyed.ticks}
             return Conditional(m.name, m.symbol, m.initial, m.field, expression=value, **more)

@@ -210,6 +210,7 @@ def _segment(
         before = list(graph.predecessors(node))
         if node in members:
             fresh.sample(node)
+            _put_at_rest(placed, fresh, node)
             written.add(node)
         elif node.kind is OutputSignal and any(n in written or n in changed for n in before):
             fresh.output(node)
@@ -220,7 +221,7 @@ def _segment(
         parts[node.path, node.name] += [] if node.component is None else [node.component]
     for (path, name), components in parts.items():
         where = place(f"{path}.{name}")
-        value = _at_rest(placed, fresh, path, name)
+        value = fresh.memories[path, name]
         if components:
             value, where = value[components], where[components]
         values.append(value)
@@ -256,15 +257,16 @@ def _last(
     return segments
 
 
-def _at_rest(placed: dict[str, PlacedBlock], fresh: Expressions, path: str, name: str) -> ca.SX:
-    """New value of a memory; a branch whose condition never moves between ticks keeps no old value at 0."""
-    value, rest = fresh.memories[path, name], placed[path].refreshed(name).at_rest
+def _put_at_rest(placed: dict[str, PlacedBlock], fresh: Expressions, node: SignalNode) -> None:
+    """A branch whose condition never moves between ticks keeps no old value at 0; others see that."""
+    rest = placed[node.path].refreshed(node.name).at_rest
     if rest is None:
-        return value
-    if any(s.element_hash() in fresh.moving for s in ca.symvar(value)):
-        return value
-    still: ca.SX = ca.substitute(value, placed[path].symbols[name], ca.SX(rest))
-    return still
+        return
+    whole = fresh.memories[node.path, node.name]
+    which: slice | int = slice(None) if node.component is None else node.component
+    value = ca.SX(whole[which])
+    if not any(s.element_hash() in fresh.moving for s in ca.symvar(value)):
+        whole[which] = ca.substitute(value, placed[node.path].symbols[node.name], ca.SX(rest))
 
 
 def _updates(

@@ -68,14 +68,15 @@ class PartControl(Block):
         if self.call:
             return b.conditional("calls", 0.0, lambda _: signal, self.ticks, start=signal)[0]
         on = np.where(signal[0] > 0, 1.0, 0.0) if self.ticks else above_zero(b, self.caller, signal)
-        return _edges(b, "edges", on, self.trigger, self.ticks)
+        return _edges(b, "edges", on, self.trigger, self.ticks, _at_start(signal))
 
     def _restarts(self, b: Equations, active: Any) -> None:
         if self.reset:
-            on, edge = above_zero(b, "reset", b.input("reset", size=1)), self.reset
+            signal, edge = b.input("reset", size=1), self.reset
+            on, start = above_zero(b, "reset", signal), _at_start(signal)
         else:
-            on, edge = active, "rising"
-        restarts = _edges(b, "restarts", on, edge, None)
+            on, edge, start = active, "rising", active
+        restarts = _edges(b, "restarts", on, edge, None, start)
         done = b.mode("restarts done", 0.0)
         fresh = np.where(restarts != done[0], 1.0, 0.0)
         _eagerly(b, fresh, [(done, restarts)])
@@ -93,10 +94,15 @@ def above_zero(b: Equations, name: str, signal: Array) -> Any:
     return on[0]
 
 
-def _edges(b: Equations, name: str, on: Any, edge: str, ticks: Ticks | None) -> Any:
+def _at_start(signal: Array) -> Any:
+    """Whether a condition holds before the first instant, be the part that it is in active then or not."""
+    return np.where(signal[0] > THRESHOLD, 1.0, 0.0)
+
+
+def _edges(b: Equations, name: str, on: Any, edge: str, ticks: Ticks | None, start: Any) -> Any:
     """How often a condition has changed in a direction; one memory, odd while the condition holds."""
     v = b.conditional(
-        name, 0.0, lambda v: v + np.where(on != v - 2.0 * np.floor(0.5 * v), 1.0, 0.0), ticks, on
+        name, 0.0, lambda v: v + np.where(on != v - 2.0 * np.floor(0.5 * v), 1.0, 0.0), ticks, start
     )
     match edge:
         case "rising":

@@ -1,0 +1,208 @@
+"""Conditional parts inside each other: drawn, built, and gone through instant by instant without ordering.
+
+A nest is a tuple: ("leaf", period, offset), ("for", count, anew, period, offset), ("enabled", reset, falls,
+signal, nest), ("triggered", edge, signal, nest), ("resettable", edge, signal, nest), ("if", signal, nest,
+nest), ("variant", nest), ("both", nest, nest). All leaves do y = x + 10 u, x[k+1] = x + u; signals change at
+instants of a grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import strategies as st
+
+from blocks import DiscreteStateSpace
+from cosim import Diagram, Enabled, For, If, Resettable, Triggered, Variant
+
+GRID = Fraction(1, 8)  # s
+EDGES = ("rising", "falling", "either")
+Nest = tuple[Any, ...]
+
+
+@st.composite
+def nests(draw: Any, depth: int, called: bool = False, names: list[str] | None = None) -> Nest:
+    """A nest of at most this depth; what is called by edges has no loops inside."""
+    names = [] if names is None else names
+    kinds = ["leaf"] if called else ["leaf", "for"]
+    if depth:
+        kinds += ["enabled", "triggered", "resettable", "if", "variant", "both"]
+    kind = draw(st.sampled_from(kinds))
+
+    def inside(less: int = 1, by_edges: bool = called) -> Nest:
+        return draw(nests(max(depth - less, 0), by_edges, names))
+
+    def signal() -> str:
+        names.append(f"c{len(names)}")
+        return names[-1]
+
+    if kind in ("leaf", "for"):
+        period = draw(st.integers(1, 3))
+        offset = draw(st.integers(0, period - 1))
+        rate = (period * GRID, offset * GRID)
+        return (
+            ("leaf", *rate)
+            if kind == "leaf"
+            else ("for", draw(st.integers(0, 3)), draw(st.booleans()), *rate)
+        )
+    if kind == "enabled":
+        return (kind, draw(st.booleans()), draw(st.booleans()), signal(), inside())
+    if kind in ("triggered", "resettable"):
+        return (kind, draw(st.sampled_from(EDGES)), signal(), inside(by_edges=called or kind == "triggered"))
+    if kind == "variant":
+        return (kind, inside())
+    return (*((kind, signal()) if kind == "if" else (kind,)), inside(), inside(depth))
+
+
+def signals(nest: Nest) -> list[str]:
+    """Names of the signals it obeys."""
+    own = [v for v in nest[1:] if isinstance(v, str) and v not in EDGES]
+    return own + [name for part in inner(nest) for name in signals(part)]
+
+
+def inner(nest: Nest) -> list[Nest]:
+    """The nests inside."""
+    return [part for part in nest if isinstance(part, tuple)]
+
+
+def built(nest: Nest) -> Diagram:
+    """The diagram: inputs u and its signals, output y."""
+    d = Diagram(nest[0])
+    u, entries = d.inport("u"), {name: d.inport(name) for name in signals(nest)}
+    made = []
+    for k, part in enumerate(_parts(nest)):
+        node = d.add(f"p{k}", part)
+        u >> node["u"]
+        for name in set(node.ports.inputs) & set(entries):
+            entries[name] >> node[name]
+        for port in ("enable", "trigger", "reset", "condition"):
+            if port in node.ports.inputs:
+                entries[signals(nest)[0]] >> node[port]
+        made.append(node["y"])
+    d.outport("y", made[0] if len(made) == 1 else made[0] + made[1])
+    return d
+
+
+def _parts(nest: Nest) -> list[Any]:
+    inside = [built(part) for part in inner(nest)]
+    match nest:
+        case ("leaf", period, offset):
+            return [DiscreteStateSpace(1.0, 1.0, 1.0, 10.0, sample=period, offset=offset)]
+        case ("for", count, anew, period, offset):
+            once = DiscreteStateSpace(1.0, 1.0, 1.0, 10.0, sample=1)
+            return [For(once, count, sample=period, offset=offset, states="reset" if anew else "held")]
+        case ("enabled", reset, falls, _, _):
+            return [Enabled(inside[0], reset=reset, outputs="reset" if falls else "held")]
+        case ("triggered", edge, _, _):
+            return [Triggered(inside[0], edge=edge)]
+        case ("resettable", edge, _, _):
+            return [Resettable(inside[0], edge=edge)]
+        case ("if", _, _, _):
+            return [If(*inside)]
+        case ("variant", _):
+            return [Variant({"this": inside[0], "other": inside[0]}, "this")]
+    return inside
+
+
+def rates(nest: Nest) -> set[tuple[Fraction, Fraction]]:
+    """When its output may change, where nothing in it is called."""
+    if nest[0] in ("leaf", "for"):
+        return {nest[-2:]}
+    return set().union(*[rates(part) for part in inner(nest)])
+
+
+def calls(nest: Nest) -> bool:
+    """Is something in it called by edges?"""
+    return nest[0] == "triggered" or any(calls(part) for part in inner(nest))
+
+
+class Walked:
+    """A nest while it runs: `step` goes through one instant and gives the output."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest, self.kind = nest, nest[0]
+        self.inside = [Walked(part) for part in inner(nest)]
+        self.signal = next(iter(signals(nest)), "")
+        self.x = self.coming = self.y = 0.0
+        self.before: bool | None = False if self.kind == "enabled" else None
+        found = rates(nest)
+        self.rate = next(iter(found)) if len(found) == 1 and not calls(nest) else None
+
+    def reset(self) -> None:
+        """States start anew; outputs stay until they change."""
+        self.x = self.coming = 0.0
+        for part in self.inside:
+            part.reset()
+
+    def step(
+        self, t: Fraction, u: float, levels: Mapping[str, float], runs: bool, called: bool | None
+    ) -> float:
+        """At the instant t. runs : are all parts around active? called : None where no edges call them"""
+        on = levels.get(self.signal, 1.0) > 0
+        self.before = on if self.before is None else self.before
+        runs = runs and called is not False
+        edge = (on and not self.before, self.before and not on)
+        way = next((v for v in self.nest if v in EDGES), "")
+        fires = runs and {"rising": edge[0], "falling": edge[1], "either": any(edge), "": False}[way]
+        if runs:
+            self.before = on
+        return getattr(self, f"_{self.kind}")((t, u, levels), runs, called, on, fires, edge[0])
+
+    def _due(self, t: Fraction, called: bool | None) -> bool:
+        return (
+            called if called is not None else t >= self.nest[-1] and (t - self.nest[-1]) % self.nest[-2] == 0
+        )
+
+    def _changes(self, t: Fraction, called: bool | None) -> bool:
+        """Outputs of one rate are looked at at its ticks."""
+        if self.rate is None or called is not None:
+            return True
+        period, offset = self.rate
+        return t >= offset and (t - offset) % period == 0
+
+    def _leaf(self, now, runs, called, *_) -> float:
+        if runs and self._due(now[0], called):
+            self.x = self.coming
+            self.y, self.coming = self.x + 10 * now[1], self.x + now[1]
+        return self.y
+
+    def _for(self, now, runs, called, *_) -> float:
+        _, count, anew, _, _ = self.nest
+        if runs and self._due(now[0], called):
+            self.coming = 0.0 if anew else self.coming
+            for _ in range(count):
+                self.y, self.coming = self.coming + 10 * now[1], self.coming + now[1]
+        return self.y
+
+    def _enabled(self, now, runs, called, on, _, rose) -> float:
+        _, reset, falls, _, _ = self.nest
+        if runs and rose and reset:
+            self.inside[0].reset()
+        y = self.inside[0].step(*now, runs and on, called)
+        if runs and self._changes(now[0], called):
+            self.y = y if on else 0.0 if falls else self.y
+        return self.y
+
+    def _triggered(self, now, runs, called, on, fires, _) -> float:
+        y = self.inside[0].step(*now, fires, fires)
+        self.y = y if fires else self.y
+        return self.y
+
+    def _resettable(self, now, runs, called, on, fires, _) -> float:
+        if fires:
+            self.inside[0].reset()
+        return self.inside[0].step(*now, runs, called)
+
+    def _if(self, now, runs, called, on, *_) -> float:
+        y = [part.step(*now, runs and on == (k == 0), called) for k, part in enumerate(self.inside)]
+        if runs and self._changes(now[0], called):
+            self.y = y[0] if on else y[1]
+        return self.y
+
+    def _variant(self, now, runs, called, *_) -> float:
+        return self.inside[0].step(*now, runs, called)
+
+    def _both(self, now, runs, called, *_) -> float:
+        return sum(part.step(*now, runs, called) for part in self.inside)
