@@ -261,8 +261,8 @@ class _Gate:
         ):
             ticks = self.obeyed.ticks if self.obeyed.once else m.rate
             equation = m.equation
-            if m.at_rest is not None:  # when it is called, a condition rests or holds: it does not move
-                equation = ca.substitute(equation, m.symbol, ca.SX(m.at_rest))
+            if isinstance(m, Branch) and m.rest is not None:  # nothing moves when it is called
+                equation = ca.substitute(equation, m.symbol, ca.SX(m.rest))
             value = self.keep(seen(equation), m.symbol)
             yield Conditional(m.name, m.symbol, m.initial, m.field, expression=value, ticks=ticks)
         elif isinstance(m, (DiscreteState, Branch, AcceptedMemory)):
