@@ -93,7 +93,9 @@ class Setup:
         """Parameters of the FMU that are none of a run, each with what to do."""
         tunable = {v.name for v in self.parameters}
         return {
-            v.name: f"Give it where the FMU is named: FMU(..., start={{'{v.name}': ...}})."
+            v.name: f"It is another name of '{v.alias_of}'."
+            if v.alias_of is not None
+            else f"Give it where the FMU is named: FMU(..., start={{'{v.name}': ...}})."
             for v in self.description.variables.values()
             if v.causality in PARAMETERS and v.name not in tunable and v.is_start_settable
         }

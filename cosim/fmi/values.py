@@ -98,21 +98,25 @@ def _item(d: FMUDescription, v: Variable, value: int) -> int:
 
 
 def checked_start(d: FMUDescription, start: Mapping[str, Any]) -> dict[str, Any]:
-    """Values to set before initialisation, by name, each checked.
+    """Values to set before initialisation, each checked; by name, of an alias by that of its variable.
 
     Raises
     ------
-    FMUError      no such variable (with a near miss), one that cannot be set, or no value of it
+    FMUError      no such variable (with a near miss), one that cannot be set or has two names here, or no
+                  value of it
     """
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in start.items():
         v = d.variable(name)
         check_has_start(d, v)
         if v.type == "Binary":
             value = _from_digits(value)
-        found[name] = checked_value(d, v, value) if v.clock is None else _interval(d, v, value)
+        own = v.alias_of or name
+        if own in found:
+            raise d.fault(f"start of '{name}': it is given twice, since '{own}' has aliases", name=name)
+        found[own] = checked_value(d, v, value) if v.clock is None else _interval(d, v, value)
         if v.type in FLOATS:
-            _check_numbers(d, v, found[name])
+            _check_numbers(d, v, found[own])
     return found
 
 
