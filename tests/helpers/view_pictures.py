@@ -64,7 +64,8 @@ def diagram(file):
     opened = "new MouseEvent('dblclick', {bubbles: true})"
     return (
         f"document.querySelector('.node[data-path=controller]').dispatchEvent({opened});"
-        f"document.querySelector('[data-do=loops]').click(); {ALONE.format('diagram')}"
+        "document.querySelectorAll('[data-do=loops], [data-do=feeds]').forEach(b => b.click());"
+        f"{ALONE.format('diagram')}"
     )
 
 

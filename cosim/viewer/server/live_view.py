@@ -31,7 +31,7 @@ from cosim.viewer.server.player import Player
 from cosim.viewer.server.saving import save_session
 from cosim.viewer.server.served_page import ServedPage
 from cosim.viewer.server.serving import Peer, both, listen
-from cosim.viewer.server.watched_run import WatchedRun
+from cosim.viewer.server.watched_run import SliderHandle, WatchedRun
 
 UNTIL = 600.0  # s, where nothing says how long
 FRAME = 0.025  # s of wall time between two messages to a page
@@ -138,12 +138,23 @@ class LiveView(ServedPage):
             "signals": [leaf.name for leaf in run.tree.leaves],
             "plants": [[path, *run.widths(path)] for path in run.scenes],
             "sliders": [
-                {"name": s.name, "label": s.label, "kind": s.kind, "value": _json(s.value)}
+                {
+                    "name": s.name, "label": s.label, "kind": s.kind, "value": _json(s.value),
+                    "units": self._units(s),
+                }
                 for s in self.player.sliders
             ],
             "pushes": [[p.plant, p.link] for p in run.opened.pushes],
             "every": float(run.recording.stop(1)),
-        }
+        }  # fmt: skip
+
+    def _units(self, slider: SliderHandle) -> list[str]:
+        """Of the components of a slider, one for all, or none where nothing is known."""
+        system = self._run.sim.system
+        if slider.name in system.parameters and system.parameters[slider.name].unit:
+            return [system.parameters[slider.name].unit]
+        shown = system.signals.get(slider.label)
+        return [] if shown is None else list(shown.units)
 
 
 def _json(value: np.ndarray) -> Any:

@@ -5,7 +5,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
   const { scene, canvas, plants, size } = space, { element } = viewer;
   const mass = plants.reduce((m, p) => m + p.bodies.reduce((n, b) => n + b.mass, 0), 0) || 1;
   const strength = element("input", { type: "number", step: "any", min: 0, value: viewer.shown(Number(((mass * 2) / size).toPrecision(2))), title: "strength of the push: force for each unit of length", "data-do": "strength", style: "width:5rem" });
-  document.querySelector("#motion .tools").prepend(element("label", { title: "hold shift and drag a body" }, "push ", strength));
+  document.querySelector("#motion .tools").prepend(element("label", { title: "hold shift and drag a body" }, "push ", strength, ` ${plants[0].units?.force ?? "N"}/${plants[0].units?.length ?? "m"}`));
   const ray = new THREE.Raycaster(), arrow = new THREE.ArrowHelper(new THREE.Vector3(1, 0, 0), new THREE.Vector3(), 1, 0xd55e00);
   arrow.visible = false;
   scene.add(arrow);

@@ -53,7 +53,8 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
       slider.value = v;
       send(v);
     });
-    return element("div", { class: "row" }, element("span", { title: name }, name), slider, number);
+    const unit = s.units[k] ?? (s.units.length === 1 ? s.units[0] : "");
+    return element("div", { class: "row" }, element("span", { title: name }, name), slider, number, element("span", { class: "unit" }, unit));
   }
   viewer.on("live-hello", (hello) => {
     sliders = hello.sliders;

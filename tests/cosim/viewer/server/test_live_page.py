@@ -73,6 +73,12 @@ def test_play_pause_step_back_reset_pace_window_and_save(tmp_path):
             page.locator("[data-live=here]").click()
             wait_until(page, "viewer.live.rows < 40")
             assert live._run.time == pytest.approx(0.3, abs=0.011)
+            units = page.evaluate(
+                "Object.fromEntries([...document.querySelectorAll('#sliders .row')]"
+                ".map(r => [r.children[0].textContent, r.children[3].textContent]))"
+            )
+            assert units["plant.disturbance_force"] == "N"
+            assert "N/m" in page.locator("#motion .tools").inner_text()  # of a push
             page.locator("[data-live=save]").click()
             wait_until(page, "viewer.live.said.endsWith('scenario_1.toml')")
             page.locator("[data-live=reset]").click()
