@@ -33,13 +33,14 @@ viewer.diagram = async (data, signals) => {
         id: side + "|" + n.path + "|" + p.name, x, y: 36 + PORT * i, width: 0, height: 0, layoutOptions: { "elk.port.side": where },
       });
       const ports = [...n.inputs.map((p, i) => port("i", p, i, 0, "WEST")), ...n.outputs.map((p, i) => port("o", p, i, size.width, "EAST"))];
+      if (n.kind === "inport" && n.path.includes("/")) ports.push(port("i", { name: "" }, 0, 0, "WEST")); // where the wire from outside ends
       const found = { id: n.path, ports, ...size, layoutOptions: { "elk.portConstraints": "FIXED_POS" } };
       if (n.inside && open.has(n.path)) {
         Object.assign(found, graphOf(n.inside), { id: n.path, ports });
         found.layoutOptions = { "elk.portConstraints": "FIXED_SIDE", "elk.padding": "[top=34,left=24,bottom=14,right=24]" };
         delete found.width; delete found.height;
         for (const [name, [path, port]] of Object.entries(n.inside.outputs)) found.edges.push({ id: "b|" + n.path + "|" + name, sources: ["o|" + path + "|" + port], targets: ["o|" + n.path + "|" + name] });
-        for (const inner of n.inside.nodes.filter((m) => m.kind === "inport")) found.edges.push({ id: "a|" + inner.path, sources: ["i|" + n.path + "|" + inner.name], targets: ["o|" + inner.path + "|out"] });
+        for (const inner of n.inside.nodes.filter((m) => m.kind === "inport")) found.edges.push({ id: "a|" + inner.path, sources: ["i|" + n.path + "|" + inner.name], targets: ["i|" + inner.path + "|"] });
       }
       return found;
     }),
@@ -115,7 +116,7 @@ viewer.diagram = async (data, signals) => {
         const points = [s.startPoint, ...(s.bendPoints ?? []), s.endPoint].map((p) => `${p.x + x0} ${p.y + y0}`);
         const d = "M" + points.join("L"), signal = e.edge?.signal ?? "";
         const facts = e.edge ? byPath.get(e.edge.from[0])?.outputs.find((p) => p.name === e.edge.from[1]) : null;
-        const key = e.edge ? e.edge.from.join("|") + ">" + e.edge.to.join("|") : "";
+        const key = e.edge ? e.edge.from.join("|") + ">" + e.edge.to.join("|") : e.id;
         sheet.prepend(make("path", { class: "wire" + (loops && inLoop.has(key) ? " loop" : ""), d, style: `stroke:${viewer.rateColour(facts?.rate)}${facts?.size > 1 ? ";stroke-width:2.6" : ""}`, "data-signal": signal }));
         const over = make("path", { class: "over", d, "data-signal": signal });
         over.addEventListener("mousemove", (m) => hover(m, signal, facts));
@@ -213,39 +214,45 @@ viewer.diagram = async (data, signals) => {
   await draw();
   new ResizeObserver(() => viewer.fitDiagram()).observe(canvas);
 
-  function loopEdges(root) { // wires of every level that are on a closed path (Tarjan's strongly connected components)
-    const found = new Set();
+  function loopEdges(root) { // wires on closed paths, through subsystems too (Tarjan's strongly connected components)
+    const next = new Map(), wires = [];
+    const source = ([path, port]) => { const into = byPath.get(path)?.inside?.outputs[port]; return into ? source(into) : path; };
+    const target = ([path, port]) => (byPath.get(path)?.inside ? path + "/" + port : path);
     const look = (level) => {
-      const next = new Map(level.nodes.map((n) => [n.path, []]));
-      level.edges.forEach((e) => next.get(e.from[0])?.push(e.to[0]));
-      const number = new Map(), low = new Map(), stack = [], part = new Map();
-      let count = 0;
-      const walk = (start) => {
-        const work = [[start, 0]];
-        while (work.length) {
-          const top = work[work.length - 1], [v, i] = top;
-          if (i === 0) { number.set(v, count); low.set(v, count++); stack.push(v); }
-          const w = next.get(v)[i];
-          if (w !== undefined) {
-            top[1]++;
-            if (!number.has(w)) work.push([w, 0]);
-            else if (!part.has(w)) low.set(v, Math.min(low.get(v), number.get(w)));
-          } else {
-            work.pop();
-            if (work.length) { const u = work[work.length - 1][0]; low.set(u, Math.min(low.get(u), low.get(v))); }
-            if (low.get(v) === number.get(v)) for (let w2; (w2 = stack.pop()), part.set(w2, v), w2 !== v;);
-          }
-        }
-      };
-      for (const v of next.keys()) if (!number.has(v)) walk(v);
-      const sizes = new Map();
-      part.forEach((p) => sizes.set(p, (sizes.get(p) ?? 0) + 1));
-      level.edges.forEach((e) => {
-        if (part.get(e.from[0]) === part.get(e.to[0]) && (sizes.get(part.get(e.from[0])) > 1 || e.from[0] === e.to[0])) found.add(e.from.join("|") + ">" + e.to.join("|"));
-      });
-      level.nodes.forEach((n) => n.inside && look(n.inside));
+      level.nodes.forEach((n) => { next.set(n.path, []); if (n.inside) look(n.inside); });
+      level.edges.forEach((e) => wires.push({ e, from: source(e.from), to: target(e.to) }));
     };
     look(root);
+    wires.forEach((w) => next.get(w.from)?.push(w.to));
+    const number = new Map(), low = new Map(), stack = [], part = new Map();
+    let count = 0;
+    const walk = (start) => {
+      const work = [[start, 0]];
+      while (work.length) {
+        const top = work[work.length - 1], [v, i] = top;
+        if (i === 0) { number.set(v, count); low.set(v, count++); stack.push(v); }
+        const w = next.get(v)[i];
+        if (w !== undefined) {
+          top[1]++;
+          if (!next.has(w)) continue;
+          if (!number.has(w)) work.push([w, 0]);
+          else if (!part.has(w)) low.set(v, Math.min(low.get(v), number.get(w)));
+        } else {
+          work.pop();
+          if (work.length) { const u = work[work.length - 1][0]; low.set(u, Math.min(low.get(u), low.get(v))); }
+          if (low.get(v) === number.get(v)) for (let w2; (w2 = stack.pop()), part.set(w2, v), w2 !== v;);
+        }
+      }
+    };
+    for (const v of next.keys()) if (!number.has(v)) walk(v);
+    const sizes = new Map(), found = new Set();
+    part.forEach((p) => sizes.set(p, (sizes.get(p) ?? 0) + 1));
+    for (const { e, from, to } of wires) {
+      if (part.get(from) !== part.get(to) || !part.has(to) || !(sizes.get(part.get(from)) > 1 || from === to)) continue;
+      found.add(e.from.join("|") + ">" + e.to.join("|"));
+      found.add("b|" + e.from.join("|")); // what leads to them inside subsystems, and from them
+      found.add("a|" + e.to.join("/"));
+    }
     return found;
   }
 };

@@ -94,9 +94,37 @@ def test_subsystems_three_deep_open_in_place(ran):
             page.locator(f'.node[data-path="{path}"]').dblclick()
             page.wait_for_selector(f'.node[data-path="{path}"].inside')
         assert page.locator('.node[data-path="deep/in/in/k"]').count() == 1
+        place = page.locator('.node[data-path="deep/in/in/u"]').get_attribute("transform")
+        x, y = map(float, place.removeprefix("translate(").rstrip(")").split())
+        ends = page.evaluate(
+            "[...document.querySelectorAll('.wire')].map(w => w.getPointAtLength(w.getTotalLength()))"
+            ".map(p => [p.x, p.y])"
+        )
+        assert any(abs(a - x) < 0.5 and y < b < y + 60 for a, b in ends)  # on the left of the input inside
         page.locator('.node[data-path="deep"]').dblclick(position={"x": 8, "y": 8})
         page.wait_for_selector('.node[data-path="deep"]:not(.inside)')
         assert page.locator('.node[data-path="deep/in/in/k"]').count() == 0
+
+
+def test_loops_are_marked_through_subsystems(tmp_path):
+    """One of two ways through a subsystem is on a closed path."""
+    d, inner = Diagram("through"), Diagram("two ways")
+    for name in ("a", "b"):
+        inner.connect(inner.inport(f"u{name}"), inner.add(name, Gain(0.5))["u"])
+        inner.outport(f"y{name}", inner[name]["y"])
+    n = d.add("two", inner)
+    d.connect(d.add("i", Integrator(1.0))["y"], n["ua"])
+    d.connect(n["ya"], d["i"]["u"])
+    d.connect(d.add("wave", Sine(1.0, 1.0))["y"], n["ub"])
+    d.connect(n["yb"], d.add("end", Integrator(0.0))["u"])
+    d.view(out=tmp_path / "through.html")
+    with shown(tmp_path / "through.html") as page:
+        page.locator("[data-do=loops]").click()
+        page.wait_for_selector(".wire.loop", state="attached")
+        assert page.locator(".wire.loop").count() == 2  # into the subsystem and out of it
+        page.locator('.node[data-path="two"]').dblclick()
+        page.wait_for_selector('.node[data-path="two/a"]')
+        assert page.locator(".wire.loop").count() == 5  # and to the input inside, to the block, and from it
 
 
 def test_signals_are_carried_from_the_diagram_into_axes(ran):
