@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,6 +47,7 @@ from cosim.system_parts import (
     SystemEvent,
     Unsettable,
 )
+from cosim.time_grid import grid_of
 
 ROUNDING = 1e-13  # relative; two times this close are one
 
@@ -356,22 +355,7 @@ class System:
         ------
         PlantloopError      1e10 ticks of some pair of rates would leave 64-bit integers
         """
-        return self.derived.get("grid", self._find_grid)
-
-    def _find_grid(self) -> int:
-        common = _denominator(self.rates)
-        if _positions(self.rates, common) < 2**63:
-            return common
-        if (alone := next((r for r in self.rates if _positions((r,)) >= 2**63), None)) is not None:
-            raise PlantloopError(
-                f"period and offset of the rate {alone} have no common time grid that fits 64-bit integers.",
-                hint="Give an offset that is a simple fraction of the period.",
-            )
-        first, second = max(itertools.combinations(self.rates, 2), key=_positions)
-        raise PlantloopError(
-            f"rates {first} and {second} have no common time grid that fits 64-bit integers.",
-            hint="Give sample times whose ratio is a simple fraction.",
-        )
+        return self.derived.get("grid", lambda: grid_of(self.rates))
 
     def snapped(self, t: float) -> float:
         """`t` [s], or the tick or listed instant it misses by rounding: 0.9 of 3*0.3, 0.35 of 35*0.01."""
@@ -500,13 +484,3 @@ def pick(vector: ca.SX, index: Sequence[int] | np.ndarray) -> ca.SX:
     """Components of an SX column; CasADi takes an empty list for everything."""
     places = [int(k) for k in index]
     return vector[places] if places else ca.SX(0, 1)
-
-
-def _denominator(rates: Sequence[Ticks]) -> int:
-    return math.lcm(1, *[f.denominator for r in rates for f in (r.period, r.offset)])
-
-
-def _positions(rates: Sequence[Ticks], denominator: int | None = None) -> Fraction:
-    """How many places of their grid 1e10 ticks of the slowest of some rates span, offset included."""
-    common = denominator or _denominator(rates)
-    return common * max((10**10 * r.period + r.offset for r in rates), default=Fraction(0))
