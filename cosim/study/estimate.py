@@ -51,7 +51,8 @@ def estimated(plan: StudyPlan, manifest: Manifest, sample: int) -> Estimate:
 
 
 SHARE = 0.02  # of a run that is timed
-QUICK, SOME = 0.05, 8  # s that a case may take for some whole ones to be timed, and how many
+QUICK, SOME = 0.05, 8  # s that a case may take for some whole ones to be timed, and how many at least
+LONG, PART = 0.05, 50  # s that these should take together; at most one of so many cases is timed
 
 
 def seconds_of_a_case(plan: StudyPlan) -> float:
@@ -68,14 +69,24 @@ def seconds_of_a_case(plan: StudyPlan) -> float:
         return 1.0
     if found > QUICK or plan.python:  # which may end its process, as a run of the study may
         return found
-    runner, some = Runner(plan), np.arange(min(SOME, len(plan.cases)))
+    runner = Runner(plan)
     try:
-        runner.run(some)  # the first ones make an engine and find memory
-        began = time.perf_counter()
-        runner.run(some)
-        return (time.perf_counter() - began) / len(some)
+        runner.run(np.arange(min(SOME, len(plan.cases))))  # the first ones make an engine and find memory
+        return _timed(runner, len(plan.cases))
     finally:
         runner.close()
+
+
+def _timed(runner: Runner, cases: int) -> float:
+    """Time of a case among as many as take long [s]: what a batch costs by itself is not theirs."""
+    count, most = min(SOME, cases), max(min(SOME, cases), cases // PART)
+    while True:
+        began = time.perf_counter()
+        runner.run(np.arange(count))
+        took = time.perf_counter() - began
+        if took >= LONG or count >= most:
+            return took / count
+        count = min(4 * count, most)
 
 
 def in_units(size: float) -> str:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cosim.study.estimate import _timed
 from cosim.study.job import Pieces
 from cosim.study.work import Tally
 
@@ -32,3 +33,25 @@ def test_all_chunks_are_handed_out_once_and_the_last_pieces_are_small():
 
 def test_tallies_add_up():
     assert Tally(1, 2, 3, 0.5) + Tally(10, 20, 30, 0.25) == Tally(11, 22, 33, 0.75)
+
+
+class RunnerWithAnOverhead:
+    """A batch takes 20 ms and 0.1 ms per case, on a clock of its own."""
+
+    def __init__(self):
+        self.clock, self.done = 0.0, 0
+
+    def run(self, cases):
+        self.clock += 0.02 + 1e-4 * len(cases)
+        self.done += len(cases)
+
+
+@pytest.mark.parametrize(
+    ("cases", "seconds"), [(1_000_000, 1.39e-4), (20_000, 1.5e-4), (100, 2.6e-3), (3, 6.8e-3)]
+)
+def test_the_time_of_a_case_is_not_that_of_its_batch(cases, seconds, monkeypatch):
+    """Else chunks of quick cases are so small that writing them takes as long as running them."""
+    runner = RunnerWithAnOverhead()
+    monkeypatch.setattr("cosim.study.estimate.time.perf_counter", lambda: runner.clock)
+    assert _timed(runner, cases) == pytest.approx(seconds, rel=0.05)
+    assert runner.done <= max(16, cases // 20)
