@@ -105,14 +105,15 @@ def _files(
     plain = {p.name: print_c.piece(p, plan.callees) for p in pieces if isinstance(p, Plain)}
     loops = [shape(s) for s in tabled(plan.every)]
     loops += [print_c.piece(p, plan.callees) for p in pieces if isinstance(p, Shared)]
-    found = [CFile(f"loops{k}.c", "\n".join([head, *group]), "-O3") for k, group in enumerate(_groups(loops))]
+    around = head + _declared(loops)  # loops call each other across files
+    found = [
+        CFile(f"loops{k}.c", "\n".join([around, *group]), "-O3") for k, group in enumerate(_groups(loops))
+    ]
     if plan.cost <= SMALL:
         kinds = dict.fromkeys(inlined, "PL_INLINE ")
         inside = [f"{kinds.get(name, 'static ')}{text}" for name, text in plain.items()]
-        return [CFile(name, "\n".join([head + _declared(loops), *inside, main]), level), *found, *callees]
-    main_file = CFile(
-        name, head + _declared([*loops, *plain.values()]) + main, "-O3"
-    )  # loops over all states
+        return [CFile(name, "\n".join([around, *inside, main]), level), *found, *callees]
+    main_file = CFile(name, around + _declared([*plain.values()]) + main, "-O3")  # loops over all states
     for k, group in enumerate(_groups([*plain.values()])):
         found.append(CFile(f"part{k}.c", "\n".join([head, *group]), level))
     return [main_file, *found, *callees]

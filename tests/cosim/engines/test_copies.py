@@ -1,5 +1,7 @@
 """Copies of one computation share a C function, and give the bits they gave apart."""
 
+import re
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from blocks import Constant, DiscreteStateSpace, Function, Gain, Integrator, Saturation, Sum
 from cosim import Diagram, Simulation, simulate
 from cosim.engines.codegen import copies as sharing
-from cosim.engines.codegen import planner
+from cosim.engines.codegen import model_c, planner
 from cosim.engines.codegen.model_c import generate
 from cosim.engines.codegen.plan import Shared
 from cosim.engines.native import compiler
@@ -58,6 +60,19 @@ def test_code_does_not_grow_with_the_number_of_copies(monkeypatch):
     assert small[1] > 0, "nothing is shared"
     assert large[0] < 6000 / 10  # operations printed: one for ten blocks
     assert large[1] <= 4 * 100  # at most a hundred functions, each declared in every file
+
+
+def test_each_file_declares_the_loops_it_calls(monkeypatch):
+    """Compilers since gcc 14 and clang 16 refuse calls of functions they have not seen."""
+    monkeypatch.setattr(planner, "SMALL", 2000)
+    monkeypatch.setattr(model_c, "FILE", 1)  # every function in a file of its own
+    sources = code(cells(1500))[2]
+    calls = 0
+    for source in sources:
+        for name in set(re.findall(r"(?<!void )\bpl_shape\d+(?=\()", source.text)):
+            assert f"void {name}(" in source.text[: source.text.index(f"    {name}(")], source.name
+            calls += 1
+    assert calls > 0
 
 
 @pytest.fixture(scope="module")
