@@ -111,7 +111,11 @@ class Drawing:
         every = _over(component.values, values)
         file = self.folder / f"{len(list(self.folder.iterdir()))}_{Path(component.source).name}"
         file.write_bytes(component.content)
-        described = FMU(file, kind=component.kind, sample=1).description
+        try:
+            described = FMU(file, kind=component.kind).description
+        except FMUError as error:
+            raise self._of_fmu(component, file, error, every) from error
+        self._warn_of_connectors(component, described)
         start: dict[str, Any] = {}
         inputs: dict[str, Any] = {}
         for v in every:
@@ -128,10 +132,29 @@ class Drawing:
         try:
             return self._block(component, file, described, {**start, **inputs}), inputs
         except FMUError as error:
-            given = next((v for v in every if v.name == error.port), None)
-            where = (given.file, given.line) if given else (self.structure.file, component.line)
-            said = str(error).replace(str(file), component.source)
-            raise fault(where[0], f"component '{component.name}': {said}", where[1]) from error
+            raise self._of_fmu(component, file, error, every) from error
+
+    def _of_fmu(
+        self, component: FMUComponent, file: Path, error: FMUError, values: tuple[ParameterValue, ...]
+    ) -> Exception:
+        """What is wrong with the FMU of a component, where the package names it or the value."""
+        given = next((v for v in values if v.name == error.port), None)
+        where = (given.file, given.line) if given else (self.structure.file, component.line)
+        said = str(error).replace(str(file), component.source)
+        return fault(where[0], f"component '{component.name}': {said}", where[1])
+
+    def _warn_of_connectors(self, component: FMUComponent, described: FMUDescription) -> None:
+        """Connectors that the FMU has not, or has the other way round."""
+        for c in component.connectors:
+            v = described.variables.get(c.name)
+            if v is None:
+                what = f"no variable of its FMU; {near_miss(c.name, described.variables)}"
+            elif {c.kind, v.causality} == {"input", "output"}:
+                what = f"of kind {c.kind}, but an {v.causality} of its FMU, which counts"
+            else:
+                continue
+            where = f"{self.structure.file}:{c.line}"
+            warnings.warn(f"{where}: connector '{component.name}.{c.name}' is {what}", stacklevel=7)
 
     def _block(
         self, component: FMUComponent, file: Path, described: FMUDescription, start: Mapping[str, Any]

@@ -1,5 +1,6 @@
 """System structures in and out: round trip, units, parameter sets, nesting, other tools, bad files."""
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -360,6 +361,36 @@ def test_bad_structures_say_where(name, files, tmp_path):
     said = said.replace("made.ssp:4", r"made\.ssp(!SystemStructure\.ssd)?:4")
     with pytest.raises(PlantloopError, match=said):
         import_ssp(path)
+
+
+@pytest.mark.parametrize("kinds", [("me",), ("cs", "me")])
+def test_model_exchange_in_a_package(kinds, tmp_path):
+    """An FMU that has no other kind, and one of which this kind is asked for: there and back."""
+    built = {"lag": build_fmu("lag", kinds=kinds, start={"x": 1.0})}
+    asked = component("a", "lag").replace("<ssd:Component", '<ssd:Component implementation="ModelExchange"')
+    path = written(tmp_path / "me.ssp", system(asked), built)
+    for package in (path, export_ssp(import_ssp(path), tmp_path / "again.ssp")):
+        r = simulate(import_ssp(package), 1.0, engine="reference", rtol=1e-9)
+        assert r["a.y"].ravel()[-1] == pytest.approx(np.exp(-1.0), rel=1e-7)
+
+
+def test_a_kind_that_an_fmu_has_not(tmp_path):
+    asked = component("a", "lag").replace("<ssd:Component", '<ssd:Component implementation="ModelExchange"')
+    path = written(tmp_path / "me.ssp", system(asked), {"lag": build_fmu("lag", kinds=("cs",))})
+    with pytest.raises(
+        PlantloopError, match=r"me\.ssp.*:3: component 'a': FMU 'resources/lag.fmu': it is asked for"
+    ):
+        import_ssp(path)
+
+
+def test_connectors_that_the_fmu_has_not(files, tmp_path):
+    ports = '<ssd:Connectors><ssd:Connector name="q" kind="input"/><ssd:Connector name="u" kind="output"/>'
+    path = written(tmp_path / "q.ssp", system(component("a", "lag", ports + "</ssd:Connectors>")), files)
+    with pytest.warns(UserWarning) as said:
+        import_ssp(path, sample=0.1)
+    first, second = (str(w.message) for w in said)
+    assert re.search(r":3: connector 'a\.q' is no variable of its FMU", first)
+    assert re.search(r":3: connector 'a\.u' is of kind output, but an input of its FMU", second)
 
 
 def test_bad_archives(files, tmp_path):
