@@ -120,6 +120,12 @@ def test_real_and_growing_modes():
     assert not modes.stable
 
 
+@pytest.mark.parametrize(("slowest", "stable"), [(-0.3, True), (-1e-9, True), (0.0, False), (1e-9, False)])
+def test_stable_is_what_decays_however_slowly(slowest, stable):
+    zeros = np.zeros((2, 1)), np.zeros((1, 2))
+    assert modes_of(control.ss(np.diag([-2.0, slowest]), *zeros, 0)).stable is stable
+
+
 def test_a_sampled_model_has_no_modes_in_hertz():
     with pytest.raises(PlantloopError, match="modes of a sampled model"):
         modes_of(control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.1))
