@@ -19,6 +19,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.contract.block import Block
 from blocks.contract.callback import PythonCall
 from blocks.contract.memories import CountedInstants
 from cosim.system import System, text_of
@@ -68,6 +69,8 @@ def as_texts(value: Any, depth: int = 0) -> Iterator[str]:
             inner = (*_code(value.__code__), value.__defaults__, *_used(value))
         case PythonCall():
             inner = [v for n, v in sorted(vars(value).items()) if n != "this"]
+        case Block() if value.reaches:  # files it writes are no part of it
+            yield repr(value)
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):  # blocks too
             inner = [getattr(value, f.name, None) for f in dataclasses.fields(value)]
     for part in inner:

@@ -1,11 +1,15 @@
 """Numbers that decide how a model is built may be swept and drawn: a build for every combination."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from blocks import DiscretePID, LookupTable1D, PythonFunction, Step, Sum, TransferFunction
 from blocks.errors import PlantloopError
 from cosim import Diagram, Study, simulate
+from cosim.hardware_in_loop import SharedMemoryWrite
+from cosim.study.model_print import as_texts
 from tests.cosim.study.test_study_runs import same
 
 REFERENCE = {"engine": "reference", "solver": "rk4", "step": 0.01}
@@ -103,6 +107,15 @@ def test_what_compiled_code_is_not_made_of_is_a_change_too(monkeypatch):
     assert prints == [_model(d) for d in changed_models()]
     monkeypatch.setattr(f"{__name__}.LIMIT", 2.5)
     assert _model(changed_models()[3]) not in prints
+
+
+def test_files_that_runs_write_are_no_part_of_a_model_and_those_they_read_are(tmp_path):
+    file = tmp_path / "numbers.bin"
+    written, read = SharedMemoryWrite(str(file), sample=0.1), partial(double, str(file))
+    before = [list(as_texts(one)) for one in (written, read)]
+    file.write_bytes(b"1")
+    assert list(as_texts(written)) == before[0]
+    assert list(as_texts(read)) != before[1]
 
 
 def _model(d):
