@@ -79,7 +79,6 @@ def main(until: float = 0.4) -> tuple[Cylinder, Cylinder]:
         rtol=1e-9,
         atol=1e-3,
         solver="rodas4",
-        solve_loops=True,
     )
     found, answer = Cylinder(*r["x"][:, 0].tolist()), Cylinder(*by_scipy([until / 4, until]))
     print(f"after {until / 4} s: {found.on_the_way:.9f} m, known answer {answer.on_the_way:.9f} m")
