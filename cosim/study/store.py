@@ -297,10 +297,12 @@ class StudyStore:
         import pandas as pd
 
         m = self.manifest
-        variant = ["variant"] if len(m.variants) > 1 else []
-        required = [n for name in m.requirements for n in (name, name + ROBUSTNESS)]
-        names = [*variant, "seed", *m.parameters, *m.metrics, *required, "end_time", "status", "message"]
-        return pd.DataFrame({"case": np.zeros(0, int), **{n: [] for n in (*names, "wall_time")}})
+        like: dict[str, Any] = {"case": 0} | ({"variant": ""} if len(m.variants) > 1 else {}) | {"seed": 0}
+        like |= dict.fromkeys((*m.parameters, *m.metrics), 0.0)
+        for name in m.requirements:
+            like |= {name: True, name + ROBUSTNESS: 0.0}
+        like |= {"end_time": 0.0, "status": "", "message": "", "wall_time": 0.0}
+        return pd.DataFrame({name: [value] for name, value in like.items()}).iloc[:0]
 
     @cached_property
     def _read(self) -> dict[str, Any]:
