@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -105,8 +106,14 @@ def test_an_mp4_where_ffmpeg_is(four_bar, tmp_path):
         with pytest.raises(ModelError, match="needs the program ffmpeg.*write a .gif"):
             animate(*four_bar, tmp_path / "motion.mp4")
     else:
-        animate(*four_bar, tmp_path / "motion.mp4", fps=10)
-        assert (tmp_path / "motion.mp4").stat().st_size > 1000
+        film = tmp_path / "motion.mp4"
+        assert animate(*four_bar, film, fps=10, slower=2) == 5
+        fields = "stream=codec_name,nb_read_frames,r_frame_rate,duration"
+        asked = f"-v error -count_frames -show_entries {fields} -of default=nw=1"
+        answer = subprocess.run(["ffprobe", *asked.split(), film], capture_output=True, text=True, check=True)
+        said = dict(line.split("=") for line in answer.stdout.split())
+        assert (said["nb_read_frames"], said["r_frame_rate"]) == ("5", "10/1")
+        assert said["codec_name"] == "h264" and float(said["duration"]) == pytest.approx(0.5)
 
 
 def test_a_plant_elsewhere_in_the_run_is_found_by_its_path():
