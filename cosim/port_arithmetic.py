@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -132,14 +133,8 @@ class PortArithmetic(abc.ABC, Generic[P]):
     def __ge__(self, other: Any) -> P:
         return _compared(self.operand(), ">=", other)
 
-    def __bool__(self) -> bool:
-        raise WiringError(
-            [f"whether {self} is true changes from instant to instant: it is a signal. {SWITCH}"]
-        )
-
 
 FUNCTION = "Write d.add('name', Function(lambda u: ...))."
-SWITCH = "Choose with a Switch, or an If of two parts."
 
 
 def is_number(value: Any) -> bool:
@@ -187,10 +182,14 @@ def _compared(port: P, operator: str, other: Any) -> P:
     if isinstance(other, PortArithmetic):
         second, word = other.operand(), WORDS[operator]
         wires = {"in1": port, "in2": second}
-        return made(f"{port.slug()}_{word}_{second.slug()}", RelationalOperator(operator), wires)
+        return _condition(made(f"{port.slug()}_{word}_{second.slug()}", RelationalOperator(operator), wires))
     if not is_number(other):
         raise WiringError([f"{port} cannot be compared with {shown(other)}; give a number or a port."])
-    return _through(port, f"{port.slug()}_{WORDS[operator]}", CompareToConstant(operator, other))
+    return _condition(_through(port, f"{port.slug()}_{WORDS[operator]}", CompareToConstant(operator, other)))
+
+
+def _condition(port: Any) -> Any:
+    return dataclasses.replace(port, is_condition=True)
 
 
 def _through(port: P, name: str, block: Block) -> P:

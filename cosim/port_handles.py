@@ -6,7 +6,7 @@ They are what `Diagram.add` gives back; what they need of a diagram is in `Wired
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from blocks.contract.block import Block
@@ -47,11 +47,15 @@ class WiredDiagram(Protocol):
 
 @dataclass(frozen=True)
 class PortRef(PortArithmetic["PortRef"]):
-    """One port of one node, as ``handle["port"]`` gives it. ``source >> target`` connects two."""
+    """One port of one node, as ``handle["port"]`` gives it. ``source >> target`` connects two.
+
+    is_condition : whether a comparison (``a > 0.5``) made it, whose truth nobody can ask for while wiring
+    """
 
     diagram: WiredDiagram
     node: str
     port: str
+    is_condition: bool = field(default=False, compare=False, repr=False)
 
     def operand(self) -> PortRef:
         """This port."""
@@ -62,6 +66,12 @@ class PortRef(PortArithmetic["PortRef"]):
         into = target.the("input") if isinstance(target, Node) else target
         self.diagram.connect(self, into)
         return target
+
+    def __bool__(self) -> bool:
+        if self.is_condition:
+            why = f"whether {self} is true changes from instant to instant: it is a signal."
+            raise WiringError([f"{why} Choose with a Switch, or an If of two parts."])
+        return True
 
     def __str__(self) -> str:
         return f"{self.node}.{self.port}"

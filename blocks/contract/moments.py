@@ -39,7 +39,7 @@ class ListedInstants:
         return isinstance(other, (ListedInstants, tuple)) and tuple(self) == tuple(other)
 
     def __hash__(self) -> int:
-        return hash(self.nearest.tobytes())
+        return hash(tuple(self))  # that of the fractions, which it equals
 
 
 NO_INSTANTS = ListedInstants(np.zeros(0))

@@ -23,6 +23,8 @@ RECENT = 64
 """So many answers are kept: differences for gradients and rates ask several times for the same values."""
 
 _HELPERS = """
+% killed, it writes no octave-workspace into the working folder
+crash_dumps_octave_core(false); sighup_dumps_octave_core(false); sigterm_dumps_octave_core(false);
 function [value, asked] = plantloop_call(name, known, varargin)
   global plantloop_known plantloop_asked
   plantloop_known = known; plantloop_asked = ';';

@@ -391,6 +391,7 @@ def test_powers_inverses_sizes_and_comparisons_of_ports():
         d.outport("z", x > "a")
     with pytest.raises(WiringError, match="changes from instant to instant: it is a signal"):
         d.outport("z", x if x > 0.5 else w)
+    assert x and x["y"] and 2 * w  # handles of blocks and ports that are there
 
 
 def test_wires_drawn_backwards_are_refused_where_they_are_written():

@@ -130,3 +130,16 @@ def seen_at_start(made):
     with warnings.catch_warnings(), shared():
         warnings.simplefilter("ignore", PlantWarning)
         return Alone(made).output("seen").tolist()
+
+
+def test_a_killed_octave_leaves_nothing_in_the_working_folder(tmp_path, monkeypatch):
+    import oct2py
+
+    from plant.routines.octave import _HELPERS
+
+    monkeypatch.chdir(tmp_path)
+    session = oct2py.Oct2Py()
+    session.eval(_HELPERS + "held = 3;")
+    with pytest.raises(oct2py.Oct2PyError):
+        session.eval("kill(getpid(), 15); pause(5)")
+    assert not list(tmp_path.iterdir())
