@@ -142,6 +142,15 @@ ADAPTIVE = {name: {"solver": "dopri5", "step": None} for name in ("rtol", "atol"
 FIXED = {"solver": "rk4", "step": 0.1}
 QUICK = {"engine": "reference"}
 TEXT = frozenset({"text"})
+LINEARIZED = {
+    "inputs": EMPTY | NOTHING,
+    "outputs": EMPTY | NOTHING,
+    "at": NO_VALUES,
+    "parameters": NO_VALUES,
+    "open": EMPTY,
+    "pade": NOTHING | {"1"},
+    "lift": SWITCH,
+}
 MOVED = free_link() | {"R": np.zeros(3), "V": np.zeros(3)}
 WHEELS = {"h": NO_WHEELS, "Iw": NO_WHEELS}
 
@@ -219,29 +228,13 @@ CASES = [
         "linearize",
         linearize,
         {"system": Made(loop)},
-        {
-            "inputs": EMPTY | NOTHING,
-            "outputs": EMPTY | NOTHING,
-            "at": NO_VALUES,
-            "parameters": NO_VALUES,
-            "open": EMPTY,
-            "pade": NOTHING | {"1"},
-            "lift": SWITCH,
-        },
+        LINEARIZED,
     ),
     Case(
         "linearize a plant",
         linearize,
         {"system": Made(pendulum)},
-        {
-            "inputs": EMPTY | NOTHING,
-            "outputs": EMPTY | NOTHING,
-            "at": NO_VALUES,
-            "parameters": NO_VALUES,
-            "open": EMPTY,
-            "pade": NOTHING | {"1"},
-            "lift": SWITCH,
-        },
+        LINEARIZED,
     ),
     Case(
         "trim",

@@ -30,92 +30,110 @@ VECTOR_ROUTINES = {"FORCEONLY": "VFOSUB", "TORQUEONLY": "VTOSUB", "FORCEANDTORQU
 
 
 @dataclass(frozen=True, kw_only=True)
-class Force_Vector_TwoBody(UserSubroutine, Force):
+class _Vector(UserSubroutine, Force):
+    """A force [force] and torque [force length] by components along ``ref_marker_id``.
+
+    0 or absent means global axes. Components not given are 0.
+    """
+
+    type: Annotated[str, VECTOR_TYPES]
+    ref_marker_id: FrameId | None = None
+    fx_expression: Formula | None = None
+    fy_expression: Formula | None = None
+    fz_expression: Formula | None = None
+    tx_expression: Formula | None = None
+    ty_expression: Formula | None = None
+    tz_expression: Formula | None = None
+
+    readers = ("GFORCE", "VFORCE", "VTORQ")
+
+    @property
+    def subroutine(self) -> str:
+        return self.usrsub_fnc_name or VECTOR_ROUTINES[self.type]
+
+    @property
+    def only_turns(self) -> bool:
+        return self.type == "TORQUEONLY"
+
+    def remarks(self) -> Iterator[str]:
+        """Components that the type leaves out, and axes that are taken as global."""
+        unused = {"FORCEONLY": "t", "TORQUEONLY": "f"}.get(self.type, "")
+        for name in (f"{unused}{axis}_expression" for axis in "xyz" if unused):
+            if getattr(self, name) not in (None, "0", "0.0"):
+                yield f'{name} is ignored because type is {self.type}; write type="FORCEANDTORQUE" to use it'
+        if not self.has_subroutine and not any(getattr(self, name) for name in COMPONENTS):
+            yield "no component is written, so it exerts nothing; write fx_expression, ..., or delete it"
+        if self.ref_marker_id is None:
+            yield (
+                'ref_marker_id is missing and global axes are assumed; write the marker, or ref_marker_id="0"'
+            )
+
+    def _force_and_torque(self, setting: Surroundings) -> tuple[ca.SX, ca.SX]:
+        F = self._components("f", setting) if self.type != "TORQUEONLY" else NOTHING
+        T = self._components("t", setting) if self.type != "FORCEONLY" else NOTHING
+        return F, T
+
+    def _components(self, prefix: str, setting: Surroundings) -> ca.SX:
+        """``<prefix>x_expression`` ... along the axes of the reference marker, in the ground frame."""
+        components = vector([setting.expression(self, f"{prefix}{axis}_expression") for axis in "xyz"])
+        return setting.marker(self.ref_marker_id or 0).A @ ca.SX(components)
+
+    def _in_plane_at(self, marker: int, plane: Plane) -> bool:
+        """Does it act along the plane at this marker, and its torque about the normal?"""
+        ref = self.ref_marker_id or 0
+        if self.has_subroutine or not plane.has(marker) or not plane.aligned(ref):
+            return False
+        k = plane.across(ref)
+        return leaves_out(
+            self, [f"{'f' if n == k else 't'}{axis}_expression" for n, axis in enumerate("xyz")]
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Force_Vector_TwoBody(_Vector):
     """Force [force] and torque [force length] on I, components along ``ref_marker_id``; reaction on J.
 
     The floating marker stays on top of I, so the reaction acts at the same point. Components not given
     are 0; ``ref_marker_id`` 0 or absent means global axes.
     """
 
-    type: Annotated[str, VECTOR_TYPES]
     i_marker_id: MarkerId
     j_floating_marker_id: MarkerId
-    ref_marker_id: FrameId | None = None
-    fx_expression: Formula | None = None
-    fy_expression: Formula | None = None
-    fz_expression: Formula | None = None
-    tx_expression: Formula | None = None
-    ty_expression: Formula | None = None
-    tz_expression: Formula | None = None
     body1_id: Whole | None = None
     body2_id: Whole | None = None
-
-    readers = ("GFORCE", "VFORCE", "VTORQ")
-
-    @property
-    def subroutine(self) -> str:
-        return self.usrsub_fnc_name or VECTOR_ROUTINES[self.type]
 
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)
         ids = (self.i_marker_id, self.j_floating_marker_id, self.body1_id, self.body2_id)
         yield from pair_faults(others, *ids)
 
-    @property
-    def only_turns(self) -> bool:
-        return self.type == "TORQUEONLY"
-
-    def remarks(self) -> Iterator[str]:
-        yield from _vector_remarks(self)
-
     def apply(self, setting: Surroundings) -> Applied:
         """Force at I; the floating marker J stays on top of I, so the reaction acts at r_I on its body."""
-        F, T = _force_and_torque(self, setting)
+        F, T = self._force_and_torque(setting)
         r = setting.marker(self.i_marker_id).r
         return Wrench(self.i_marker_id, F, T), Wrench(self.j_floating_marker_id, -F, -T, r)
 
     def in_plane(self, plane: Plane) -> bool:
         """Force along the plane, torque about its normal."""
-        return _vector_in_plane(self, self.i_marker_id, plane)
+        return self._in_plane_at(self.i_marker_id, plane)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Force_Vector_OneBody(UserSubroutine, Force):
+class Force_Vector_OneBody(_Vector):
     """Force [force] and torque [force length] on the body of ``marker_id``, at its origin; no reaction.
 
     Components along ``ref_marker_id``; 0 or absent means global axes. Components not given are 0.
     """
 
-    type: Annotated[str, VECTOR_TYPES]
     marker_id: MarkerId
-    ref_marker_id: FrameId | None = None
-    fx_expression: Formula | None = None
-    fy_expression: Formula | None = None
-    fz_expression: Formula | None = None
-    tx_expression: Formula | None = None
-    ty_expression: Formula | None = None
-    tz_expression: Formula | None = None
-
-    readers = ("GFORCE", "VFORCE", "VTORQ")
-
-    @property
-    def subroutine(self) -> str:
-        return self.usrsub_fnc_name or VECTOR_ROUTINES[self.type]
-
-    @property
-    def only_turns(self) -> bool:
-        return self.type == "TORQUEONLY"
-
-    def remarks(self) -> Iterator[str]:
-        yield from _vector_remarks(self)
 
     def apply(self, setting: Surroundings) -> Applied:
         """Force at the marker's origin, torque on its body; no reaction."""
-        return (Wrench(self.marker_id, *_force_and_torque(self, setting)),)
+        return (Wrench(self.marker_id, *self._force_and_torque(setting)),)
 
     def in_plane(self, plane: Plane) -> bool:
         """Force along the plane, torque about its normal."""
-        return _vector_in_plane(self, self.marker_id, plane)
+        return self._in_plane_at(self.marker_id, plane)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,39 +204,3 @@ class Force_Scalar_TwoBody(UserSubroutine, Force):
         if not self.is_action_only:
             return plane.has(I, J)
         return plane.has(I) and plane.aligned(J) and plane.across(J) != 2
-
-
-Vector = Force_Vector_TwoBody | Force_Vector_OneBody
-
-
-def _vector_remarks(force: Vector) -> Iterator[str]:
-    """Components that the force's type leaves out, and axes that are taken as global."""
-    unused = {"FORCEONLY": "t", "TORQUEONLY": "f"}.get(force.type, "")
-    for name in (f"{unused}{axis}_expression" for axis in "xyz" if unused):
-        if getattr(force, name) not in (None, "0", "0.0"):
-            yield f'{name} is ignored because type is {force.type}; write type="FORCEANDTORQUE" to use it'
-    if not force.has_subroutine and not any(getattr(force, name) for name in COMPONENTS):
-        yield "no component is written, so it exerts nothing; write fx_expression, ..., or delete it"
-    if force.ref_marker_id is None:
-        yield 'ref_marker_id is missing and global axes are assumed; write the marker, or ref_marker_id="0"'
-
-
-def _force_and_torque(force: Vector, setting: Surroundings) -> tuple[ca.SX, ca.SX]:
-    F = _vector_at(force, "f", setting) if force.type != "TORQUEONLY" else NOTHING
-    T = _vector_at(force, "t", setting) if force.type != "FORCEONLY" else NOTHING
-    return F, T
-
-
-def _vector_at(force: Vector, prefix: str, setting: Surroundings) -> ca.SX:
-    """Components ``<prefix>x_expression`` ... along the axes of the reference marker, in the ground frame."""
-    components = vector([setting.expression(force, f"{prefix}{axis}_expression") for axis in "xyz"])
-    return setting.marker(force.ref_marker_id or 0).A @ ca.SX(components)
-
-
-def _vector_in_plane(force: Vector, marker: int, plane: Plane) -> bool:
-    """Does a force act along the plane at this marker, and its torque about the normal?"""
-    ref = force.ref_marker_id or 0
-    if force.has_subroutine or not plane.has(marker) or not plane.aligned(ref):
-        return False
-    k = plane.across(ref)
-    return leaves_out(force, [f"{'f' if n == k else 't'}{axis}_expression" for n, axis in enumerate("xyz")])
