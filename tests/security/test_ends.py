@@ -13,7 +13,7 @@ import pytest
 
 from blocks import Integrator, PythonFunction, Sine
 from blocks.errors import SimulationError
-from cosim import simulate
+from cosim import export_fmu, simulate
 from cosim.engines.native import compiler, compiler_jobs
 from cosim.result.result import Result
 from tests.helpers.decks import deck, pendulum
@@ -139,14 +139,24 @@ def test_a_hung_compiler_is_given_up_after_a_time_and_not_waited_for_twice(hung,
     assert list((hung / "cache").glob("making-*")) == []
 
 
-def test_ctrl_c_ends_a_hung_compiler_at_once(hung):
+@pytest.mark.parametrize("taken", ["by the process", "by another thread"])
+@pytest.mark.parametrize("work", ["a run", "an export"])
+def test_ctrl_c_ends_a_hung_compiler_at_once(hung, work, taken):
+    """Also one that another thread takes: like one just before a wait, it wakes nobody who waits."""
+
     def interrupt():
         wait_until((hung / "begun").exists)
-        os.kill(os.getpid(), signal.SIGINT)
+        if taken == "by the process":
+            os.kill(os.getpid(), signal.SIGINT)
+        else:
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
-        simulate(fresh(), 0.1, engine="native")
+        if work == "a run":
+            simulate(fresh(), 0.1, engine="native")
+        else:
+            export_fmu(fresh(), hung / "x.fmu", solver="rk4", step=0.1)
     assert list((hung / "cache").glob("making-*")) == []
     listed = subprocess.run(["ps", "-ef"], capture_output=True, text=True, check=False).stdout
     assert "hung-cc" not in listed or str(hung) not in listed

@@ -18,6 +18,7 @@ from cosim.engines.codegen.system_functions import whole
 from cosim.engines.methods.stiff import linearised
 from cosim.engines.native import bindings, cache
 from cosim.engines.native.compiler import Compiler, CompilerError, find
+from cosim.engines.native.compiler_jobs import result_of
 from cosim.engines.native.number_files import numbers_apart
 from cosim.engines.native.tables import tables_of
 from cosim.system import System
@@ -105,7 +106,7 @@ def _both(system: System, compiler: Compiler) -> tuple[bindings.Library, cache.E
         runtime = aside.submit(_runtime, compiler)
         try:
             entry = code()
-            return runtime.result(), entry
+            return result_of(runtime), entry
         except BaseException:
             compiler.jobs.end()
             raise

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from blocks.errors import PlantloopError, shown
-from cosim.engines.native.compiler_jobs import CompilerJobs
+from cosim.engines.native.compiler_jobs import CompilerJobs, result_of
 
 CANDIDATES = ("cc", "gcc", "clang")
 # No contraction and no reassociation: both engines give the same bits. pow stays a call of the library, as
@@ -64,8 +64,9 @@ class Compiler:
         ]
         with ThreadPoolExecutor(_processors()) as pool:
             try:
-                for source, error in zip(sources, pool.map(self.jobs.run, jobs), strict=True):
-                    if error:
+                running = [pool.submit(self.jobs.run, job) for job in jobs]
+                for source, one in zip(sources, running, strict=True):
+                    if error := result_of(one):
                         raise self._failed(source, error, headers, aside)
             except BaseException:  # Ctrl-C too: nobody waits for the others
                 self.jobs.end()

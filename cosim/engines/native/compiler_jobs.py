@@ -7,10 +7,17 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
+from typing import TypeVar
 
+T = TypeVar("T")
 LIMIT = 300.0
 """Time [s] one call of a compiler may take, unless $PLANTLOOP_COMPILE_LIMIT says otherwise."""
+LOOK = 0.1
+"""Time [s] between two looks for Ctrl-C: one that another thread took, or that came just before a wait began,
+does not end that wait."""
 
 
 def limit() -> float:
@@ -43,7 +50,7 @@ class CompilerJobs:
         except (OSError, ValueError) as error:
             return str(error)
         try:
-            out, err = process.communicate(timeout=seconds)
+            out, err = _said(process, seconds)
         except subprocess.TimeoutExpired:
             self.slow = command[0]
             return self._first(
@@ -80,6 +87,25 @@ class CompilerJobs:
             self._ended = True
             for process in list(self._running):
                 _kill(process)
+
+
+def result_of(future: Future[T]) -> T:
+    """The result of work in another thread, waited for so that Ctrl-C ends the wait."""
+    while not wait([future], timeout=LOOK).done:
+        pass
+    return future.result()
+
+
+def _said(process: subprocess.Popen[str], seconds: float) -> tuple[str, str]:
+    """What a process writes until it ends, waited for so that Ctrl-C ends the wait."""
+    latest = time.monotonic() + seconds
+    while True:
+        left = latest - time.monotonic()
+        try:
+            return process.communicate(timeout=max(0.0, min(left, LOOK)))
+        except subprocess.TimeoutExpired:
+            if left <= LOOK:
+                raise
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -23,6 +23,7 @@ from blocks.errors import PlantloopError, near_miss
 from cosim.engines.codegen.model_c import CFile
 from cosim.engines.native import cache
 from cosim.engines.native.compiler import Compiler, CompilerError, find
+from cosim.engines.native.compiler_jobs import result_of
 from cosim.fmi.export.sources import headers
 from cosim.names import listed
 
@@ -118,7 +119,12 @@ def binary(name: str, groups: Sequence[Sequence[CFile]], library: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="plantloop-") as place:
         folder = Path(place)
         with ThreadPoolExecutor(len(groups)) as pool:
-            archives = list(pool.map(lambda group: _objects(compiler, group), groups))
+            running = [pool.submit(_objects, compiler, group) for group in groups]
+            try:
+                archives = [result_of(one) for one in running]
+            except BaseException:  # Ctrl-C too: nobody waits for the others
+                compiler.jobs.end()
+                raise
         objects = [
             folder / f"{k}-{name}" for k, names in enumerate(archives) for name in _unpack(names, folder, k)
         ]
