@@ -66,7 +66,7 @@ def slow_compiler(folder: Path, seconds: float) -> Path:
 
 
 def wait_for(path: Path) -> None:
-    for _ in range(600):
+    for _ in range(3000):
         if path.exists():
             return
         time.sleep(0.02)

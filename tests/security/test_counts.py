@@ -14,7 +14,7 @@ from cosim.run import memory
 from cosim.scenario import load_scenario
 from tests.helpers.made import Made, chain
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture

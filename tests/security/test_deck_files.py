@@ -98,7 +98,7 @@ def test_a_loaded_model_in_a_folder_below_may_use_what_is_beside_it(place):
 @pytest.mark.skipif(sys.platform == "win32", reason="no such devices")
 @pytest.mark.parametrize("kind", ["Load_Model model_file", "Load_Command command_file"])
 @pytest.mark.parametrize("trust", [False, True])
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 def test_devices_pipes_and_folders_are_no_files(place, kind, trust):
     os.mkfifo(place / "own" / "pipe.xml")
     (place / "own" / "zero.xml").symlink_to("/dev/zero")

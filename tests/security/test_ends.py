@@ -1,5 +1,6 @@
 """What ends a run from outside or inside keeps its result: signals, sys.exit, compilers that hang."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -7,14 +8,16 @@ import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from blocks import Integrator, PythonFunction, Sine
 from blocks.errors import SimulationError
 from cosim import export_fmu, simulate
-from cosim.engines.native import compiler, compiler_jobs
+from cosim.engines.native import cache, compiler, compiler_jobs
 from cosim.result.result import Result
 from tests.helpers.decks import deck, pendulum
 from tests.helpers.made import Made, chain
@@ -45,6 +48,13 @@ def wait_until(true, seconds=60.0):
         time.sleep(0.02)
 
 
+def loaded(process):
+    """How many libraries of compiled code a process has."""
+    with contextlib.suppress(psutil.Error):
+        return sum(Path(one.path).name == cache.LIBRARY for one in psutil.Process(process).memory_maps())
+    return 0
+
+
 # --- signals ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("number", "kind"),
@@ -65,8 +75,8 @@ def test_a_signal_ends_a_run_with_its_result(tmp_path, number, kind):
         env=os.environ | {"PYTHONPATH": os.getcwd(), "PYTHONUNBUFFERED": "1"},
         preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if ignored else None,
     )  # fmt: skip
-    assert process.stdout.readline()  # the heading
-    time.sleep(2.5)  # it is flattened and compiled, and runs
+    wait_until(lambda: loaded(process.pid) >= 2)  # the runtime and the model: it is about to begin
+    time.sleep(2.0)
     process.send_signal(getattr(signal, number))
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, (out, err)

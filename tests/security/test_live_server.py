@@ -46,7 +46,7 @@ def parts(live):
 
 def get(live, path, method="GET", **headers):
     host, port, _ = parts(live)
-    connection = http.client.HTTPConnection(host, port, timeout=20)
+    connection = http.client.HTTPConnection(host, port, timeout=60)
     connection.request(method, path, headers=headers)
     answer = connection.getresponse()
     body = answer.read()
@@ -65,7 +65,7 @@ def opened(live, path=None, origin=None, **options):
 def ask(client, **message):
     client.send(json.dumps({"number": 7, **message}))
     while True:
-        answer = client.recv(timeout=20)
+        answer = client.recv(timeout=60)
         if isinstance(answer, str) and (found := json.loads(answer))["kind"] in ("done", "refused"):
             return found
 
@@ -139,13 +139,13 @@ def test_huge_and_broken_messages(live):
         client.send(json.dumps({"do": "set", "value": "x" * 200_000}))
         with pytest.raises(ConnectionClosed) as closed:
             while True:
-                client.recv(timeout=20)
+                client.recv(timeout=60)
         # the reason arrives unless the server, still being sent to, has to cut the connection
         assert closed.value.rcvd is None or closed.value.rcvd.code == 1009
     with opened(live) as client:
         for text in ("", "{", "[]", "null", "1e999", '"x"', "[" * 30_000, '{"do": "pla'):
             client.send(text)
-            while (found := client.recv(timeout=20)) is not None:
+            while (found := client.recv(timeout=60)) is not None:
                 if isinstance(found, str) and json.loads(found)["kind"] == "refused":
                     break
         deep = "[" * 500 + "]" * 500
@@ -154,7 +154,7 @@ def test_huge_and_broken_messages(live):
     with opened(live) as client, pytest.raises(ConnectionClosed):  # numbers are not expected
         client.send(b"\x00" * 100)
         while True:
-            client.recv(timeout=20)
+            client.recv(timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_messages_that_make_no_sense_are_answered(live, message, tmp_path, monke
         monkeypatch.setattr("cosim.viewer.server.live_view.save_session", lambda *_: tmp_path / "here.toml")
         with opened(live) as client:
             client.send(json.dumps(message))
-            while (found := client.recv(timeout=20)) is not None:
+            while (found := client.recv(timeout=60)) is not None:
                 if isinstance(found, str) and json.loads(found)["kind"] == "done":
                     assert json.loads(found)["text"] == str(tmp_path / "here.toml")
                     return
@@ -198,9 +198,9 @@ def test_a_thousand_reconnects(live):
     for k in range(1000):
         if k % 10 == 0:
             with opened(live) as client:
-                client.recv(timeout=20)
+                client.recv(timeout=60)
         else:  # half a request, or a socket that is dropped at once
-            with socket.create_connection((host, port), timeout=20) as raw:
+            with socket.create_connection((host, port), timeout=60) as raw:
                 raw.sendall(f"GET {path}socket HTTP/1.1\r\nHost: {host}:{port}\r\nUpgrade: web".encode())
     assert get(live, path)[0] == 200
     deadline = time.monotonic() + 20.0
@@ -212,9 +212,9 @@ def test_a_thousand_reconnects(live):
 def test_more_pages_than_may_look_are_sent_away(live):
     with ExitStack() as clients:
         for _ in range(32):
-            clients.enter_context(opened(live)).recv(timeout=20)
+            clients.enter_context(opened(live)).recv(timeout=60)
         with pytest.raises(WebSocketException), opened(live) as one_more:
-            one_more.recv(timeout=20)
+            one_more.recv(timeout=60)
 
 
 def test_one_who_floods_without_reading_is_not_waited_for(live):

@@ -239,7 +239,7 @@ def test_a_file_that_grows_when_it_is_read_is_refused(saved, running, tmp_path):
     refused(running, tmp_path / "s.npz", "compressed")
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 def test_a_pipe_is_no_snapshot(running, tmp_path):
     os.mkfifo(tmp_path / "s.npz")
     refused(running, tmp_path / "s.npz", "pipe or a device")

@@ -83,7 +83,7 @@ def digests(folder):
 
 def get(served, path, **headers):
     found = urlsplit(served.address)
-    connection = http.client.HTTPConnection(found.hostname, found.port, timeout=20)
+    connection = http.client.HTTPConnection(found.hostname, found.port, timeout=60)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     body = answer.read()
@@ -103,7 +103,7 @@ def ask(client, message):
     """The answer to a message: what is told unasked is passed over."""
     client.send(message)
     while True:
-        answer = client.recv(timeout=20)
+        answer = client.recv(timeout=60)
         if isinstance(answer, str) and (found := json.loads(answer))["kind"] in ("done", "refused"):
             return found
 
@@ -139,7 +139,7 @@ def test_huge_messages_end_their_sender_alone(served):
         with pytest.raises(ConnectionClosed), opened(served) as client:
             client.send("x" * 2**20)
             while True:
-                client.recv(timeout=20)
+                client.recv(timeout=60)
         assert ask(other, "{}")["kind"] == "refused"
 
 
