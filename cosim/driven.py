@@ -9,6 +9,7 @@ import numpy as np
 
 from blocks.arguments import real_numbers
 from blocks.contract.block import Block
+from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError, near_miss, shown
 from cosim.block_alone import around
 from cosim.compile.netlist import Inport
@@ -17,6 +18,7 @@ from cosim.names import mapped
 from cosim.system import System
 
 COURSES = "a number, (times, values), a function of time, or a pandas Series over time"
+SECONDS = "frame.set_axis((frame.index - frame.index[0]).total_seconds())"
 
 
 def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
@@ -66,12 +68,23 @@ def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
 
 def _columns(inputs: Any) -> dict[str, Any]:
     if _is_frame(inputs):
+        _warn_of_rows(inputs.index, "the table of inputs")
         return {str(name): (inputs.index, inputs[name]) for name in inputs.columns}
     return mapped(inputs, "inputs")
 
 
 def _is_frame(inputs: Any) -> bool:
     return hasattr(inputs, "columns") and hasattr(inputs, "index")
+
+
+def _warn_of_rows(index: Any, what: str) -> None:
+    """Warn where pandas numbered the rows, and nobody said that these numbers are times."""
+    if type(index).__name__ == "RangeIndex":
+        warn_user(
+            f"{what} is indexed by the numbers of its rows, {index.start}, {index.start + index.step}, ..., "
+            "which are taken for seconds. Make the times the index: frame.set_index('t') or "
+            "frame.set_axis(t), and where rows are the seconds frame.set_axis(frame.index.astype(float))."
+        )
 
 
 def _is_course(value: Any) -> bool:
@@ -97,11 +110,18 @@ def _source(name: str, value: Any, port: Inport) -> Block | Diagram:
 
     if callable(value):
         return _of_function(name, value)
+    if not isinstance(value, tuple):
+        _warn_of_rows(value.index, f"input '{name}'")
     times, values = value if isinstance(value, tuple) else (value.index, value.to_numpy())
     try:
         table, instants = real_numbers(values), real_numbers(times)
     except (TypeError, ValueError):
-        raise PlantloopError(f"input '{name}' is {shown(value)}, expected {COURSES}.", path=name) from None
+        of_dates = np.asarray(times).dtype.kind in "mM"
+        raise PlantloopError(
+            f"input '{name}' is {shown(value)}, expected {COURSES}.",
+            path=name,
+            hint=f"Times are seconds: {SECONDS}." if of_dates else None,
+        ) from None
     size = 1 if table.ndim == 1 else table.shape[-1]
     if table.ndim not in (1, 2) or len(table) != len(instants) or size != port.size:
         raise PlantloopError(

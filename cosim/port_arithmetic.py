@@ -18,6 +18,7 @@ from blocks.contract.block import Block
 from blocks.contract.masks import ParameterExpression as Expression
 from blocks.contract.recipes import made_alike
 from blocks.errors import WiringError, shown
+from cosim.port_refusals import PortRefusals
 
 
 class AnyPort(Protocol):
@@ -47,10 +48,8 @@ POWERS: dict[float, tuple[str, str]] = {2: ("square", "squared"), 3: ("cube", "c
 WORDS = {"<": "below", "<=": "at_most", ">": "above", ">=": "at_least"}
 
 
-class PortArithmetic(abc.ABC, Generic[P]):
+class PortArithmetic(PortRefusals, abc.ABC, Generic[P]):
     """What ports, and blocks by their only output, do in arithmetic."""
-
-    __array_ufunc__ = None  # NumPy's numbers leave arithmetic to the port
 
     @abc.abstractmethod
     def operand(self) -> P:

@@ -379,7 +379,7 @@ def check_log(sim: Simulation, begin: float, until: float, times: np.ndarray | N
 @takes_settings
 def simulate(
     diagram: Diagram | Block | System,
-    until: float,
+    until: float | None = None,
     *,
     settings: RunSettings | None = None,
     initial: Mapping[str, Any] | None = None,
@@ -415,6 +415,10 @@ def simulate(
 
     Ctrl-C ends the run and returns what was computed, with ``complete=False``.
     """
+    if until is None:
+        raise PlantloopError(
+            "until is missing: when the run ends [s].", hint="Write simulate(d, until=10.0)."
+        )
     if not (is_number(until) and math.isfinite(until) and until >= 0):
         raise PlantloopError(
             f"until is {shown(until)}, expected a finite time of zero or more [s].", value=until

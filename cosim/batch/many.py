@@ -44,7 +44,7 @@ RUNS = 'Write [{"parameters": {"block.k": 1.0}, "seed": 1}], or {"parameters": {
 def simulate_many(
     diagram: Diagram | Block | System,
     runs: int | Sequence[Mapping[str, Any]] | Mapping[str, Any],
-    until: float,
+    until: float | None = None,
     *,
     threads: int | None = None,
     settings: RunSettings | None = None,
@@ -88,6 +88,10 @@ def simulate_many(
     if threads is not None and not (is_number(threads) and threads == int(number(threads, "threads")) >= 1):
         raise PlantloopError(
             f"threads is {shown(threads)}, expected a whole number, one or more.", value=threads
+        )
+    if until is None:
+        raise PlantloopError(
+            "until is missing: when each run ends [s].", hint="Write simulate_many(d, runs, until=10.0)."
         )
     until = number(until, "until", "a finite time of zero or more [s]", least=0.0)
     at_end = log_every is None and log_at is None

@@ -1,5 +1,7 @@
 """Inputs over time: tables, functions, pandas; against closed forms."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -58,7 +60,10 @@ def test_a_table_of_pandas_names_its_inputs():
     r = simulate(d, 2.0, inputs=frame, **EXACT)
     assert np.allclose(r["int_a.y"][:, 0], r.time)
     assert np.allclose(r["int_b.y"][:, 0], r.time**2 / 2)
-    with pytest.raises(PlantloopError, match=r"no input 't'.*the time, make it the index: frame\.set_index"):
+    with (
+        pytest.warns(UserWarning),
+        pytest.raises(PlantloopError, match=r"no input 't'.*the time, make it the index: frame\.set_index"),
+    ):
         simulate(d, 2.0, inputs=frame.rename_axis("t").reset_index())
 
 
@@ -98,3 +103,26 @@ def test_a_table_that_is_no_pair_says_how_a_course_is_written(size, value):
 def test_a_flat_system_takes_constants_only():
     with pytest.raises(PlantloopError, match="need the diagram"):
         simulate(lag().system(), 1.0, inputs={"u": ([0, 1], [0, 1])})
+
+
+def test_rows_that_pandas_numbered_are_taken_for_seconds_with_a_warning():
+    frame = pd.DataFrame({"u": [0.0, 1.0, 2.0]})
+    with pytest.warns(
+        UserWarning, match=r"the table of inputs is indexed by .* 0, 1, .* frame\.set_index\('t'\)"
+    ):
+        r = simulate(Gain(2.0), 2.0, inputs=frame)
+    assert np.allclose(r["y"][:, 0], 2 * r.time)
+    with pytest.warns(UserWarning, match="input 'u' is indexed by the numbers of its rows"):
+        simulate(Gain(2.0), 2.0, inputs={"u": frame["u"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        simulate(Gain(2.0), 2.0, inputs=frame.set_axis(frame.index.astype(float)))
+
+
+@pytest.mark.parametrize("index", [pd.to_timedelta([5, 7], unit="s"), pd.to_datetime([5, 7], unit="s")])
+def test_times_of_pandas_that_are_no_seconds_say_how_they_become_some(index):
+    frame = pd.DataFrame({"u": [0.0, 1.0]}, index=index)
+    with pytest.raises(PlantloopError, match=r"Times are seconds: frame\.set_axis"):
+        simulate(Gain(2.0), 2.0, inputs=frame)
+    mended = frame.set_axis((frame.index - frame.index[0]).total_seconds())
+    assert np.allclose(simulate(Gain(2.0), 2.0, inputs=mended)["y"][-1], 2.0)
