@@ -175,6 +175,12 @@ def shared() -> Iterator[None]:
             close_all(made.values())
 
 
+def failed_now() -> list[LiveCall]:
+    """Calls of the present run, or of what is done inside `shared`, that failed when they were last made."""
+    live: Mapping[PythonCall, LiveCall] = getattr(_now, "calls", None) or {}
+    return [call for call in live.values() if call.failure]
+
+
 class _AsNeeded(dict[PythonCall, LiveCall]):
     """Calls with the instances they share, each made when it is first asked for."""
 

@@ -24,6 +24,7 @@ from blocks.contract.block import Equations
 from blocks.contract.symbols import tracing
 from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
+from plant.assembly.failed_routines import not_met
 from plant.assembly.initial_rates import Wish
 from plant.assembly.start_numbers import StartNumbers
 from plant.assembly.start_rates import Rates, null_space
@@ -286,10 +287,10 @@ class Assembler:
     def _not_a_number(self, worst: int, held: Mapping[int, float]) -> ModelError:
         """The error about a condition, or a coordinate, without a value at the start."""
         where = self.closure.conditions[self._started[min(worst, len(self._started) - 1)]].constraint.where
-        return ModelError(
-            f"{where}: has no finite value at the start (TIME = {self._time:g}) or on the way to it.",
-            path=where,
-            hint="Look for a division by zero, a root of a negative number or a LOG of 0 in its expression.",
+        return not_met(
+            where,
+            f"has no finite value at the start (TIME = {self._time:g}) or on the way to it",
+            "Look for a division by zero, a root of a negative number or a LOG of 0 in its expression.",
         )
 
     def _not_held(self, q: np.ndarray, held: Mapping[int, float]) -> ModelError:

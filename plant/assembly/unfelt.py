@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 import casadi as ca
 import numpy as np
 
-from blocks.errors import ModelError
+from plant.assembly.failed_routines import not_met
 from plant.constraints.closure import Closure
 from plant.mechanics.spatial import skew
 
@@ -54,4 +54,4 @@ def refuse_unfelt(closure: Closure, rows: np.ndarray) -> None:
         if condition.driven:
             fault = "its expression follows the driven coordinate itself, and so drives nothing"
             hint = "Write the motion with TIME and other coordinates."
-        raise ModelError(f"{where}: {fault}.", path=where, hint=hint)
+        raise not_met(where, fault, hint)

@@ -21,6 +21,7 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract.block import Equations
 from blocks.contract.callback import close_all
 from blocks.errors import ModelError
@@ -194,10 +195,12 @@ def _of_coupler(
     n = call.counts[0]
 
     def partials(routine: Routine, u: np.ndarray, count: int, name: str) -> np.ndarray:
-        found = np.ravel(routine(call.arguments(float(u[0]), [u[1:].tolist()], False, False), call.silent()))
+        found = real_numbers(
+            routine(call.arguments(float(u[0]), [u[1:].tolist()], False, False), call.silent())
+        )
         if found.size != count:
             raise ModelError(f"{call.name}: {name} gave {found.size} numbers, expected {count}.")
-        return np.asarray(found, dtype=float)
+        return found.ravel()
 
     def slope(u: np.ndarray) -> np.ndarray:
         return np.concatenate([opaque.rate(u), partials(first, u, n, "COUXX")])
@@ -220,7 +223,7 @@ def _of_motion(call: RoutineCall, opaque: OpaqueRoutine, home: Home) -> tuple[Nu
 
     def order(k: int, u: np.ndarray) -> np.ndarray:
         found = routine(call.arguments(float(u[0]), [], False, False, k), call.silent())
-        return np.array(np.ravel(found)[:1], dtype=float)
+        return real_numbers(found).ravel()[:1]
 
     if not all(_is_rate(order, t) for t in TRIALS):
         return opaque.slope, opaque.curvature, "central differences (iord 1 and 2 do not give them)"

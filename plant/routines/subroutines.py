@@ -286,7 +286,7 @@ class RoutineCall:
 
     def _scalars(self, found: Any) -> list[Any]:
         """The numbers, or symbols, of the outcome; FIESUB and GSESUB give several lists."""
-        if self.form.name == "FIESUB" and len(found) == 3:
+        if self.form.name == "FIESUB" and isinstance(found, (list, tuple)) and len(found) == 3:
             found = found[0]
         parts = _flat(found)
         if len(parts) != self.form.size:
@@ -387,10 +387,10 @@ def _flat(found: Any) -> list[Any]:
         return [part for entry in found.ravel().tolist() for part in _flat(entry)]
     if found is None:
         raise ValueError("the routine returned nothing")
-    if isinstance(found, (int, float, np.number)):
+    if isinstance(found, (int, float, np.integer, np.floating)):
         return [float(found)]
     try:
         symbols = ca.SX(np.ravel(found))
-    except (NotImplementedError, TypeError, ValueError):  # the first is CasADi's
+    except (NotImplementedError, TypeError, ValueError):  # the first is CasADi's, of complex numbers too
         raise ValueError(f"the routine returned {shown(found)}, expected numbers") from None
     return [symbols[k] for k in range(int(symbols.numel()))]

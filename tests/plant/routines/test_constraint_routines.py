@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks.errors import ModelError
+from blocks.errors import ModelError, PlantloopError
 from cosim import Diagram, simulate
 from plant import Plant, PlantWarning
 from plant.elements import (
@@ -127,6 +127,15 @@ def test_coupler_called_at_run_time(tmp_path, text, how):
         y, _ = run(cam(coupler(tmp_path, text)), engine="reference")
     expected = cam_by_hand(TIMES)
     assert y[:, :3] == pytest.approx(np.array(expected[:3]).T, abs=1e-7)
+
+
+def test_complex_partial_derivatives_of_a_coupler_are_refused(tmp_path):
+    """COUXX that gives complex numbers: their real parts were taken."""
+    complex_ones = PARTIALS.replace("def COUXX(", "def OTHER(") + (
+        "import numpy as np\ndef COUXX(*given):\n    return np.array(OTHER(*given)) + 1j\n"
+    )
+    with pytest.raises(PlantloopError, match="Constraint_Coupler id=1.* raised TypeError.*complex"):
+        run(cam(coupler(tmp_path, OPAQUE + complex_ones)), engine="reference")
 
 
 def test_torque_of_a_coupler(tmp_path):
