@@ -199,7 +199,7 @@ def test_changes_of_c_are_tried_with_the_rules_of_time_on_the_native_engine(tmp_
     in_c_file = Change("cosim/engines/native/runtime/lu.c", 1, 0, 1, "1", "2", (1,))
     assert mutations.tests_for(in_c_file, known, 9.0) == ["tests/cosim/engines/test_time.py::a"]
     monkeypatch.setenv("PLANTLOOP_TEST_ENGINE", "")
-    for file, engine in (("a.c", "native"), ("a.py", "reference")):
+    for file, engine in (("a.c", "auto"), ("a.py", "reference")):
         (tmp_path / file).write_bytes(b"1")
         seen = []
         bench = Told(tmp_path, tmp_path)

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from glob import glob
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,6 +135,13 @@ def test_a_lambda_is_named_with_the_cure_and_can_be_copied(block):
             pickle.dumps(thing)
     assert copy.deepcopy(block).function is copy.copy(block).function is block.function
     assert digest(copy.deepcopy(d)) == digest(d)
+
+
+def test_a_package_that_takes_any_function_is_given_them():
+    asking: dict[str, Any] = {"__name__": "cloudpickle.cloudpickle"}
+    exec("def state_of(block): return block.__getstate__()", asking)
+    block = Function(lambda u: u)
+    assert asking["state_of"](block)["function"] is block.function
 
 
 def test_what_is_derived_is_no_part_of_an_equal_system():

@@ -55,6 +55,13 @@ def views_changed(a: Any) -> Any:
     return z, y, x
 
 
+def place_in(a: Any) -> Any:
+    flat = a.flat
+    first = flat.coords
+    next(flat)
+    return first, flat.index, list(flat)
+
+
 def flat_changed(a: Any) -> Any:
     z, y = a.copy(), a.copy()
     z.flat[1] = 7.0
@@ -190,6 +197,23 @@ WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
     "math floor": (lambda u: [math.floor(u[0]), math.ceil(u[0]), math.trunc(u[0])], U),
     "changed through views": (views_changed, A),
     "flat": (flat_changed, A),
+    "place in flat": (lambda a: [place_in(a), place_in(a[:1, 2]), place_in(a[1:, :1])], A),
+    "no number": (
+        lambda u: [np.nan_to_num(u / 0.0), np.nan_to_num(u / 0.0, nan=5.0, posinf=3.0, neginf=-2.0)],
+        U,
+    ),
+    "ignored": (
+        lambda u, v: [np.add(u, v, casting="same_kind"), np.multiply(u, v, order="C", subok=True)],
+        (U, V),
+    ),
+    "with a start": (
+        lambda u, w: [
+            np.cumulative_sum(u, include_initial=True),
+            np.cumulative_prod(w, axis=1, include_initial=True),
+        ],
+        (U, W),
+    ),
+    "other diagonals": (lambda a: [np.linalg.trace(a), np.linalg.trace(a, offset=1), np.trace(a, -1)], A),
     "counts": (
         lambda u, a: [np.sum([u[0] > 0, u[4] > 0, u[5] > 0]), np.trace(a > 0), np.max([u[0], u[3]])],
         (U, A),

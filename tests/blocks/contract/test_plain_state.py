@@ -68,6 +68,28 @@ def test_what_is_restored_goes_on_as_the_original_does():
     assert other.step() == first
 
 
+class Labelled(list):
+    """A list with attributes of its own."""
+
+
+class Measured:
+    def __init__(self):
+        self.gain, self.row = complex(0.1, -0.7), Labelled([1, 2.5])
+        self.row.unit = "m"
+
+
+def test_both_parts_of_a_number_and_what_a_list_has_beside_come_back():
+    kept = Measured()
+    state = encode(kept)
+    kept.gain = 0j
+    kept.row.append(3)
+    kept.row.unit, kept.row.new = "s", 1
+    kept.later = 2
+    restore(state, kept)
+    assert kept.gain == complex(0.1, -0.7) and not hasattr(kept, "later")
+    assert kept.row == [1, 2.5] and vars(kept.row) == {"unit": "m"}
+
+
 def test_a_fingerprint_changes_with_the_data_and_only_then():
     original = Everything()
     before = fingerprint(original)

@@ -8,7 +8,7 @@ import pytest
 
 from blocks import Block, Function, Gain, Integrator, LookupTable1D, Mux
 from blocks.contract import trace as tracing
-from blocks.contract.shape import frozen, says_all
+from blocks.contract.shape import LONG, frozen, says_all, shape
 from blocks.contract.trace import TraceCache
 from cosim import Diagram, simulate
 
@@ -100,6 +100,18 @@ def test_functions_in_fields_are_not_shared_between_diagrams():
     assert value() == 1.0
     scale[0] = 7.0
     assert value() == 7.0
+
+
+def test_long_tables_are_not_kept_for_diagrams_to_come():
+    assert says_all(Gain(np.ones(LONG))) and not says_all(Gain(np.ones(LONG + 1)))
+
+
+def test_matrices_with_zeros_in_other_places_have_other_equations():
+    def of(numbers):
+        return shape(Gain(np.array(numbers)), {"u": 2}, {"k": "parameter"})
+
+    assert of([[1.0, 0.0], [2.0, 3.0]]) == of([[-1.0, 0.0], [4.0, 5.0]])
+    assert of([[1.0, 0.0], [2.0, 3.0]]) != of([[1.0, 2.0], [0.0, 3.0]])
 
 
 def test_equal_numbers_that_behave_differently_are_different():
