@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blocks import Integrator, PlantloopError, Ramp, RandomNumber
+from blocks import Integrator, PlantloopError, Ramp, RandomNumber, StopWhen
 from cosim import Diagram, simulate, simulate_many
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
@@ -28,6 +28,16 @@ def parabola() -> Diagram:
 def test_the_end_is_logged_whatever_the_interval(engine, every, until, times):
     r = simulate(parabola(), until, log_every=every, engine=engine)
     assert r.time.tolist() == times
+    np.testing.assert_allclose(r["it.y"][:, 0], r.time**2, rtol=1e-9, atol=1e-12)
+
+
+@ENGINES
+def test_where_a_run_stops_at_an_instant_asked_for_the_last_row_is_of_that_instant(engine):
+    d = parabola()
+    d.add("stop", StopWhen("enough", threshold=0.6))
+    d.connect("ramp.y", "stop.u")
+    r = simulate(d, 1.0, log_every=0.1, engine=engine)
+    assert r.time.tolist() == [0.0, 0.1, 0.2, 0.3]
     np.testing.assert_allclose(r["it.y"][:, 0], r.time**2, rtol=1e-9, atol=1e-12)
 
 
