@@ -200,6 +200,22 @@ def test_notes_that_the_function_never_reads_are_its_own_business():
     assert noted[-4:] == [0.0, 1.0, 2.0, 3.0]
 
 
+def test_what_a_function_keeps_while_it_runs_is_no_memory():
+    def function(t, u):
+        total = 0.0
+
+        def add(x):
+            nonlocal total
+            total += x
+
+        for x in (u[0], 2.0):
+            add(x)
+        return total
+
+    own = OwnCopy(function, None)
+    assert [own.call(float(k), U) for k in range(3)] == [U[0] + 2.0] * 3
+
+
 def test_a_function_may_read_what_others_change():
     gains = [1.0]
     own = OwnCopy(lambda t, u: gains[0] * u, None)

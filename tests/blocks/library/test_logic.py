@@ -26,10 +26,10 @@ from blocks import (
     JKFlipFlop,
     LogicalOperator,
     Pulse,
+    Ramp,
     RelationalOperator,
     Sine,
     SRFlipFlop,
-    Step,
     TimeTable,
 )
 from cosim import Diagram, simulate
@@ -278,10 +278,13 @@ def test_wrong_fields(make, text):
 
 @pytest.mark.parametrize("dominant", ["reset", "set"])
 def test_a_signal_exactly_at_the_level_is_not_on(dominant):
-    """S stays at 0.5: R flips the bit back though "set" would win; the same the other way round."""
+    """S stays at 0.5: R flips the bit back though "set" would win; the same the other way round.
+
+    R gets there at no listed instant, where the bit would be found anew, but by crossing 0.5 at 0.25 s.
+    """
     d = Diagram("level")
-    half, pulse = d.add("half", Constant(0.5)), d.add("pulse", Step(0.3))
-    for name, S, R in (("back", half, pulse), ("on", pulse, half)):
+    half, ramp = d.add("half", Constant(0.5)), d.add("ramp", Ramp(2.0))
+    for name, S, R in (("back", half, ramp), ("on", ramp, half)):
         bit = d.add(name, SRFlipFlop(initial=name == "back", dominant=dominant))
         d.connect(S["y"], bit["S"])
         d.connect(R["y"], bit["R"])

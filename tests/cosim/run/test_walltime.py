@@ -36,6 +36,13 @@ def test_time_of_advances_and_of_calls_within_them(monkeypatch):
     assert said["engine"] == "native engine; 18 % of the time in Python: 'a, c', 'b'"
 
 
+def test_a_block_in_python_that_was_not_due_has_taken_no_time():
+    schedule = [SimpleNamespace(path=p, external=e) for p, e in (("f", print), ("gain", None), ("g", print))]
+    found = WallTime(SimpleNamespace(calls=[], callers=[], schedule=schedule), SimpleNamespace(calls={}))
+    engine = SimpleNamespace(name="reference", counters=SimpleNamespace(python={"g": 0.25}))
+    assert found.statistics(engine)["time in Python [s]"] == {"f": 0.0, "g": 0.25}
+
+
 @pytest.mark.parametrize(
     ("spent", "text"),
     [
