@@ -49,6 +49,15 @@ def test_a_block_s_numbers_depend_on_its_path_only():
     assert not np.any(among == samples(noise("other", "a", "third"), "other"))
 
 
+def test_compiled_code_draws_the_same_numbers_to_the_last_bit():
+    d = noise("a", n=3)
+    d.add("u", UniformRandomNumber(np.zeros(2), 1.0, sample=0.01))
+    for seed in (5, 2**40 + 3):
+        compiled, interpreted = (simulate(d, 0.5, seed=seed, engine=e) for e in ("native", "reference"))
+        for name in ("a.y", "u.y"):
+            assert compiled.ticks(name).values.tobytes() == interpreted.ticks(name).values.tobytes()
+
+
 def test_components_and_streams_are_independent():
     table = np.hstack([samples(noise("a", "b", n=3), name, until=20.0) for name in ("a", "b")])
     correlation = np.corrcoef(table.T) - np.eye(6)
