@@ -46,6 +46,10 @@ class PlantloopError(Exception):
         self.result: Any = None  # a cosim.Result; typed loosely because blocks may not import cosim
         self.before: Any = None  # a snapshot of cosim
 
+    def append(self, text: str) -> None:
+        """Add sentences to the end of the message."""
+        self.args = (f"{self} {text}",)
+
 
 class BlockError(PlantloopError):
     """A block is declared or parametrised wrongly."""
@@ -87,6 +91,10 @@ class ScenarioError(PlantloopError):
 
 class SimulationError(PlantloopError):
     """A run stopped before its end; ``result`` holds everything up to then."""
+
+
+class StepCollapsed(SimulationError):
+    """The step of a solver became too small to go on with."""
 
 
 def shown(value: object, most: int = 80) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from blocks.contract.shape import frozen
 from cosim.compile.netlist import Driven
 from cosim.diagram import Diagram
+from cosim.diagram_facts import builds
 from cosim.names import mapped
 from cosim.system import System
 
@@ -60,12 +61,3 @@ def structural(
         return []
     system = diagram.system(solve_loops, driven=driven)
     return [name for name in names if builds(system, name)]
-
-
-def builds(system: System, name: str) -> bool:
-    """Does a name decide how the diagram of this system is built?"""
-    if name in system.parameters or "(" in name:  # numbers of a run; blocks that subsystems put in themselves
-        return False
-    if name in system.refused:
-        return system.refused[name].builds
-    return system.fields.get(name) == ""  # no initial value

@@ -364,8 +364,12 @@ class Diagram(DiagramWires):
         return states_of(self.system())
 
     @property
-    def parameters(self) -> dict[str, np.ndarray]:
-        """Numbers a run may change by name, each with its value; what is structural in them is nan."""
+    def parameters(self) -> dict[str, Any]:
+        """Parameters by name, each with its value; what is structural in numbers a run may change is nan.
+
+        Behind these come those for which a diagram is built anew (sample times, sizes, choices), as they were
+        given; `info` names them as "structural".
+        """
         return parameters_of(self.system())
 
     @property

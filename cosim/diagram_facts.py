@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ def facts_of(drawn: Netlist, found: System) -> dict[str, Any]:
     -------
     facts : dict    ``blocks`` (path to type), ``connections``, ``inputs``, ``outputs``, ``missing``: why it
                     cannot run, one text each; where that is empty also ``signals`` (name to size and rate),
-                    ``states``, ``parameters``, ``order`` of evaluation; ``open``: outputs that nobody reads
+                    ``states``, ``parameters``, those of them for which it is built anew (``structural``),
+                    ``order`` of evaluation; ``open``: outputs that nobody reads
     """
     sources = {source for _, source in _connections(drawn)}
     read = {found.shown.get(source, source) for source in sources} | set(found.outports.values())
@@ -34,6 +36,7 @@ def facts_of(drawn: Netlist, found: System) -> dict[str, Any]:
         },
         "states": states_of(found),
         "parameters": parameters_of(found),
+        "structural": list(structural_of(found)),
         "order": list(found.order),
         "open": [name for name, s in found.signals.items() if name not in read and name != s.path],
     }
@@ -57,9 +60,36 @@ def states_of(found: System) -> dict[str, np.ndarray]:
     return states | {name: slot.initial.copy() for name, slot in found.held_of(DiscreteState).items()}
 
 
-def parameters_of(found: System) -> dict[str, np.ndarray]:
-    """Values of parameters by name; entries that are structural are nan."""
-    return {name: _array_of(slot) for name, slot in found.parameters.items()}
+def parameters_of(found: System) -> dict[str, Any]:
+    """Values of parameters by name: numbers of a run, structural entries nan; then structural ones."""
+    return {name: _array_of(slot) for name, slot in found.parameters.items()} | structural_of(found)
+
+
+def structural_of(found: System) -> dict[str, Any]:
+    """Parameters for which a diagram is built anew, as they were given: those that are numbers or texts.
+
+    Parameters of the diagram and of those inside, and fields of blocks: sample times, sizes, choices. Fields
+    that were left at None are not listed.
+    """
+    return {name: v for name, v in found.given().items() if builds(found, name) and _is_plain(v)}
+
+
+def builds(system: System, name: str) -> bool:
+    """Does a name decide how the diagram of this system is built?"""
+    if name in system.parameters or "(" in name:  # numbers of a run; blocks that subsystems put in themselves
+        return False
+    if name in system.refused:
+        return system.refused[name].builds
+    return system.fields.get(name) == ""  # no initial value
+
+
+def _is_plain(value: Any) -> bool:
+    """Numbers, texts, and tuples and arrays of them."""
+    if isinstance(value, (tuple, list)):
+        return all(_is_plain(v) for v in value)
+    return isinstance(value, (numbers.Number, str)) or (
+        isinstance(value, np.ndarray) and not value.dtype.hasobject
+    )
 
 
 def _array_of(slot: ParameterSlot) -> np.ndarray:

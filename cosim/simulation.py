@@ -15,7 +15,7 @@ import numpy as np
 from blocks.arguments import is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
-from blocks.errors import PlantloopError, SimulationError, shown
+from blocks.errors import PlantloopError, SimulationError, StepCollapsed, shown
 from cosim.block_alone import system_of
 from cosim.built_for import built_for, built_with
 from cosim.diagram import Diagram
@@ -29,6 +29,7 @@ from cosim.result.record import SettingValue
 from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
 from cosim.run.context import Context
+from cosim.run.crowded import say_crowded
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.length import check_length
 from cosim.run.memory import check_memory
@@ -151,6 +152,9 @@ class Simulation:
             with self._wall.running(), telling(progress, until) as tell:
                 self._engine.advance(until, tell)
         except PlantloopError as error:
+            if isinstance(error, StepCollapsed):
+                logged = self._logged()
+                say_crowded(error, logged.events, logged.time[0] if len(logged.time) else 0.0)
             error.result = self.result(complete=False, message=str(error))
             error.before = self._before()
             raise

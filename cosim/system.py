@@ -112,6 +112,8 @@ class System:
     remake: Callable[[], System] | None = field(default=None, repr=False)  # from what was drawn
     # direct feedthrough of the blocks by their paths, found where it is asked for
     feeds: Callable[[], Mapping[str, tuple[PortFeed, ...]]] = field(default=dict, repr=False, compare=False)
+    # what fields of blocks and parameters of diagrams were given, by name, found where it is asked for
+    given: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
     drawn: Any = field(default=None, repr=False, compare=False)  # the netlist it was made from, to be shown
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 

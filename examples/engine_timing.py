@@ -2,8 +2,7 @@
 
 The manifold fills at a pressure P [bar] and the pistons empty it; every half turn the mass m [g] drawn in
 during the last one is shut in and makes the torque. The moment is a crossing of the crank angle: `Triggered`,
-without a sample time. The mass is the difference of what was drawn in altogether: an integrator that the same
-crossing resets would show 0 there already.
+without a sample time. The same crossing empties the integrator of the mass; its state port shows what it was.
 
 Equations: Crossley & Cook, A nonlinear engine model for drivetrain system development, IEE Control 91 (1991)
 921-925.
@@ -15,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blocks import Difference, Function, Integrator, Step
+from blocks import Function, Gain, Integrator, Step
 from cosim import Diagram, Triggered, simulate
 
 SPARK, RATIO = 15.0, 14.6  # deg before the top, mass of air to fuel
@@ -58,11 +57,16 @@ def engine() -> Diagram:
     d.add("torque", Function(torque))
     d.add("load", Step(CHANGE, LOADS[0], LOADS[1]))
     d.add("turn", Integrator())  # rad
-    d.add("drawn", Integrator())  # g
+    d.add("drawn", Integrator(reset="either", threshold=0.0, state_port=True))  # g
     d.add("valve", Function(np.sin))
-    d.add("charge", Triggered(Difference(sample=1.0), edge="either"))
+    d.add("charge", Triggered(Gain(1.0), edge="either"))
     d.connect("P.y -> inflow.P, pumped.P", "N.y -> pumped.N, torque.N, turn.u", "pumped.y -> drawn.u")
-    d.connect("turn.y -> valve", "valve.y -> charge.trigger", "drawn.y -> charge.u", "charge.y -> torque.m")
+    d.connect(
+        "turn.y -> valve",
+        "valve.y -> charge.trigger, drawn.reset",
+        "drawn.state -> charge.u",
+        "charge.y -> torque.m",
+    )
     FILLING * (d["inflow"] - d["pumped"]) >> P
     (d["torque"] - d["load"]) * (1 / INERTIA) >> N
     return d

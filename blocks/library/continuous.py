@@ -15,6 +15,7 @@ from blocks.contract.symbols import Array
 from blocks.library.realisation import canonical, check_polynomials, check_state_space, from_control
 from blocks.library.resets import RESETS
 from blocks.library.starts import at_start
+from blocks.library.truth import LEVEL
 
 __all__ = ["Integrator", "StateSpace", "TransferFunction"]
 
@@ -28,15 +29,19 @@ class Integrator(Block):
     initial value from outside to y.
 
     Reaching and leaving a limit are events, so the corner is met exactly. With a reset there is an input
-    "reset" (one component): where it rises through 0.5, falls, or does either, all of x goes back to
-    `initial`, an event; with "level" x is kept there as long as it is above 0.5. A run that starts with the
-    input above 0.5 starts as usual. With ``external_initial=True`` the input "x0" takes the place of
-    `initial`: at the start (its value at t = 0) and at resets (its value then).
+    "reset" (one component): where it rises through `threshold`, falls, or does either, all of x goes back to
+    `initial`, an event at that very instant; with "level" x is kept there as long as it is above. A run that
+    starts with the input above starts as usual. With ``external_initial=True`` the input "x0" takes the
+    place of `initial`: at the start (its value at t = 0) and at resets (its value then). With
+    ``state_port=True`` there is an output "state": x, without feedthrough, so that it may decide about the
+    reset; at the instant of one it shows everything else there what x was before.
 
     initial : number or (n,), unit of u times s; run-time number (the value a reset goes back to is tunable)
     low, high : number or (n,), unit of x; tunable; None leaves a side open
     reset : False, or True or "rising", "falling", "either", "level"; structural
+    threshold : of the input "reset", 0 as in Simulink or 0.5, between a signal's off and on; tunable
     external_initial : is there an input x0? structural
+    state_port : is there an output state? with a reset only; structural
 
     Use::
 
@@ -50,6 +55,8 @@ class Integrator(Block):
     high: ArrayLike | None = None
     reset: bool | str = False
     external_initial: bool = field(default=False, kw_only=True)
+    threshold: float = field(default=LEVEL, kw_only=True)
+    state_port: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if isinstance(self.reset, str):
@@ -61,7 +68,13 @@ class Integrator(Block):
             self,
             initial=checks.numbers(self, "initial"),
             external_initial=checks.flag(self, "external_initial"),
+            threshold=checks.numbers(self, "threshold", dims=(0,)),
+            state_port=checks.flag(self, "state_port"),
         )
+        for name, unset in (("state_port", False), ("threshold", LEVEL)):
+            if not self.reset and getattr(self, name) != unset:
+                what = f"is {getattr(self, name)} without a reset"
+                raise checks.fault(self, name, what, f"{unset}", "Give reset=...")
         checks.limits(self)
         x = np.asarray(self.initial)
         for side, beyond in (("low", np.less), ("high", np.greater)):
@@ -92,20 +105,28 @@ class Integrator(Block):
                     bound = bound - begin
                 rate = self._limited(b, side, bound, sign, x, u, rate)
         y = x + begin if self.external_initial else x
+        before = _BeforeReset(b, y) if self.state_port else None
         if self.reset:
-            trigger = b.input("reset", size=1)[0] - 0.5
-            if self.external_initial:
-                to, back = x0, x0 - begin
-            else:
-                (start,) = b.parameters(initial=self.initial)
-                to = back = np.broadcast_to(start, (u.size,))
-            if self.reset == "level":
-                free = b.where_event(trigger, 0.0, 1.0, name="free")
-                rate, y = free * rate, np.where(free > 0.5, y, to)
-            words = {"falling": "falling", "either": "both", "level": "both"}
-            b.when(trigger, [(x, back)], words.get(str(self.reset), "rising"), "reset")
+            (to,) = (x0,) if self.external_initial else b.parameters(initial=self.initial)
+            to = np.broadcast_to(to, (u.size,))
+            resets = [(x, to - begin), *(before.resets if before else ())]
+            rate, y = self._resettable(b, rate, y, to, resets)
         b.derivative(x, rate)
         b.output("y", y)
+        if before:
+            b.output("state", before.shown)
+
+    def _resettable(
+        self, b: Equations, rate: Array, y: Array, to: Array, resets: list[tuple[Array, Array]]
+    ) -> tuple[Array, Array]:
+        """Rate and output of a state that an event resets."""
+        trigger = b.input("reset", size=1)[0] - b.parameter("threshold", self.threshold)
+        if self.reset == "level":
+            free = b.where_event(trigger, 0.0, 1.0, name="free")
+            rate, y = free * rate, np.where(free > 0.5, y, to)
+        words = {"falling": "falling", "either": "both", "level": "both"}
+        b.when(trigger, resets, words.get(str(self.reset), "rising"), "reset")
+        return rate, y
 
     @staticmethod
     def _limited(
@@ -124,6 +145,19 @@ class Integrator(Block):
             b.when(leaving, [(rests, 0.0)], "falling", f"{name} left")
             rates.append(np.where(free, rate[k], 0.0))
         return np.stack(rates)
+
+
+class _BeforeReset:
+    """The state of an integrator as it was before a reset, until all else at that instant is done.
+
+    shown : the value of the port; resets : what an event that resets the state changes besides
+    """
+
+    def __init__(self, b: Equations, value: Array) -> None:
+        old, count = b.mode("before", 0.0, size=value.size), b.mode("resets", 0.0)
+        seen = b.afterwards("resets seen", 0.0, lambda _: count, start=count)
+        self.shown = np.where(count == seen, value, old)
+        self.resets = [(old, self.shown), (count, count + 1.0)]
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from cosim.compile.expressions import Expressions
 from cosim.compile.feedthrough import feeds_of
 from cosim.compile.jumps import warn_of_jumps
 from cosim.compile.looked_at import FollowingBranch, without_idle_events
+from cosim.compile.masks import given_values
 from cosim.compile.netlist import Driven, Netlist
 from cosim.compile.order import Dependencies
 from cosim.compile.placed_block import PlacedBlock
@@ -39,6 +40,7 @@ from cosim.compile.shown_signals import ShownSignals
 from cosim.compile.signal_nodes import SignalNode
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes
+from cosim.compile.starting import in_order
 from cosim.compile.units import WireUnits, convert, follow_units
 from cosim.compile.vectors import Vectors
 from cosim.compile.wiring import ExternalInput, Wiring, expand
@@ -223,6 +225,7 @@ class _Writer:
             starts=self.v.following_starts(),
             refused=self._refused(),
             feeds=partial(feeds_of, {i.path: i.traced for i in self.placed.values()}),
+            given=partial(given_values, {i.path: i.block for i in self.placed.values()}, self.masks),
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip
 
@@ -412,7 +415,7 @@ class _Writer:
                     continue
                 values = ca.vertcat(values, value)
                 places = np.concatenate([places, self.v.h.slots[f"{inst.path}.{m.name}"].index])
-        return values, places
+        return in_order(ca.densify(values), self.v.h.stacked()[0][places.tolist()]), places
 
     def _following(self, between: Expressions) -> Iterator[FollowingBranch]:
         """Branches that depend on what they were in ties at most, and never stand still."""

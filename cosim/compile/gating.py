@@ -35,6 +35,7 @@ from blocks.contract.memories import (
     RandomDraw,
     Repeated,
     SampledMemory,
+    Slope,
     Started,
     StartValue,
 )
@@ -94,6 +95,8 @@ class _Gate:
         self.added: list[Memory] = []
         self.events: list[BlockEvent] = []
         self.eyes: list[tuple[ca.SX, ca.SX]] = []  # symbols, and what is seen in their place
+        self.put_back: set[str] = set()  # what the event of a start anew resets
+        self.fresh = ca.SX(0.0)  # is that event still to come?
         self.begun: dict[str, ca.SX] = {}  # memories of rounds as their first round sees them
 
     def keep(self, new: ca.SX, old: ca.SX) -> ca.SX:
@@ -208,7 +211,7 @@ class _Gate:
         resets = []
         of_parts = range(self.obeyed.restarts)
         restarts = functools.reduce(operator.add, [self.symbols[f"{RESTARTS}{k}"] for k in of_parts])
-        fresh = functools.reduce(ca.fmax, [self.symbols[f"{FRESH}{k}"] for k in of_parts])
+        self.fresh = fresh = functools.reduce(ca.fmax, [self.symbols[f"{FRESH}{k}"] for k in of_parts])
         anew: dict[Ticks | None, ca.SX] = {}
         for m in self.d.memories:
             held = not self.obeyed.once and isinstance(m, (ContinuousState, ModeMemory))
@@ -232,6 +235,7 @@ class _Gate:
             self.eyes.append((m.symbol, ca.if_else(condition, start, m.symbol)))
         if resets:
             crossing = ca.if_else(fresh > 0.5, 1.0, -1.0)
+            self.put_back = {name for name, _ in resets}
             self.events.append(BlockEvent("restart", crossing, 1, tuple(resets), rest=-1, eager=True))
 
     def _fresh_at(self, ticks: Ticks | None, restarts: ca.SX) -> ca.SX:
@@ -340,11 +344,22 @@ class _Gate:
         )
 
     def _event(self, k: int, event: BlockEvent, seen: Any) -> Iterable[BlockEvent]:
-        """Crossings of an inactive block stay where they were."""
+        """Crossings of an inactive block stay where they were, at first where they are at the start of a run.
+
+        What resets a state that a start anew resets too waits until that is done.
+        """
         if self.obeyed.once:
             return
-        last = ca.SX.sym(f"(crossing {k})")
-        crossing = self.keep(seen(event.crossing), last)
-        self.added.append(AcceptedMemory(f"(crossing {k})", last, np.zeros(1), expression=crossing))
+        last, now = ca.SX.sym(f"(crossing {k})"), seen(event.crossing)
+        crossing = self.keep(now, last)
+        if self.put_back & {name for name, _ in event.resets}:
+            begun = ca.SX.sym(f"(begun {k})")  # 0 at the start of a run, where nothing is an edge
+            self.added.append(AcceptedMemory(f"(begun {k})", begun, np.zeros(1), expression=ca.SX(1.0)))
+            crossing = ca.if_else(ca.logic_and(self.fresh > 0.5, begun > 0.5), last, crossing)
+        slopes = [m.symbol for m in self.d.memories_of(Slope)]  # unknown before the first instant
+        start = None if slopes and ca.depends_on(now, ca.vertcat(*slopes)) else now
+        self.added.append(
+            LatchedOutput(f"(crossing {k})", last, np.zeros(1), expression=crossing, start=start)
+        )
         resets = tuple((name, seen(value)) for name, value in event.resets)
         yield replace(event, crossing=crossing, resets=resets)

@@ -221,6 +221,12 @@ def named(root: Root) -> str:
     return f"{path}.{name}" if path else name
 
 
+def given_values(blocks: Mapping[str, Block], masks: Masks) -> dict[str, Any]:
+    """What fields of blocks (by their paths) and parameters of diagrams were given, by name."""
+    own = {named(root): value for root, value in masks.values.items()}
+    return own | {f"{path}.{f.name}": getattr(b, f.name) for path, b in blocks.items() for f in fields(b)}  # type: ignore[arg-type]
+
+
 def symbolic(link: MaskLink, symbols: Mapping[Root, tuple[ca.SX, tuple[int, ...]]]) -> ca.SX:
     """The number of a link in the symbols of parameters, each with the shape of its value."""
 

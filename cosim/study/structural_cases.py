@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import PlantloopError
-from cosim.built_for import builds
+from cosim.diagram_facts import builds
 from cosim.study.bases import Base
 from cosim.study.cases import Cases
 

@@ -251,3 +251,21 @@ def test_a_snapshot_of_a_part_built_otherwise_is_refused():
     other = Simulation(cells(), parameters={"part.T": 0.4})
     with pytest.raises(PlantloopError, match="built with another 'part.T'"):
         other.restore(sim.snapshot())
+
+
+def test_structural_parameters_are_listed_and_every_one_of_them_may_be_given():
+    part, d = loop(), Diagram("outer")
+    part.outport("y", "x.y")
+    T = d.parameter("T", 0.2)
+    d.add("part", part) >> d.add("late", Delay(3, sample=T)) >> d.add("g", Gain(2.0))
+    listed = d.info()["structural"]
+    assert {"T", "late.n", "late.sample", "part.T", "part.t0", "part/hold.sample"} <= set(listed)
+    assert "g.k" not in listed and "part.k" not in listed  # numbers of a run
+    assert d.parameters["T"] == 0.2 and d.parameters["late.n"] == 3
+    for name in listed:
+        value = d.parameters[name]
+        simulate(d, 0.5, parameters={name: value}, engine="reference")
+    assert simulate(d, 2.0, parameters={"late.n": 1}, engine="reference")["g.y"][-1, 0] > 0.0
+    assert (
+        list(d.parameters)[-len(listed) :] == listed and d.info()["parameters"].keys() == d.parameters.keys()
+    )

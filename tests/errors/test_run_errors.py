@@ -1,5 +1,6 @@
 """What a run that cannot start, or stops on the way, says, word for word."""
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +22,7 @@ from blocks import (
     Step,
     UnitDelay,
 )
+from blocks.errors import StepCollapsed
 from cosim import Diagram, linearize, trim
 from tests.helpers.runs import Simulation, build, simulate
 
@@ -215,6 +217,27 @@ def test_a_step_size_that_collapses_says():
         "atol, use a stiff "
         "solver, or look for a discontinuity there."
     )
+
+
+@dataclass(frozen=True)
+class RootAhead(Block):
+    """x = sqrt(1 - t) ends at t = 1, and 1/x passes multiples of pi ever faster before."""
+
+    def define(self, b):
+        """One state, and an event that changes nothing of it."""
+        x, n = b.continuous("x", 1.0), b.mode("n", 0.0)
+        b.derivative(x, -0.5 / x)
+        b.when(np.sin(1.0 / x[0]), [(n, n + 1.0)], "both", "wave")
+        b.output("y", x)
+
+
+@pytest.mark.parametrize("solver", ["dopri5", "rodas4"])
+def test_a_step_size_that_collapses_where_events_crowd_says_so(solver):
+    with pytest.raises(StepCollapsed, match=r"^step size collapsed to .*'b\.x'") as caught:
+        simulate(build("", b=RootAhead()), 2.0, solver=solver)
+    crowd = r"Events crowd before it, the last 20 within \S+ s: 'b\.wave'\. What makes them come ever faster"
+    assert re.search(crowd, str(caught.value))
+    assert caught.value.result.message == str(caught.value)
 
 
 def test_a_bad_sample_time_is_told_where_it_is_written():

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import SimulationError
+from blocks.errors import SimulationError, StepCollapsed
 from cosim.engines.methods.steppers import AcceptedStep, Control, Problem, Stepper, scaled
 
 
@@ -194,7 +194,7 @@ class RosenbrockStepper(Stepper):
             return p.explain(*bad)
         finite = math.isfinite(tried.error)
         cause = "its error stays above the tolerance" if finite else "the equations are not finite"
-        return SimulationError(
+        return StepCollapsed(
             f"step size collapsed to {step:.3g} s at t={t:.9g} s: {cause}; "
             f"the state that limits it is '{p.state_name(tried.worst)}'.",
             path=p.state_name(tried.worst),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate, sparse
 
-from blocks.errors import SimulationError
+from blocks.errors import SimulationError, StepCollapsed
 from cosim.engines.methods.steppers import AcceptedStep, Control, Derivative, Problem, Stepper
 
 IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -102,7 +102,7 @@ class ScipyStepper(Stepper):
     def _failed(self, f: _Watched, t: float, failure: str) -> SimulationError:
         if f.bad is not None:
             return self.problem.explain(*f.bad)
-        return SimulationError(
+        return StepCollapsed(
             f"solver '{self.name}' gave up at t={t:.9g} s: {failure.rstrip('.')}.",
             time=t,
             hint="Loosen rtol and atol, use another solver, or look for a discontinuity there.",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import SimulationError
+from blocks.errors import SimulationError, StepCollapsed
 from cosim.engines.counters import Counters
 from cosim.engines.methods.tableau import Tableau
 
@@ -89,7 +89,7 @@ class Stepper(abc.ABC):
     def collapsed(self, t: float, worst: int, step: float) -> SimulationError:
         """Error of a step size that came down to `step` [s], where it is too small to go on with."""
         name = self.problem.state_name(worst)
-        return SimulationError(
+        return StepCollapsed(
             f"step size collapsed to {step:.3g} s at t={t:.9g} s: its error stays above the "
             f"tolerance; the state that limits it is '{name}'.",
             path=name,

@@ -68,6 +68,7 @@ EXAMPLES = {
         *FIRST[Integrator],
         (Integrator(reset="level", external_initial=True), {"u": 2, "x0": 2, "reset": 1}),
         (Integrator(0.5, reset="either"), {"u": 1, "reset": 1}),
+        (Integrator(0.5, reset="level", state_port=True, threshold=0.25), {"u": 2, "reset": 1}),
         (Integrator(low=-1.0, high=1.0, external_initial=True), {"u": 1, "x0": 1}),
     ],
     LeadLag: [(LeadLag(2.0, 0.5, [0.1, 0.2]), {"u": 2})],

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from blocks import (
     Constant,
+    Counter,
     DiscreteIntegrator,
     Gain,
     Hold,
     Integrator,
+    MultiStep,
     PythonFunction,
     Ramp,
     RandomNumber,
@@ -460,3 +462,23 @@ def test_continuous_parts_agree_with_their_integrals(w, phase, bias, reset, fall
     for engine in ENGINES:
         r = simulate(d, until=until, engine=engine, log_at=times)
         assert r["part.y"][:, 0] == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("anew", [False, True])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_was_so_from_the_start_is_no_edge_where_a_part_becomes_active_first(anew, engine):
+    """The count of edges, and t since the last one; the part is active from 1 to 2 and from 5 on."""
+    inner = Diagram("inner")
+    inner.outport("count", inner.add("count", Counter())["y"])
+    inner.outport("since", inner.add("since", Integrator(reset="rising"))["y"])
+    inner.add("one", Constant(1.0)) >> inner["since"]["u"]
+    inner.connect(inner.inport("u"), inner["count"]["u"], inner["since"]["reset"])
+    d = Diagram("d")
+    d.add("part", Enabled(inner, reset=anew))
+    d.add("on", MultiStep([1, 2, 5], [1, 0, 1])) >> d["part"]["enable"]
+    d.add("signal", MultiStep([1.25, 1.5, 1.75, 5], [0, 1, 0, 1], initial=1.0)) >> d["part"]["u"]
+    r = simulate(d, until=6.0, log_every=0.5, engine=engine)
+    since = [0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0, 0.5, 1]
+    assert r["part.since"][:, 0] == pytest.approx(since, abs=1e-12)
+    counts = np.repeat([0, 1, 1 if anew else 2], [3, 7, 3])
+    assert r["part.count"][:, 0].tolist() == counts.tolist()
