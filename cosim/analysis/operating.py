@@ -168,9 +168,9 @@ class SystemAtPoint:
             self._place(at)
         if not self.context.started and len(self.system.starting[1]):
             self._moved = True
-            self._choose_branches()
+            self.choose_branches()
 
-    def _choose_branches(self) -> None:
+    def choose_branches(self) -> None:
         """Branches, and what else is found before a run, as they are at this point."""
         s, c = self.system, self.context
         expression, places = s.starting

@@ -15,6 +15,7 @@ from blocks.errors import PlantloopError
 from cosim.analysis.damped_newton import damped_newton
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
 from cosim.analysis.relaxation import Descent, relaxed
+from cosim.analysis.sides import Sides
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
 from cosim.port_handles import Node
@@ -23,6 +24,7 @@ from cosim.segments import LastSegment, RepeatSegment, Segment
 from cosim.slots import MemorySlot, Slot
 from cosim.system import System, pick
 
+ROUNDS = 20  # of solving with the modes of the point found last
 CORRECTIONS = 4  # steps back onto the invariants after each one downhill
 
 
@@ -58,7 +60,8 @@ def trim(
     where that finds no way, as along stiff penalties, by a damped Newton's method, and where all inputs are
     given by letting the system go downhill to a stable rest (`relaxation.py`). A residual that the last bits
     of the states make larger than `tolerance` counts as none. Sampled signals are what they are at a tick
-    of all rates at the time of the point.
+    of all rates at the time of the point. Switches stand as in a run that begins at the equilibrium: what
+    friction holds there is at rest.
     """
     tolerance = number(tolerance, "tolerance", "a positive number", above=0.0)
     if x is not None:
@@ -211,37 +214,54 @@ class _Trim:
         return residual, np.array(jacobian, dtype=float).reshape(len(residual), len(v))
 
     def solve(self, tolerance: float) -> OperatingPoint:
+        """The equilibrium, with every switch on the side on which a run that begins there has it."""
+        sides = Sides(self.model)
+        moved, found = sides.find(), self._here()
+        for _ in range(ROUNDS):
+            if moved and not self._misses(found, tolerance):
+                break
+            found = self._nearest(tolerance)
+            if not (moved := sides.find()):
+                break
+        residual, _ = self._evaluate(found)
+        if self._misses(found, tolerance):
+            cure = "Free an input or a state, widen the bounds, or start from a better guess"
+            if sides.several:
+                cure += ", on the other side of a switch: they stand as in a run that begins there"
+            raise PlantloopError(f"no equilibrium found: {self._worst(residual)}.", hint=f"{cure}.")
+        return self._point(float(np.abs(residual).max()) if len(residual) else 0.0)
+
+    def _here(self) -> np.ndarray:
+        """The unknowns as they are, within the bounds."""
+        c = self.model.context
+        return np.clip(np.concatenate([c.x[self.x_index], c.h[self.h_index], c.w]), self.low, self.high)
+
+    def _nearest(self, tolerance: float) -> np.ndarray:
+        """Unknowns that miss the equations least, with the modes as they are."""
         from scipy.optimize import least_squares
 
-        c = self.model.context
-        start = np.concatenate([c.x[self.x_index], c.h[self.h_index], c.w])
-        start = np.clip(start, self.low, self.high)
+        start = self._here()
         residual, _ = self._evaluate(start)
         if not np.isfinite(residual).all():
             raise PlantloopError(
                 f"no equilibrium can be looked for from this guess: {self._worst(residual)}.",
                 hint="Give a first guess x= at which the equations are finite.",
             )
-        found = start
-        if len(start):
-            found = least_squares(
-                lambda v: self._evaluate(v)[0], start, jac=lambda v: self._evaluate(v)[1],
-                bounds=(self.low, self.high), xtol=1e-15, ftol=1e-15, gtol=1e-15, x_scale="jac",
-            ).x  # fmt: skip
-            for guess in (start, found):  # stiff equations hide the way from a sum of squares
-                if self._misses(found, tolerance):
-                    better = damped_newton(self._evaluate, guess, self.low, self.high)
-                    found = found if self._misses(better, tolerance) else better
-            if self._misses(found, tolerance) and self.settles:
-                downhill = damped_newton(self._evaluate, self._downhill(start), self.low, self.high)
-                found = found if self._misses(downhill, tolerance) else downhill
-        residual, _ = self._evaluate(found)
-        if self._misses(found, tolerance):
-            raise PlantloopError(
-                f"no equilibrium found: {self._worst(residual)}.",
-                hint="Free an input or a state, widen the bounds, or start from a better guess.",
-            )
-        return self._point(float(np.abs(residual).max()) if len(residual) else 0.0)
+        if not len(start):
+            return start
+        found = least_squares(
+            lambda v: self._evaluate(v)[0], start, jac=lambda v: self._evaluate(v)[1],
+            bounds=(self.low, self.high), xtol=1e-15, ftol=1e-15, gtol=1e-15, x_scale="jac",
+        ).x  # fmt: skip
+        for guess in (start, found):  # stiff equations hide the way from a sum of squares
+            if self._misses(found, tolerance):
+                better = damped_newton(self._evaluate, guess, self.low, self.high)
+                found = found if self._misses(better, tolerance) else better
+        if self._misses(found, tolerance) and self.settles:
+            downhill = damped_newton(self._evaluate, self._downhill(start), self.low, self.high)
+            found = found if self._misses(downhill, tolerance) else downhill
+        self._evaluate(found)
+        return found
 
     def _downhill(self, start: np.ndarray) -> np.ndarray:
         """Unknowns near a stable rest to which the system settles from `start`."""
@@ -255,6 +275,7 @@ class _Trim:
 
         def put(x: np.ndarray) -> None:
             c.x[free] = x
+            model.choose_branches()
             model.find_unknowns()
 
         def rates(x: np.ndarray) -> np.ndarray:
