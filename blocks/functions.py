@@ -78,7 +78,10 @@ def _looked_up(table: np.ndarray, index: Array) -> Array:
         return table[int(index)]
     row = ca.MX.sym("row")
     content = hashlib.sha256(repr(table.shape).encode() + table.tobytes()).hexdigest()[:16]
-    function = ca.Function(f"pick_{content}", [row], [ca.MX(ca.DM(table.T))[:, row]])
+    columns = table.size // len(table)
+    # By places of single numbers: the derivative of a row by its number is nan to calls of CasADi 3.8.
+    places = columns * row + ca.DM(np.arange(columns))
+    function = ca.Function(f"pick_{content}", [row], [ca.MX(ca.DM(table.ravel()))[places]])
     (found,) = function.call([column(index)], False, True)
     # A look-up has derivative 0; the comparison keeps it visible that the result depends on the index.
     return np.where(index >= 0, as_array(found), 0.0)

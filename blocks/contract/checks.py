@@ -7,6 +7,7 @@ cure.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Set
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from blocks.arguments import real_numbers
 from blocks.contract.moments import moments
-from blocks.contract.rate import Rate, Ticks, instant
+from blocks.contract.rate import LONGEST, Rate, Ticks, instant
 from blocks.errors import BlockError, near_miss, shown
 
 PLAIN = (int, float, np.integer, np.floating)  # numbers
@@ -220,8 +221,11 @@ def moments_of(block: Any, field: str) -> tuple[float | Fraction, ...]:
     if listed.ndim != 1 or listed.size == 0:
         raise fault(block, field, f"has shape {listed.shape}", "(n,)")
     given = listed.tolist()
-    if set(map(type, given)) == {float} and np.isfinite(listed.astype(float)).all():  # tables are long
-        return tuple(moments(given).tolist())
+    if set(map(type, given)) <= {float, int, np.float64}:  # tables are long
+        with contextlib.suppress(OverflowError):  # a whole number beyond all floats
+            plain = listed.astype(float)
+            if np.all(np.abs(plain) <= LONGEST):  # False for nan
+                return tuple(moments(plain.tolist()).tolist())
     return tuple(moment(block, field, time) for time in given)
 
 

@@ -66,8 +66,8 @@ class LookupTable1D(Block):
         """Declare ports and the pieces of the function."""
         knots, flat = np.array(self.points), np.ndim(self.values) == 1
         u = b.input("u", size=None if flat else 1)
-        small = knots.size <= SMALL_TABLE
-        if small and self.interpolation == "linear":
+        small = knots.size <= SMALL_TABLE and self.interpolation == "linear"
+        if small:
             (values,) = b.parameters(values=self.values)
         else:
             values = np.array(self.values)
@@ -196,16 +196,16 @@ def _pieces(x: Array, knots: np.ndarray, rows: list[Any], last: Array, held: boo
             value = value * (x - knot) + c
         return value
 
-    if small:
-        y = _by_halving(x, knots, lambda k: polynomial([row[k] for row in rows], knots[k]), 0, knots.size - 1)
-    else:
-        y = table_call(
-            "pieces", [x], lambda u: _gather_1d(u, knots, [np.array(row) for row in rows]), knots, *rows
+    if not small:
+        ends = np.append(rows[0], last)  # of the pieces, and of the last one
+        what = f"pieces {held}"
+        return table_call(
+            what, [x], lambda u: _gather_1d(u, knots, [ends, *rows[1:]], held), knots, *rows, ends
         )
-    beyond = last if held else None
-    if beyond is None:  # the end piece, but exact at its end
+    y = _by_halving(x, knots, lambda k: polynomial([row[k] for row in rows], knots[k]), 0, knots.size - 1)
+    if not held:  # the end piece, but exact at its end
         return np.where(x == knots[-1], last, y)
-    return np.where(x >= knots[-1], beyond, np.where(x < knots[0], rows[0][0], y))
+    return np.where(x >= knots[-1], last, np.where(x < knots[0], rows[0][0], y))
 
 
 def _by_halving(x: Array, knots: np.ndarray, piece: Callable[[int], Array], first: int, end: int) -> Array:
@@ -217,23 +217,28 @@ def _by_halving(x: Array, knots: np.ndarray, piece: Callable[[int], Array], firs
     return np.where(x >= knots[middle], upper, _by_halving(x, knots, piece, first, middle))
 
 
-def _gather_1d(u: ca.MX, knots: np.ndarray, rows: list[np.ndarray]) -> ca.MX:
-    k = ca.low(ca.DM(knots), u)
-    dx = u - ca.MX(ca.DM(knots))[k]
-    value = ca.MX(ca.DM(rows[-1]))[k]
-    for row in rows[-2::-1]:
-        value = value * dx + ca.MX(ca.DM(row))[k]
-    return value
+def _gather_1d(u: ca.MX, knots: np.ndarray, rows: list[np.ndarray], held: bool) -> ca.MX:
+    """As `_pieces`, by looking up; the first of the rows has the value at the end as well."""
+    points, columns, n = ca.MX(ca.DM(knots)), [ca.MX(ca.DM(row)) for row in rows], knots.size
+    k = ca.low(points, u)
+    dx = u - points[k]
+    value = columns[-1][k]
+    for column_ in columns[-2::-1]:
+        value = value * dx + column_[k]
+    first, last = columns[0][0], columns[0][n - 1]
+    if not held:
+        return ca.if_else(u == points[n - 1], last, value)
+    return ca.if_else(u >= points[n - 1], last, ca.if_else(u < points[0], first, value))
 
 
 def _bilinear(
     first: Array, second: Array, rows: np.ndarray, columns: np.ndarray, table: np.ndarray, outside: str
 ) -> Array:
     def gather(u1: ca.MX, u2: ca.MX) -> ca.MX:
-        if outside == "hold":
-            u1, u2 = within(u1, rows), within(u2, columns)
-        i, j = ca.low(ca.DM(rows), u1), ca.low(ca.DM(columns), u2)
         r, c = ca.MX(ca.DM(rows)), ca.MX(ca.DM(columns))
+        if outside == "hold":
+            u1, u2 = within(u1, r), within(u2, c)
+        i, j = ca.low(r, u1), ca.low(c, u2)
         s, t = (u1 - r[i]) / (r[i + 1] - r[i]), (u2 - c[j]) / (c[j + 1] - c[j])
         v, n = ca.MX(ca.DM(table.ravel())), columns.size
         k = n * i + j
@@ -244,10 +249,11 @@ def _bilinear(
     return table_call(f"bilinear {outside}", [first, second], gather, rows, columns, table)
 
 
-def within(u: ca.MX, points: np.ndarray) -> ca.MX:
-    """u within the points; a nan passes."""
-    upper: ca.MX = ca.if_else(u > points[-1], points[-1], u)
-    within: ca.MX = ca.if_else(upper < points[0], points[0], upper)
+def within(u: ca.MX, points: ca.MX) -> ca.MX:
+    """u within the points (n,), which may be the numbers of a table; a nan passes."""
+    first, last = points[0], points[points.numel() - 1]
+    upper: ca.MX = ca.if_else(u > last, last, u)
+    within: ca.MX = ca.if_else(upper < first, first, upper)
     return within
 
 

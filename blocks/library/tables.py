@@ -93,13 +93,14 @@ class LookupTableND(Block):
             spline = ca.interpolant(
                 _name("cubic", *axes, table), "bspline", [a.tolist() for a in axes], table.ravel("F")
             )
-            formula = lambda *u: spline(ca.vertcat(*[within(v, a) for v, a in zip(u, axes, strict=True)]))
+            ends = [ca.MX(ca.DM(a[[0, -1]])) for a in axes]
+            formula = lambda *u: spline(ca.vertcat(*[within(v, e) for v, e in zip(u, ends, strict=True)]))
         else:
 
             def formula(*u: ca.MX) -> ca.MX:
-                held = [within(v, a) if self.outside == "hold" else v for v, a in zip(u, axes, strict=True)]
-                low = [ca.low(ca.DM(a), v) for v, a in zip(held, axes, strict=True)]
                 knots = [ca.MX(ca.DM(a)) for a in axes]
+                held = [within(v, k) if self.outside == "hold" else v for v, k in zip(u, knots, strict=True)]
+                low = [ca.low(k, v) for v, k in zip(held, knots, strict=True)]
                 parts = [(v - k[i]) / (k[i + 1] - k[i]) for v, i, k in zip(held, low, knots, strict=True)]
                 return _corners(table, low, parts)
 

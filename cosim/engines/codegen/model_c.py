@@ -12,6 +12,7 @@ from cosim.engines.codegen import print_c
 from cosim.engines.codegen.callee_c import callee
 from cosim.engines.codegen.copies_c import shape, tabled
 from cosim.engines.codegen.host_functions import host_functions
+from cosim.engines.codegen.number_tables import NumberTables
 from cosim.engines.codegen.parts_c import pairs, parts, ranges
 from cosim.engines.codegen.plan import FunctionPlan, Plain, Plan, Shared
 from cosim.engines.codegen.planner import planned
@@ -47,8 +48,12 @@ class Generated:
     note: dict[str, Any]
 
 
-def generate(system: System, methods: Collection[str] = tuple(TABLEAUS)) -> Generated:
+def generate(
+    system: System, methods: Collection[str] = tuple(TABLEAUS), tables: NumberTables | None = None
+) -> Generated:
     """Print a system as C, with the steps of these methods.
+
+    tables : those that are handed to the code; by default it has their numbers in it
 
     Raises
     ------
@@ -57,7 +62,8 @@ def generate(system: System, methods: Collection[str] = tuple(TABLEAUS)) -> Gene
     names, function = whole(system)
     host = host_functions([function] if system.calls else [])
     places = crossing_places(system)
-    plan, called = planned(function, names, host, share=len(system.signals) >= BLOCKS, places=places)
+    share = len(system.signals) >= BLOCKS
+    plan, called = planned(function, names, host, share, places, tables)
     derivative = plan.functions["derivative"]
     inlined = derivative.cost <= INLINE and not derivative.shapes
     main = _main(system, plan, inlined, methods)
@@ -71,15 +77,20 @@ def generate(system: System, methods: Collection[str] = tuple(TABLEAUS)) -> Gene
     return Generated(_files("model.c", main, plan, called, names_inlined), note)
 
 
-def generate_jacobian(system: System, function: ca.Function) -> list[CFile]:
+def generate_jacobian(
+    system: System, function: ca.Function, tables: NumberTables | None = None
+) -> list[CFile]:
     """Print the linearised derivative of a system, see stiff.py, as a library of its own.
+
+    tables : as of `generate`
 
     Raises
     ------
     PlantloopError      it calls a function that has no C code
     """
     host = host_functions([whole(system)[1], function] if system.calls else [])
-    plan, called = planned(function, ["values"], host, share=len(system.signals) >= BLOCKS)
+    share = len(system.signals) >= BLOCKS
+    plan, called = planned(function, ["values"], host, share, tables=tables)
     sizes = f"{len(system.x0)}, {len(system.p0)}, {plan.constants}, {plan.doubles}, {plan.integers}"
     main = (
         f"{_calls(plan.functions['values'], False)}\n{_calls(plan.prepare, False)}\n"
@@ -98,7 +109,7 @@ def _files(
     A small system is one file.
     """
     level = "-O1" if plan.cost > LARGE else "-O2"
-    printed = [c for c in plan.callees if c.host is None]
+    printed = [c for c in plan.callees if c.host is None and c.code == c.number]
     head = _head([print_c.callee_name(c) for c in printed])
     callees = [_callee(print_c.callee_name(c), called[c.number]) for c in printed]
     pieces = [p for f in plan.every for p in f.pieces]

@@ -166,6 +166,7 @@ class Callee:
     """A function that is called, and what it needs to work.
 
     given, found : how many numbers each argument, each result has; host : its number if the host answers
+    code : the first function whose code is the same; tables : numbers of those it takes after its arguments
     """
 
     number: int
@@ -175,6 +176,8 @@ class Callee:
     doubles: int
     integers: int
     host: int | None
+    code: int
+    tables: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import casadi as ca
 
 from cosim.engines.codegen import copies, plan, stretches
 from cosim.engines.codegen.graph import ARGUMENTS, Graph, GraphConstant, GraphInput, Operation, Output
+from cosim.engines.codegen.number_tables import NumberTables
 from cosim.engines.codegen.plan import (
     OUT,
     SCRATCH,
@@ -42,6 +43,7 @@ def planned(
     host: Sequence[ca.Function] = (),
     share: bool = True,
     places: Mapping[str, Sequence[int]] | None = None,
+    tables: NumberTables | None = None,
 ) -> tuple[Plan, list[ca.Function]]:
     """The plan of a function (t, x, h, w, p) with dense columns as outputs, each a function of its name.
 
@@ -52,6 +54,7 @@ def planned(
     host : functions that the host evaluates, by number
     share : look for copies; tables of places are slower than code and pay where they save compiling
     places : of functions by name, where each number they give is stored; by default in order
+    tables : what is called takes these as arguments, and is returned so; by default they are in the code
 
     Returns
     -------
@@ -71,7 +74,7 @@ def planned(
     constants = {v: k for k, v in enumerate(sorted(used))}
     bodies.append(graph.needed(used, ()))
     outputs.append([(place, v) for v, place in constants.items()])
-    known = callees.described(host)
+    known = callees.described(host, tables or NumberTables(()))
     makers = [
         _Planner(name, graph, known, body, stores, seams, constants if name != PREPARE else {})
         for name, body, stores in zip([*names, PREPARE], bodies, outputs, strict=True)
@@ -110,21 +113,28 @@ class _Callees:
             self.functions.append(function)
         return self._numbers[key]
 
-    def described(self, host: Sequence[ca.Function]) -> list[Callee]:
-        """What a plan says of them."""
+    def described(self, host: Sequence[ca.Function], tables: NumberTables) -> list[Callee]:
+        """What a plan says of them; from then on they take their tables as arguments."""
         answered = {f.__hash__(): k for k, f in reversed([*enumerate(host)])}
-        return [
-            Callee(
-                k,
-                tuple(f.nnz_in(i) for i in range(f.n_in())),
-                tuple(f.nnz_out(i) for i in range(f.n_out())),
-                (f.sz_arg(), f.sz_res()),
-                f.sz_w(),
-                f.sz_iw(),
-                answered.get(f.__hash__()),
+        first: dict[str, int] = {}  # functions without numbers by their text
+        found = []
+        for k, f in enumerate(self.functions):
+            own = tables.of(f)
+            self.functions[k] = bare = tables.without(f)
+            found.append(
+                Callee(
+                    k,
+                    tuple(f.nnz_in(i) for i in range(f.n_in())),
+                    tuple(f.nnz_out(i) for i in range(f.n_out())),
+                    (bare.sz_arg(), bare.sz_res()),
+                    bare.sz_w(),
+                    bare.sz_iw(),
+                    answered.get(f.__hash__()),
+                    first.setdefault(bare.serialize(), k) if own else k,
+                    own,
+                )
             )
-            for k, f in enumerate(self.functions)
-        ]
+        return found
 
 
 def _cut(operations: list[Operation]) -> list[list[Operation]]:

@@ -22,7 +22,7 @@ from cosim.engines.codegen.plan import (
 
 def callee_name(callee: Callee) -> str:
     """C name of a function that is called."""
-    return f"pl_call{callee.number}"
+    return f"pl_call{callee.code}"
 
 
 def piece(p: Piece, callees: Sequence[Callee]) -> str:
@@ -98,4 +98,5 @@ def _pointers(callee: Callee, place: int) -> list[str]:
         for i, size in enumerate(sizes):
             lines.append(f"        {name}[{i}] = v + {place};")
             place += size
-    return lines
+    behind = len(callee.given)
+    return lines + [f"        arg[{behind + i}] = pl_numbers(a, {k});" for i, k in enumerate(callee.tables)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import tempfile
+from collections.abc import Sequence
 from functools import cache as once
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,18 @@ def pointer(array: np.ndarray, kind: str = "") -> Any:
     kind : another one, "double[]" for instance
     """
     return ffi().from_buffer(_type(kind or KINDS[array.dtype]), array)
+
+
+class Pointers:
+    """Pointers to doubles in arrays, in a row, which keep the arrays.
+
+    start : what a field `const double *const *` is set to
+    """
+
+    def __init__(self, arrays: Sequence[np.ndarray]) -> None:
+        self._kept = [pointer(array) for array in arrays]
+        self.start = new("double *", len(arrays))
+        self.start[0 : len(arrays)] = self._kept
 
 
 def numbers(place: Any, count: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache as once
 from functools import partial
@@ -14,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from cosim.engines.codegen.host_functions import host_functions, numbers_called
+from cosim.engines.codegen.number_tables import NumberTables
 from cosim.engines.codegen.system_functions import whole
 from cosim.engines.methods.stiff import linearised
 from cosim.engines.native import bindings, cache
@@ -54,7 +56,8 @@ class Compiled:
     def __init__(self, system: System) -> None:
         began = time.perf_counter()
         compiler = find()
-        self.runtime, entry = _both(system, compiler)
+        tables = NumberTables([whole(system)[1]])
+        self.runtime, entry = _both(system, compiler, tables)
         self._library = bindings.library(entry.library)
         self.model = known = self._library.pl_get_model()
         if not bindings.fits(known, len(system.x0), len(system.p0)):
@@ -79,6 +82,7 @@ class Compiled:
                     self.places[name] = (start + slot.index).astype(np.int32)
             start += size
         self.host_functions = host_functions([whole(system)[1]]) if system.calls else []
+        self.numbers = bindings.Pointers(tables.numbers)
         self.tables, self._kept = tables_of(system)
         self.seconds = time.perf_counter() - began
 
@@ -93,11 +97,12 @@ class Compiled:
         return np.array(sorted(wanted), dtype=np.int32)
 
 
-def _both(system: System, compiler: Compiler) -> tuple[bindings.Library, cache.Entry]:
+def _both(system: System, compiler: Compiler, tables: NumberTables) -> tuple[bindings.Library, cache.Entry]:
     """The runtime and the code of a system; where the runtime has to be compiled that is done beside."""
 
     def code() -> cache.Entry:
-        return cache.get(_key(system, compiler), lambda place: _build(system, compiler, place))
+        key = _key(system, compiler, tables, [whole(system)[1]])
+        return cache.get(key, lambda place: _build(system, compiler, tables, place))
 
     key = _runtime_key(compiler)
     if key in _runtimes or cache.find(key) is not None:
@@ -127,15 +132,22 @@ class CompiledJacobian:
 
     def __init__(self, system: System) -> None:
         compiler = find()
-        entry = cache.get(_key(system, compiler) + "-jacobian", partial(_build_jacobian, system, compiler))
+        functions = [whole(system)[1]]
+        tables = NumberTables(functions)
+        if tables.numbers:  # which numbers derivatives have besides is not known before they are there
+            functions.append(linearised(system)[0])
+            tables = NumberTables(functions)
+        key = _key(system, compiler, tables, functions) + "-jacobian"
+        entry = cache.get(key, partial(_build_jacobian, system, compiler, tables))
         self._library = bindings.library(entry.library)
         self.code = known = self._library.pl_get_jacobian()
         if not bindings.fits(known, len(system.x0), len(system.p0)):
             raise CompilerError(
                 f"{entry.library} is not the Jacobian of '{system.name}'.", hint="Clear the cache."
             )
-        tables = {n: v for n, v in entry.note.items() if n != "sparse"}
-        self.tables = {n: np.array(v, dtype=np.int32) for n, v in tables.items()}
+        self.numbers = bindings.Pointers(tables.numbers)
+        lists = {n: v for n, v in entry.note.items() if n != "sparse"}
+        self.tables = {n: np.array(v, dtype=np.int32) for n, v in lists.items()}
         self.sparse = bool(entry.note["sparse"])
         self.host_functions: list[ca.Function] = []
         if system.calls:
@@ -152,20 +164,23 @@ def compiled_jacobian(system: System) -> CompiledJacobian:
     return system.derived.get("compiled jacobian", lambda: CompiledJacobian(system))
 
 
-def _build_jacobian(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
+def _build_jacobian(system: System, compiler: Compiler, tables: NumberTables, place: Path) -> dict[str, Any]:
     from cosim.engines.codegen.model_c import generate_jacobian
 
     function, plan = linearised(system)
-    _compile(compiler, generate_jacobian(system, function), place)
+    _compile(compiler, generate_jacobian(system, function, tables), place)
     return plan.note()
 
 
-def _key(system: System, compiler: Compiler) -> str:
+def _key(system: System, compiler: Compiler, tables: NumberTables, functions: Sequence[ca.Function]) -> str:
+    """What decides the code of some functions, whole(system)[1] and others, but for the numbers of tables."""
     digest = hashlib.sha256()
     for text in (__version__, ca.CasadiMeta.version(), compiler.identity, fingerprint(*GENERATOR)):
         digest.update(text.encode() + b"\n")
     names, function = whole(system)
-    digest.update(repr(names).encode() + function.serialize().encode())
+    digest.update(repr(names).encode())
+    for part in (part for f in functions for part in tables.identity(f)):
+        digest.update(part)
     if system.calls:
         digest.update(repr(numbers_called([function], host_functions([function]))).encode())
     return digest.hexdigest()[:40]
@@ -182,10 +197,10 @@ def fingerprint(*folders: Path) -> str:
     return digest.hexdigest()
 
 
-def _build(system: System, compiler: Compiler, place: Path) -> dict[str, Any]:
+def _build(system: System, compiler: Compiler, tables: NumberTables, place: Path) -> dict[str, Any]:
     from cosim.engines.codegen.model_c import generate
 
-    generated = generate(system)
+    generated = generate(system, tables=tables)
     _compile(compiler, generated.sources, place)
     return generated.note
 

@@ -70,6 +70,7 @@ class NativeEngine(Engine):
         run.settings = self._settings
         run.context = self._state
         run.log = self._log
+        run.numbers = (self._stiff or code).numbers.start
         if self._stiff:
             run.stiff = self._stiff.table
         if system.calls:

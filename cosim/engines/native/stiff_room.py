@@ -19,7 +19,7 @@ class StiffRoom:
     def __init__(self, system: System) -> None:
         found, n = compiled_jacobian(system), len(system.x0)
         t = found.tables
-        self.host_functions = found.host_functions
+        self.host_functions, self.numbers = found.host_functions, found.numbers
         self.table = table = b.new("pl_stiff")
         table.code = found.code
         take(table, RODAS)

@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from blocks import Clock, Constant, Pulse, Ramp, Sine, Step, TimeTable
+from blocks import Clock, Constant, Integrator, Pulse, Ramp, Sine, Step, TimeTable
+from cosim import Diagram, simulate
 from tests.helpers.solo import Solo
 
 
@@ -97,6 +98,23 @@ def test_short_and_long_tables_are_exact_at_their_times(rows, interpolation):
     times = np.arange(rows) / 10 + 0.3
     values = np.random.default_rng(0).normal(size=(rows, 2))
     np.testing.assert_array_equal(run(TimeTable(times, values, interpolation), times.tolist()), values)
+
+
+@pytest.mark.parametrize("given", [list, np.ndarray.tolist, lambda t: [0, *t[1:].tolist()]])
+def test_times_mean_the_same_however_they_are_listed(given):
+    """NumPy's numbers in a list, Python's, and whole numbers among them, as an array of them."""
+    times = np.concatenate([[0.0, 1e-7, 1 / 3], np.random.default_rng(1).random(50) + 1]).cumsum()
+    assert TimeTable(given(times), times).times == TimeTable(times, times).times
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_long_table_drives_a_stiff_run(engine):
+    """Its derivative by time, which rodas4 asks for, was nan: no step was possible."""
+    d = Diagram("stiff")
+    wave, lag = d.add("wave", TimeTable(np.arange(40), np.arange(40.0) ** 2)), d.add("lag", Integrator())
+    d.connect(wave["y"], lag["u"])
+    r = simulate(d, 10.0, solver="rodas4", log_at=[10.0], engine=engine)
+    assert r["lag.y"][-1] == pytest.approx(np.trapezoid(np.arange(11.0) ** 2), rel=1e-12)
 
 
 def test_long_tables_are_looked_up_not_compared():

@@ -16,6 +16,12 @@ static inline int pl_call_host(const pl_args *a, int32_t number, double *row)
     return r->host_function(r->host, number, row);
 }
 
+/* The numbers of a table, by its number. */
+static inline const double *pl_numbers(const pl_args *a, int32_t number)
+{
+    return ((const pl_run *)a->owner)->numbers[number];
+}
+
 /* As CasADi's virtual machine takes them: numbers before nan, of equal ones (0 and -0) the first. */
 static inline double pl_min(double x, double y) { return x <= y || y != y ? x : y; }
 static inline double pl_max(double x, double y) { return x >= y || y != y ? x : y; }

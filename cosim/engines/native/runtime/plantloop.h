@@ -162,6 +162,7 @@ typedef struct {
     int (*host_function)(void *host, int32_t number, double *row);
     void *host;
     const pl_foreign *foreign; /* by number what answers instead; null where nothing does */
+    const double *const *numbers; /* tables that generated code looks things up in, by number */
     /* from here on private: where the run stands between two calls */
     int32_t phase, segment, arrived;
     int32_t again, rounds; /* segments are called once more, after events; calls of one that is repeated */
