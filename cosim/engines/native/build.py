@@ -101,7 +101,7 @@ def _both(system: System, compiler: Compiler, tables: NumberTables) -> tuple[bin
     """The runtime and the code of a system; where the runtime has to be compiled that is done beside."""
 
     def code() -> cache.Entry:
-        key = _key(system, compiler, tables, [whole(system)[1]])
+        key = _key(system, compiler, tables)
         return cache.get(key, lambda place: _build(system, compiler, tables, place))
 
     key = _runtime_key(compiler)
@@ -132,12 +132,12 @@ class CompiledJacobian:
 
     def __init__(self, system: System) -> None:
         compiler = find()
-        functions = [whole(system)[1]]
-        tables = NumberTables(functions)
+        function = whole(system)[1]
+        tables, more = NumberTables([function]), []
         if tables.numbers:  # which numbers derivatives have besides is not known before they are there
-            functions.append(linearised(system)[0])
-            tables = NumberTables(functions)
-        key = _key(system, compiler, tables, functions) + "-jacobian"
+            more = [linearised(system)[0]]
+            tables = NumberTables([function, *more])
+        key = _key(system, compiler, tables, more) + "-jacobian"
         entry = cache.get(key, partial(_build_jacobian, system, compiler, tables))
         self._library = bindings.library(entry.library)
         self.code = known = self._library.pl_get_jacobian()
@@ -172,14 +172,20 @@ def _build_jacobian(system: System, compiler: Compiler, tables: NumberTables, pl
     return plan.note()
 
 
-def _key(system: System, compiler: Compiler, tables: NumberTables, functions: Sequence[ca.Function]) -> str:
-    """What decides the code of some functions, whole(system)[1] and others, but for the numbers of tables."""
+def _key(
+    system: System,
+    compiler: Compiler,
+    tables: NumberTables | None = None,
+    more: Sequence[ca.Function] = (),
+) -> str:
+    """What decides the code of a system, and of more functions: all but the numbers of tables."""
     digest = hashlib.sha256()
     for text in (__version__, ca.CasadiMeta.version(), compiler.identity, fingerprint(*GENERATOR)):
         digest.update(text.encode() + b"\n")
     names, function = whole(system)
     digest.update(repr(names).encode())
-    for part in (part for f in functions for part in tables.identity(f)):
+    tables = tables or NumberTables([function])
+    for part in (part for f in (function, *more) for part in tables.identity(f)):
         digest.update(part)
     if system.calls:
         digest.update(repr(numbers_called([function], host_functions([function]))).encode())
