@@ -15,8 +15,10 @@ class ModelServices:
 
         return view_model(model, out, show, live, options)
 
-    def design_point(self, plant: Any, inputs: Any, outputs: Any, at: Any, parameters: Any) -> Any:
+    def design_point(
+        self, plant: Any, inputs: Any, outputs: Any, at: Any, parameters: Any, sample: Any
+    ) -> Any:
         """A linear model at rest, and where that is."""
         from cosim.analysis.design_point import design_point
 
-        return design_point(plant, inputs, outputs, at, parameters)
+        return design_point(plant, inputs, outputs, at, parameters, sample)

@@ -22,8 +22,10 @@ class Services(Protocol):
         """The page of a diagram or a block; arguments as of `cosim.Diagram.view`."""
         ...
 
-    def design_point(self, plant: Any, inputs: Any, outputs: Any, at: Any, parameters: Any) -> Any:
-        """A `cosim.analysis.design_point.DesignPoint`; arguments as of `cosim.linearize`."""
+    def design_point(
+        self, plant: Any, inputs: Any, outputs: Any, at: Any, parameters: Any, sample: Any
+    ) -> Any:
+        """A `cosim.analysis.design_point.DesignPoint`; arguments as of `cosim.linearize`, and s."""
         ...
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
 
 from blocks.arguments import real_numbers
 from blocks.contract import checks
+from blocks.contract.rate import rational
 from blocks.contract.recipes import of_expressions
 from blocks.contract.services import services
 from blocks.errors import BlockError, near_miss, shown
@@ -35,9 +37,12 @@ class DesignedForPlants(abc.ABC):
     ) -> Self:
         """For a plant at rest, in terms of its ports: alike whatever coordinates it has.
 
+        Of a sampled diagram the model is that from tick to tick, exactly (`linearize`): the block sees y at a
+        tick and holds u up to the next; its sample time is the diagram's common period, or a multiple of it.
+
         Parameters
         ----------
-        plant : Block, Diagram or the handle `Diagram.add` gave    continuous
+        plant : Block, Diagram or the handle `Diagram.add` gave
         design : the fields behind `system`, as the class says
         inputs : names of the inputs that "u" is made of, side by side; default all
         outputs : names of the outputs the block sees, side by side; default all
@@ -48,8 +53,10 @@ class DesignedForPlants(abc.ABC):
         ------
         PlantloopError    a name, no rest there, or a plant that this cannot be designed for
         """
-        point = services().design_point(plant, inputs, outputs, at, parameters)
-        return cls._designed(point, *design, **more)
+        named = [f.name for f in fields(cls)][1 : 1 + len(design)]  # type: ignore[arg-type]  # a dataclass
+        given = {**dict(zip(named, design, strict=False)), **more}
+        point = services().design_point(plant, inputs, outputs, at, parameters, given.get("sample"))
+        return cls._designed(point, *design, **more | _ticks(cls, point, given))
 
     @classmethod
     @abc.abstractmethod
@@ -57,12 +64,32 @@ class DesignedForPlants(abc.ABC):
         """The block for a `DesignPoint`."""
 
 
+def _ticks(kind: type, point: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Sample time and offset for the model of a sampled diagram, where they are not given.
+
+    Raises
+    ------
+    BlockError    an offset at which no period of the model begins
+    """
+    if not point.dt:
+        return {}
+    ticks = {"sample": point.dt, "offset": point.offset}
+    offset = given.get("offset")
+    if offset is not None and (rational(offset, "offset") - point.offset) % point.period:
+        raise BlockError(
+            f"{kind.__name__}.of: offset is {shown(offset)}, expected {float(point.offset):g} s, where a "
+            f"period of {float(point.period):g} s begins of which the model is.",
+            value=offset,
+        )
+    return {name: value for name, value in ticks.items() if given.get(name) is None}
+
+
 def as_seen(point: Any, kind: type) -> tuple[Any, Around]:
     """The model whose states are the outputs themselves, and where it holds: independent of coordinates.
 
     Returns
     -------
-    (A, B, C = 1, D = 0), (x0, u0, y0)
+    (A, B, C = 1, D = 0, dt), (x0, u0, y0)
 
     Raises
     ------
@@ -85,7 +112,7 @@ def as_seen(point: Any, kind: type) -> tuple[Any, Around]:
         )
     inverse = np.linalg.inv(C)
     eye = np.eye(len(A))
-    model = (C @ A @ inverse, C @ B, eye, np.zeros((len(A), B.shape[1])))
+    model = (C @ A @ inverse, C @ B, eye, np.zeros((len(A), B.shape[1])), point.dt)
     return model, around(point.y0, point.u0, point.y0)
 
 
@@ -103,8 +130,8 @@ def followed(point: Any, follow: Any, kind: type) -> tuple[Any, Around]:
         if not found:
             raise BlockError(f"{what}: follow: no '{name}'; {near_miss(str(name), names)}", value=name)
         rows += found
-    A, B, C, D = model
-    return (A, B, C[rows], D[rows]), around(at[0], at[1], np.array(at[2])[rows])
+    A, B, C, D, dt = model
+    return (A, B, C[rows], D[rows], dt), around(at[0], at[1], np.array(at[2])[rows])
 
 
 def around(x0: Any, u0: Any, y0: Any) -> Around:

@@ -133,7 +133,8 @@ class KalmanFilter(DesignedForPlants, Block):
     around : (x0, u0, y0) about which the model holds, from which x, u, y differ; None: zeros; structural
 
     ``KalmanFilter.of(plant, Q, R)`` makes u and y of the ports of a plant: Q is the density of disturbances
-    at its inputs, x has the states of ``linearize(plant)``.
+    at its inputs (of a sampled diagram their covariance, held from tick to tick), x has the states of
+    ``linearize(plant)``.
 
     Use::
 
@@ -158,7 +159,7 @@ class KalmanFilter(DesignedForPlants, Block):
     def _designed(cls, point: Any, Q: ArrayLike = 1.0, R: ArrayLike = 1.0, **more: Any) -> Self:
         B = point.matrices[1]
         fields = {"around": around_of(point.x0, point.u0, point.y0), "initial": tuple(point.x0)} | more
-        return cls(point.matrices, B @ spread(Q, B.shape[1], "Q", cls, "inputs") @ B.T, R, **fields)
+        return cls(point.model, B @ spread(Q, B.shape[1], "Q", cls, "inputs") @ B.T, R, **fields)
 
     def __post_init__(self) -> None:
         checks.rate(self, optional=True)

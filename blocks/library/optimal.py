@@ -177,7 +177,7 @@ class LQG(DesignedForPlants, Block):
     around : (x0, u0, y0) about which the model holds, numbers or vectors; None: zeros; structural
 
     ``LQG.of(plant, Q, R, Qn, Rn)`` makes u and y of the ports of a plant: Q weighs its outputs, Qn is the
-    density of disturbances at its inputs.
+    density of disturbances at its inputs (of a sampled diagram their covariance, held from tick to tick).
 
     Use::
 
@@ -209,7 +209,7 @@ class LQG(DesignedForPlants, Block):
         _, B, C, _ = point.matrices
         Q = C.T @ spread(Q, len(C), "Q", cls, "outputs") @ C
         Qn = B @ spread(Qn, B.shape[1], "Qn", cls, "inputs") @ B.T
-        return cls(point.matrices, Q, R, Qn, Rn, around=around_of(point.x0, point.u0, point.y0), **more)
+        return cls(point.model, Q, R, Qn, Rn, around=around_of(point.x0, point.u0, point.y0), **more)
 
     def __post_init__(self) -> None:
         checks.rate(self, optional=True)
