@@ -137,7 +137,7 @@ def _held_at_rest(model: SystemAtPoint) -> dict[str, tuple[str, float]]:
 def _check_kept(model: SystemAtPoint, segment: Segment) -> None:
     """Refuse a point at which a discrete state does not repeat itself."""
     s, c = model.system, model.context
-    function = s.function(("design", segment.path), lambda: [ca.densify(segment.expression)])
+    function = s.function(f"design:{segment.path}:{segment.names}", lambda: [ca.densify(segment.expression)])
     now = c.h[segment.writes]
     moved = np.array(function(*model.arguments()), dtype=float).ravel() - now
     if (np.abs(moved) <= AT_REST * (1.0 + np.abs(now))).all():

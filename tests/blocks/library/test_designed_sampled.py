@@ -75,7 +75,7 @@ def test_the_loop_that_is_closed_has_the_poles_that_were_designed(engine):
         atol=1e-9,
     )
     r = simulate(
-        whole, until=10.0, initial={"plant/ode.x": [1.3, 0.0]}, engine=engine, signals=["plant/ode.y"]
+        whole, until=20.0, initial={"plant/ode.x": [1.3, 0.0]}, engine=engine, signals=["plant/ode.y"]
     )
     close(r["plant/ode.y"][-1], [HELD, 0.0], atol=1e-6)
 
