@@ -17,12 +17,14 @@ class NodePorts:
     """Names of inputs and outputs, and of outputs that are there to be looked at only (`aside`).
 
     known : bool    False where they cannot be known yet
+    fault : str     what is wrong with the block, for which they cannot be known
     """
 
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     aside: tuple[str, ...] = ()
     known: bool = True
+    fault: str = ""
 
     def check(self, node: str, kind: str, port: str) -> None:
         """Is there such a port?
@@ -63,9 +65,13 @@ class NodePorts:
         ports = self.inputs if what == "input" else self.outputs
         if len(ports) == 1:
             return ports[0]
-        found = f"has the {what}s {', '.join(ports)}" if ports else f"has no {what}"
-        hint = f" Write {node}['{ports[0]}']." if ports else ""
-        raise WiringError([f"block '{node}' {found}: which one is meant?{hint}"], path=node)
+        if self.known:
+            found = f"has the {what}s {', '.join(ports)}: which one is meant?" if ports else f"has no {what}."
+            hint = f" Write {node}['{ports[0]}']." if ports else ""
+        else:
+            found = f"has {what}s that cannot be known yet{f': {self.fault}' if self.fault else '.'}"
+            hint = "" if self.fault else f" Name one: {node}['port']."
+        raise WiringError([f"block '{node}' {found}{hint}"], path=node)
 
 
 UNKNOWN = NodePorts(known=False)
@@ -81,8 +87,8 @@ def ports_of(content: Any) -> NodePorts:
         return NodePorts(tuple(named[0]), tuple(named[1]))
     try:
         found = LIBRARY.get(content, {}, 1) if says_all(content) else trace(content, {}, 1)
-    except PlantloopError:
-        return UNKNOWN  # what is wrong is said when the diagram is flattened
+    except PlantloopError as error:  # said when the diagram is flattened, unless ports are asked for before
+        return NodePorts(known=False, fault=str(error))
     if found.partial:
         return UNKNOWN
     declared = found.declared

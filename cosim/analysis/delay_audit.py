@@ -1,11 +1,13 @@
 """Where the delay in a loop comes from: who brings it in, what phase it costs, what would be left without it.
 
 A delay T turns the loop by w T at its crossover w. What is held for a period T between ticks is on average
-T / 2 old. A filter turns it by the angle of its own linear model there. Each row is one block (or one signal
-whose held values are read in between), and what the phase margin would be without it: a delay or filter is
-taken out of the diagram and the margins found anew; for holding, which cannot be taken out, w T / 2 is added.
+T / 2 old; what goes on between them as the line through two samples lags by w T - arctan(w T) only. A filter
+turns it by the angle of its own linear model there. Each row is one block (or one signal whose held values
+are read in between), and what the phase margin would be without it: a delay or filter is taken out of the
+diagram and the margins found anew; for holding, which cannot be taken out, what it turns is added.
 
-Source: Åström & Wittenmark, Computer-Controlled Systems, 3rd ed., section 3.7 (a hold as a delay of T/2).
+Source: Åström & Wittenmark, Computer-Controlled Systems, 3rd ed., section 3.7 (a hold as a delay of T/2);
+Franklin, Powell & Workman, Digital Control of Dynamic Systems, 3rd ed., section 5.3 (holds of higher order).
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.contract.memories import ContinuousState, DelayedSignal, DiscreteState
+from blocks.contract.rate import rational
 from blocks.contract.trace import LIBRARY, TraceCache
 from blocks.errors import PlantloopError
+from blocks.library.hold import Hold
 from blocks.library.math import Gain
 from cosim.analysis.linear import linearize
 from cosim.analysis.margins import Margins, margins, margins_of
@@ -44,7 +48,8 @@ FLAT = 1e-9  # relative: a gain that varies less with frequency is that of a del
 class LoopDelay:
     """One cause of delay in a loop.
 
-    path : of the block; kind : "transport", "sampled delay", "sampling and hold", or "filter"
+    path : of the block; kind : "transport", "sampled delay", "sampling and hold", "filter", or
+        "hold of order 1" (2, ...) where the signal is extrapolated between its ticks
     seconds : what it delays at the crossover; phase : [deg] it costs there
     without : [deg] phase margin without it; nan where the loop has no margin then
     """
@@ -216,20 +221,28 @@ class _Audit:
         w = self.found.crossover
         seen = set()
         for into, source in self.wiring.drivers.items():
-            if source is None or source in seen or {into[0], source[0]} - self.loop:
+            if source is None or {into[0], source[0]} - self.loop:
                 continue
-            signal = self.system.signals.get(".".join(source))
-            if signal is None or signal.ticks is None:
-                continue
+            period, order = self._hold_before(into, source)
             reader = self._period_of(into[0])
-            period = float(signal.ticks.period)
-            if reader < period:
-                seen.add(source)
-                seconds = 0.5 * (period - reader)
-                turned = np.degrees(w * seconds)
+            if reader < period and (source, period, order) not in seen:
+                seen.add((source, period, order))
+                turned = held_phase(w, period, order, reader)
+                kind = "sampling and hold" if order == 0 else f"hold of order {order}"
                 yield LoopDelay(
-                    ".".join(source), "sampling and hold", seconds, turned, self.found.phase + turned
+                    ".".join(source), kind, np.radians(turned) / w, turned, self.found.phase + turned
                 )
+
+    def _hold_before(self, into: tuple[str, str], source: tuple[str, str]) -> tuple[float, int]:
+        """Period [s] and order of what holds a signal before an input; 0 s: nothing does."""
+        block, declared = self.wiring.blocks[into[0]], self.wiring.probes[into[0]].declared
+        if isinstance(block, Hold) and block.order > 0:  # of order 0 its output is what is read in between
+            return float(rational(block.sample)), block.order
+        port = next((i.hold for i in declared.inputs if i.name == into[1]), None)
+        signal = self.system.signals.get(".".join(source))
+        ticks = None if signal is None else signal.ticks
+        period = 0.0 if ticks is None else float(ticks.period)
+        return (period, 0) if port is None else (max(period, float(port.sampling_period)), port.hold_order)
 
     def _period_of(self, path: str) -> float:
         """[s] of the ticks at which a block reads; 0: all the time."""
@@ -245,6 +258,28 @@ class _Audit:
             return margins_of(other, self.at, self.point, self.parameters, self.pade, rough=True).phase
         except PlantloopError:  # an algebraic loop, a signal of the block itself, a point with its states
             return float("nan")
+
+
+def held_phase(w: float, period: float, order: int = 0, reader: float = 0.0) -> float:
+    """Lag [deg] at w [rad/s] of the polynomial through the newest samples, see `blocks.library.hold`.
+
+    period : s, of the samples; reader : s, of the ticks at which the polynomial is read, 0: all the time
+
+    What it makes of e^{jwt}, with z = e^{jwT} and s = (t - t_k) / T, is on average
+    the mean over s of e^{-jwTs} sum_j (1 - 1/z)^j s (s + 1) ... (s + j - 1) / j!
+    """
+    if reader > 0.0:
+        s = np.arange(round(period / reader)) * (reader / period)
+        weights = np.full(len(s), 1.0 / len(s))
+    else:
+        nodes, twice = np.polynomial.legendre.leggauss(32)
+        s, weights = 0.5 * (nodes + 1.0), 0.5 * twice
+    step = 1.0 - np.exp(-1j * w * period)
+    term = total = np.ones(len(s), dtype=complex)
+    for j in range(1, order + 1):
+        term = term * step * (s + (j - 1)) / j
+        total = total + term
+    return -float(np.degrees(np.angle(weights @ (total * np.exp(-1j * w * period * s)))))
 
 
 def with_block(diagram: Diagram, path: str, block: Block) -> Diagram:

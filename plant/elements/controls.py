@@ -49,7 +49,9 @@ class Control_PlantInput(UserSubroutine):
     """Signals that enter the plant: the values of its variables are set from outside.
 
     ``sampling_period`` [s] 0 takes the rate of what drives the port; above 0 the port samples at
-    ``offset_time + k sampling_period`` and extrapolates with a polynomial of ``hold_order`` in between.
+    ``offset_time + k sampling_period``. Between samples, its own or those of what drives it, it extrapolates
+    with a polynomial of ``hold_order``: 1, the format's default, is the line through the last two samples, 0
+    keeps the last one as a D/A converter does.
     """
 
     num_element: Count | None = None

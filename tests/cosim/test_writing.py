@@ -4,7 +4,7 @@ import control
 import numpy as np
 import pytest
 
-from blocks import Constant, Gain, Integrator, Mux, Sine, StateSpace, Sum
+from blocks import Block, Constant, Gain, Integrator, Mux, Sine, StateSpace, Sum
 from blocks.errors import WiringError
 from cosim import Diagram, linearize, simulate
 
@@ -189,6 +189,23 @@ def test_what_cannot_be_combined_says_so(wrong):
     _, a, *_ = three()
     with pytest.raises(WiringError, match=r"a\.y cannot be combined"):
         a["y"] + wrong
+
+
+class NoDataclass(Block):
+    def define(self, b):
+        b.output("y", b.input("u"))
+
+
+def test_ports_that_cannot_be_known_say_why():
+    d, a, *_ = three()
+    wrong = d.add("wrong", NoDataclass())
+    with pytest.raises(
+        WiringError, match=r"'wrong' has inputs that cannot be known yet: .*is not a dataclass"
+    ):
+        a >> wrong
+    d.add("clock", Sine())
+    with pytest.raises(WiringError, match=r"block 'clock' has no input\.$"):
+        d.connect("a -> clock")
 
 
 def test_typos_are_refused_where_they_are_written():

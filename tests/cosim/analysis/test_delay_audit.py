@@ -1,11 +1,26 @@
 """The delays of a loop: each cost against its closed form, each margin left against the loop built so."""
 
+from dataclasses import dataclass
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from blocks import Gain, StateFeedback, StateSpace, TransferFunction, TransportDelay, UnitDelay
+from blocks import (
+    Block,
+    Gain,
+    Hold,
+    Integrator,
+    StateFeedback,
+    StateSpace,
+    TransferFunction,
+    TransportDelay,
+    UnitDelay,
+)
+from blocks.contract.declared import PortHold
 from blocks.errors import PlantloopError
 from cosim import Diagram, delay_audit, margins
+from cosim.analysis.delay_audit import held_phase
 
 
 def low_pass(w):
@@ -86,3 +101,54 @@ def test_a_loop_without_crossover_says_so():
     k >> d.add("f", low_pass(20.0)) >> k
     with pytest.raises(PlantloopError, match=r"loop at 'k\.y' has no crossover"):
         delay_audit(d, at="k.y")
+
+
+@dataclass(frozen=True)
+class Cart(Block):
+    """v' = u, behind a port that samples by itself."""
+
+    hold: PortHold
+
+    def define(self, b):
+        u = b.input("u", size=1, hold=self.hold)
+        v = b.continuous("v", 0.0)
+        b.derivative(v, u)
+        b.output("y", v)
+
+
+def held_loop(order, how):
+    """v' = -3 v, held 5 times a second: by a block, or by the port of the cart."""
+    d = Diagram("held")
+    hold = PortHold(Fraction(1, 5), Fraction(0), order)
+    x = d.add("x", Cart(hold) if how == "port" else Integrator())
+    k = d.add("k", Gain(-3.0))
+    x >> k
+    if how == "block":
+        k = k >> d.add("hold", Hold(order, sample=0.2))
+    k >> x
+    return d
+
+
+@pytest.mark.parametrize("how", ["block", "port"])
+def test_a_hold_of_order_1_costs_what_its_line_lags(how):
+    """Franklin, Powell & Workman: a line through two samples turns by arctan(w T) - w T."""
+    (zero,) = delay_audit(held_loop(0, how), at="k.y").delays
+    (line,) = delay_audit(held_loop(1, how), at="k.y").delays
+    w = delay_audit(held_loop(1, how), at="k.y").margins.crossover
+    assert zero.kind == "sampling and hold" and zero.seconds == pytest.approx(0.1, rel=1e-9)
+    assert line.kind == "hold of order 1"
+    assert line.phase == pytest.approx(np.degrees(w * 0.2 - np.arctan(w * 0.2)), rel=1e-9)
+    assert line.without - line.phase == pytest.approx(margins(held_loop(1, how), at="k.y").phase)
+
+
+def test_lags_of_holds_by_their_closed_forms():
+    """Order 0 read all the time and at ticks; order 2 by the integral of its parabola, worked out by hand."""
+    x = 0.7  # w T
+    assert held_phase(7.0, 0.1) == pytest.approx(np.degrees(x / 2), rel=1e-12)
+    assert held_phase(7.0, 0.1, 0, 0.02) == pytest.approx(np.degrees(7.0 * 0.04), rel=1e-12)
+    e, step = np.exp(-1j * x), 1 - np.exp(-1j * x)
+    moments = [step / (1j * x)]  # of s^n e^{-jxs} over 0 to 1, by parts
+    for n in (1, 2):
+        moments.append((n * moments[-1] - e) / (1j * x))
+    parabola = moments[0] + step * moments[1] + step**2 * (moments[1] + moments[2]) / 2
+    assert held_phase(7.0, 0.1, 2) == pytest.approx(-np.degrees(np.angle(parabola)), rel=1e-10)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import fmpy
 import numpy as np
 import pytest
@@ -95,3 +97,38 @@ def test_a_ball_exported_and_imported_again_bounces_when_it_must(version, tmp_pa
         assert np.allclose(
             simulate(d, 2.0, log_every=0.05, rtol=1e-9, atol=1e-11)["ball.h"], expected, atol=1e-7
         ), kind
+
+
+@dataclass(frozen=True)
+class Circle(B.Block):
+    """x' = u (-x2, x1): its invariant |x| = 1 asks for an event after steps that left it."""
+
+    def define(self, b):
+        u = b.input("u")
+        x = b.continuous("x", [1.0, 0.0])
+        b.derivative(x, u[0] * np.array([-x[1], x[0]]))
+        b.invariant(x[0] * x[0] + x[1] * x[1] - 1.0)
+        b.output("y", x)
+
+
+def test_a_tick_at_the_end_of_a_step_that_asked_for_an_event_is_not_the_last(tmp_path):
+    """The time event of a tick and the event after a step fall together; later ticks were left out.
+
+    y_k+1 is y_k turned by 0.25 (2 + y_k[0]) rad, with the input held for 0.25 s.
+    """
+    d = Diagram("turning")
+    d.add("circle", Circle())
+    d.add("speed", B.Bias(2.0))
+    d.add("hold", B.Hold(sample=0.25))
+    d.connect("circle.y[0] -> speed.u", "speed -> hold", "hold -> circle")
+    path = export_fmu(d, tmp_path / "turning.fmu", version="3.0", kinds=("me",))
+    loop = Diagram("loop")
+    loop.add("unit", FMU(path, kind="me"))
+    angle = 0.0
+    for _ in range(8):
+        angle += 0.25 * (2.0 + np.cos(angle))
+    for engine in ("reference", "native"):
+        r = simulate(loop, until=2.0, engine=engine, rtol=1e-6)
+        steps = sum(e.name == "unit.event" for e in r.events) - 9  # besides the start and eight ticks
+        assert steps > 0
+        assert np.abs(r["unit.circle.y"][-1] - [np.cos(angle), np.sin(angle)]).max() < 1e-5
