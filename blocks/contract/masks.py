@@ -38,7 +38,7 @@ class ParameterExpression(NDArrayOperatorsMixin):
     value: Any
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method != "__call__" or kwargs or ufunc.nout != 1:
+        if method != "__call__" or kwargs or ufunc.nout != 1 or any(_decides_itself(i) for i in inputs):
             return NotImplemented
         if any(isinstance(i, np.ndarray) and i.ndim for i in inputs):
             arrays = np.broadcast_arrays(*[_as_objects(i) for i in inputs])
@@ -226,6 +226,12 @@ def filled(value: Any, look: Callable[[ParameterExpression], Any]) -> Any:
         if all(isinstance(v, numbers.Real) for v in listed):
             return np.array(listed, dtype=float).reshape(value.shape)
     return value
+
+
+def _decides_itself(value: Any) -> bool:
+    """Does a value say itself what ufuncs make of it, as ports of a diagram do?"""
+    ours = (np.ndarray, np.generic, ParameterExpression)
+    return hasattr(type(value), "__array_ufunc__") and not isinstance(value, ours)
 
 
 def _as_objects(value: Any) -> np.ndarray:
