@@ -10,7 +10,7 @@ import dataclasses
 import threading
 import traceback
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -57,6 +57,30 @@ class BlockNumbers:
     parameters: dict[str, np.ndarray]
     initial: dict[str, np.ndarray]
     times: dict[str, ListedInstants]
+
+
+@dataclasses.dataclass(frozen=True)
+class PartFunction:
+    """An expression of a block as a function of what it reads of the arguments of `Traced`, and no more.
+
+    A block of a thousand inputs and outputs has a thousand functions: with all arguments in each of them they
+    have a million.
+
+    own, p : places in the stacked memories and parameters; inputs : numbers of the inputs
+    """
+
+    function: ca.Function
+    own: list[int]
+    p: list[int]
+    inputs: list[int]
+
+    def __call__(
+        self, t: ca.SX, own: ca.SX, p: ca.SX, ticks: ca.SX, one_input: Callable[[int], ca.SX]
+    ) -> ca.SX:
+        """The expression for other symbols; `one_input` gives that of the k-th input."""
+        inputs = [one_input(k) for k in self.inputs]
+        values: ca.SX = self.function.call([t, own[self.own], p[self.p], ticks, *inputs], True, False)[0]
+        return values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,11 +142,30 @@ class Traced:
         """(m,) symbols of all inputs."""
         return ca.vertcat(ca.SX(0, 1), *[i.symbol for i in self.declared.inputs])
 
+    @cached_property
+    def _places(self) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
+        """Where the symbols of memories, parameters and inputs stand, by their hash; of inputs which one."""
+        _, own, p, _, *inputs = self.arguments
+        numbers = [k for k, i in enumerate(inputs) for _ in range(i.numel())]
+        stacked = self.input_symbols
+        return _by_hash(own, range(own.numel())), _by_hash(p, range(p.numel())), _by_hash(stacked, numbers)
+
     def function(self, name: str, expression: ca.SX) -> ca.Function:
-        """A function of this block's arguments, made once per name."""
+        """A function of all of this block's arguments, made once per name."""
         return self.derived.get(
             ("function", name), lambda: ca.Function("block", self.arguments, [expression])
         )
+
+    def part(self, name: str, expression: ca.SX) -> PartFunction:
+        """The same as a function of what the expression reads, made once per name."""
+        return self.derived.get(("part", name), lambda: self._part(expression))
+
+    def _part(self, expression: ca.SX) -> PartFunction:
+        read = [s.element_hash() for s in ca.symvar(expression)]
+        own, p, inputs = (sorted({places[h] for h in read if h in places}) for places in self._places)
+        time, all_own, all_p, ticks, *all_inputs = self.arguments
+        arguments = [time, all_own[own], all_p[p], ticks, *(all_inputs[k] for k in inputs)]
+        return PartFunction(ca.Function("block", arguments, [expression]), own, p, inputs)
 
     def depends(self, name: str, expression: ca.SX) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Which components of `expression` use which inputs, memories, rate symbols and time.
@@ -171,6 +214,10 @@ class Traced:
         if m.times_field is None:
             return m.times
         return instants(tuple(np.ravel(np.asarray(getattr(block, m.times_field), object)).tolist()))
+
+
+def _by_hash(symbols: ca.SX, numbers: Iterable[int]) -> dict[int, int]:
+    return {symbols[place].element_hash(): k for place, k in enumerate(numbers)}
 
 
 def trace(block: Block, sizes: dict[str, int], guess: int | None = None) -> Traced:

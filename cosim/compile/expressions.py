@@ -107,8 +107,8 @@ class Expressions:
     def of(self, path: str, name: str, expression: ca.SX) -> ca.SX:
         """Any expression of a block, in the system's symbols."""
         inst = self.placed[path]
-        function = inst.traced.function(name, expression)
-        return function.call(self._arguments(inst), True, False)[0]
+        found = inst.traced.part(name, expression)
+        return found(self.t, self._own(inst), inst.p, inst.ticks, lambda k: self.input(inst, k))
 
     def memory(self, path: str, name: str) -> ca.SX:
         """New value (derivative, next or sampled value) of a memory; all of a block are found at once."""
@@ -122,17 +122,12 @@ class Expressions:
             self._all[path] = found
         return self._all[path][name]
 
-    def _arguments(self, inst: PlacedBlock) -> list[ca.SX]:
-        own = inst.own
-        if self.memories and any((inst.path, m.name) in self.memories for m in inst.traced.declared.memories):
-            own = ca.vertcat(
-                *[
-                    self.memories.get((inst.path, m.name), inst.symbols[m.name])
-                    for m in inst.traced.declared.memories
-                ]
-            )
-        inputs = [self.input(inst, k) for k in range(len(inst.drivers))]
-        return [self.t, own, inst.p, inst.ticks, *inputs]
+    def _own(self, inst: PlacedBlock) -> ca.SX:
+        """(n,) memories of a block, with the new values of those that have them."""
+        memories = inst.traced.declared.memories
+        if not self.memories or not any((inst.path, m.name) in self.memories for m in memories):
+            return inst.own
+        return ca.vertcat(*[self.memories.get((inst.path, m.name), inst.symbols[m.name]) for m in memories])
 
     def input(self, inst: PlacedBlock, k: int) -> ca.SX:
         """What arrives at the k-th input of a block; nan where it is not evaluated yet."""

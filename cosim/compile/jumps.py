@@ -225,7 +225,7 @@ def _switching(traced: Traced) -> dict[str, ca.SX]:
 
 def _switches(traced: Traced, name: str, expression: ca.SX) -> bool:
     """Whether a switch is among the operations; the function is the one the system is written down with."""
-    return ca.n_nodes(expression) <= LARGEST and _has_switch(traced.function(name, expression))
+    return ca.n_nodes(expression) <= LARGEST and _has_switch(traced.part(name, expression).function)
 
 
 def _has_switch(f: ca.Function) -> bool:

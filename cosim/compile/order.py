@@ -165,9 +165,10 @@ class Dependencies:
         d = inst.traced.declared
         inputs, own = node.kind.uses(inst, node.name)
         rows = slice(None) if node.component is None else slice(node.component, node.component + 1)
-        ends = np.cumsum([i.size for i in d.inputs])[:-1]
-        parts = np.split(np.any(inputs[rows], axis=0), ends)
-        ports = [(k, mask) for k, mask in enumerate(parts) if mask.any()]
+        ends = np.cumsum([i.size for i in d.inputs])
+        used_inputs = np.any(inputs[rows], axis=0)
+        hit = np.unique(np.searchsorted(ends, np.flatnonzero(used_inputs), side="right"))
+        ports = [(int(k), used_inputs[ends[k] - d.inputs[k].size : ends[k]]) for k in hit]
         if not self.at_tick:
             return ports, [], False
         used: np.ndarray = np.any(own[rows], axis=0)

@@ -70,8 +70,10 @@ def unit_flow(
     free: list[Unit] = [None] * traced.own.numel()
 
     def units(name: str, expression: ca.SX, own: list[Unit], mixed: Mixed) -> list[Unit]:
-        f = traced.function(name, expression)
-        return _outcome(f, [[None], own, p, [None] * d.tick_symbols.numel(), *inputs], mixed, follows)
+        f = traced.part(name, expression)
+        ticks: list[Unit] = [None] * d.tick_symbols.numel()
+        read = [[own[k] for k in f.own], [p[k] for k in f.p], ticks, *(inputs[k] for k in f.inputs)]
+        return _outcome(f.function, [[None], *read], mixed, follows)
 
     mixed: Mixed = {}  # of inputs alone: what a state is in may hide in a number that is not written
     for o in d.outputs:

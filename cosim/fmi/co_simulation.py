@@ -372,7 +372,8 @@ def _held(b: Equations, setup: Setup, inputs: list[Any], sample: Rate, offset: R
     held = [k for k, v in enumerate(setup.ports) if setup.held(v) and v.size]
     if not held:
         return inputs
-    start = np.concatenate([setup.input_start[starts[k] : starts[k + 1]] for k in held])
+    all_starts = setup.input_start
+    start = np.concatenate([all_starts[starts[k] : starts[k + 1]] for k in held])
     u = b.discrete("u", start, sample, offset, size=len(start))
     b.update(u, np.concatenate([inputs[k] for k in held]))
     found, at = list(inputs), 0

@@ -3,6 +3,7 @@
 import threading
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -136,3 +137,25 @@ def test_threads_share_a_library():
         t.join()
     assert all(len(traced.declared.inputs) == 1 + n for n, traced in found)
     assert len(found) == 800
+
+
+@dataclass(frozen=True)
+class Wide(Block):
+    """Three inputs and two states of two numbers, of which the output reads one each."""
+
+    def define(self, b):
+        _, u, _ = (b.input(name, size=2) for name in ("a", "u", "c"))
+        k = b.parameter("k", np.array([2.0, 5.0]))
+        x, v = b.continuous("x", initial=[0.0, 0.0]), b.continuous("v", initial=[1.0, 1.0])
+        b.derivative(x, v)
+        b.derivative(v, -x)
+        b.output("y", u[1] + k[1] * v[0] + b.time)
+
+
+def test_a_part_is_a_function_of_what_it_reads_alone():
+    traced = TraceCache().get(Wide(), {})
+    part = traced.part("y:y", traced.declared.outputs[0].expression)
+    assert (part.own, part.p, part.inputs) == ([2], [1], [1])
+    assert part.function.nnz_in() == 5  # time, v[0], k[1], u
+    values = part(ca.SX(7.0), ca.SX([0, 0, 3, 0]), ca.SX([0, 5]), ca.SX(0, 1), lambda k: ca.SX([0, 10 * k]))
+    assert float(values) == 10 + 5 * 3 + 7
