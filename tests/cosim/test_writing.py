@@ -370,8 +370,10 @@ def test_parameters_of_the_diagram_stand_in_arithmetic():
         "matrix": (K @ w, 5.0),
         "above": (x > k, 0.0),
     }
+    assert {type(port) for port, _ in made.values()} == {type(x["y"])}
+    made["series"] = ((2.0 * k * x - q * x) >> d.add("twice", Gain(2.0)), 36.0)
     for name, (port, _) in made.items():
-        d.outport(name, port)
+        d.outport(name, port["y"] if name == "series" else port)
     nodes = set(d.graph.nodes)
     again = d.parameter("k", 2.0) * x
     assert again.node == made["times"][0].node and set(d.graph.nodes) == nodes

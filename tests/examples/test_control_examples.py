@@ -86,3 +86,24 @@ def test_the_way_of_the_brakes():
     found, known = run("abs_braking")
     assert found == pytest.approx(known, abs=1e-6)
     assert found.kept < 0.85 * found.blocked
+
+
+def test_the_aircraft_flies_as_the_transfer_functions_say():
+    found = run("f14")
+    assert len(found.poles) == 7 and (found.poles.real < 0).all()
+    assert found.poles == pytest.approx(found.known_poles, rel=1e-6)
+    assert found.alpha == pytest.approx(found.known_alpha, abs=1e-6)
+    assert np.abs(found.alpha).max() > 0.4 and 5.0 < found.load < 8.0
+
+
+def test_the_integrals_of_the_cascade_let_go():
+    found = run("position_cascade")
+    assert found.angle == pytest.approx(found.known, abs=1e-6)
+    assert found.overshoot < 0.1 < 5.0 < found.wound_up
+    assert found.fastest == pytest.approx(12.0, abs=1e-12)
+
+
+def test_the_plane_of_the_pendulum_turns_with_the_ground():
+    found = run("foucault")
+    assert found.place == pytest.approx(found.known, abs=1e-4)
+    assert found.turn == pytest.approx(found.known_turn, abs=0.01)
