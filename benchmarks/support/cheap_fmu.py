@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import platform
+import shutil
 import subprocess
 import tempfile
 import zipfile
@@ -33,8 +35,9 @@ def _compile(target: Path, *options: str) -> None:
 
 @cache
 def cheap_fmu() -> Path:
-    """The FMU, built in a folder of its own."""
+    """The FMU, built in a folder of its own, which goes at the end of the process."""
     folder = Path(tempfile.mkdtemp(prefix="cheap_fmu_"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     library = folder / f"cheap{SUFFIXES.get(platform.system(), '.so')}"
     _compile(library, "-shared", "-fPIC", "-fvisibility=hidden")
     path = folder / "cheap.fmu"

@@ -131,6 +131,7 @@ class DrivenBlock(Block):
         None where it cannot be called without Python
     endings : all messages with which it may end the run, see `Reached`
     given_before : see `Block.start_only`
+    inner_step : s; it makes steps of this size inside, so that it does not see shorter ones; 0: none is known
     """
 
     inputs: tuple[UnitPort, ...]
@@ -144,6 +145,7 @@ class DrivenBlock(Block):
     sampled: bool = False
     endings: tuple[str, ...] = ()
     given_before: Mapping[str, str] = field(default_factory=dict)
+    inner_step: float = 0.0
 
     @property
     def start_only(self) -> Mapping[str, str]:

@@ -414,6 +414,7 @@ def driven_co_simulation(
         CoSimulationUnit.calls,
         endings=(setup.end_message,),
         given_before=setup.start_only,
+        inner_step=setup.interface.fixed_internal_step or 0.0,
     )
 
 

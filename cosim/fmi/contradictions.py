@@ -89,4 +89,38 @@ def _of_variable(v: Variable) -> Iterator[str]:
             yield f"starts with {max(starts):g}, above its max {high:g}"
 
 
-__all__ = ["contradictions", "no_states", "wrong_indices"]
+def odd_elements(root: Any) -> list[str]:
+    """Empty names, items of one enumeration that are alike, kinds without dependencies; each in words.
+
+    root : the element of the whole description
+    """
+    return [*_without_a_name(root), *_alike_items(root), *_unpaired_kinds(root)]
+
+
+def _without_a_name(root: Any) -> Iterator[str]:
+    for v in root.find("ModelVariables") if root.find("ModelVariables") is not None else ():
+        if isinstance(v.tag, str) and not (v.get("name") or "x").strip():
+            yield f"the variable in line {v.sourceline} has an empty name, by which nobody can wire or set it"
+
+
+def _alike_items(root: Any) -> Iterator[str]:
+    for of, path in (("SimpleType", "Enumeration/Item"), ("EnumerationType", "Item")):
+        for kind in root.iterfind(f"TypeDefinitions/{of}"):
+            for what in ("name", "value"):
+                said = [item.get(what) for item in kind.iterfind(path)]
+                for twice in dict.fromkeys(x for x in said if x is not None and said.count(x) > 1):
+                    where = f"enumeration '{kind.get('name')}' (line {kind.sourceline})"
+                    yield f"{where} has several items of {what} {twice}; the last one counts"
+
+
+def _unpaired_kinds(root: Any) -> Iterator[str]:
+    for entry in root.iterfind("ModelStructure//*"):
+        kinds = entry.get("dependenciesKind") if isinstance(entry.tag, str) else None
+        if kinds is None:
+            continue
+        count, on = len(kinds.split()), len((entry.get("dependencies") or "").split())
+        if count != on:
+            yield f"{entry.tag} (line {entry.sourceline}) has {count} dependenciesKind for {on} dependencies"
+
+
+__all__ = ["contradictions", "no_states", "odd_elements", "wrong_indices"]

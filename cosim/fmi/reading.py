@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from cosim.fmi.contradictions import contradictions, no_states, wrong_indices
+from cosim.fmi.contradictions import contradictions, no_states, odd_elements, wrong_indices
 from cosim.fmi.description import (
     FLOATS,
     ClockTiming,
@@ -80,7 +80,7 @@ def read(xml: bytes, file: str) -> FMUDescription:
         raise
     except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
         raise _fault(file, f"its description cannot be used: {type(error).__name__}: {error}") from error
-    if problems := contradictions(found):
+    if problems := [*odd_elements(root), *contradictions(found)]:
         _warn(file, problems, 3)
     return found
 

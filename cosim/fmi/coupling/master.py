@@ -97,6 +97,20 @@ class MasterEngine(Engine):
                     hint="Leave rtol out and give it a sample: it has not "
                     "canHandleVariableCommunicationStepSize.",
                 )
+        if self._coupling.rtol is not None:
+            self._tell_of_inner_steps()
+
+    def _tell_of_inner_steps(self) -> None:
+        """Units that do not see half a step: a step and its two halves are the same to them."""
+        for u in self._coupled.units:
+            step, inner = self._shortest(), u.block.inner_step
+            if inner > step / 2 * (1 + 1e-9):
+                warn_user(
+                    f"unit '{u.path}' ({u.block.name}) makes steps of {inner:g} s inside "
+                    f"(fixedInternalStepSize), so that rtol, which compares a step of {step:g} s with two "
+                    "halves of it, does not see its errors: the tolerance is not kept. Give it a sample of "
+                    f"{2 * inner:g} s or more, or leave rtol out."
+                )
 
     @property
     def needs_python(self) -> str:

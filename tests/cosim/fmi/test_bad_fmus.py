@@ -212,6 +212,11 @@ def test_what_does_not_matter_for_running_is_a_warning() -> None:
         ({'start="1.0"/>': 'start="1.0" max="0"/>'}, r"starts with 1, above its max 0"),
         ({'start="1.0"/>': 'start="NaN"/>'}, "has a start value that is no number"),
         ({'start="1.0"/>': 'start="1" min="2" max="1"/>'}, "has min 2 above max 1"),
+        ({'name="T"': 'name=" "'}, r"the variable in line \d+ has an empty name"),
+        (
+            {' dependencies="3"': ' dependencies="3" dependenciesKind="fixed tunable"'},
+            r"Unknown \(line \d+\) has 2 dependenciesKind for 1 dependencies",
+        ),
     ],
 )
 def test_what_contradicts_itself_is_a_warning(changes: dict[str, str], said: str) -> None:
@@ -228,6 +233,18 @@ def test_a_start_that_is_no_item_is_a_warning() -> None:
     change = put('declaredType="Option" start="1"', 'declaredType="Option" start="7"')
     with pytest.warns(UserWarning, match=r"has start=7, which is none of 1 \(one\), 2 \(two\)"):
         FMU(build_fmu("feedthrough", change=change), sample=0.1)
+
+
+@pytest.mark.parametrize(("version", "what"), [("2.0", "value"), ("3.0", "value"), ("3.0", "name")])
+def test_items_that_are_alike_are_a_warning(version: str, what: str) -> None:
+    old, new, last = {
+        "value": ('value="2"', 'value="1"', {1: "two"}),
+        "name": ('name="two"', 'name="one"', {1: "one", 2: "one"}),
+    }[what]
+    said = rf"enumeration 'Option' \(line \d+\) has several items of {what} (1|one); the last one counts"
+    with pytest.warns(UserWarning, match=said):
+        fmu = FMU(build_fmu("feedthrough", version=version, change=put(old, new)), sample=0.1)
+    assert fmu.description.variables["Enumeration_input"].items == last
 
 
 def test_version_2_0_4_is_2_0() -> None:

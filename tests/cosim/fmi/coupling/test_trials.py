@@ -1,12 +1,14 @@
 """Units that are tried before a run that repeats steps: which are refused, and with which words."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from blocks import PlantloopError
-from cosim import Coupling, Diagram, simulate
+from cosim import FMU, Coupling, Diagram, simulate
+from tests.helpers.fmus import build_fmu, needs_compiler
 from tests.helpers.units import LinearUnit
 
 DECAY = {"A": np.array([[-1.0]]), "B": np.array([[1.0]]), "C": np.eye(1), "z0": np.ones(1)}
@@ -75,3 +77,34 @@ def test_a_unit_that_fails_after_going_back_is_one():
         simulate(ring(Odd(**DECAY, fails="back")), 0.05, **ITERATED)
     with pytest.raises(PlantloopError, match=r"'odd' .* rolled back, but .* gives other outputs"):
         simulate(ring(Odd(**DECAY, lying=True)), 0.05, **ITERATED)
+
+
+@dataclass(frozen=True, eq=False)
+class Coarse(LinearUnit):
+    """It makes steps of 0.02 s inside, as it says."""
+
+    def driven(self):
+        return replace(super().driven(), inner_step=0.02)
+
+
+@pytest.mark.parametrize(("step", "told"), [(0.02, True), (0.03, True), (0.04, False)])
+def test_error_control_says_where_a_unit_does_not_see_half_a_step(step, told):
+    d = Diagram("coarse")
+    d.add("unit", Coarse(sample=step, inputs=("u",), outputs=("y",), **DECAY))
+    d.ground("unit.u")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        simulate(d, 0.12, coupling=Coupling(rtol=1e-3), engine="reference")
+        simulate(d, 0.12, coupling="jacobi", engine="reference")
+    said = [str(w.message) for w in found if "fixedInternalStepSize" in str(w.message)]
+    assert len(said) == told
+    assert all("unit 'unit'" in text and "a sample of 0.04 s or more" in text for text in said)
+
+
+@needs_compiler
+def test_the_steps_inside_an_fmu_are_those_of_its_description():
+    def change(text):
+        return text.replace("<CoSimulation", '<CoSimulation fixedInternalStepSize="0.25"')
+
+    assert FMU(build_fmu("lag", version="3.0", change=change), sample=0.5).driven().inner_step == 0.25
+    assert FMU(build_fmu("lag"), sample=0.5).driven().inner_step == 0.0
