@@ -421,7 +421,8 @@ def simulate(
     """
     if until is None:
         raise PlantloopError(
-            "until is missing: when the run ends [s].", hint="Write simulate(d, until=10.0)."
+            "until is missing, expected a finite time of zero or more [s].",
+            hint="Write simulate(d, until=10.0).",
         )
     if not (is_number(until) and math.isfinite(until) and until >= 0):
         raise PlantloopError(

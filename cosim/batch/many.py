@@ -91,7 +91,8 @@ def simulate_many(
         )
     if until is None:
         raise PlantloopError(
-            "until is missing: when each run ends [s].", hint="Write simulate_many(d, runs, until=10.0)."
+            "until is missing, expected a finite time of zero or more [s].",
+            hint="Write simulate_many(d, runs, until=10.0).",
         )
     until = number(until, "until", "a finite time of zero or more [s]", least=0.0)
     at_end = log_every is None and log_at is None
