@@ -52,20 +52,23 @@ def split_port(text: str) -> tuple[str, str]:
     return node, port
 
 
-def written_connection(text: Any) -> tuple[str, list[str]]:
-    """The output and the inputs of a text such as "a.y -> b.u, c.u".
+def written_connections(text: Any) -> list[tuple[str, str]]:
+    """Pairs of output and input of a text such as "a.y -> b.u, c.u", or of a series "a -> b -> c.u".
+
+    In a series what is passed goes on from its only output, also where its input is named.
 
     Raises
     ------
     WiringError    it is no such text
     """
-    parts = text.split("->") if isinstance(text, str) else []
-    inputs = [part.strip() for part in parts[1].split(",")] if len(parts) == 2 else []
-    if len(parts) != 2 or not parts[0].strip() or not all(inputs):
-        raise WiringError(
-            [f"{shown(text)} is no connection; write 'block.output -> block.input, other.input'."], value=text
-        )
-    return parts[0].strip(), inputs
+    parts = [part.strip() for part in text.split("->")] if isinstance(text, str) else []
+    inputs = [part.strip() for part in parts[-1].split(",")] if len(parts) > 1 else []
+    between = parts[1:-1]
+    if not inputs or not all([*parts[:-1], *inputs]) or any("," in part for part in parts[:-1]):
+        known = "'block.output -> block.input, other.input', or a series 'a -> b -> c'"
+        raise WiringError([f"{shown(text)} is no connection; write {known}."], value=text)
+    outputs = [parts[0], *(part.partition(".")[0] for part in between)]
+    return [*zip(outputs, between, strict=False), *((outputs[-1], port) for port in inputs)]
 
 
 def one_component(port: str) -> tuple[str, int] | None:

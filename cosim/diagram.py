@@ -255,6 +255,11 @@ class Diagram(DiagramWires):
         return found
 
     @property
+    def blocks(self) -> dict[str, Block | Diagram | Subsystem | Inport]:
+        """What is in it, by name: blocks, diagrams, subsystems and its own inputs."""
+        return {name: self.content(name) for name in self._graph}
+
+    @property
     def inports(self) -> dict[str, Inport]:
         """Inputs of the diagram by name."""
         blocks = self._graph.nodes(data="block")

@@ -13,7 +13,7 @@ from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.contract.units import Units
 from blocks.errors import WiringError, near_miss
-from cosim.block_names import checked_block_name, one_component, split_port, written_connection
+from cosim.block_names import checked_block_name, one_component, split_port, written_connections
 from cosim.compile.netlist import Inport
 from cosim.node_ports import NodePorts, ports_of
 from cosim.port_handles import Node, PortRef, port_of
@@ -49,7 +49,7 @@ class DiagramWires(abc.ABC):
             d.connect(a["y"], b["u"])              # or "a.y", "b.u"; several inputs fan out
             d.connect("a.y -> b.u, c.u", "b.y -> plant.force")      # several connections
             d.connect("a.y[1] -> b.u")             # one component; a["y"][0:2] too, which makes a Selector
-            a >> b >> c                            # through the only ports they have; d.connect("a -> b") too
+            a >> b >> c                            # through the only ports they have, or "a -> b -> c.u"
             d.connect("a.y -> b.u", convert=True)  # a.y in mm, b.u in m: the numbers are converted
 
         Raises
@@ -62,8 +62,7 @@ class DiagramWires(abc.ABC):
         flag(convert, "convert")
         if (isinstance(source, str) and "->" in source) or not targets:
             for text in (source, *targets):
-                out, into = written_connection(text)
-                for port in into:
+                for out, port in written_connections(text):
                     ends = (
                         self._end(out, "output", checked_now=True),
                         self._end(port, "input", checked_now=True),
@@ -86,8 +85,7 @@ class DiagramWires(abc.ABC):
         WiringError    nothing is
         """
         if isinstance(target, str) and "->" in target:
-            out, into = written_connection(target)
-            for port in into:
+            for out, port in written_connections(target):
                 self._unwire(self._end(out, "output"), self._end(port, "input"))
             return
         ref = self._own(target)

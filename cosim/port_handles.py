@@ -119,6 +119,11 @@ class Node(PortArithmetic[PortRef]):
         return PortRef(self.diagram, self.name, name)
 
     @property
+    def block(self) -> Any:
+        """What is in it: a block, a diagram or a subsystem."""
+        return self.diagram.content(self.name)
+
+    @property
     def ports(self) -> NodePorts:
         """The ports the block has, by name."""
         return self.diagram.ports_at(self.name)

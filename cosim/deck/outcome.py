@@ -71,6 +71,10 @@ class DeckRun:
     message: str = ""
     complete: bool = True
 
+    def __repr__(self) -> str:
+        ended = "" if self.complete else ", not complete"
+        return f"<DeckRun '{self.name}': {len(self.steps)} commands, t = {self.time:g} s{ended}>"
+
     @property
     def result(self) -> Result:
         """All simulations joined: of two rows at one time the later simulation's stays."""

@@ -301,8 +301,12 @@ class Scenario:
         for k, name in enumerate(outputs.signals):
             yield place.at("outputs", "signals", k), name
         for k, plot in enumerate(outputs.plots):
-            for i, name in enumerate(plot.signals):
-                yield place.at("outputs", "plots", k, "signals", i), name
+            for i, row in enumerate(plot.signals):
+                at = place.at("outputs", "plots", k, "signals", i)
+                if isinstance(row, str):
+                    yield at, row
+                else:
+                    yield from ((at.at(j), name) for j, name in enumerate(row))
         for f in fields(checks):
             for name in getattr(checks, f.name):
                 yield place.at("checks", f.name, name), name

@@ -161,12 +161,17 @@ class Run:
     settings: Mapping[str, Any] = keys_among({name: setting(name) for name in SETTINGS})  # those given
 
 
+def row_of_plot(value: Any, place: FilePlace) -> Any:
+    """A signal, or a list of those that share axes."""
+    return list_of(text)(value, place) if isinstance(value, list) and value else text(value, place)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """``[[outputs.plots]]``: one picture, a row per signal."""
+    """``[[outputs.plots]]``: one picture, a row per signal, or per list of signals."""
 
     file: str = key(file_name(*PICTURES))
-    signals: tuple[str, ...] = key(list_of(text))
+    signals: tuple[str | tuple[str, ...], ...] = key(list_of(row_of_plot))
     title: str | None = key(text, default=None)
     labels: tuple[str, ...] = key(list_of(text), default=())  # over the rows, instead of the signals' names
     time: tuple[float, float] | None = key(interval, default=None)  # s, the part of the run to show

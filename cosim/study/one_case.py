@@ -27,6 +27,9 @@ class OneCase:
     number: int
     store: StudyStore | None = None
 
+    def __repr__(self) -> str:
+        return f"<case {self.number} of {len(self.plan.cases)}: '{self.plan.name}'>"
+
     @property
     def parameters(self) -> dict[str, Any]:
         """What makes it this case: variant, seed, numbers by name."""

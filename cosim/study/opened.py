@@ -122,15 +122,25 @@ class StudyResult:
         """What was run: given, or read from the files kept with the results; None where that cannot be."""
         return self.find_plan()
 
-    def plot(self, *names: str, cases: Sequence[int] | None = None) -> Figure:
+    def plot(
+        self,
+        *names: str,
+        cases: Sequence[int] | None = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Figure:
         """Signals over time with their envelope over all cases, or metrics over parameters.
 
         names : stored signals (or components), one row each; or two columns of the table, one over the other
         cases : of signals, those to draw as lines; default the ten worst, or first ones
+        path : file the picture is saved to, as of `cosim.Result.plot`
         """
+        from cosim.result.result_plot import save_figure
         from cosim.study.study_plots import plotted
 
-        return plotted(self, names, cases)
+        figure = plotted(self, names, cases)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
 
     def report(self, file: str | os.PathLike[str]) -> None:
         """Write it as one HTML page that needs nothing else."""

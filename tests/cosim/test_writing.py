@@ -25,6 +25,32 @@ def test_arrows_fan_out_and_several_connections_in_one_call():
     assert ends(d) == {("a.y", "b.u"), ("a.y", "c.u"), ("b.y", "g.u")}
 
 
+def test_a_series_as_text():
+    d, *_ = three()
+    d.add("g", Gain(1.0))
+    d.connect("a -> b -> c.u, g")
+    assert ends(d) == {("a.y", "b.u"), ("b.y", "c.u"), ("b.y", "g.u")}
+    d.disconnect("a -> b -> g")
+    assert ends(d) == {("b.y", "c.u")}
+    d.connect("a.y -> b.u -> g.u")  # in at b.u, on from its only output
+    assert ends(d) == {("a.y", "b.u"), ("b.y", "c.u"), ("b.y", "g.u")}
+    for wrong in ("a -> b, c -> g", "a -> -> c", "a -> b ->", " -> b", "a, b -> c", "a"):
+        with pytest.raises(
+            WiringError, match="no connection; write .* or a series 'a -> b -> c'|names no port"
+        ):
+            d.connect(wrong, "x -> y") if "->" in wrong else d.connect(wrong)
+    with pytest.raises(WiringError, match=r"'b\.y' is an output"):
+        d.connect("a -> b.y -> c")
+
+
+def test_blocks_of_a_diagram_by_name():
+    d, _, b, _ = three()
+    inner = Diagram("inner")
+    d.add("sub", inner)
+    assert list(d.blocks) == ["a", "b", "c", "sub"]
+    assert d.blocks["b"] == Gain(2.0) == b.block and d.blocks["sub"] is inner is d["sub"].block
+
+
 def test_one_output_to_several_inputs():
     d, a, b, _ = three()
     d.connect(a["y"], b["u"], "c.u")

@@ -85,7 +85,11 @@ viewer.motion = async (plants, result) => {
     if (!many) p.bodies.forEach((b, k) => {
       const group = new THREE.Group(), paint = colours[(k + n) % colours.length], skin = viewer.solidsOf(p.solids, b.link, paint);
       if (skin.length) group.add(...skin);
-      else for (let i = 1; i < b.points.length; i++) group.add(bar(b.points[i - 1], b.points[i], thick, paint));
+      const reached = viewer.reachedBy(p.solids, b.link, thick); // bars join what shapes of the deck do not reach
+      for (let i = 1; i < b.points.length; i++) {
+        const ends = [b.points[i - 1], b.points[i]];
+        if (!ends.every(reached)) group.add(bar(...ends, thick, paint));
+      }
       if (b.points.length < 2 && !skin.length) group.add(new THREE.Mesh(new THREE.BoxGeometry(4 * thick, 4 * thick, 4 * thick), paint));
       if (b.centre) {
         const ball = new THREE.Mesh(new THREE.SphereGeometry(1.5 * thick, 12, 8), dark);

@@ -129,6 +129,7 @@ viewer.scopes = (result, signals) => {
       label: n + (signals.get(n).unit ? " [" + signals.get(n).unit + "]" : ""),
       stroke: viewer.colours[axes.names.indexOf(signals.get(n).pair ?? n) % viewer.colours.length], width: 1.4, dash: signals.get(n).pair ? [6, 4] : undefined, points: { show: false }, spanGaps: true,
       scale: axes.kind === "time" && units.length === 2 && signals.get(n).unit === units[1] ? "z" : "y",
+      pxAlign: signals.get(n).sampled ? 1 : 0, // smooth curves go through their points, not through whole pixels
       paths: axes.kind === "time" && signals.get(n).sampled ? steps : straight,
       value: (_, v) => (v == null ? "" : viewer.shown(v)),
     });

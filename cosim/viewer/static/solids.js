@@ -10,6 +10,11 @@ viewer.solidCorners = (s) => { // of a box around it, along the axes of its link
   const frame = viewer.solidFrame(s);
   return [0, 1, 2, 3, 4, 5, 6, 7].map((k) => new THREE.Vector3(...[0, 1, 2].map((i) => ((k >> i) & 1 ? high : low)[i])).applyMatrix4(frame));
 };
+viewer.reachedBy = (solids, link, slack) => { // is a point in the box around all shapes of a link?
+  const corners = solids.filter((s) => s.link === link).flatMap(viewer.solidCorners), axes = ["x", "y", "z"];
+  const low = axes.map((k) => Math.min(...corners.map((c) => c[k])) - slack), high = axes.map((k) => Math.max(...corners.map((c) => c[k])) + slack);
+  return (point) => point.every((value, i) => low[i] <= value && value <= high[i]);
+};
 viewer.solidsOf = (solids, link, paint) => { // what is drawn on a link
   const OUTER = 0, INNER = 1, BOTH = 2; // which faces three.js draws
   function geometry(s) { // about its own frame

@@ -86,6 +86,7 @@ def test_both_engines_agree():
 def test_a_static_start_stays_at_rest(how):
     commands = simulate("Static") + simulate("Transient", end_time=1, print_interval=0.1)
     run = ran(slider(), commands, **how)
+    assert repr(run) == f"<DeckRun '{run.name}': 2 commands, t = 1 s>"
     assert len(run.result.time) == 11  # of the two rows at 0 s one stays
     assert mass(run)[0] == pytest.approx(np.full(11, falls(np.pi / (2 * OMEGA))), abs=1e-9)
 

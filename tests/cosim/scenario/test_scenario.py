@@ -214,7 +214,7 @@ def test_settling_time_is_the_first_instant_after_the_last_excursion():
 def test_pictures_and_the_result_are_written(tmp_path):
     text = LOOP + (
         '[outputs]\nresult = "run.npz"\n'
-        '[[outputs.plots]]\nfile = "pictures/lag.png"\nsignals = ["lag.y", "control.u"]\n'
+        '[[outputs.plots]]\nfile = "pictures/lag.png"\nsignals = [["push.y", "lag.y"], "control.u"]\n'
         'title = "The lag"\ntime = [0.5, 1.0]\n'
     )
     scenario = load_scenario(written(tmp_path, text))
@@ -224,6 +224,23 @@ def test_pictures_and_the_result_are_written(tmp_path):
     assert np.array_equal(Result.load(files[0])["lag.y"], result["lag.y"])
     assert files[1].read_bytes().startswith(b"\x89PNG")
     assert write(scenario, result, tmp_path / "without") == [tmp_path / "without/run.npz"]
+
+
+def test_signals_of_an_inner_list_share_axes_in_a_picture(tmp_path):
+    """They are logged, and a name that is not there is told with its place."""
+    text = LOOP + (
+        '[outputs]\nsignals = ["control.u"]\n'
+        '[[outputs.plots]]\nfile = "lag.png"\nsignals = [["push.y", "lag.y"], "control.u"]\n'
+    )
+    scenario = load_scenario(written(tmp_path, text))
+    result = scenario.run()
+    (plot,) = scenario.tables.outputs.plots
+    figure = result.plot(*plot.signals)
+    assert [len(axes.lines) for axes in figure.axes] == [2, 1]
+    with pytest.raises(ScenarioError, match=r"\[outputs\.plots\[0\]\] signals\[0\]\[1\].*no signal .lag\.z"):
+        load_scenario(written(tmp_path, text.replace('"lag.y"]', '"lag.z"]'))).system()
+    with pytest.raises(ScenarioError, match=r"signals\[0\]: got \[\], expected"):
+        load_scenario(written(tmp_path, text.replace('["push.y", "lag.y"]', "[]")))
 
 
 def test_a_scenario_without_pictures_gets_one(tmp_path):

@@ -25,6 +25,7 @@ def quiet():
 def ran(d, *actions, until=2.0, **more):
     study = Study(d, until=until, actions=list(actions), log_every=0.01, **more)
     case = study.case(0)
+    assert repr(case) == f"<case 0 of 1: '{d.name}'>"
     native, reference = case.run("native"), case.run("reference")
     for name in native:
         assert np.array_equal(native[name], reference[name]), name

@@ -147,10 +147,11 @@ def test_sensitivities_of_a_known_function(tmp_path):
         s.sensitivity("z")
 
 
-def test_pictures(done):
+def test_pictures(done, tmp_path):
     assert len(done.plot("lag.y", "k.y").axes) == 2
     assert len(done.plot("k.k", "peak").axes) == 1
-    assert len(done.plot().axes) == 4
+    assert len(done.plot(path=tmp_path / "all.png").axes) == 4
+    assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(PlantloopError, match="'lag.z' is neither"):
         done.plot("lag.z")
 

@@ -85,6 +85,23 @@ def test_shapes_of_a_deck_stand_at_their_markers(coordinates, tmp_path):
     assert min(paper) > 200
 
 
+BARS = """() => viewer.space.moved.filter((m) => m.object.userData.body === 0)
+  .flatMap((m) => m.object.children).filter((o) => o.isMesh && o.geometry.type === "CylinderGeometry")
+  .map((o) => [o.geometry.parameters.height, ...o.position.toArray()])"""
+
+
+def test_bars_join_the_markers_that_shapes_do_not_reach(tmp_path):
+    """The arm's shapes end 0.1 before its hinge; behind a large sphere no bar is needed."""
+    found = []
+    for text in (DECK, DECK.replace('radius="0.15"', 'radius="1.1"')):
+        Plant.read(text.encode()).view(out=tmp_path / "page.html")
+        with shown(tmp_path / "page.html") as page:
+            found.append(page.evaluate(BARS))
+    (bar,), none = found
+    assert bar[0] == pytest.approx(0.5, abs=1e-9) and bar[1] == pytest.approx(0.25, abs=1e-9)
+    assert none == []
+
+
 RINGS = """k => {
   const solid = viewer.content.plants[0].solids[k];
   const [drawn] = viewer.solidsOf([solid], solid.link, new THREE.MeshBasicMaterial());
