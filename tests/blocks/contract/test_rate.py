@@ -2,12 +2,14 @@
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from blocks import BlockError, Integrator, TimeTable
 from blocks.contract import rate
+from blocks.contract.checks import moments_of
 from blocks.contract.moments import instants, moments
 from blocks.contract.rate import Ticks, instant, rational, simple
 from cosim import Diagram
@@ -50,10 +52,20 @@ def test_other_floats_are_no_simple_fractions(number):
         (1e-15, Fraction(0)),  # within 1e-14 s of zero
         (1e20, Fraction(10**20)),
         (999999 / 1000000, Fraction(999999, 1000000)),
+        (np.float32(0.1), Fraction(1, 10)),
+        (np.int64(3), Fraction(3)),
     ],
 )
 def test_a_float_is_the_fraction_it_stands_for(value, exact):
-    assert rational(value) == exact
+    assert rational(value) == exact and type(rational(value)) is Fraction
+
+
+def test_an_instant_stays_a_fraction_where_no_float_means_it():
+    """A float is what equations recognise as a number that may change from run to run."""
+    beside = Fraction(1, 3) + Fraction(1, 10**30)
+    found = moments_of(SimpleNamespace(times=["1/3", beside, 0.5, Fraction(1, 10)]), "times")
+    assert found == (1 / 3, beside, 0.5, 0.1)
+    assert [type(t) for t in found] == [float, Fraction, float, float]
 
 
 def test_listed_instants_are_sorted_whatever_their_order():
