@@ -210,6 +210,7 @@ WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
         lambda u, w: [
             np.cumulative_sum(u, include_initial=True),
             np.cumulative_prod(w, axis=1, include_initial=True),
+            np.cumulative_sum(w[:, :1], axis=1, include_initial=True),
         ],
         (U, W),
     ),

@@ -295,6 +295,18 @@ def test_hold_histories_restart_after_an_event():
     assert r["hold.y"][:, 0] == pytest.approx([0.25, 0.34, 0.3, 10.4 + 0.05 * 101, 10.55])
 
 
+def test_a_branch_is_on_the_side_of_its_condition_from_the_start_at_ticks_and_between():
+    def equations(b):
+        x = ramp(b)
+        b.output("up", b.where_event(x[0] - 0.35, 10.0, 20.0))
+        b.output("down", b.where_event(0.65 - x[0], 10.0, 20.0))
+        b.output("sampled", x, sample=0.25)
+
+    r = simulate(alone(equations), 1.0, log_at=[0.0, 0.3, 0.5, 0.6, 0.7, 1.0])
+    assert r["it.up"][:, 0].tolist() == [20, 20, 10, 10, 10, 10]
+    assert r["it.down"][:, 0].tolist() == [10, 10, 10, 10, 20, 20]
+
+
 # --- stop, log ----------------------------------------------------------------------------------------
 
 

@@ -47,6 +47,17 @@ def test_every_error_counts_unless_rounding_matters(engine, solver):
     assert abs(runs[1e14]["it.x"][-1, 0] - exact(1.0)) > 1e-6
 
 
+@pytest.mark.parametrize("rtol", [1e-9, 1e-3])
+def test_both_engines_put_states_back_to_the_same_bits(rtol):
+    """Looked at in every step: what is within a tenth of its tolerance stays, what is far off goes round again."""
+    native, reference = (
+        simulate(alone(circle(None)), 1.0, engine=engine, rtol=rtol, atol=0.01 * rtol, log_every="step")
+        for engine in ("native", "reference")
+    )
+    assert native.time.tobytes() == reference.time.tobytes()
+    assert native["it.x"].tobytes() == reference["it.x"].tobytes()
+
+
 def test_the_factor_is_that_of_the_blocks_own_states():
     d = Diagram("two")
     d.add("first", Made(circle(3.0)))
