@@ -38,6 +38,25 @@ def test_discrete_integrator_by_hand(method, expected):
     np.testing.assert_array_equal(y[:, 0], expected)
 
 
+@pytest.mark.parametrize(
+    ("reset", "expected"),
+    [
+        ("none", [10, 11, 12, 13, 14, 15, 16]),
+        ("level", [10, 11, 10, 10, 11, 12, 10]),
+        ("rising", [10, 11, 10, 11, 12, 13, 10]),
+        ("falling", [10, 11, 12, 13, 10, 11, 12]),
+        ("either", [10, 11, 10, 11, 10, 11, 10]),
+    ],
+)
+def test_a_discrete_integrator_is_reset_by_edges_through_a_half_or_above_it(reset, expected):
+    """Exactly 0.5 is off, and so is what was before the first tick."""
+    block = DiscreteIntegrator(1, method="forward", initial=10, reset=reset)
+    signals = {"u": lambda t: 1, "reset": lambda t: [0, 0.5, 1, 1, 0.5, 0, 1][int(t)]}
+    signals = signals if reset != "none" else {"u": signals["u"]}
+    y = Solo(block, dict.fromkeys(signals, 1)).run(range(7), **signals)["y"]
+    np.testing.assert_array_equal(y[:, 0], expected)
+
+
 def test_discrete_integrator_shows_its_initial_value_before_an_offset():
     for method in ("forward", "backward", "trapezoidal"):
         block = DiscreteIntegrator(1, 0.5, method, initial=10)
