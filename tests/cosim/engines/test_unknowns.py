@@ -8,7 +8,7 @@ from cosim import Diagram, simulate
 from cosim.engines.reference.interpreter import interpreter
 from cosim.run.context import Context
 from cosim.settings import RunSettings
-from tests.helpers.made import Made
+from tests.helpers.made import Made, alone
 
 
 def cubic() -> Diagram:
@@ -67,3 +67,18 @@ def test_what_fails_is_shown_as_it_was_at_the_first_bad_stage(engine):
     root["y"] >> z["u"]
     with pytest.raises(SimulationError, match=r"sqrt\(-0\.682327"):
         simulate(d, 6.0, solver="rk4", step=6.0, engine=engine, solve_loops=True)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_several_unknowns_each_start_from_where_they_were(engine):
+    """sin(z - w t) = 0 has a solution every half turn: z = w t is the one that is followed, far from its start."""
+
+    def equations(b):
+        x = b.continuous("x", 0.0)
+        b.derivative(x, [1.0])
+        z = b.algebraic("z", [0.0, 0.0])
+        b.residual(np.sin(z - np.array([2.0, 3.0]) * b.time))
+        b.output("z", z)
+
+    r = simulate(alone(equations), 4.0, engine=engine, solver="rk4", step=0.1)
+    np.testing.assert_allclose(r["it.z"], np.outer(r.time, [2.0, 3.0]), atol=1e-8)
