@@ -137,7 +137,7 @@ def test_a_peak_between_steps_is_held_exactly(engine, kind):
 @ENGINES
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_signal_that_leaves_its_peak_at_the_start_is_not_followed(engine, sign):
-    """sin(3 t + 2) falls from the first instant on, until it passes that value at t = pi - 4/3; both here do."""
+    """sin(3 t + 2) falls from the first instant on, until it passes that value at t = pi - 4/3; both do."""
     phases = np.array([2.0, 1.8])
     r = simulate(
         behind(PeakHold("max" if sign > 0 else "min"), Sine(sign, 3.0, phases)),

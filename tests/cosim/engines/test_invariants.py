@@ -49,7 +49,7 @@ def test_every_error_counts_unless_rounding_matters(engine, solver):
 
 @pytest.mark.parametrize("rtol", [1e-9, 1e-3])
 def test_both_engines_put_states_back_to_the_same_bits(rtol):
-    """Looked at in every step: what is within a tenth of its tolerance stays, what is far off goes round again."""
+    """In every step: what is within a tenth of its tolerance stays, what is far off goes round again."""
     native, reference = (
         simulate(alone(circle(None)), 1.0, engine=engine, rtol=rtol, atol=0.01 * rtol, log_every="step")
         for engine in ("native", "reference")

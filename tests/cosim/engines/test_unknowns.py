@@ -71,7 +71,7 @@ def test_what_fails_is_shown_as_it_was_at_the_first_bad_stage(engine):
 
 @pytest.mark.parametrize("engine", ["reference", "native"])
 def test_several_unknowns_each_start_from_where_they_were(engine):
-    """sin(z - w t) = 0 has a solution every half turn: z = w t is the one that is followed, far from its start."""
+    """sin(z - w t) = 0 has a solution every half turn; z = w t is followed, far from its start."""
 
     def equations(b):
         x = b.continuous("x", 0.0)
