@@ -89,6 +89,7 @@ def test_recorded_signals_run_through_their_points(engine, rows):
     rng = np.random.default_rng(rows)
     t = np.sort(rng.uniform(0.2, 5.0, rows))
     v = rng.normal(size=rows)
+    v[-1] = 0.0
     inside = np.clip(T, t[0], t[-1])
     close(shown(FromData((t, v)), engine)[0], np.interp(T, t, v), atol=1e-9)
     y, _ = shown(FromData((t, v), interpolation="previous"), engine)

@@ -1,4 +1,4 @@
-"""The one block of memory that a run in C works in: every array has the room it needs, and none lies outside."""
+"""The memory that a run in C works in: every array has the room it needs, and none lies outside."""
 
 import numpy as np
 import pytest

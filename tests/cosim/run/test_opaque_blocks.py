@@ -11,6 +11,7 @@ from blocks import Block, BlockError, Clock, Integrator, PlantloopError, PythonF
 from blocks.contract.rate import Ticks
 from blocks.errors import KeepsError
 from cosim import Diagram, Simulation, simulate
+from cosim.run.opaque_blocks import Instances
 from tests.helpers.runs import build
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "auto"])
@@ -253,3 +254,11 @@ def test_two_equal_blocks_have_an_instance_each():
 
 
 SHARED = Plain()
+
+
+def test_what_is_made_of_saved_states_goes_on_from_them():
+    system = diagram("memory").system()
+    (name,) = Instances(system).save()
+    states = {name: repr((2, [0.25, 0.5])).encode()}
+    assert Instances(system, states).save() == states
+    assert Instances(system, {}).save() == {name: repr((0, [])).encode()}

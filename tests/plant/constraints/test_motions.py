@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blocks import Constant, Hold, Sine, Step
+from blocks.errors import ModelError
 from cosim import Diagram, linearize, simulate
 from plant import Plant, PlantWarning
 from plant.elements import (
@@ -80,6 +81,35 @@ def test_driven_turn_and_its_torque(checked, level, coordinates):
 def test_initial_displacement_of_a_velocity_motion():
     y = run(wheel(Motion_Joint(id=1, joint_id=1, val_type="V", expr="2", ic_disp=0.5)))
     assert y[:, 0] == pytest.approx(0.5 + 2 * TIMES)
+
+
+def other_wheel():
+    """Free, and at 3 rad/s."""
+    return (
+        Body_Rigid(
+            id=3,
+            cg_id=30,
+            mass=1.0,
+            inertia_xx=1.0,
+            inertia_yy=1.0,
+            inertia_zz=1.0,
+            w_ic_z=3.0,
+            w_ic_z_flag=True,
+        ),
+        Reference_Marker(id=30, body_id=3),
+        Reference_Marker(id=11, body_id=1),
+        Constraint_Joint(id=2, type="REVOLUTE", i_marker_id=30, j_marker_id=11),
+    )
+
+
+def test_a_rate_may_depend_on_velocities_and_a_displacement_may_not():
+    def model(level):
+        motion = Motion_Joint(id=1, joint_id=1, joint_type="R", val_type=level, expr="2*WZ(30,11)")
+        return wheel(motion, *other_wheel())
+
+    with pytest.raises(ModelError, match='depends on velocities, but a motion of val_type "D"'):
+        Plant.from_model(model("D"))
+    assert run(model("V"))[:, 0] == pytest.approx(6.0 * TIMES)
 
 
 def test_driven_slide_carries_the_weight():
