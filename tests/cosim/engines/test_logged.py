@@ -1,4 +1,4 @@
-"""What engines have logged, cut and put together where a run goes on; and counters, which begin at nothing."""
+"""What engines have logged, cut and put together where a run goes on; counters begin at nothing."""
 
 from types import SimpleNamespace
 
