@@ -32,8 +32,8 @@ class ArrayParts:
         values: tuple[ParameterValue, ...],
     ) -> None:
         self._file, self._system, self._descriptions, self._inner = file, system, descriptions, inner
-        self._given = {v.name: v.value for v in values}
-        own = ((f"{c.name}.{v.name}", v.value) for c in system.components for v in c.values)
+        self._given = {v.name: v.changed() for v in values}
+        own = ((f"{c.name}.{v.name}", v.changed()) for c in system.components for v in c.values)
         self._given = dict(own) | self._given
         self._ends: dict[Ends, dict[int, Any]] = {}
 

@@ -311,7 +311,7 @@ class Reader:
     def _connection(self, c: Any) -> ConnectorLink:
         start = (c.get("startElement", ""), self._needed(c, "startConnector"))
         end = (c.get("endElement", ""), self._needed(c, "endConnector"))
-        convert = c.get("suppressUnitConversion", "false") not in ("true", "1")
+        convert = _converts(c)
         places = [self._counts(c.get(n, ""), n, c) for n in ("startIndices", "endIndices")]
         return ConnectorLink(start, end, self._transformation(c), convert, c.sourceline, *places)
 
@@ -425,18 +425,20 @@ class Reader:
                 )
             mapped.add(source)
             value, change = by_name[source], self._transformation(entry)
-            yield replace(value, name=target, value=_transformed(value.value, change))
+            if change is not None and value.type == "Enumeration":
+                change = self._of_items(change, file, entry.sourceline)
+            yield replace(value, name=target, change=change, convert_units=_converts(entry))
         yield from (v for v in values if v.name not in mapped)
 
+    def _of_items(self, change: Transformation, file: str, line: int) -> Transformation:
+        """A table of items by their names as one of their numbers."""
+        number = lambda name: self._item("", name, file, line) if isinstance(name, str) else name
+        return Transformation(table={number(a): number(b) for a, b in change.table.items()})
 
-def _transformed(value: Any, change: Transformation | None) -> Any:
-    if change is None:
-        return value
-    if change.table:
-        return change.table.get(value, value)
-    if isinstance(value, tuple):
-        return tuple(change.factor * v + change.offset for v in value)
-    return change.factor * value + change.offset
+
+def _converts(element: Any) -> bool:
+    """Are units converted there?"""
+    return element.get("suppressUnitConversion", "false") not in ("true", "1")
 
 
 def _truth(text: str) -> bool:

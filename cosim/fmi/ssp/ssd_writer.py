@@ -249,6 +249,7 @@ class Writer:
             shown_ends |= {k: v for k, v in (("startElement", behind[0]), ("endElement", end[0])) if v}
             one = etree.SubElement(links, tag("ssd", "Connection"), shown_ends)
             if change is not None:
+                one.set("suppressUnitConversion", "true")  # the transformation is all that happens
                 factor, offset = (repr(float(number)) for number in change)
                 etree.SubElement(one, tag("ssc", "LinearTransformation"), factor=factor, offset=offset)
 

@@ -33,6 +33,16 @@ class Transformation:
     offset: float = 0.0
     table: Mapping[Any, Any] = field(default_factory=dict)
 
+    def of(self, value: Any) -> Any:
+        """The target of a value, or of each of several."""
+        if isinstance(value, tuple):
+            return tuple(self.of(v) for v in value)
+        return self.table.get(value, value) if self.table else self.factor * value + self.offset
+
+    def then(self, other: Transformation) -> Transformation:
+        """This one first, then another; both linear."""
+        return Transformation(other.factor * self.factor, other.factor * self.offset + other.offset)
+
 
 @dataclass(frozen=True)
 class ConnectorLink:
@@ -54,6 +64,7 @@ class ConnectorLink:
 class ParameterValue:
     """The value of a parameter: a number, a truth value, a text, bytes, or a tuple of numbers.
 
+    change : what a mapping does to it, after the conversion of its unit if there is to be one
     file, line : where it is given
     """
 
@@ -63,6 +74,13 @@ class ParameterValue:
     unit: str = ""
     line: int | None = None
     file: str = ""
+    change: Transformation | None = None
+    convert_units: bool = True
+
+    def changed(self, converted: Any = None) -> Any:
+        """What is meant; `converted` is the value in the unit of who takes it, None: as it is written."""
+        value = self.value if converted is None else converted
+        return value if self.change is None else self.change.of(value)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from cosim.fmi.fmi_errors import FMUError
 from cosim.fmi.fmu import FMU
 from cosim.fmi.ssp.array_parts import ArrayParts
 from cosim.fmi.ssp.conversions import conversion
-from cosim.fmi.ssp.ssp_errors import fault
+from cosim.fmi.ssp.ssp_errors import SSPError, fault
 from cosim.fmi.ssp.structure import (
     ConnectorLink,
     FMUComponent,
@@ -63,7 +63,8 @@ class Drawing:
         names = _unique([*(c.name for c in system.connectors), *elements])
         descriptions: dict[str, FMUDescription] = {}
         inner: dict[str, StructuredSystem] = {s.name: s for s in system.systems}
-        driven = {connection.end for connection in _joined(system)}
+        joined = _joined(system, self.structure.file)
+        driven = {connection.end for connection in joined}
         for c in system.connectors:
             if c.kind in ("input", "inout"):
                 d.inport(names[c.name], math.prod(c.shape))
@@ -76,12 +77,12 @@ class Drawing:
             d.add(names[s.name], self._system(s, _below(values, s.name)))
             for c in s.connectors:
                 if c.kind in ("input", "inout") and (s.name, c.name) not in driven:
-                    start = {v.name: v.value for v in _below(values, s.name)}.get(c.name, 0.0)
+                    start = {v.name: v.changed() for v in _below(values, s.name)}.get(c.name, 0.0)
                     whole = np.broadcast_to(np.asarray(start, dtype=float), math.prod(c.shape))
                     d.add(f"{names[s.name]}_{_clean(c.name)}_open", OpenInput(tuple(whole.tolist())))
                     d.connect(f"{names[s.name]}_{_clean(c.name)}_open.y", f"{names[s.name]}.{_clean(c.name)}")
         parts = ArrayParts(self.structure.file, system, descriptions, inner, values)
-        for number, connection in enumerate(_joined(system)):
+        for number, connection in enumerate(joined):
             self._connect(d, system, connection, number, names, descriptions, inner, parts)
         for number, (end, block, sources) in enumerate(parts.gathered()):
             name = f"array_{number}"
@@ -175,12 +176,9 @@ class Drawing:
 
     def _in_its_unit(self, v: ParameterValue, variable: Variable, component: FMUComponent) -> Any:
         """A parameter's value in the unit of the variable."""
-        link = ConnectorLink(("", v.name), (component.name, v.name), line=v.line)
+        link = ConnectorLink(("", v.name), (component.name, v.name), None, v.convert_units, v.line)
         change = conversion(link, v.unit, variable.unit, self.structure.units, self.structure.file)
-        if change is None:
-            return v.value
-        found = np.asarray(v.value, dtype=float) * change.factor + change.offset
-        return tuple(found.tolist()) if found.ndim else float(found)
+        return v.changed(None if change is None else change.of(v.value))
 
     @staticmethod
     def _open_inputs(
@@ -218,9 +216,7 @@ class Drawing:
             d.connect(source, d[f"component_{number}"]["u"])
             source = d[f"component_{number}"]["y"]
         first, second = (self._unit(system, *side, descriptions, inner) for side in (c.start, c.end))
-        change = c.transformation
-        if change is None:
-            change = conversion(c, first, second, self.structure.units, self.structure.file)
+        change = self._change(c, first, second)
         if change is not None:
             name = f"connection_{number}"
             d.add(name, self._changing(change, c, system, inner))
@@ -230,6 +226,24 @@ class Drawing:
             parts.gather(c, source)
         else:
             self._deliver(d, source, c.end, names, descriptions)
+
+    def _change(self, c: ConnectorLink, first: str, second: str) -> Transformation | None:
+        """What happens to a signal: its unit is converted, then comes the transformation.
+
+        Where units measure different things, the transformation makes one from the other.
+
+        Source: the schema of SSP 1.0, LinearTransformation and suppressUnitConversion.
+        """
+        given = c.transformation
+        if given is not None and given.table:
+            return given
+        try:
+            found = conversion(c, first, second, self.structure.units, self.structure.file)
+        except SSPError:
+            if given is None:
+                raise
+            return given
+        return given if found is None else found if given is None else found.then(given)
 
     @staticmethod
     def _deliver(
@@ -321,15 +335,17 @@ class Drawing:
         return descriptions[element].variable(port).unit
 
 
-def _joined(system: StructuredSystem) -> list[ConnectorLink]:
+def _joined(system: StructuredSystem, file: str) -> list[ConnectorLink]:
     """Connections; what goes through a signal dictionary is one from its source to its targets."""
     if not system.dictionaries:
         return list(system.connections)
-    writers = {
-        (system.dictionaries[c.end[0]], c.end[1]): c
-        for c in system.connections
-        if c.end[0] in system.dictionaries
-    }
+    writers: dict[Ends, ConnectorLink] = {}
+    for c in system.connections:
+        if c.end[0] in system.dictionaries:
+            entry = (system.dictionaries[c.end[0]], c.end[1])
+            if entry in writers:
+                raise fault(file, f"two connections end at '{entry[1]}' of dictionary '{entry[0]}'", c.line)
+            writers[entry] = c
     found = []
     for c in system.connections:
         if c.end[0] in system.dictionaries:
@@ -337,12 +353,27 @@ def _joined(system: StructuredSystem) -> list[ConnectorLink]:
         if c.start[0] in system.dictionaries:
             source = writers.get((system.dictionaries[c.start[0]], c.start[1]))
             if source is None:
-                continue
-            both = c.transformation or source.transformation
+                end = ".".join(filter(None, c.end))
+                what = f"'{c.start[1]}' of dictionary '{c.start[0]}', to which nothing is connected here"
+                hint = "A dictionary is read within one system only."
+                raise fault(file, f"a connection to '{end}' comes from {what}", c.line, hint)
+            both = _in_a_row(source.transformation, c.transformation, c, file)
             convert = c.convert_units and source.convert_units
             c = ConnectorLink(source.start, c.end, both, convert, c.line, source.start_index, c.end_index)
         found.append(c)
     return found
+
+
+def _in_a_row(
+    first: Transformation | None, second: Transformation | None, c: ConnectorLink, file: str
+) -> Transformation | None:
+    """Into a signal dictionary, and out of it."""
+    if first is None or second is None:
+        return first or second
+    if first.table or second.table:
+        what = f"'{c.start[1]}' is transformed into a dictionary and out of it, once by a table"
+        raise fault(file, what, c.line, "Transform it once.")
+    return first.then(second)
 
 
 def _over(own: tuple[ParameterValue, ...], outer: tuple[ParameterValue, ...]) -> tuple[ParameterValue, ...]:

@@ -16,19 +16,11 @@ from cosim.fmi import FMU
 from cosim.fmi.ssp.ssd_reader import read_ssp
 from cosim.result.result import Result
 from tests.helpers.fmus import build_fmu, needs_compiler
+from tests.helpers.ssp_packages import SPACES, component, connection, definition, system, written
 
 pytestmark = needs_compiler
 fmpy = pytest.importorskip("fmpy")
 SCHEMAS = Path(fmpy.__file__).parent / "ssp" / "schema"
-SPACES = " ".join(
-    f'xmlns:{short}="http://ssp-standard.org/SSP1/SystemStructure{name}"'
-    for short, name in (
-        ("ssd", "Description"),
-        ("ssc", "Common"),
-        ("ssv", "ParameterValues"),
-        ("ssm", "ParameterMapping"),
-    )
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -45,41 +37,6 @@ def two(files):
         d.connect(*wire.split())
     d.outport("place", "one.x")
     return d
-
-
-def definition(system, version="1.0", after=""):
-    return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<ssd:SystemStructureDescription {SPACES} '
-        f'version="{version}" name="made">\n{system}\n{after}</ssd:SystemStructureDescription>'
-    )
-
-
-def written(path, system, files, version="1.0", after="", **more):
-    """A package with some text as its system; FMUs in resources."""
-    text = definition(system, version, after)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("SystemStructure.ssd", text)
-        for name, file in files.items():
-            archive.write(file, f"resources/{name}.fmu")
-        for name, content in more.items():
-            archive.writestr(f"resources/{name.replace('_', '.')}", content)
-    return path
-
-
-def component(name, fmu, inside=""):
-    return f'<ssd:Component name="{name}" source="resources/{fmu}.fmu">{inside}</ssd:Component>'
-
-
-def system(elements, connections="", before=""):
-    links = f"<ssd:Connections>{connections}</ssd:Connections>" if connections else ""
-    return f'<ssd:System name="S">{before}<ssd:Elements>{elements}</ssd:Elements>{links}</ssd:System>'
-
-
-def connection(start, end, inside="", **more):
-    (a, b), (c, d) = (side.rpartition(".")[::2] for side in (start, end))
-    ends = {"startElement": a, "startConnector": b, "endElement": c, "endConnector": d} | more
-    shown = " ".join(f'{k}="{v}"' for k, v in ends.items() if v)
-    return f"<ssd:Connection {shown}>{inside}</ssd:Connection>"
 
 
 # --- round trip -------------------------------------------------------------------------------------------
@@ -149,33 +106,6 @@ def test_nested_systems_are_diagrams_inside(files, tmp_path):
 
 
 # --- reading ----------------------------------------------------------------------------------------------
-def test_connections_convert_units_and_transform(files, tmp_path):
-    """The lag takes 100 x: in cm, or because the connection says so."""
-    units = (
-        '<ssd:Units><ssc:Unit name="cm"><ssc:BaseUnit m="1" factor="0.01"/></ssc:Unit>'
-        '<ssc:Unit name="m"><ssc:BaseUnit m="1"/></ssc:Unit></ssd:Units>'
-    )
-    connector = lambda name, kind, unit: (
-        f'<ssd:Connectors><ssd:Connector name="{name}" kind="{kind}"><ssc:Real unit="{unit}"/>'
-        "</ssd:Connector></ssd:Connectors>"
-    )
-    port, out = connector("u", "input", "cm"), connector("x", "output", "m")
-    linear = '<ssc:LinearTransformation factor="100" offset="1"/>'
-    elements = component("m", "mass", out) + component("l", "lag", port)
-    found = []
-    for name, link in (
-        ("units", connection("m.x", "l.u")),
-        ("linear", connection("m.x", "l.u", linear)),
-        ("as is", connection("m.x", "l.u", suppressUnitConversion="true")),
-    ):
-        path = written(tmp_path / f"{name}.ssp", system(elements, link), files, after=units)
-        r = simulate(import_ssp(path, sample="1/10"), 0.1, coupling="jacobi", log_at=[0.1])
-        found.append(r["l.y"][0, 0])
-    expected = (1 - np.exp(-0.1)) * 0.1 * np.array([100, 100, 1])
-    expected[1] += 1 - np.exp(-0.1)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
 def test_outer_values_win_and_mappings_rename(files, tmp_path):
     inside = (
         "<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues>"
