@@ -33,6 +33,7 @@ from cosim.run.crowded import say_crowded
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.length import check_length
 from cosim.run.memory import check_memory
+from cosim.run.parameter_checks import check_parameters
 from cosim.run.snapshot_check import shape_faults
 from cosim.run.walltime import WallTime
 from cosim.run.watched import warn_of_watched
@@ -95,6 +96,7 @@ class Simulation:
         self._changed = {"parameters": tunable, "initial": mapped(initial, "initial")}
         for name, value in tunable.items():
             set_parameter(self.system, context, name, value)
+        check_parameters(self.system, context, tunable)
         for name, value in self._changed["initial"].items():
             set_initial(self.system, context, name, value)
         self._origin = None if drawn is None else (drawn, self.system, context.copy())
@@ -105,6 +107,7 @@ class Simulation:
         self._engine.start_log(self._names, None)
         self._given: list[tuple[Callable[[System, Context, str, Any], None], str, Any]] | None = []
         self._wall = WallTime(self.system, self._engine.instances)
+        self._unchecked: list[str] = []  # parameters that were set since it went on last
 
     def __repr__(self) -> str:
         states = f"{len(self.system.x0)} continuous states, {len(self.system.rates)} rates"
@@ -147,6 +150,8 @@ class Simulation:
             )
         until = end
         check_length(self.system, self.settings, self.time, until)
+        check_parameters(self.system, self._engine.context, self._unchecked)
+        self._unchecked.clear()
         self._engine.allow(self._wall.total)
         try:
             with self._wall.running(), telling(progress, until) as tell:
@@ -189,8 +194,9 @@ class Simulation:
         self._set(set_input, name, value)
 
     def set_parameter(self, name: str, value: Any) -> None:
-        """Change a parameter, from now on."""
+        """Change a parameter, from now on; whether its block takes it is asked when the run goes on."""
         self._set(set_parameter, name, value)
+        self._unchecked.append(name)
 
     def _set(self, how: Callable[[System, Context, str, Any], None], name: str, value: Any) -> None:
         how(self.system, self._engine.context, name, value)

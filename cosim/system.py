@@ -51,6 +51,8 @@ from cosim.time_grid import grid_of
 
 ROUNDING = 1e-13  # relative; two times this close are one
 
+Parts = Mapping[str, tuple[Any, Mapping[str, str]]]
+
 
 @dataclass(frozen=True)
 class System:
@@ -114,6 +116,8 @@ class System:
     feeds: Callable[[], Mapping[str, tuple[PortFeed, ...]]] = field(default=dict, repr=False, compare=False)
     # what fields of blocks and parameters of diagrams were given, by name, found where it is asked for
     given: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
+    # blocks by their paths, with the names of their parameters and of the fields these are the values of
+    parts: Parts = field(default_factory=dict, repr=False, compare=False)
     drawn: Any = field(default=None, repr=False, compare=False)  # the netlist it was made from, to be shown
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 

@@ -66,7 +66,7 @@ from plant.ports import Ports, found_port, port_name, ports_of
 from plant.reporting import ModelProblems, PlantWarning, already_said, passed_on, recorded
 from plant.routines.script_data import filled
 from plant.routines.subroutines import refuse_untrusted
-from plant.tunables import Tunables, check_tunable
+from plant.tunables import Tunables, check_numbers, check_tunable
 
 COORDINATES = ("joint", "absolute")
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -93,13 +93,13 @@ class Plant(Block):
     start, rates : tuples        coordinates and rates of every joint at the start
     assembly : Assembly          what closing the constraints at the start did; None without constraints
     warnings : tuple of str      what was ignored or assumed
-    jumpy : tuple of str         constraints that cannot follow an input, which needs a filter before the
-                                 plant can be used
+    jumpy : tuple of str         constraints that cannot follow an input, which needs a filter first
     held : place -> number       coordinates held while the start is assembled
     begun : KeptStages           what was written to assemble it, until the equations go on with it
     """
 
     drawn_as: ClassVar[str] = "plant"
+    check_parameters = check_numbers  # see `Block.check_parameters`
     made_by: ClassVar[str] = "Plant.read(file), or Plant.from_model(Model.build([...]))"
 
     model: Model

@@ -7,8 +7,9 @@ shape the equations: constants fold into them, and changing one means building t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
 
 import casadi as ca
 
@@ -67,6 +68,30 @@ class Tunables:
 def parameter_name(element: Element, attribute: str) -> str:
     """Name of a number among the plant's parameters, ``Body_Rigid/7.mass`` or ``Force_Gravity.grav_z``."""
     return f"{element.tag}/{element.id}.{attribute}" if element.id else f"{element.tag}.{attribute}"
+
+
+class _Modelled(Protocol):
+    @property
+    def model(self) -> Model:
+        """The elements."""
+
+
+def check_numbers(plant: _Modelled, values: Mapping[str, float]) -> None:
+    """Refuse numbers of elements, by their names as parameters of a plant, that the element refuses.
+
+    Raises
+    ------
+    ModelProblems    naming the element
+    """
+    changes: dict[tuple[str, int], dict[str, Any]] = {}
+    for name, value in values.items():
+        tag, _, rest = name.partition("/")
+        id, _, attribute = rest.partition(".")
+        if id.isdigit():
+            changes.setdefault((tag, int(id)), {})[attribute] = value
+    for (tag, number), attributes in changes.items():
+        if number in (same_type := plant.model.elements.get(tag, {})):
+            replace(same_type[number], **attributes)
 
 
 def check_tunable(model: Model, tunable: Sequence[str]) -> None:

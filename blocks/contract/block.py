@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 from blocks.contract.block_equations import Equations
@@ -63,6 +64,14 @@ class Block(metaclass=BlockType):
     @abc.abstractmethod
     def define(self, b: Equations) -> None:
         """Declare ports, states and equations on `b`."""
+
+    def check_parameters(self, values: Mapping[str, Any]) -> None:
+        """Refuse numbers that a run was given for parameters, as where the block is made.
+
+        values : of all its parameters; those that are the value of a field under the name of the field
+        """
+        known = {f.name for f in fields(self)}  # type: ignore[arg-type]
+        self.with_fields(**{name: value for name, value in values.items() if name in known})
 
     def with_fields(self, **values: Any) -> Self:
         """This block with other values in some fields; the others stay, expressions of parameters too."""

@@ -27,6 +27,7 @@ from cosim.port_handles import Node
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.opaque_blocks import looking_at
+from cosim.run.parameter_checks import check_parameters
 from cosim.slots import MemorySlot, Slot
 from cosim.system import pick
 
@@ -164,6 +165,7 @@ class SystemAtPoint:
         self._moved = at is not None or parameters is not None or bool(self.system.residual.numel())
         for name, value in mapped(parameters, "parameters").items():
             set_parameter(self.system, self.context, name, value)
+        check_parameters(self.system, self.context, mapped(parameters, "parameters"))
         if at is not None:
             self._place(at)
         if not self.context.started and len(self.system.starting[1]):

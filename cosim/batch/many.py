@@ -33,6 +33,7 @@ from cosim.progress import Progress, telling
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.memory import check_memory
+from cosim.run.parameter_checks import check_parameters
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.system import System
 
@@ -228,8 +229,10 @@ def _seed(value: Any, k: int) -> int:
 def _give(system: System, context: Context, values: Mapping[str, Any], where: str = "") -> None:
     """Put parameters and initial values into a context."""
     try:
-        for name, value in mapped(values.get("parameters"), "parameters").items():
+        given = mapped(values.get("parameters"), "parameters")
+        for name, value in given.items():
             set_parameter(system, context, name, value)
+        check_parameters(system, context, given)
         for name, value in mapped(values.get("initial"), "initial").items():
             set_initial(system, context, name, value)
     except PlantloopError as error:

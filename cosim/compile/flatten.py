@@ -225,6 +225,10 @@ class _Writer:
             starts=self.v.following_starts(),
             refused=self._refused(),
             feeds=partial(feeds_of, {i.path: i.traced for i in self.placed.values()}),
+            parts={
+                i.path: (i.block, {q.name: q.field or "" for q in i.traced.declared.parameters})
+                for i in self.placed.values()
+            },
             given=partial(given_values, {i.path: i.block for i in self.placed.values()}, self.masks),
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip

@@ -17,6 +17,7 @@ from cosim.batch.watched_runs import kept_for_warnings
 from cosim.engines.reference.log import SNAP, log_times
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
+from cosim.run.parameter_checks import check_parameters
 from cosim.settings import RunSettings
 from cosim.study.bases import Base
 from cosim.study.cases import Cases
@@ -214,6 +215,7 @@ class Prepared:
         start = Context.initial(system)
         for name, value in base.parameters.items():
             set_parameter(system, start, name, value)
+        check_parameters(system, start, base.parameters)
         for name, value in base.initial.items():
             set_initial(system, start, name, value)
         for name, value in base.inputs.items():

@@ -1,0 +1,89 @@
+"""Values of parameters that a block refuses where it is made are refused for runs, studies and models too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blocks import FirstOrder, PlantloopError, Saturation, Sine, StateSpace
+from cosim import Diagram, Simulation, linearize, simulate, simulate_many, trim
+from plant import Plant
+from tests.helpers.decks import deck, slider
+
+
+def driven(block) -> Diagram:
+    d = Diagram("driven")
+    d.connect(d.add("s", Sine(3.0, 2.0))["y"], d.add("b", block).the("input"))
+    return d
+
+
+NEGATIVE = {"b.time_constant": -1.0}
+REFUSED = r"block 'b': FirstOrder: time_constant is -1\.0 s, expected more than 0 s"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda d: simulate(d, 0.1, parameters=NEGATIVE, engine="reference"),
+        lambda d: simulate_many(d, 1, 0.1, parameters=NEGATIVE, engine="reference"),
+        lambda d: simulate_many(d, {"parameters": {"b.time_constant": [1.0, -1.0]}}, 0.1, engine="reference"),
+        lambda d: linearize(d, parameters=NEGATIVE),
+        lambda d: trim(d, parameters=NEGATIVE),
+    ],
+)
+def test_a_run_and_a_model_refuse_what_the_block_refuses(use):
+    """A lag with a negative time constant ran away without a word."""
+    with pytest.raises(PlantloopError, match=REFUSED):
+        use(driven(FirstOrder(2.0)))
+
+
+def test_numbers_that_belong_together_are_looked_at_together():
+    d = driven(Saturation(-1.0, 1.0))
+    r = simulate(d, 1.0, parameters={"b.low": 2.0, "b.high": 2.5}, engine="reference")
+    assert r["b.y"].min() == 2.0 and r["b.y"].max() == 2.5
+    with pytest.raises(PlantloopError, match=r"block 'b': Saturation: low is 2\.0, expected at most high"):
+        simulate(d, 1.0, parameters={"b.low": 2.0}, engine="reference")
+
+
+def test_on_the_way_they_are_looked_at_when_the_run_goes_on():
+    sim = Simulation(driven(Saturation(-1.0, 1.0)), engine="reference")
+    sim.advance(0.5)
+    sim.set_parameter("b.low", 2.0)
+    with pytest.raises(PlantloopError, match="Exchange them"):
+        sim.advance(1.0)
+    assert sim.time == 0.5
+    sim.set_parameter("b.high", 2.5)
+    sim.advance(1.0)
+    assert sim.value("b.y") == pytest.approx([2.5])  # 3 sin 2 = 2.73
+
+
+def test_arrays_and_blocks_inside_subsystems():
+    inner = Diagram("inner")
+    x = inner.add("x", StateSpace([[-1.0, 0.0], [0.0, -2.0]], [[1.0], [1.0]], [[1.0, 1.0]]))
+    inner.connect(inner.inport("u"), x["u"])
+    lag = inner.add("lag", FirstOrder(1.0))
+    inner.connect(x["y"], lag["u"])
+    d = Diagram("outer")
+    d.connect(d.add("s", Sine(1.0, 1.0))["y"], d.add("part", inner)["u"])
+    changed = {"part.x.A" if "part.x.A" in d.system().parameters else "part/x.A": np.diag([-3.0, -4.0])}
+    assert simulate(d, 0.1, parameters=changed, engine="reference").time[-1] == 0.1
+    with pytest.raises(PlantloopError, match="part/lag': FirstOrder: time_constant is 0.0 s"):
+        simulate(d, 0.1, parameters={"part/lag.time_constant": 0.0}, engine="reference")
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("Body_Rigid/2.mass", -1.0, "Body_Rigid id=2.* mass=-1 is not positive"),
+        ("mass.mass", -1.0, "Body_Rigid id=2.* mass=-1 is not positive"),
+        ("Force_SpringDamper/1.stiffness", -5.0, r"Force_SpringDamper id=1: stiffness=-5\.0 is too small"),
+        ("Body_Rigid/2.mass", np.inf, "mass=inf is not finite"),
+    ],
+)
+def test_elements_of_a_plant_refuse_them_as_in_a_file(coordinates, name, value, said):
+    """A mass of -1 kg on a spring went to -5.28 m in joint and -0.67 m in absolute coordinates."""
+    d = Diagram("slider")
+    d.add("p", Plant.read(deck(slider()), coordinates=coordinates))
+    with pytest.raises(PlantloopError, match=said):
+        simulate(d, 0.5, parameters={f"p.{name}": value}, engine="reference")
