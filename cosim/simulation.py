@@ -96,7 +96,7 @@ class Simulation:
         self._changed = {"parameters": tunable, "initial": mapped(initial, "initial")}
         for name, value in tunable.items():
             set_parameter(self.system, context, name, value)
-        check_parameters(self.system, context, tunable)
+        check_parameters(self.system, context.p, tunable)
         for name, value in self._changed["initial"].items():
             set_initial(self.system, context, name, value)
         self._origin = None if drawn is None else (drawn, self.system, context.copy())
@@ -150,7 +150,7 @@ class Simulation:
             )
         until = end
         check_length(self.system, self.settings, self.time, until)
-        check_parameters(self.system, self._engine.context, self._unchecked)
+        check_parameters(self.system, self._engine.context.p, self._unchecked)
         self._unchecked.clear()
         self._engine.allow(self._wall.total)
         try:

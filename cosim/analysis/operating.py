@@ -165,7 +165,7 @@ class SystemAtPoint:
         self._moved = at is not None or parameters is not None or bool(self.system.residual.numel())
         for name, value in mapped(parameters, "parameters").items():
             set_parameter(self.system, self.context, name, value)
-        check_parameters(self.system, self.context, mapped(parameters, "parameters"))
+        check_parameters(self.system, self.context.p, mapped(parameters, "parameters"))
         if at is not None:
             self._place(at)
         if not self.context.started and len(self.system.starting[1]):

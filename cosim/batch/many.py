@@ -33,7 +33,7 @@ from cosim.progress import Progress, telling
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.memory import check_memory
-from cosim.run.parameter_checks import check_parameters
+from cosim.run.parameter_checks import check_runs
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.system import System
 
@@ -113,7 +113,8 @@ def simulate_many(
         trees.append(system.tree(names))
         more = kept_for_warnings(system, names)
         logged = np.append(times, until) if more and not (len(times) and times[-1] >= until) else times
-        several.append(_starts(system, chosen, start, group.runs, until, logged, [*names, *more]))
+        given, shown_there = mapped(group.parameters, "parameters"), [*names, *more]
+        several.append(_starts(system, chosen, start, given, group.runs, until, logged, shown_there))
     done, parts, watched = 0, [], []
     with telling(progress, sum(map(len, several)), "runs done") as tell:
         for starts, group, tree in zip(several, groups, trees, strict=True):
@@ -189,12 +190,13 @@ def _starts(
     system: System,
     settings: RunSettings,
     start: Context,
+    common: Iterable[str],
     runs: Mapping[int, Mapping[str, Any]],
     until: float,
     times: np.ndarray,
     names: list[str],
 ) -> Starts:
-    """The start of each run: the common one with its own numbers on top."""
+    """The start of each run: the one with the parameters in common with its own numbers on top."""
     count, mask = len(runs), 2**64 - 1
     x, h, w, p = (np.tile(v, (count, 1)) for v in (start.x, start.h, start.w, start.p))
     seeds = np.array(
@@ -203,6 +205,8 @@ def _starts(
     for row, (k, run) in enumerate(runs.items()):
         own = replace(start, x=x[row], h=h[row], w=w[row], p=p[row], next=h[row].copy())
         _give(system, own, run, f"run {k}: ")
+    own_names = (name for run in runs.values() for name in run.get("parameters") or ())
+    check_runs(system, p, dict.fromkeys((*common, *own_names)), [*runs])
     width, stop = system.tree(names).width, any(system.stops)
     check_memory(
         8.0 * count * (len(times) + stop) * (1 + width),
@@ -229,10 +233,8 @@ def _seed(value: Any, k: int) -> int:
 def _give(system: System, context: Context, values: Mapping[str, Any], where: str = "") -> None:
     """Put parameters and initial values into a context."""
     try:
-        given = mapped(values.get("parameters"), "parameters")
-        for name, value in given.items():
+        for name, value in mapped(values.get("parameters"), "parameters").items():
             set_parameter(system, context, name, value)
-        check_parameters(system, context, given)
         for name, value in mapped(values.get("initial"), "initial").items():
             set_initial(system, context, name, value)
     except PlantloopError as error:

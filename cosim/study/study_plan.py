@@ -215,7 +215,7 @@ class Prepared:
         start = Context.initial(system)
         for name, value in base.parameters.items():
             set_parameter(system, start, name, value)
-        check_parameters(system, start, base.parameters)
+        check_parameters(system, start.p, base.parameters)
         for name, value in base.initial.items():
             set_initial(system, start, name, value)
         for name, value in base.inputs.items():

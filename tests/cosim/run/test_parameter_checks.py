@@ -57,6 +57,18 @@ def test_on_the_way_they_are_looked_at_when_the_run_goes_on():
     assert sim.value("b.y") == pytest.approx([2.5])  # 3 sin 2 = 2.73
 
 
+def test_of_many_runs_the_one_that_is_wrong_is_named():
+    d = driven(Saturation(-1.0, 1.0))
+    highs = np.linspace(2.0, 5.0, 7)
+    lows = np.where(np.arange(7) == 3, 4.0, -1.0)  # above 3.5, and below the other ends
+    found = simulate_many(d, {"parameters": {"b.high": highs}}, 1.0, parameters={"b.low": 1.5})
+    assert not found.errors
+    with pytest.raises(PlantloopError, match=r"run 3: block 'b': Saturation: low is 4\.0"):
+        simulate_many(d, {"parameters": {"b.high": highs, "b.low": lows}}, 1.0)
+    with pytest.raises(PlantloopError, match=r"run 2: block 'b': Saturation: low is -1\.0"):
+        simulate_many(d, {"parameters": {"b.high": [2.0, 3.0, -2.0, 4.0]}}, 1.0)
+
+
 def test_arrays_and_blocks_inside_subsystems():
     inner = Diagram("inner")
     x = inner.add("x", StateSpace([[-1.0, 0.0], [0.0, -2.0]], [[1.0], [1.0]], [[1.0, 1.0]]))
