@@ -71,7 +71,8 @@ class Block(metaclass=BlockType):
         values : of all its parameters; those that are the value of a field under the name of the field
         """
         known = {f.name for f in fields(self)}  # type: ignore[arg-type]
-        self.with_fields(**{name: value for name, value in values.items() if name in known})
+        if own := {name: value for name, value in values.items() if name in known}:
+            self.with_fields(**own)
 
     def with_fields(self, **values: Any) -> Self:
         """This block with other values in some fields; the others stay, expressions of parameters too."""

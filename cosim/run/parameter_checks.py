@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -76,5 +77,10 @@ def _parts(system: System, names: Iterable[str]) -> Iterator[_Part]:
     changed = [found[0] for name in names if (found := every.find(name)) is not None]
     for path in dict.fromkeys(owners[name] for name in changed if name in owners):
         block, fields = system.parts[path]
-        slots = {field or own: system.parameters.get(f"{path}.{own}") for own, field in fields.items()}
+        taken = {field.name for field in dataclasses.fields(block)}
+        slots = {
+            field or own: system.parameters.get(f"{path}.{own}")
+            for own, field in fields.items()
+            if field or own not in taken  # a parameter that only has the name of a field is not its value
+        }
         yield _Part(path, block, {name: slot for name, slot in slots.items() if slot is not None})

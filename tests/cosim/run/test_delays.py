@@ -170,9 +170,17 @@ def test_a_delay_must_be_positive():
     with pytest.raises(BlockError, match="delay is 0"):
         TransportDelay(0.0)
     d = chain(Constant(1.0), TransportDelay(0.1), Integrator())
+    with pytest.raises(BlockError, match=r"'b2': TransportDelay: delay is 0"):
+        simulate_with(d, 1.0, parameters={"b2.delay": 0.0})
+
+    def equations(b):  # nothing but the run knows what this one may be
+        x, delay = b.continuous("x", 0.0), b.parameter("delay", 0.1)
+        b.derivative(x, 1.0 + 0 * x)
+        b.output("y", b.delayed(x, delay, 0.0))
+
     for engine in ENGINES:
-        with pytest.raises(SimulationError, match=r"delay of 0 s.*b2\.past"):
-            simulate_with(d, 1.0, engine=engine, parameters={"b2.delay": 0.0})
+        with pytest.raises(SimulationError, match=r"delay of 0 s.*it\."):
+            simulate_with(alone(equations), 1.0, engine=engine, parameters={"it.delay": 0.0})
 
 
 FIXED = {"solver": "rk4", "step": 0.013}
