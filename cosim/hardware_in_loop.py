@@ -45,6 +45,8 @@ TRIES = 1000  # of reading while another program writes
 class UDPSend(Block):
     """Sends its input as a packet at every tick.
 
+    A packet is float64 in little-endian order: the time of the tick [s], then the values.
+
     Output: sent_k = k + 1, how many packets have been sent.  Direct feedthrough: none.
 
     address, port : where to; structural
@@ -81,6 +83,8 @@ class UDPSend(Block):
 @dataclass(frozen=True)
 class UDPReceive(Block):
     """The values of the newest packet that has come, read at every tick.
+
+    A packet is float64 in little-endian order: a time [s], which is not looked at, then the values.
 
     Outputs: y_k, the newest values, `initial` before the first packet; received_k, how many packets were
     taken; refused_k, how many were not: of another size, or with a number that is not finite.

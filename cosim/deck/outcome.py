@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,7 +88,11 @@ class DeckRun:
 
 
 def joined(name: str, results: list[Result], complete: bool = True, message: str = "") -> Result:
-    """One result of several that go on from each other; a signal is nan where a part does not have it."""
+    """One result of several that go on from each other; a signal is nan where a part does not have it.
+
+    It knows what was run, for pictures of its motion, where that was the same from the first simulation on.
+    """
+    results = _of_one_size(results)
     whole = Logged(np.zeros(0), {}, {}, ())
     for result in results:
         whole = _then(whole, result)
@@ -97,7 +101,7 @@ def joined(name: str, results: list[Result], complete: bool = True, message: str
         for key, value in result.statistics.items():
             if isinstance(value, (int, float)) and key != "simulated time [s]":
                 facts[key] = facts.get(key, 0) + value
-    leaves = {leaf.name: leaf for result in results for leaf in result.tree.leaves}
+    leaves = {f.name: f for r in results for f in r.tree.leaves if f.name in whole.signals}
     aliases = {a: s for result in results for a, s in result.tree.aliases.items()}
     events: tuple[Event, ...] = whole.events
     return Result(
@@ -107,7 +111,26 @@ def joined(name: str, results: list[Result], complete: bool = True, message: str
         statistics={"simulated time [s]": float(whole.time[-1]) if len(whole.time) else 0.0, **facts},
         complete=complete and all(r.complete for r in results),
         message=message or next((r.message for r in reversed(results) if r.message), ""),
+        origin=_common_origin(results),
     )  # fmt: skip
+
+
+def _of_one_size(results: list[Result]) -> list[Result]:
+    """Without the states that a switched joint gave another size."""
+    sizes: dict[str, set[int]] = {}
+    for result in results:
+        for name, values in result.signals.items():
+            sizes.setdefault(name, set()).add(values.shape[1])
+    if all(len(found) == 1 for found in sizes.values()):
+        return results
+    return [replace(r, signals={n: v for n, v in r.signals.items() if len(sizes[n]) == 1}) for r in results]
+
+
+def _common_origin(results: list[Result]) -> Any:
+    """What was run in all simulations, if nothing was switched or changed between them; a rest is one row."""
+    ran = {id(r.origin[1]): r.origin for r in results if r.origin is not None and len(r.time) > 1}
+    alike = len({frozenset(r.signals) for r in results}) == 1
+    return next(iter(ran.values())) if alike and len(ran) == 1 else None
 
 
 def _then(first: Logged, later: Result) -> Logged:

@@ -20,8 +20,14 @@ def write(result: Result, name: str, folder: Path, plot: bool = False) -> list[P
     result.save(files[0])
     if plot and result.signals:
         files.append(folder / f"{Path(name).stem}.png")
-        result.plot(*list(result)[:MOST_ROWS], path=files[1])
+        result.plot(*_first(result), path=files[1])
     return files
+
+
+def _first(result: Result) -> list[str]:
+    """The first signals; states, which are behind them, where there are no others."""
+    known = result.signals if result.origin is None else result.origin[1].signals
+    return ([name for name in result if name in known] or list(result))[:MOST_ROWS]
 
 
 def rows(run: DeckRun) -> Iterator[tuple[str, str]]:
@@ -34,7 +40,7 @@ def rows(run: DeckRun) -> Iterator[tuple[str, str]]:
             yield from (("", line) for line in step.linear.modes.table().splitlines())
     result = run.result
     if len(result.time):
-        for k, name in enumerate(list(result)[:MOST_ROWS]):
+        for k, name in enumerate(_first(result)):
             last = ", ".join(f"{float(v) + 0.0:.6g}" for v in result[name][-1].ravel())
             yield ("final" if k == 0 else ""), f"{name} = {last}"
     if run.message:

@@ -216,7 +216,7 @@ class Stage:
 
     def simulation(self, settings: RunSettings) -> Simulation:
         """A simulation that stands where the deck does."""
-        sim = Simulation(self.system, settings=settings, signals=list(self.system.signals))
+        sim = Simulation(self.system, settings=settings)
         sim.restore(self.context.copy())
         return sim
 

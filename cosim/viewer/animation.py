@@ -15,7 +15,8 @@ def animate(result: Any, file: Any, fps: float, slower: float, plant: str | None
 
     if result.origin is None:
         raise PlantloopError(
-            f"result '{result.name}' does not know what was run: it comes from a file or another process.",
+            f"result '{result.name}' does not know what was run: it comes from a file or another process, or "
+            "from a deck that changed its model on the way.",
             hint="Use plant.pictures.animate(result, plant, file), or run it here.",
         )
     blocks = blocks_of(netlist_of(result.origin[0]))

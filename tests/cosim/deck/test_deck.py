@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blocks.errors import PlantloopError
 from cosim import simulate as run_plant
 from cosim.deck import run_deck
+from cosim.deck.report import rows
 from plant import Plant
 from tests.helpers.decks import ALONG_X, ALONG_Y, body, deck, joint, marker, pendulum, simulate, slider
 from tests.helpers.plants import deck as shipped
@@ -483,7 +485,22 @@ def test_a_warning_is_told_once(recwarn):
 
 def test_only_the_plants_signals_are_in_the_result():
     run = ran(slider(), simulate("Static") + simulate("Transient", end_time=0.1))
-    assert list(run.result) == ["plant.request_mass"]
+    assert list(run.result) == ["plant.request_mass", "plant.guide.q", "plant.guide.qd"]  # and its states
+
+
+def test_the_motion_of_a_deck_is_seen_unless_it_changes_its_model(tmp_path):
+    """Its result has the states and knows the plant; reports show its signals alone."""
+    twice = simulate("Transient", end_time=0.1) + simulate("Transient", end_time=0.2)
+    run = ran(slider(), simulate("Static") + twice)
+    assert run.result.animate(tmp_path / "deck.gif", fps=10) == 3
+    assert [text.partition(" =")[0] for place, text in rows(run) if place == "final"] == [
+        "plant.request_mass"
+    ]
+    assert sum("plant.guide" in text for _, text in rows(run)) == 0
+    changed = ran(slider(), twice + off("SPDP", 1) + simulate("Transient", end_time=0.3))
+    assert changed.result.origin is None and len(changed.result["plant.guide.q"]) == len(changed.result.time)
+    with pytest.raises(PlantloopError, match="or from a deck that changed its model"):
+        changed.result.animate(tmp_path / "deck.gif")
 
 
 @pytest.mark.parametrize("engine", ["reference", "native"])
