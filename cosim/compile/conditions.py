@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import casadi as ca
+import numpy as np
 
+from blocks.contract.memories import Branch
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError
 from cosim.compile.expressions import Expressions
@@ -148,9 +150,17 @@ def at_rest(
     latch: PlacedBlock,
     name: str,
 ) -> ca.SX:
-    """The signal of an input of a latch where the part that it belongs to is given zeros."""
+    """The signal of an input of a latch where the part that it belongs to is given zeros.
+
+    Conditions inside rest, whatever the signals are at which the run starts.
+    """
     inside = f"{latch.path.rpartition('/')[0]}/"
     layer = between.with_new_values()
+    for path, inst in placed.items():
+        if path.startswith(inside):
+            for m in inst.memories(Branch):
+                rest = m.initial if m.rest is None else np.full(m.size, m.rest)
+                layer.memories[path, m.name] = ca.SX(ca.DM(rest))
     for path, port in _entering(placed, inside):
         layer.outputs[path, port] = ca.SX.zeros(placed[path].output(port).size)
     for node in order:

@@ -357,7 +357,8 @@ class _Gate:
             self.added.append(AcceptedMemory(f"(begun {k})", begun, np.zeros(1), expression=ca.SX(1.0)))
             crossing = ca.if_else(ca.logic_and(self.fresh > 0.5, begun > 0.5), last, crossing)
         slopes = [m.symbol for m in self.d.memories_of(Slope)]  # unknown before the first instant
-        start = None if slopes and ca.depends_on(now, ca.vertcat(*slopes)) else now
+        unknown = slopes and ca.depends_on(now, ca.vertcat(*slopes))
+        start = None if unknown or event.eager else now  # an eager event is due as soon as it is active
         self.added.append(
             LatchedOutput(f"(crossing {k})", last, np.zeros(1), expression=crossing, start=start)
         )

@@ -1,0 +1,166 @@
+"""Conditional parts with continuous states inside each other: drawn, built, and followed in closed form.
+
+A nest is a tuple: ("leaf",), ("quick",), ("enabled", reset, falls, signal, nest), ("resettable", edge, signal,
+nest), ("if", reset, signal, nest, nest), ("switch", reset, signal, nest, nest), ("variant", nest), ("both",
+nest, nest). Leaves do y = x + 10 u, x' = u - x from 0, or x' = u - 2 x from 0.5; u and all signals change at
+instants of a grid, so that x is an exponential in between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import strategies as st
+
+from blocks import StateSpace
+from cosim import Diagram, Enabled, If, Resettable, SwitchCase, Variant
+
+EDGES = ("rising", "falling", "either")
+LEAVES = {"leaf": (1.0, 0.0), "quick": (2.0, 0.5)}  # decay [1/s], start
+CHOICES = ("if", "switch")
+Nest = tuple[Any, ...]
+Levels = Mapping[str, float]
+
+
+@st.composite
+def continuous_nests(draw: Any, depth: int, names: list[str] | None = None) -> Nest:
+    """A nest of at most this depth."""
+    names = [] if names is None else names
+    more = ["enabled", "resettable", *CHOICES, "variant", "both"] if depth else []
+    kind = draw(st.sampled_from([*LEAVES, *more]))
+    if kind in LEAVES:
+        return (kind,)
+    head: list[Any] = [kind]
+    if kind not in ("variant", "both"):
+        names.append(f"c{len(names)}")
+        head += [draw(st.sampled_from(EDGES)) if kind == "resettable" else draw(st.booleans())]
+        head += [draw(st.booleans())] * (kind == "enabled") + [names[-1]]
+    several = 2 if kind in (*CHOICES, "both") else 1
+    return (*head, *(draw(continuous_nests(depth - 1, names)) for _ in range(several)))
+
+
+def inner(nest: Nest) -> list[Nest]:
+    """The nests inside."""
+    return [part for part in nest if isinstance(part, tuple)]
+
+
+def signals(nest: Nest) -> list[str]:
+    """Names of the signals it obeys."""
+    own = [v for v in nest[1:] if isinstance(v, str) and v not in EDGES]
+    return own + [name for part in inner(nest) for name in signals(part)]
+
+
+def built(nest: Nest) -> Diagram:
+    """The diagram: inputs u and its signals, output y."""
+    d = Diagram(nest[0])
+    u, entries = d.inport("u"), {name: d.inport(name) for name in signals(nest)}
+    made = []
+    for k, part in enumerate(_parts(nest)):
+        node = d.add(f"p{k}", part)
+        u >> node["u"]
+        for name in set(node.ports.inputs) & set(entries):
+            entries[name] >> node[name]
+        for port in {"enable", "reset", "condition", "case"} & set(node.ports.inputs):
+            entries[signals(nest)[0]] >> node[port]
+        made.append(node["y"])
+    d.outport("y", made[0] if len(made) == 1 else made[0] + made[1])
+    return d
+
+
+def _parts(nest: Nest) -> list[Any]:
+    inside = [built(part) for part in inner(nest)]
+    match nest:
+        case (kind,):
+            decay, start = LEAVES[kind]
+            return [StateSpace(-decay, 1.0, 1.0, 10.0, initial=start)]
+        case ("enabled", reset, falls, _, _):
+            return [Enabled(inside[0], reset=reset, outputs="reset" if falls else "held")]
+        case ("resettable", edge, _, _):
+            return [Resettable(inside[0], edge=edge)]
+        case ("if", reset, *_):
+            return [If(*inside, reset=reset)]
+        case ("switch", reset, *_):
+            return [SwitchCase({1: inside[0]}, default=inside[1], reset=reset)]
+        case ("variant", _):
+            return [Variant({"this": inside[0], "other": inside[0]}, "this")]
+    return inside
+
+
+class Followed:
+    """A nest while it runs: `jump` at instants, `flow` in between, `output` after either."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest, self.kind = nest, nest[0]
+        self.inside = [Followed(part) for part in inner(nest)]
+        self.signal = next(iter(signals(nest)), "")
+        self.x = LEAVES.get(self.kind, (0.0, 0.0))[1]
+        self.y, self.before = self.at_zero(), None
+
+    def at_zero(self) -> float:
+        """The output before it was ever active: that of zeros, at which conditions do not hold."""
+        values = [part.at_zero() for part in self.inside]
+        if not values:
+            return self.x
+        return sum(values) if self.kind == "both" else values[-1]
+
+    def reset(self) -> None:
+        """States start anew."""
+        self.x = LEAVES.get(self.kind, (0.0, 0.0))[1]
+        for part in self.inside:
+            part.reset()
+
+    def _on(self, levels: Levels) -> bool:
+        level = levels.get(self.signal, 1.0)
+        return int(level) == 1 if self.kind == "switch" else level > 0
+
+    def _active(self, runs: bool, on: bool) -> list[bool]:
+        if self.kind in CHOICES:
+            return [runs and on, runs and not on]
+        return [runs and (on or self.kind != "enabled") for _ in self.inside]
+
+    def jump(self, levels: Levels, runs: bool = True) -> None:
+        """Signals have new values."""
+        on = self._on(levels)
+        before = on if self.before is None else self.before
+        rose, fell = on and not before, before and not on
+        anew = runs and self.kind in ("enabled", *CHOICES) and self.nest[1]
+        way = self.nest[1] if self.kind == "resettable" and runs else ""
+        if (anew and rose) or {"": False, "rising": rose, "falling": fell, "either": rose or fell}[way]:
+            self.inside[0].reset()
+        if anew and fell and self.kind in CHOICES:
+            self.inside[1].reset()
+        self.before = on if runs or self.before is None else self.before
+        for part, active in zip(self.inside, self._active(runs, on), strict=True):
+            part.jump(levels, active)
+
+    def flow(self, seconds: float, u: float, levels: Levels, runs: bool = True) -> None:
+        """Time goes on while nothing changes."""
+        if self.kind in LEAVES and runs:
+            decay = LEAVES[self.kind][0]
+            rest = math.exp(-decay * seconds)
+            self.x = self.x * rest + u / decay * (1.0 - rest)
+        for part, active in zip(self.inside, self._active(runs, self._on(levels)), strict=True):
+            part.flow(seconds, u, levels, active)
+
+    def output(self, u: float, levels: Levels, runs: bool = True) -> float:
+        """What it shows now; that is kept while it stands still."""
+        if not self.inside:
+            return self.x + 10.0 * u
+        on = self._on(levels)
+        active = self._active(runs, on)
+        values = [part.output(u, levels, a) for part, a in zip(self.inside, active, strict=True)]
+        if self.kind == "both":
+            return sum(values)
+        if self.kind not in ("enabled", *CHOICES):
+            return values[0]
+        if any(active):
+            self.y = values[active.index(True)]
+        elif runs and self.kind == "enabled" and self.nest[2]:
+            self.y = self.at_first()
+        return self.y
+
+    def at_first(self) -> float:
+        """See `at_zero`, whatever has happened since."""
+        return Followed(self.nest).y
