@@ -1,9 +1,9 @@
 """Conditional parts with continuous states inside each other: drawn, built, and followed in closed form.
 
-A nest is a tuple: ("leaf",), ("quick",), ("enabled", reset, falls, signal, nest), ("resettable", edge, signal,
-nest), ("if", reset, signal, nest, nest), ("switch", reset, signal, nest, nest), ("variant", nest), ("both",
-nest, nest). Leaves do y = x + 10 u, x' = u - x from 0, or x' = u - 2 x from 0.5; u and all signals change at
-instants of a grid, so that x is an exponential in between.
+A nest is a tuple: ("leaf",), ("quick",), ("enabled", reset, falls, signal, nest), ("resettable", edge,
+signal, nest), ("if", reset, signal, nest, nest), ("switch", reset, signal, nest, nest), ("variant", nest),
+("both", nest, nest). Leaves do y = x + 10 u, x' = u - x from 0, or x' = u - 2 x from 0.5; u and all signals
+change at instants of a grid, so that x is an exponential in between.
 """
 
 from __future__ import annotations
