@@ -95,10 +95,14 @@ def _is_course(value: Any) -> bool:
 def _check_constant(drawn: Any, name: str, value: Any) -> None:
     """Refuse an array that does not fit an input: likely it was meant as a course."""
     port = drawn.inports.get(name) if isinstance(drawn, Diagram) else None
-    if port is None or isinstance(value, str) or np.size(value) in (1, port.size):
+    try:
+        size = 1 if isinstance(value, str) else np.size(value)
+    except ValueError:  # rows that differ in length
+        raise PlantloopError(f"input '{name}' is {shown(value)}, expected {COURSES}.", path=name) from None
+    if port is None or size in (1, port.size):
         return
     raise PlantloopError(
-        f"input '{name}' got {np.size(value)} numbers, expected {port.size}.",
+        f"input '{name}' got {size} numbers, expected {port.size}.",
         path=name,
         value=value,
         hint=f"Over time it is (times, values): inputs={{'{name}': (a[:, 0], a[:, 1:])}}.",

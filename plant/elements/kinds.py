@@ -8,10 +8,13 @@ checks need to know about it. Each kind says what is wrong as a ValueError whose
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
+
+import numpy as np
 
 from blocks.errors import near_miss
 
@@ -57,6 +60,19 @@ def integer(text: str) -> int:
     return int(text)
 
 
+NO_NUMBERS = (bool, str, bytes, bytearray, np.bool_, np.complexfloating, np.timedelta64)
+
+
+def _converted(to: Callable[[Any], Any], value: Any, fault: str) -> Any:
+    """A number of Python, from one of another type that loses nothing by it."""
+    if isinstance(value, NO_NUMBERS):  # which float() takes all the same
+        raise ValueError(fault)
+    try:
+        return to(value)
+    except (TypeError, OverflowError):
+        raise ValueError(fault) from None
+
+
 @dataclass(frozen=True)
 class Number:
     """A finite real number, optionally bounded below (``above`` excludes the bound).
@@ -74,9 +90,7 @@ class Number:
 
     def check(self, value: Any) -> float:
         if type(value) is not float:
-            if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
-                raise ValueError("is not a number; give an int or a float")
-            value = float(value)
+            value = _converted(float, value, "is not a number; give an int or a float")
         if not math.isfinite(value):
             raise ValueError("is not finite; write an ordinary number")
         if value < self.at_least:
@@ -98,9 +112,7 @@ class Integer:
 
     def check(self, value: Any) -> int:
         if type(value) is not int:
-            if isinstance(value, bool) or not hasattr(value, "__index__"):
-                raise ValueError("is not an integer; give a whole number")
-            value = int(value)
+            value = _converted(operator.index, value, "is not an integer; give a whole number")
         if self.at_least is not None and value < self.at_least:
             raise ValueError(f"is too small; write an integer of at least {self.at_least}")
         return int(value)

@@ -83,6 +83,7 @@ def test_a_block_alone_and_a_constant_beside_a_course():
         ({"u": ([0, 1], [[0, 1], [1, 2]])}, r"expected \(2, 1\)"),
         ({"u": ([1, 0], [0, 1])}, "times"),
         ({"u": (["a"], ["b"])}, "expected a number, "),
+        ({"u": [[1.0], [1.0, 2.0]]}, "expected a number, "),
     ],
 )
 def test_what_fits_no_input_says_so(inputs, message):

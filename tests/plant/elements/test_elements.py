@@ -377,3 +377,24 @@ def test_an_id_of_what_a_model_has_once_counts_for_nothing() -> None:
     assert Model.build([ground, Force_Gravity(id=3, grav_y=-2.0)]).gravity.grav_y == -2.0
     with pytest.raises(ModelProblems, match="Force_Gravity: stands twice"):
         Model.build([ground, Force_Gravity(id=3, grav_y=-2.0), Force_Gravity(id=4, grav_y=-9.0)])
+
+
+HUGE = 10**400  # a whole number, which no float can be
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([]), np.array([1.0, 2.0]), np.array(["a"]), int, HUGE, np.datetime64("2020"), b"1.5",
+        np.timedelta64(3, "s"), np.complex128(1 + 1j), np.bool_(True), [], object(), (v for v in [1.0]),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_what_is_no_number_is_refused_by_attribute(value):
+    """float() and operator.index() raised their own errors; of a complex number the real part was taken."""
+    with pytest.raises(ModelError, match=r"Body_Rigid id=2: mass=.* is not a number; give an int"):
+        Body_Rigid(id=2, cg_id=1, mass=value)
+    with pytest.raises(ModelError, match=r"body_id=.* is not an integer; give a whole number"):
+        Reference_Marker(id=2, body_id=1.5 if value is HUGE else value)
+    assert Body_Rigid(id=2, cg_id=1, mass=np.float32(1.5)).mass == 1.5
+    assert Reference_Marker(id=np.int64(2), body_id=1).id == 2
