@@ -66,7 +66,8 @@ def linearised(system: System) -> tuple[ca.Function, JacobianPlan]:
     else:
         nonzeros = ca.jacobian(s.derivative, s.x)
         pattern = nonzeros.sparsity()
-        value, x = ca.vertcat(nonzeros.nz[:], ca.densify(ca.jacobian(s.derivative, s.t))), s.x
+        numbers = ca.vec(nonzeros.nz[:])  # none of one state are of shape (1, 0)
+        value, x = ca.vertcat(numbers, ca.densify(ca.jacobian(s.derivative, s.t))), s.x
         groups = np.zeros(1, int), np.zeros(0, int)
     function = ca.Function("f", [s.t, x, s.h, s.w, s.p], [ca.densify(value)])
     return function, plan(pattern, *groups)

@@ -233,3 +233,11 @@ def test_without_states_there_is_nothing_to_integrate():
     d.add("sine", Sine(1.0, 3.0))
     reference, found = both(d, 1.0, log_every=0.1)
     assert np.array_equal(reference["sine.y"], found["sine.y"])
+
+
+def test_a_rate_of_one_state_that_only_time_gives_has_its_slope():
+    """No numbers of J come before df/dt then; one too many made it 0, and 250 times as many steps."""
+    d = Diagram("driven")
+    d.add("wave", Sine(2.0, 3.0))["y"] >> d.add("x", Integrator(0.0))["u"]
+    function, _ = linearised(d.system())
+    assert function.numel_out() == 1
