@@ -184,7 +184,9 @@ class Crossings:
             self.unknowns.refresh()
             return float(self._g()[k] * sign)
 
+        begin, end = low, high
         below, above, before, slow, last = beyond(low), beyond(high), np.inf, 0, 0
+        beyond_at_all = below > 0.0
         for _ in range(200):
             middle, width = 0.5 * (low + high), high - low
             bit = 1e-15 * max(1.0, abs(high))
@@ -206,9 +208,19 @@ class Crossings:
                 below *= 0.5 if last > 0 else 1.0
                 last = 1
             else:
-                low, below = t, value
+                low, below, beyond_at_all = t, value, False
                 above *= 0.5 if last < 0 else 1.0
                 last = -1
+        return self._turn(step, k, sign, begin, end) if beyond_at_all else high
+
+    def _turn(self, step: AcceptedStep, k: int, sign: float, low: float, high: float) -> float:
+        """Where the sign of a crossing changes that is on its threshold all the way, and begins to move."""
+        while low < (middle := 0.5 * (low + high)) < high and high - low > 1e-15 * max(1.0, abs(high)):
+            self._put(step, middle)
+            if self.signs()[0][k] == sign:
+                high = middle
+            else:
+                low = middle
         return high
 
 

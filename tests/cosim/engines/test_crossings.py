@@ -105,3 +105,18 @@ def test_a_pulse_in_time_shorter_than_a_quarter_of_a_step_is_found(engine):
     half = 0.03 * np.sqrt(np.log(2.0))
     r = simulate(alone(pulse), 2.0, engine=engine, solver="rk4", step=0.5, log_at=[2.0])
     assert [e.time for e in r.events] == pytest.approx([0.83 - half, 0.83 + half], abs=1e-12)
+
+
+def moving_off(b):
+    """x stands below 0 by rounding, and falls from 0.3 s on."""
+    x, n = b.continuous("x", -1e-12), b.mode("n", 0.0)
+    b.derivative(x, -np.maximum(b.time - 0.3, 0.0))
+    b.when(x[0], [(n, n + 1.0)], "falling", "off")
+    b.output("n", n)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_crossing_that_rests_on_its_threshold_fires_where_it_begins_to_move(engine):
+    """Its value is beyond zero all the way, so that it does not say where the sign changes: its rate does."""
+    r = simulate(alone(moving_off), 1.0, engine=engine, solver="rk4", step=0.02)
+    assert [e.time for e in r.events] == [pytest.approx(0.3, abs=0.02)]  # a step

@@ -117,12 +117,42 @@ static double beyond(pl_run *r, int32_t i, double side, double t)
     return r->g[i] * side;
 }
 
+static const double *state_at(pl_run *r, double t)
+{
+    if (!r->model->nx) return r->context->x;
+    if (t == r->t1) return r->x1;
+    pl_interpolate(r, t, r->scratch);
+    return r->scratch;
+}
+
+/* Where the sign of a crossing changes that is on its threshold all the way, and begins to move: crossings.py, _turn. */
+static double turn(pl_run *r, int i, double side, double low, double high)
+{
+    double *kept = r->out;
+    const size_t size = sizeof(double) * (size_t)r->system->n_events;
+
+    memcpy(kept, r->new_signs, size);
+    for (;;) {
+        const double middle = 0.5 * (low + high);
+        if (!(low < middle && middle < high && high - low > 1e-15 * (fabs(high) > 1. ? fabs(high) : 1.))) break;
+        if (pl_evaluate_crossings(r, middle, state_at(r, middle))) break;
+        if ((r->quiet ? r->context->signs : r->new_signs)[i] == side)
+            high = middle;
+        else
+            low = middle;
+    }
+    memcpy(r->new_signs, kept, size);
+    r->quiet = 0;
+    return high;
+}
+
 /* To the last bit that matters; the end that has crossed is returned: crossings.py, _root. */
 static double root(pl_run *r, int i, double low, double high)
 {
     const double side = r->new_signs[i];
     double below = beyond(r, i, side, low), above = beyond(r, i, side, high), before = INFINITY;
-    int slow = 0, last = 0;
+    const double begin = low, end = high;
+    int slow = 0, last = 0, beyond_at_all = below > 0.;
 
     for (int round = 0; round < 200; round++) {
         const double middle = 0.5 * (low + high), width = high - low;
@@ -147,25 +177,18 @@ static double root(pl_run *r, int i, double low, double high)
         } else {
             low = t;
             below = value;
+            beyond_at_all = 0;
             if (last < 0) above *= 0.5;
             last = -1;
         }
     }
-    return high;
+    return beyond_at_all ? turn(r, i, side, begin, end) : high;
 }
 
 static int fires(const pl_run *r, int i)
 {
     const int direction = r->system->direction[i];
     return r->new_signs[i] != r->context->signs[i] && (direction == 0 || direction == r->new_signs[i]);
-}
-
-static const double *state_at(pl_run *r, double t)
-{
-    if (!r->model->nx) return r->context->x;
-    if (t == r->t1) return r->x1;
-    pl_interpolate(r, t, r->scratch);
-    return r->scratch;
 }
 
 #define TINY 1e-6 /* of its size in a piece; what goes less far beyond zero and comes back is no crossing */
