@@ -32,7 +32,7 @@ class PID(Block):
 
     - "back-calculation": i' = ki e + (u - v) / tracking
     - "clamping": i' = ki e, but 0 while v is beyond a limit and ki e drives it further out (a switch in the
-      equations, found by error control; a sampled controller has no such corner)
+      equations, at which adaptive steps end; a sampled controller has no such corner)
     - "none": i' = ki e
 
     Initial value: i = initial, x = 0, so that d(0) = cutoff kd e(0).  Direct feedthrough: the inputs to u,

@@ -67,8 +67,8 @@ class Norm(Block):
     """The length of a vector.
 
     Output: y = sqrt(sum u^2) with kind "2", the sum of |u| with "1", the largest |u| with "inf".
-    Direct feedthrough: u to y. The derivative of "2" at u = 0 is taken as 0; the corners of "1" and "inf" are
-    left to error control.
+    Direct feedthrough: u to y. The derivative of "2" at u = 0 is taken as 0; adaptive steps end
+    at the corners of "1" and "inf".
 
     kind : "1", "2" or "inf"; structural
 

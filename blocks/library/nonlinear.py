@@ -1,6 +1,6 @@
 """Static nonlinearities. Their corners and jumps are zero crossings that the solver ends a step on.
 
-`Saturation` alone has none: its corners are left to error control.
+`Saturation` alone has none: adaptive steps end at its corners, which is no event.
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ class ScheduledPID(Block):
     Output: u = v within [low, high], v = kp(p) e + i + d, d = cutoff (kd(p) e - x).  Derivative: x' = d,
     i' = ki(p) e + (u - v) / tracking (back-calculation): the integral holds the output where gains change.
     Initial value: i = initial, x = 0.  Gains are straight between their values at the points.
-    Direct feedthrough: e and p to u. The corners in p and at the limits are left to error control.
+    Direct feedthrough: e and p to u. Adaptive steps end at the corners in p and at the limits.
 
     points : (n,) unit of p, increasing; structural
     kp, ki, kd : (n,), as in `PID`; structural

@@ -18,6 +18,7 @@ from cosim.engines.codegen.plan import FunctionPlan, Plain, Plan, Shared
 from cosim.engines.codegen.planner import planned
 from cosim.engines.codegen.steps_c import step
 from cosim.engines.codegen.system_functions import crossing_places, whole
+from cosim.engines.methods.corners import corners_of
 from cosim.engines.methods.tableau import TABLEAUS, Tableau
 from cosim.system import System
 
@@ -212,7 +213,7 @@ def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -
         f"    prepare, {alone}, steps, accepted, &crossings_parts, moving_crossings,\n"
         f"    {len(moving)}, moving, &crossing_rates_parts, &resets_parts,\n"
         f"    invariants, correction, residual, starting, delayed, seconds, segments, signals,\n"
-        f"    {len(segments)}, {len(signals)}, unit_inputs,\n"
+        f"    {len(segments)}, {len(signals)}, unit_inputs, {corners_of(system).numel()}, corners,\n"
         "};\n\n"
         "const pl_model *pl_get_model(void) { return &model; }\n"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from cosim.engines.methods.corners import corners_of
 from cosim.engines.methods.crossing_rates import crossing_rates, moving
 from cosim.segments import Segment, SolveSegment
 from cosim.system import System, pick
@@ -30,6 +31,7 @@ def expressions(system: System) -> dict[str, ca.SX]:
     found["invariants"] = _stacked(system.invariants)
     found["correction"] = _stacked(*[system.correction] * bool(system.invariants.numel()))
     found["unit_inputs"] = _stacked(*[u.inputs for u in system.units])
+    found["corners"] = _stacked(corners_of(system))
     found["signals"] = _stacked(*[s.expression for s in system.signals.values()])
     return found
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import SimulationError, StepCollapsed
+from cosim.engines.methods.corners import LOOKS, first_corner
 from cosim.engines.methods.steppers import AcceptedStep, Control, Problem, Stepper, scaled
 
 
@@ -96,28 +97,41 @@ class RosenbrockStepper(Stepper):
             p.counters.evaluations += 1
             if not np.isfinite(f0).all():
                 raise p.explain(t, x)
+            corner, looks = math.inf, 0  # time at which the step is to end
             while True:
                 wanted = min(proposed, self.max_step, limit)
                 left = stop - t
-                lands = wanted >= left * (1 - 1e-12)
-                h = left if lands else left / 2 if 2 * wanted > left else wanted
+                bends = corner < math.inf
+                lands = not bends and wanted >= left * (1 - 1e-12)
+                h = corner - t if bends else left if lands else left / 2 if 2 * wanted > left else wanted
                 if not lands and t + h == t:
                     raise self.collapsed(t, int(np.argmax(np.abs(f0) / (p.atol + self.rtol * np.abs(x)))), h)
                 tried = self._try(t, x, h, f0, jacobian, slope)
                 if tried.error <= 1.0:
+                    t1 = corner if bends else stop if lands else t + h
+                    corner = self._corner(t, x, h, tried) if looks < LOOKS else math.inf
+                    looks += 1
+                    if corner < math.inf:
+                        continue
                     break
                 p.counters.rejected += 1
                 p.counters.refused_by = tried.worst
                 proposed = self._smaller(h, tried.error)
+                corner = self._corner(t, x, h, tried) if math.isfinite(tried.error) else math.inf
+                corner = corner if corner - t < proposed else math.inf
                 if not proposed > 1e-14 * max(abs(t), 1e-2):
                     raise self._collapsed(t, x, tried, proposed)
             proposed = self._accepted(h, wanted, tried)
-            t1 = stop if lands else t + h
             x1 = p.on_invariants(t1, tried.x1)
             inside = self._inside(t, h, x, tried.x1, tried.k)
             yield AcceptedStep(t, t1, x, x1, inside, Control(proposed, control.error))
             limit = p.longest_step()
             t, x = t1, x1
+
+    @np.errstate(all="ignore")
+    def _corner(self, t: float, x: np.ndarray, h: float, tried: Trial) -> float:
+        """First corner within a step that was tried."""
+        return first_corner(self.problem.corners, t, h, self._inside(t, h, x, tried.x1, tried.k))
 
     @np.errstate(all="ignore")  # what is not finite is looked for
     def _try(

@@ -16,6 +16,7 @@ import numpy as np
 
 from blocks.errors import SimulationError, StepCollapsed
 from cosim.engines.counters import Counters
+from cosim.engines.methods.corners import LOOKS, Corners, first_corner
 from cosim.engines.methods.tableau import Tableau
 
 Derivative = Callable[[float, np.ndarray], np.ndarray]
@@ -35,6 +36,7 @@ class Problem:
     longest_step  : longest step the delays allow from the last accepted one [s]
     noise       : (t, x) -> (nx,) what rounding of x means, which no step is asked to do better; None: nothing
     explain     : error of a derivative that is not finite
+    corners     : (t, x) -> what is zero at corners of f, at which adaptive steps end; None: there are none
     """
 
     f: Derivative
@@ -46,6 +48,7 @@ class Problem:
     longest_step: Callable[[], float]
     explain: Explain
     noise: Noise | None = None
+    corners: Corners | None = None
 
     @cached_property
     def controlled(self) -> int:
@@ -241,12 +244,14 @@ class AdaptiveStepper(Stepper):
         if control.step <= 0.0:
             control = replace(control, step=self._first_step(t, x, k[0], stop))
         noise: np.ndarray | None = None  # looked at when a step fails
+        corner, looks = math.inf, 0  # time at which the step is to end
         while t < stop:
             wanted = min(control.step, self.max_step, limit)
             left = stop - t
-            lands = wanted >= left * (1 - 1e-12)
-            h = left if lands else left / 2 if 2 * wanted > left else wanted
-            t1 = stop if lands else t + h
+            bends = corner < math.inf
+            lands = not bends and wanted >= left * (1 - 1e-12)
+            h = corner - t if bends else left if lands else left / 2 if 2 * wanted > left else wanted
+            t1 = corner if bends else stop if lands else t + h
             if not t1 > t:
                 raise self.collapsed(t, self._fastest(x, k[0]), h)
             end, e, error, worst = self._try(t, x, h, k)
@@ -256,15 +261,26 @@ class AdaptiveStepper(Stepper):
             if not error <= 1.0:
                 p.counters.refused_by = worst
                 control = self._rejected(control, h, error)
+                corner = self._corner(t, x, h, end, k) if math.isfinite(error) else math.inf
+                corner = corner if corner - t < control.step else math.inf
                 if not control.step > 1e-14 * max(abs(t), 1e-2):
                     raise self.gives_up(t, x, h, k, end, error, worst, control.step)
+                continue
+            corner = self._corner(t, x, h, end, k) if looks < LOOKS else math.inf
+            looks += 1
+            if corner < math.inf:
                 continue
             control = self._accepted(control, h, wanted, error, worst)
             x1 = p.on_invariants(t1, end)
             yield AcceptedStep(t, t1, x, x1, self._inside(t, h, x, end, list(k)), control)
             limit = p.longest_step()
             k[0] = k[-1] if x1 is end else p.f(t1, x1)
-            t, x, noise = t1, x1, None
+            t, x, noise, looks = t1, x1, None, 0
+
+    @np.errstate(all="ignore")
+    def _corner(self, t: float, x: np.ndarray, h: float, x1: np.ndarray, k: list[np.ndarray]) -> float:
+        """First corner within a step that leads to x1."""
+        return first_corner(self.problem.corners, t, h, self._inside(t, h, x, x1, k))
 
     @np.errstate(all="ignore")
     def _fastest(self, x: np.ndarray, f: np.ndarray) -> int:

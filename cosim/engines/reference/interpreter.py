@@ -70,6 +70,7 @@ def interpreter(
         longest_step=unknowns.longest_step,
         explain=explained,
         noise=invariants.noise if system.rounding.any() else None,
+        corners=right_hand_side.corners if right_hand_side.bends else None,
     )
     stepper = SOLVERS[settings.solver].make(problem, settings)
     integrator = StretchIntegrator(workspace, unknowns, acceptance, crossings, stepper)

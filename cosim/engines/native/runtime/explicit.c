@@ -2,6 +2,7 @@
 
 #include "explicit.h"
 
+#include "corners.h"
 #include "evaluate.h"
 #include "invariants.h"
 #include "step_control.h"
@@ -55,18 +56,37 @@ int pl_fixed_step(pl_run *r)
     return PL_DONE;
 }
 
+/* Continuous extension of fourth order: Hairer I, eq. II.6.12. */
+static void dense(pl_run *r, double t, double *x)
+{
+    const pl_method *m = &r->settings->method;
+    const int nx = r->model->nx;
+    const double h = r->h, s = (t - r->t0) / h;
+    const double *x0 = r->x0, *x1 = r->integrated1, *first = r->k, *last_k = r->k + (m->stages - 1) * nx;
+
+    for (int e = 0; e < nx; e++) {
+        const double change = x1[e] - x0[e];
+        const double bend = h * first[e] - change;
+        const double last = change - h * last_k[e] - bend;
+        const double fifth = h * pl_weighted_sum(&m->dense, r->k, nx, e);
+        x[e] = x0[e] + s * (change + (1 - s) * (bend + s * (last + (1 - s) * fifth)));
+    }
+}
+
 int pl_adaptive_step(pl_run *r)
 {
     const pl_settings *s = r->settings;
     pl_context *c = r->context;
     const double t = r->t0, left = r->stop - t;
     const double *noise = 0; /* looked at when a step fails */
+    double corner = INFINITY; /* at which the step is to end */
+    int looks = 0;
 
     for (;;) {
         const double largest = r->shortest_delay < s->max_step ? r->shortest_delay : s->max_step;
         const double wanted = largest < c->step ? largest : c->step;
-        const int lands = wanted >= left * (1 - 1e-12);
-        const double h = lands ? left : 2 * wanted > left ? left / 2 : wanted;
+        const int lands = !(corner < INFINITY) && wanted >= left * (1 - 1e-12);
+        const double h = corner < INFINITY ? corner - t : lands ? left : 2 * wanted > left ? left / 2 : wanted;
         if (!lands && t + h == t) return pl_does_not_move(r, t, h);
         const pl_equal_steps w = {t, t, h, 0, 1};
         const int finite = r->model->steps[s->method.number](&r->a, &w, r->x0, r->k, r->x1) == 1;
@@ -77,21 +97,24 @@ int pl_adaptive_step(pl_run *r)
             noise = pl_rounding_noise(r, t, r->x0);
             e = pl_error_norm(r, r->x0, r->x1, h, noise);
         }
+        r->h = h;
         if (e.error <= 1.0) {
-            r->t1 = lands ? r->stop : t + h;
-            r->h = h;
+            r->t1 = corner < INFINITY ? corner : lands ? r->stop : t + h;
             if (!finite) return not_finite(r);
+            corner = looks++ < PL_LOOKS ? pl_first_corner(r, dense, t, h) : INFINITY;
+            if (corner < INFINITY) continue;
             pl_accept_step(r, h, wanted, e);
             r->arrived = !(r->t1 < r->stop);
             return PL_DONE;
         }
         pl_reject_step(r, h, e);
+        corner = isfinite(e.error) ? pl_first_corner(r, dense, t, h) : INFINITY;
+        if (!(corner - t < c->step)) corner = INFINITY;
         r->budget--;
         if (r->cancel) return PL_CANCELLED;
         if (!(c->step > 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2))) {
             r->index = e.worst;
             r->value = e.error;
-            r->h = h;
             pl_set_state(r, t, r->x0);
             return PL_COLLAPSED;
         }
@@ -117,23 +140,6 @@ static void hermite(pl_run *r, double t, double *x)
     const double a1 = s * s * (3 - 2 * s), b1 = s * s * (1 - s);
     for (int e = 0; e < nx; e++)
         x[e] = a0 * x0[e] + b0 * (h * f0[e]) + a1 * x1[e] - b1 * (h * f1[e]);
-}
-
-/* Continuous extension of fourth order: Hairer I, eq. II.6.12. */
-static void dense(pl_run *r, double t, double *x)
-{
-    const pl_method *m = &r->settings->method;
-    const int nx = r->model->nx;
-    const double h = r->h, s = (t - r->t0) / h;
-    const double *x0 = r->x0, *x1 = r->integrated1, *first = r->k, *last_k = r->k + (m->stages - 1) * nx;
-
-    for (int e = 0; e < nx; e++) {
-        const double change = x1[e] - x0[e];
-        const double bend = h * first[e] - change;
-        const double last = change - h * last_k[e] - bend;
-        const double fifth = h * pl_weighted_sum(&m->dense, r->k, nx, e);
-        x[e] = x0[e] + s * (change + (1 - s) * (bend + s * (last + (1 - s) * fifth)));
-    }
 }
 
 void pl_explicit_interpolate(pl_run *r, double t, double *x)

@@ -21,7 +21,7 @@
 #define PL_WIDE
 #endif
 
-#define PL_ABI 7
+#define PL_ABI 8
 #define PL_STAGES 8 /* room for the stages of a method */
 
 #if defined(PL_INSIDE) /* part of a library of its own, which shows other names */
@@ -99,6 +99,8 @@ typedef struct {
     const pl_function *signals; /* pieces, in order, that together give all signals */
     int32_t n_segments, n_pieces;
     pl_function unit_inputs; /* inputs of all units that step themselves, one after the other */
+    int32_t n_corners;
+    pl_function corners; /* (n_corners,) each zero at a corner of the derivative */
 } pl_model;
 
 /* The linearised derivative of a system as code of its own, which only stiff runs need. */

@@ -178,6 +178,7 @@ typedef struct {
     double *x0, *x1, *integrated1, *unprojected, *k, *trial, *f1, *y, *prepared, *c, *scratch;
     double *new_signs, *newton;
     double *g, *g_rates; /* (n_events,) crossings where they were last looked at, and how those on zero move: */
+    double *corners_before, *corners_behind, *corners_now; /* (n_corners,) at places of the step at hand */
     int32_t *special, *wanted, every_crossing[2]; /* their numbers; is a piece to be called? */
     int32_t any_missed, any_anew, held_known, quiet; /* g and signs are those of all held; none is on zero or beyond */
     int32_t *due;

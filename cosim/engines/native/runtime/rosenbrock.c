@@ -2,6 +2,7 @@
 
 #include "rosenbrock.h"
 
+#include "corners.h"
 #include "evaluate.h"
 #include "invariants.h"
 #include "lu.h"
@@ -158,11 +159,13 @@ int pl_rosenbrock_step(pl_run *r)
     linearise(r, t, r->x0);
     r->counters.evaluations++;
     if (!pl_all_finite(f0, n)) return cannot_go_on(r, PL_AT_STATE, PL_NOT_FINITE);
+    double corner = INFINITY; /* at which the step is to end */
+    int looks = 0;
     for (;;) {
         const double largest = r->shortest_delay < s->max_step ? r->shortest_delay : s->max_step;
         const double wanted = largest < c->step ? largest : c->step;
-        const int lands = wanted >= left * (1 - 1e-12);
-        const double h = lands ? left : 2 * wanted > left ? left / 2 : wanted;
+        const int lands = !(corner < INFINITY) && wanted >= left * (1 - 1e-12);
+        const double h = corner < INFINITY ? corner - t : lands ? left : 2 * wanted > left ? left / 2 : wanted;
         if (!lands && t + h == t) {
             memcpy(r->k, f0, sizeof(double) * (size_t)n);
             return pl_does_not_move(r, t, h);
@@ -171,12 +174,16 @@ int pl_rosenbrock_step(pl_run *r)
         if (r->unsolved) return PL_NO_SOLUTION;
         r->h = h;
         if (e.error <= 1.0) {
-            r->t1 = lands ? r->stop : t + h;
+            r->t1 = corner < INFINITY ? corner : lands ? r->stop : t + h;
+            corner = looks++ < PL_LOOKS ? pl_first_corner(r, pl_rosenbrock_interpolate, t, h) : INFINITY;
+            if (corner < INFINITY) continue;
             accepted(r, h, wanted, e);
             r->arrived = !(r->t1 < r->stop);
             return PL_DONE;
         }
         rejected(r, h, e);
+        corner = isfinite(e.error) ? pl_first_corner(r, pl_rosenbrock_interpolate, t, h) : INFINITY;
+        if (!(corner - t < c->step)) corner = INFINITY;
         r->budget--;
         if (r->cancel) return PL_CANCELLED;
         if (!(c->step > 1e-14 * (fabs(t) > 1e-2 ? fabs(t) : 1e-2))) {

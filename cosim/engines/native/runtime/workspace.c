@@ -56,6 +56,7 @@ size_t pl_workspace_size(const pl_model *m, const pl_system *s)
                      padded((size_t)m->nc) + padded((size_t)m->nv) + out_doubles(m, s) +
                      padded((size_t)s->n_events) + newton_doubles(s) + padded(pl_delay_doubles(s));
     doubles += padded((size_t)m->niv) + padded((size_t)s->n_rates) + padded(pl_delay_flags(s));
+    doubles += 3 * padded((size_t)m->n_corners);
     if (s->n_events)
         doubles += 8 * padded((size_t)s->n_events) + padded((size_t)most_pieces(m)) + 2 * padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
     return (doubles + 16) * sizeof(double);
@@ -97,6 +98,9 @@ void pl_instantiate(pl_run *r, void *workspace)
     r->delay_seconds = take(&next, pl_delay_doubles(s));
     r->delay_samples = r->delay_seconds + s->n_delays;
     r->refined = (int32_t *)take(&next, pl_delay_flags(s));
+    r->corners_before = take(&next, (size_t)m->n_corners);
+    r->corners_behind = take(&next, (size_t)m->n_corners);
+    r->corners_now = take(&next, (size_t)m->n_corners);
     if (s->n_events) {
         r->fired = (int32_t *)take(&next, (size_t)s->n_events);
         r->farthest = take(&next, (size_t)s->n_events);
