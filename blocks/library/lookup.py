@@ -29,8 +29,8 @@ class LookupTable1D(Block):
     through them, twice continuously differentiable; "makima": cubics that do not overshoot flat parts.
     Outside the points "hold" keeps the end value, "extrapolate" goes on with the end piece.  One column of
     values: elementwise for a vector u.
-    Direct feedthrough: u to y.  Adaptive steps end at the corners of up to 32 rows; those of more are left to
-    error control.
+    Direct feedthrough: u to y.  Adaptive steps end at the corners of "linear" with up to 32 rows; others
+    are left to error control.
 
     points : (n,) unit of u, increasing; structural
     values : (n,) or (n, k), any unit; tunable where interpolation is linear and n at most 32, else structural

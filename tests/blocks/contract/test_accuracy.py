@@ -42,8 +42,13 @@ CASES = {
     for k, example in enumerate(examples)
     if cls not in LEFT_OUT
 }
-# A jump, and corners of tables of more than 32 rows and of several axes, which no step ends at.
-LEFT_TO_ERROR_CONTROL = {"TrigonometricFunction1": 2e-6, "LookupTable1D4": 3e-6, "LookupTableND0": 3e-6}
+# A jump, and corners of tables that are called: of more than 32 rows, of cubics, of several axes.
+LEFT_TO_ERROR_CONTROL = {
+    "TrigonometricFunction1": 2e-6,
+    "LookupTable1D4": 3e-6,
+    "LookupTable1D6": 3e-6,
+    "LookupTableND0": 3e-6,
+}
 UNTIL, APART = 4.0, 1e-6
 TIMES = np.linspace(0.013, UNTIL, 97)
 FINER = {"rtol": 1e-3 * RTOL, "atol": 1e-13, "max_step": UNTIL / 2000}
