@@ -159,6 +159,12 @@ class Reader:
         except ValueError:
             raise fault(self.file, f"{name} is '{text}', expected a number", element.sourceline) from None
 
+    def _whole(self, element: Any, name: str) -> int:
+        found = self._number(element, name, 0.0)
+        if not found.is_integer():
+            raise fault(self.file, f"{name} is {found:g}, expected a whole number", element.sourceline)
+        return int(found)
+
     def _children(self, element: Any, name: str, inner: str) -> Iterator[Any]:
         parent = element.find(tag("ssd", name))
         if parent is not None:
@@ -169,7 +175,7 @@ class Reader:
         for unit in root.iter(tag("ssc", "Unit")):
             base = unit.find(tag("ssc", "BaseUnit"))
             if base is not None:
-                exponents = {n: int(self._number(base, n, 0)) for n in EXPONENTS if base.get(n)}
+                exponents = {n: self._whole(base, n) for n in EXPONENTS if base.get(n)}
                 name = self._needed(unit, "name")
                 factor, offset = self._number(base, "factor", 1.0), self._number(base, "offset", 0.0)
                 self.units[name] = BaseUnit(name, exponents, factor, offset)
@@ -177,7 +183,7 @@ class Reader:
             if enumeration.find(tag("ssc", "Item")) is not None:
                 items = enumeration.findall(tag("ssc", "Item"))
                 self.enumerations[self._needed(enumeration, "name")] = {
-                    self._needed(i, "name"): int(self._number(i, "value", 0)) for i in items
+                    self._needed(i, "name"): self._whole(i, "value") for i in items
                 }
 
     def _experiment(self, root: Any) -> DefaultExperiment:
@@ -324,18 +330,29 @@ class Reader:
             )
         return tuple(map(int, words))
 
-    def _transformation(self, parent: Any) -> Transformation | None:
+    def _transformation(self, parent: Any, file: str = "") -> Transformation | None:
         for e in parent:
             word = _short(e.tag).removeprefix("ssc:")
             if word == "LinearTransformation":
                 return Transformation(self._number(e, "factor", 1.0), self._number(e, "offset", 0.0))
             if word.endswith("MappingTransformation"):
-                read = _TABLES[word.removesuffix("MappingTransformation")]
+                kind = word.removesuffix("MappingTransformation")
                 entries = e.findall(tag("ssc", "MapEntry"))
-                return Transformation(
-                    table={read(self._needed(m, "source")): read(self._needed(m, "target")) for m in entries}
-                )
+                ends = [
+                    [self._entry(m, n, kind, file or self.file) for n in ("source", "target")]
+                    for m in entries
+                ]
+                return Transformation(table=dict(ends))
         return None
+
+    def _entry(self, entry: Any, name: str, kind: str, file: str) -> Any:
+        """One side of a table."""
+        text = self._needed(entry, name)
+        try:
+            return _TABLES[kind](text)
+        except ValueError:
+            what = f"{name} of a mapping is '{text}', which is no {kind}"
+            raise fault(file, what, entry.sourceline) from None
 
     # --- parameters -------------------------------------------------------------------------------
     def _values(self, element: Any) -> tuple[ParameterValue, ...]:
@@ -424,7 +441,7 @@ class Reader:
                     entry.sourceline,
                 )
             mapped.add(source)
-            value, change = by_name[source], self._transformation(entry)
+            value, change = by_name[source], self._transformation(entry, file)
             if change is not None and value.type == "Enumeration":
                 change = self._of_items(change, file, entry.sourceline)
             yield replace(value, name=target, change=change, convert_units=_converts(entry))

@@ -138,3 +138,22 @@ def test_signals_of_a_dictionary_have_one_source(wires, said, files, tmp_path):
     path = written(tmp_path / "bus.ssp", with_dictionary(*wires), files, version="2.0")
     with pytest.raises(PlantloopError, match=said):
         import_ssp(path, sample="1/10")
+
+
+@pytest.mark.parametrize(
+    ("inside", "after", "said"),
+    [
+        ('<ssc:BooleanMappingTransformation><ssc:MapEntry source="maybe" target="true"/>'
+         "</ssc:BooleanMappingTransformation>", "", "source of a mapping is 'maybe', which is no Boolean"),
+        ('<ssc:IntegerMappingTransformation><ssc:MapEntry source="1" target="1.5"/>'
+         "</ssc:IntegerMappingTransformation>", "", "target of a mapping is '1.5', which is no Integer"),
+        ("", UNITS.replace('m="1"', 'm="0.5"', 1), "m is 0.5, expected a whole number"),
+        ("", '<ssd:Enumerations><ssc:Enumeration name="E"><ssc:Item name="a" value="1.5"/></ssc:Enumeration>'
+         "</ssd:Enumerations>", "value is 1.5, expected a whole number"),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_none_of_their_kind(inside, after, said, files, tmp_path):
+    text = system(component("m", "mass") + component("l", "lag"), connection("m.x", "l.u", inside))
+    path = written(tmp_path / "bad.ssp", text, files, version="2.0", after=after)
+    with pytest.raises(PlantloopError, match=rf"\.ssd:\d+: {said}"):
+        import_ssp(path, sample="1/10")
