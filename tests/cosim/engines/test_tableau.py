@@ -1,4 +1,4 @@
-"""Coefficients of Runge-Kutta methods against the conditions of order: Hairer, Norsett & Wanner I, table II.2.2."""
+"""Coefficients of Runge-Kutta methods against the conditions of order (Hairer, Norsett & Wanner I, II.2)."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_the_error_is_the_difference_to_a_method_of_order_four():
 
 
 def test_the_solution_inside_a_step_has_order_four():
-    """The cubic through both ends lacks s^2 (1 - s)^2 times the fourth derivative: 1 / density of its trees."""
+    """The cubic through both ends lacks s^2 (1 - s)^2 times 1 / density of the trees of order four."""
     _, _, trees = stages(DOPRI5)
     for p in (1, 2, 3):
         for tree, _ in trees[p]:
