@@ -39,6 +39,11 @@ def copies_of(p: Shared) -> Iterator[str]:
         yield _call(copies, n) if steps is None else _loop(copies, n, steps)
 
 
+def in_place(p: Shared) -> bool:
+    """Has a piece a loop of its own, whose copies a compiler may do several at once?"""
+    return any(_steps(copies) is not None for copies in p.copies)
+
+
 def tabled(functions: list[FunctionPlan]) -> list[Shape]:
     """Shapes with copies that have a table."""
     copies = (c for f in functions for p in f.pieces if isinstance(p, Shared) for c in p.copies)

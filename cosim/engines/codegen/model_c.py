@@ -10,7 +10,7 @@ import casadi as ca
 
 from cosim.engines.codegen import print_c
 from cosim.engines.codegen.callee_c import callee
-from cosim.engines.codegen.copies_c import shape, tabled
+from cosim.engines.codegen.copies_c import SHORT, in_place, shape, tabled
 from cosim.engines.codegen.host_functions import host_functions
 from cosim.engines.codegen.number_tables import NumberTables
 from cosim.engines.codegen.parts_c import pairs, parts, ranges
@@ -115,11 +115,17 @@ def _files(
     callees = [_callee(print_c.callee_name(c), called[c.number]) for c in printed]
     pieces = [p for f in plan.every for p in f.pieces]
     plain = {p.name: print_c.piece(p, plan.callees) for p in pieces if isinstance(p, Plain)}
-    loops = [shape(s) for s in tabled(plan.every)]
-    loops += [print_c.piece(p, plan.callees) for p in pieces if isinstance(p, Shared)]
-    around = head + _declared(loops)  # loops call each other across files
+    shared = [p for p in pieces if isinstance(p, Shared)]
+    shapes = tabled(plan.every)
+    loops = [shape(s) for s in shapes if len(s.operations) <= SHORT]
+    loops += [print_c.piece(p, plan.callees) for p in shared if in_place(p)]
+    calls = [shape(s) for s in shapes if len(s.operations) > SHORT]
+    calls += [print_c.piece(p, plan.callees) for p in shared if not in_place(p)]
+    around = head + _declared(loops + calls)  # they call each other across files
     found = [
-        CFile(f"loops{k}.c", "\n".join([around, *group]), "-O3") for k, group in enumerate(_groups(loops))
+        CFile(f"{name}{k}.c", "\n".join([around, *group]), how)
+        for name, texts, how in (("loops", loops, "-O3"), ("copies", calls, level))  # long ones gain nothing
+        for k, group in enumerate(_groups(texts))
     ]
     if plan.cost <= SMALL:
         kinds = dict.fromkeys(inlined, "PL_INLINE ")

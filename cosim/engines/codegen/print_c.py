@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cosim.engines.codegen.copies_c import copies_of
+from cosim.engines.codegen.copies_c import copies_of, in_place
 from cosim.engines.codegen.operations_c import computed, declarations, number
 from cosim.engines.codegen.plan import (
     OUT,
@@ -31,7 +31,7 @@ def piece(p: Piece, callees: Sequence[Callee]) -> str:
     if isinstance(p, Plain):
         lines, arrays = _Steps(callees).of(p)
         return head + declarations(arrays) + "\n".join([*lines, "}"]) + "\n"
-    return "PL_WIDE " + head + "\n".join([*copies_of(p), "}"]) + "\n"
+    return "PL_WIDE " * in_place(p) + head + "\n".join([*copies_of(p), "}"]) + "\n"
 
 
 class _Steps:

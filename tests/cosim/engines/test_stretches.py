@@ -95,7 +95,10 @@ def test_a_mechanism_in_stretches_moves_as_on_the_reference_engine(monkeypatch, 
     monkeypatch.setattr(stretches, "COPIES", 3)
     d = Diagram("four bars")
     d.add("plant", Plant.read(deck(7), coordinates=coordinates))
-    assert "void pl_shape" in "".join(c.text for c in generate(d.system()).sources)
+    sources = generate(d.system()).sources
+    assert "void pl_shape" in "".join(c.text for c in sources)
+    called = "".join(c.text for c in sources if c.name.startswith("copies"))
+    assert "(a, out, q0" in called and "PL_WIDE" not in called  # nothing there is done several at once
     settings = {"solver": "rk4", "step": 0.05, "log_every": 0.05}
     one, two = (simulate(d, 0.5, engine=e, **settings)["plant.tops"] for e in ("native", "reference"))
     assert same(one, two)
