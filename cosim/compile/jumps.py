@@ -45,6 +45,7 @@ SHOWN = 20  # places that one note lists
 BESIDE = 16 * float(np.finfo(float).eps)  # how near to a switch its sides are compared, relative
 ELSEWHERE = 4  # values of all that does not switch
 JUMP = 1e-6  # relative; less is rounding at a steep place
+STEEP = 10.0  # a jump is more than so many times what one side alone changes by as near, by slope or rounding
 
 Sides = Iterator[tuple[int, np.ndarray, np.ndarray]]  # a condition; the equations before and behind it
 
@@ -198,10 +199,17 @@ def plain_sides(switching: Switching) -> Sides:
         where = -at0 / slope
     where[~np.isfinite(where)] = 0.0  # never affine there
     near = BESIDE * np.maximum(np.abs(where), 1.0)
-    low, high = rows.copy(), rows.copy()
-    low[line, varied], high[line, varied] = where - near, where + near
-    (below, before), (above, behind) = (switching.at(switching.f, side) for side in (low, high))
+
+    def beside(distance: float) -> list[np.ndarray]:
+        moved = rows.copy()
+        moved[line, varied] = where + distance * near
+        return switching.at(switching.f, moved)
+
+    (below, before), (above, behind), (lower, _), (higher, _) = map(beside, (-1.0, 1.0, -2.0, 2.0))
     switched = before[line, which[lines]] != behind[line, which[lines]]
+    with np.errstate(all="ignore"):
+        steep = np.maximum(np.abs(below - lower), np.abs(higher - above))  # on one side
+        above = np.where(np.abs(above - below) > STEEP * steep, above, below)
     for n in np.flatnonzero(affine & switched & np.isfinite(below - above).all(axis=1)):
         yield int(which[lines[n]]), below[n], above[n]
 

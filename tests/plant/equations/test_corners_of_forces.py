@@ -1,8 +1,11 @@
 """Default runs of decks whose forces have corners, against runs at a thousandth of the tolerance."""
 
+import warnings
+
 import numpy as np
 import pytest
 
+from cosim.compile.jumps import JumpWarning
 from tests.plant.equations.test_velocity_switches import BOTH, diagram, outputs, pushed, run, sled
 
 RTOL, UNTIL = 1e-8, 1.5  # default of adaptive solvers; s
@@ -35,7 +38,16 @@ def test_corners_cost_no_accuracy(force, coordinates):
 
 
 @BOTH
-@pytest.mark.filterwarnings("ignore:equations jump")
+@pytest.mark.parametrize("force", [*SMOOTH, *STOPS])
+def test_no_jump_is_seen_in_a_force_that_has_none(force, coordinates):
+    """Points beside the constraints of absolute coordinates have forces of 1e7 N that are all rounding."""
+    d = diagram(coordinates, *sled(2, 2.0, v=1.0), pushed(20, force), *outputs("DX(20)", "VX(20)"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", JumpWarning)
+        d.system()
+
+
+@BOTH
 @pytest.mark.parametrize("force", STOPS)
 def test_stops_are_as_exact_as_their_oscillation(force, coordinates):
     assert (apart(coordinates, force) <= STOPS[force]).all()
