@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from blocks import StateSpace
 from cosim import Diagram, Enabled, If, Resettable, SwitchCase, Variant
+from tests.helpers.nests import EDGES, Nest, inner, signals, wired
 
-EDGES = ("rising", "falling", "either")
 LEAVES = {"leaf": (1.0, 0.0), "quick": (2.0, 0.5)}  # decay [1/s], start
 CHOICES = ("if", "switch")
-Nest = tuple[Any, ...]
 Levels = Mapping[str, float]
 
 
@@ -41,32 +40,9 @@ def continuous_nests(draw: Any, depth: int, names: list[str] | None = None) -> N
     return (*head, *(draw(continuous_nests(depth - 1, names)) for _ in range(several)))
 
 
-def inner(nest: Nest) -> list[Nest]:
-    """The nests inside."""
-    return [part for part in nest if isinstance(part, tuple)]
-
-
-def signals(nest: Nest) -> list[str]:
-    """Names of the signals it obeys."""
-    own = [v for v in nest[1:] if isinstance(v, str) and v not in EDGES]
-    return own + [name for part in inner(nest) for name in signals(part)]
-
-
 def built(nest: Nest) -> Diagram:
     """The diagram: inputs u and its signals, output y."""
-    d = Diagram(nest[0])
-    u, entries = d.inport("u"), {name: d.inport(name) for name in signals(nest)}
-    made = []
-    for k, part in enumerate(_parts(nest)):
-        node = d.add(f"p{k}", part)
-        u >> node["u"]
-        for name in set(node.ports.inputs) & set(entries):
-            entries[name] >> node[name]
-        for port in {"enable", "reset", "condition", "case"} & set(node.ports.inputs):
-            entries[signals(nest)[0]] >> node[port]
-        made.append(node["y"])
-    d.outport("y", made[0] if len(made) == 1 else made[0] + made[1])
-    return d
+    return wired(nest, _parts(nest))
 
 
 def _parts(nest: Nest) -> list[Any]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+from cosim.deck import DeckRun, run_deck
 
 GROUND = '<Body_Rigid id="1" isground="TRUE"/>'
 ALONG_Y = 'a00="1" a10="0" a20="0" a01="0" a11="0" a21="1" a02="0" a12="-1" a22="0"'  # z = -Y
@@ -21,6 +25,16 @@ def simulate(kind: str, **attributes: object) -> str:
     """One Simulate command."""
     written = " ".join(f'{name}="{value}"' for name, value in attributes.items())
     return f'<Simulate analysis_type="{kind}" {written}/>'
+
+
+def off(kind: str, id: int) -> str:
+    """One Deactivate command."""
+    return f'<Deactivate element_type="{kind}" element_id="{id}"/>'
+
+
+def ran(model: str, commands: str, gravity: float = -9.81, **options: Any) -> DeckRun:
+    """A deck that was run, with small errors and on the reference engine by default."""
+    return run_deck(deck(model, commands, gravity), **({"rtol": 1e-11, "engine": "reference"} | options))
 
 
 def marker(id: int, body: int, x: float = 0.0, y: float = 0.0, z: float = 0.0, axes: str = "") -> str:

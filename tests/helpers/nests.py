@@ -19,6 +19,7 @@ from cosim import Diagram, Enabled, For, If, Resettable, Triggered, Variant
 
 GRID = Fraction(1, 8)  # s
 EDGES = ("rising", "falling", "either")
+OBEYING = {"enable", "trigger", "reset", "condition", "case"}  # inputs of parts that take a signal
 Nest = tuple[Any, ...]
 
 
@@ -69,17 +70,21 @@ def inner(nest: Nest) -> list[Nest]:
 
 def built(nest: Nest) -> Diagram:
     """The diagram: inputs u and its signals, output y."""
+    return wired(nest, _parts(nest))
+
+
+def wired(nest: Nest, parts: list[Any]) -> Diagram:
+    """The diagram of a nest with these parts, which obey its first signal; outputs of several are added."""
     d = Diagram(nest[0])
     u, entries = d.inport("u"), {name: d.inport(name) for name in signals(nest)}
     made = []
-    for k, part in enumerate(_parts(nest)):
+    for k, part in enumerate(parts):
         node = d.add(f"p{k}", part)
         u >> node["u"]
         for name in set(node.ports.inputs) & set(entries):
             entries[name] >> node[name]
-        for port in ("enable", "trigger", "reset", "condition"):
-            if port in node.ports.inputs:
-                entries[signals(nest)[0]] >> node[port]
+        for port in OBEYING & set(node.ports.inputs):
+            entries[signals(nest)[0]] >> node[port]
         made.append(node["y"])
     d.outport("y", made[0] if len(made) == 1 else made[0] + made[1])
     return d

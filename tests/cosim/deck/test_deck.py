@@ -1,18 +1,26 @@
-"""Decks run as they stand: simulations in sequence, switches, changes, files; against closed forms."""
+"""Decks run as they stand: simulations in sequence, switches, changes, ends, files; against closed forms."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from blocks.errors import PlantloopError
 from cosim import simulate as run_plant
 from cosim.deck import run_deck
-from cosim.deck.report import rows
 from plant import Plant
-from tests.helpers.decks import ALONG_X, ALONG_Y, body, deck, joint, marker, pendulum, simulate, slider
-from tests.helpers.plants import deck as shipped
-from tests.helpers.plants import reference
+from tests.helpers.decks import (
+    ALONG_X,
+    ALONG_Y,
+    body,
+    deck,
+    joint,
+    marker,
+    off,
+    pendulum,
+    ran,
+    simulate,
+    slider,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
 TIGHT = '<Param_Transient integr_tol="1e-11"/>'
@@ -33,10 +41,6 @@ def engine(request):
 def how(request):
     """Every engine and every choice of coordinates once."""
     return {"coordinates": request.param[0], "engine": request.param[1]}
-
-
-def ran(model, commands, gravity=-9.81, **options):
-    return run_deck(deck(model, commands, gravity), **({"rtol": 1e-11, "engine": "reference"} | options))
 
 
 def mass(run):
@@ -201,10 +205,6 @@ def test_settings_may_stand_in_the_model():
 
 
 # --- switches -------------------------------------------------------------------------------------------
-def off(kind, id):
-    return f'<Deactivate element_type="{kind}" element_id="{id}"/>'
-
-
 def on(kind, id):
     return f'<Activate element_type="{kind}" element_id="{id}"/>'
 
@@ -446,70 +446,3 @@ def test_commands_of_another_file(tmp_path):
     run = run_deck(main)
     assert [step.time for step in run.steps] == [0.1, 0.2, 0.3]
     assert run.steps[1].command.where == "more.xml:1: Simulate"
-
-
-# --- published decks ------------------------------------------------------------------------------------
-def test_the_four_bar_deck_as_it_stands(coordinates):
-    """Angles of the published linkage, with the deck's own stiff integrator and tolerances."""
-    rows = np.array(reference("fourbar")["reference"]["rows"])
-    run = run_deck(shipped("four_bar.xml"), coordinates=coordinates)
-    t = run.result.time
-    assert t[-1] == 15.0 and len(t) == 1501
-    at = [int(np.argmin(np.abs(t - row[0]))) for row in rows]
-    asked = np.abs(t[at] - rows[:, 0]) < 1e-12
-    assert asked.sum() > 10
-    found = run.result["plant.angles_and_rates"][at][asked][:, :3]
-    assert found == pytest.approx(rows[asked, 1:4], abs=2e-5)  # integr_tol of the deck is 1e-6
-    assert run.result.settings["solver"].value == "rodas4"
-
-
-def test_inputs_may_be_given():
-    """The pendulum's cart pushed with 2 N, against the plant in a diagram."""
-    path = shipped("inverted_pendulum.xml")
-    given = run_deck(path, inputs={"control_force": 2.0})
-    plant = Plant.read(path).with_port("control_force", hold_order=0)
-    other = run_plant(plant, until=1.0, inputs={"control_force": 2.0}, log_at=[1.0])
-    row = int(np.flatnonzero(given.result.time == 1.0)[0])
-    for port in plant.outputs:
-        assert given.result[f"plant.{port}"][row] == pytest.approx(other[f"plant.{port}"][-1], abs=1e-5)
-
-
-def test_a_warning_is_told_once(recwarn):
-    jump = '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" ref_marker_id="0" '
-    jump += 'fz_expression="IF(DZ(20)+1.2: 0,0,15)"/>'
-    commands = simulate("Static") + simulate("Transient", end_time=0.1) + '<Body_Rigid id="2" mass="3"/>'
-    ran(slider() + jump, commands + simulate("Static") + simulate("Linear"))
-    texts = [str(w.message) for w in recwarn.list]
-    assert len(texts) == len(set(texts))
-
-
-def test_only_the_plants_signals_are_in_the_result():
-    run = ran(slider(), simulate("Static") + simulate("Transient", end_time=0.1))
-    assert list(run.result) == ["plant.request_mass", "plant.guide.q", "plant.guide.qd"]  # and its states
-
-
-def test_the_motion_of_a_deck_is_seen_unless_it_changes_its_model(tmp_path):
-    """Its result has the states and knows the plant; reports show its signals alone."""
-    twice = simulate("Transient", end_time=0.1) + simulate("Transient", end_time=0.2)
-    run = ran(slider(), simulate("Static") + twice)
-    assert run.result.animate(tmp_path / "deck.gif", fps=10) == 3
-    assert [text.partition(" =")[0] for place, text in rows(run) if place == "final"] == [
-        "plant.request_mass"
-    ]
-    assert sum("plant.guide" in text for _, text in rows(run)) == 0
-    changed = ran(slider(), twice + off("SPDP", 1) + simulate("Transient", end_time=0.3))
-    assert changed.result.origin is None and len(changed.result["plant.guide.q"]) == len(changed.result.time)
-    with pytest.raises(PlantloopError, match="or from a deck that changed its model"):
-        changed.result.animate(tmp_path / "deck.gif")
-
-
-@pytest.mark.parametrize("engine", ["reference", "native"])
-def test_ctrl_c_keeps_what_was_computed(engine):
-    def stop(t):
-        if t > 0.5:
-            raise KeyboardInterrupt
-
-    commands = simulate("Transient", end_time=0.4) + simulate("Transient", end_time=2)
-    run = ran(slider(), commands + simulate("Static"), engine=engine, progress=stop)
-    assert not run.complete and not run.result.complete and "interrupted at t=" in run.message
-    assert len(run.steps) == 2 and 0.4 <= run.result.time[-1] <= 2.0

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from blocks import TimeTable
 from cosim import Diagram, simulate
-from tests.helpers.continuous_nests import Followed, built, continuous_nests, signals
+from tests.helpers.continuous_nests import Followed, built, continuous_nests
+from tests.helpers.nests import signals
 
 GRID, INSTANTS = 0.125, 10  # s
 LEVELS = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0]), min_size=INSTANTS, max_size=INSTANTS)
