@@ -146,16 +146,7 @@ def margins_of(
 ) -> Margins:
     """As `margins`; `rough` takes the delay that the phase margin suggests, which is quicker."""
     flat = system_of(system)
-    whole, component = flat.locate(text(at, "at"))
-    size = flat.signal(whole).size
-    if component is None and size != 1:
-        raise PlantloopError(
-            f"'{at}' has {size} components, and margins are those of one.",
-            path=at,
-            value=at,
-            hint=f"Name one: '{at}[0]'; the others stay closed.",
-        )
-    k = component or 0
+    whole, k = _one_component(flat, at)
     sampled = _Sampled(system, flat, whole, k, point, parameters, pade, rough)
     if len(flat.rates) > 1:
         return sampled.margins(at)
@@ -173,19 +164,18 @@ def margins_of(
     phase, delay, crossover = _phase_margins(model, w, loop)
     if flat.rates and stable:
         delay = sampled.delay(delay, outside)
-    S = 1 / (1 + loop)
-    T = 1 - S
-    disk = float(2 / np.abs(S - T).max())
+    sensitivity = 1 / (1 + loop)
+    complementary = 1 - sensitivity
     return Margins(
         at,
         stable,
         (low, high),
         phase,
         delay,
-        disk,
+        float(2 / np.abs(sensitivity - complementary).max()),
         crossover,
         phase_crossover,
-        float(np.abs(S).max()),
+        float(np.abs(sensitivity).max()),
         w,
         loop,
         outside,
@@ -193,6 +183,20 @@ def margins_of(
         dt,
         step_response(A, B[:, :1], C[:1], model.D, dt, np.zeros(1)),
     )
+
+
+def _one_component(flat: System, at: str) -> tuple[str, int]:
+    """The signal that `at` names, and which of its components."""
+    whole, component = flat.locate(text(at, "at"))
+    size = flat.signal(whole).size
+    if component is None and size != 1:
+        raise PlantloopError(
+            f"'{at}' has {size} components, and margins are those of one.",
+            path=at,
+            value=at,
+            hint=f"Name one: '{at}[0]'; the others stay closed.",
+        )
+    return whole, component or 0
 
 
 def _no_loop(system: Any, at: str) -> PlantloopError:

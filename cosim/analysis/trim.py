@@ -95,6 +95,14 @@ def _at_ticks(system: System) -> list[Segment]:
     return list(system.schedule)
 
 
+def _discrete_states(s: System) -> dict[str, MemorySlot[Any]]:
+    """Discrete states by name."""
+    return {
+        name: slot for name, slot in s.held.items()
+        if isinstance(slot, MemorySlot) and isinstance(slot.memory, DiscreteState)
+    }  # fmt: skip
+
+
 def _limits_of(name: str, value: Any) -> tuple[float, float]:
     """Two numbers, the lower first."""
     try:
@@ -125,34 +133,40 @@ class _Trim:
         s, c = model.system, model.context
         where, inputs, outputs = f"'{s.name}'", s.names("input"), s.names("output")
         at_ticks = _at_ticks(s)
-        discrete = {
-            n: slot for n, slot in s.held.items()
-            if isinstance(slot, MemorySlot) and isinstance(slot.memory, DiscreteState) and at_ticks
-        }  # fmt: skip
-        resting_names = {**s.states, **discrete}
+        self.discrete = _discrete_states(s) if at_ticks else {}
+        resting_names = {**s.states, **self.discrete}
         states = Names("state", where, resting_names, {}, s.prefix, parts=False)
         either = Names("state or input", where, {**resting_names, **s.inputs}, {}, s.prefix, parts=False)
         u, free = {inputs.whole(n): v for n, v in u.items()}, [inputs.whole(n) for n in free]
         y, fixed = {outputs.whole(n): v for n, v in y.items()}, [states.whole(n) for n in fixed]
         self.bounds = {either.whole(n): limits for n, limits in bounds.items()}
-        names = s.states
         for name, value in u.items():
             set_input(s, c, name, value)
-        moving = [slot for n, slot in names.items() if static_of(slot) == "solve" and n not in fixed]
-        for slot in names.values():
+        for slot in s.states.values():
             if static_of(slot) == "zero":
                 c.x[slot.index] = 0.0
-        self.x_index = np.concatenate([np.zeros(0, int), *[slot.index for slot in moving]])
-        kept = {int(k) for n in fixed if n in discrete for k in discrete[n].index}
-        written = dict.fromkeys(int(k) for segment in at_ticks for k in segment.writes)
-        self.h_index = np.array(
-            [*(int(k) for n in free for k in s.inputs[n].index), *(k for k in written if k not in kept)], int
-        )
-        self.discrete = discrete
+        self._choose_unknowns(free, fixed, at_ticks)
         self.low, self.high = self._limits(resting_names)
+        self._write_equations(y, at_ticks)
+
+    def _choose_unknowns(
+        self, free: Sequence[str], fixed: Sequence[str], at_ticks: Sequence[Segment]
+    ) -> None:
+        """Places in x and h of what is looked for: states that are not fixed, inputs that are free."""
+        s = self.model.system
+        moving = [slot for n, slot in s.states.items() if static_of(slot) == "solve" and n not in fixed]
+        self.x_index = np.concatenate([np.zeros(0, int), *[slot.index for slot in moving]])
+        kept = {int(k) for n in fixed if n in self.discrete for k in self.discrete[n].index}
+        written = dict.fromkeys(int(k) for segment in at_ticks for k in segment.writes)
+        given = [int(k) for n in free for k in s.inputs[n].index]
+        self.h_index = np.array([*given, *(k for k in written if k not in kept)], int)
+
+    def _write_equations(self, y: Mapping[str, Any], at_ticks: Sequence[Segment]) -> None:
+        """What is zero at rest, with its names and its Jacobian by the unknowns."""
+        s = self.model.system
         self.goal = np.concatenate([np.zeros(0), *[self._target(n, value) for n, value in y.items()]])
         resting = np.flatnonzero(
-            np.array([static_of(slot) != "hold" for slot in names.values() for _ in slot.index])
+            np.array([static_of(slot) != "hold" for slot in s.states.values() for _ in slot.index])
         )
         wanted = [s.signal(s.outports[n]).expression for n in y]
         delays = [pick(s.w, d.places) - d.signal for d in s.delays]  # at rest the past is the present
@@ -160,7 +174,7 @@ class _Trim:
         equations = ca.vertcat(
             pick(s.derivative, resting), *wanted, *sampled, s.invariants, s.residual, *delays
         )
-        self.equation_names = [f"the derivative of state '{model.state_names[k]}'" for k in resting]
+        self.equation_names = [f"the derivative of state '{self.model.state_names[k]}'" for k in resting]
         self.equation_names += [f"output '{n}' minus its value" for n in y for _ in self._target(n, y[n])]
         self.equation_names += [
             f"the change at a tick of '{segment.place_of(k, s.held)}'"

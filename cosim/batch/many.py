@@ -17,7 +17,7 @@ from blocks.arguments import is_number, number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, near_miss, shown
-from cosim.batch.groups import groups_of, joined
+from cosim.batch.groups import BuiltRuns, groups_of, joined
 from cosim.batch.runs import Runs
 from cosim.batch.watched_runs import WatchedRuns, kept_for_warnings, warn_of_runs
 from cosim.batch.ways import WAYS, way_for
@@ -35,6 +35,7 @@ from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.memory import check_memory
 from cosim.run.parameter_checks import check_runs
 from cosim.settings import Keywords, RunSettings, takes_settings
+from cosim.signal_tree import SignalTree
 from cosim.system import System
 
 KEYS = ("parameters", "initial", "seed")
@@ -90,16 +91,7 @@ def simulate_many(
         raise PlantloopError(
             f"threads is {shown(threads)}, expected a whole number, one or more.", value=threads
         )
-    if until is None:
-        raise PlantloopError(
-            "until is missing, expected a finite time of zero or more [s].",
-            hint="Write simulate_many(d, runs, until=10.0).",
-        )
-    until = number(until, "until", "a finite time of zero or more [s]", least=0.0)
-    at_end = log_every is None and log_at is None
-    times = log_times(0.0, until, log_every, [until] if at_end else log_at)
-    if times is None:
-        raise PlantloopError("steps differ from run to run; give log_every as an interval, or log_at.")
+    times, until = _times(until, log_every, log_at)
     drawn, constants = driven(diagram, inputs)
     groups = groups_of(drawn, parameters, _listed(runs), chosen.solve_loops, chosen.driven)
     several, trees = [], []
@@ -115,14 +107,42 @@ def simulate_many(
         logged = np.append(times, until) if more and not (len(times) and times[-1] >= until) else times
         given, shown_there = mapped(group.parameters, "parameters"), [*names, *more]
         several.append(_starts(system, chosen, start, given, group.runs, until, logged, shown_there))
+    return _run_groups(groups, several, trees, times, int(threads or _processors()), progress)
+
+
+def _times(
+    until: float | None, log_every: Rate | None, log_at: Sequence[float] | None
+) -> tuple[np.ndarray, float]:
+    """The instants to log and the end of the runs [s], checked."""
+    if until is None:
+        raise PlantloopError(
+            "until is missing, expected a finite time of zero or more [s].",
+            hint="Write simulate_many(d, runs, until=10.0).",
+        )
+    until = number(until, "until", "a finite time of zero or more [s]", least=0.0)
+    at_end = log_every is None and log_at is None
+    times = log_times(0.0, until, log_every, [until] if at_end else log_at)
+    if times is None:
+        raise PlantloopError("steps differ from run to run; give log_every as an interval, or log_at.")
+    return times, until
+
+
+def _run_groups(
+    groups: Sequence[BuiltRuns],
+    several: Sequence[Starts],
+    trees: Sequence[SignalTree],
+    times: np.ndarray,
+    workers: int,
+    progress: Progress | bool | None,
+) -> Runs:
+    """Run the starts of every group, and join what they give in the order of the runs."""
     done, parts, watched = 0, [], []
     with telling(progress, sum(map(len, several)), "runs done") as tell:
         for starts, group, tree in zip(several, groups, trees, strict=True):
             numbers = [*group.runs]
-            found = _all(starts, numbers, int(threads or _processors()), _from(done, tell))
-            parts.append(
-                replace(found, time=times, tree=tree, table=found.table[:, : len(times), : tree.width])
-            )
+            found = _all(starts, numbers, workers, _from(done, tell))
+            table = found.table[:, : len(times), : tree.width]
+            parts.append(replace(found, time=times, tree=tree, table=table))
             watched.append(WatchedRuns.of(starts, numbers))
             done += len(starts)
     warn_of_runs(watched)

@@ -21,6 +21,7 @@ from cosim.cli.terminal import Row, print_heading, print_rows, print_sections
 from cosim.version import __version__
 
 if TYPE_CHECKING:
+    from cosim.cli.view_command import ViewOptions
     from cosim.engines.native.cache import Content
 
 app = typer.Typer(
@@ -348,37 +349,48 @@ def view(
 ) -> None:
     """Show a result, two beside each other, a scenario, model, FMU or study as one page in the browser."""
     with _errors_as_messages():
+        served = live or edit or host is not None or port is not None
         early = None
-        if browser and out is None and not (live or edit or host is not None or port is not None):
+        if browser and out is None and not served:
             from cosim.viewer.early_page import early_page
 
             early = early_page(files[0])  # before all that takes long to import
         from cosim.cli.view_command import ViewOptions, page_of_files
-        from cosim.viewer.page import view as page_of
 
         wanted = ViewOptions(until, forces, linear, trust)
         if early is not None:
             with early.failing():
                 typer.echo(str(early.arrive(page_of_files(files, wanted))))
-            return
-        if live and edit:
-            raise PlantloopError("--live and --edit exclude each other; leave one of them out.")
-        if live:
-            from cosim.cli.live import run_live
+        elif served:
+            _serve(files, out, wanted, live, edit, (host, port), browser)
+        else:
+            from cosim.viewer.page import view as page_of
 
-            run_live(files, out, wanted, (host or "127.0.0.1", port or 0), browser)
-            return
-        if edit:
-            from cosim.cli.live import run_edit
+            page = page_of(page_of_files(files, wanted), out, show=False)
+            typer.echo(str(out if out is not None else page.open(browser)))
 
-            run_edit(files, out, wanted, (host or "127.0.0.1", port or 0), browser)
-            return
-        if host is not None or port is not None:
-            raise PlantloopError(
-                "--host and --port belong to --live and --edit: a page that is a file has no server."
-            )
-        page = page_of(page_of_files(files, wanted), out, show=False)
-        typer.echo(str(out if out is not None else page.open(browser)))
+
+def _serve(
+    files: list[Path],
+    out: Path | None,
+    wanted: ViewOptions,
+    live: bool,
+    edit: bool,
+    place: tuple[str | None, int | None],
+    browser: bool,
+) -> None:
+    """Serve a page that steers a run, or edits a scenario, until it is closed; place : host, port."""
+    if live and edit:
+        raise PlantloopError("--live and --edit exclude each other; leave one of them out.")
+    if not live and not edit:
+        raise PlantloopError(
+            "--host and --port belong to --live and --edit: a page that is a file has no server."
+        )
+    from cosim.cli.live import run_edit, run_live
+
+    host, port = place
+    serve = run_live if live else run_edit
+    serve(files, out, wanted, (host or "127.0.0.1", port or 0), browser)
 
 
 @app.command()

@@ -211,39 +211,13 @@ def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
     for path, node in expander.nodes.items():
         if isinstance(node, Netlist):
             _check_borders(path, node, expander, ports, problems)
-    drivers: dict[Port, Port | None] = {}
-    for into, out in expander.edges.items():
-        fits = _check_target(into, expander, ports, problems)
-        if not fits and _is_output(into, expander, ports):
-            continue  # the wrong way round: reported once
-        source = expander.source(out)
-        right = source is None or _check_source(source, ports, problems)
-        if not fits or not right:
-            continue
-        if source is not None and into[0] in blocks:
-            drivers[into] = source
-        elif source is None and into[0] in blocks:
-            drivers[into] = None
-    for port in expander.grounded:
-        if _check_target(port, expander, ports, problems, "ground: "):
-            if port in expander.edges:
-                first = ".".join(expander.edges[port])
-                problems.append(
-                    f"input '{'.'.join(port)}' is grounded and connected to '{first}'; keep one of the two."
-                )
-            drivers.setdefault(port, None)
+    drivers = _drivers(expander, blocks, ports)
+    _ground(expander, ports, drivers)
     for path, known in ports.items():
         for name in known.inputs:
             if (path, name) not in drivers and (path, name) not in expander.edges:
                 problems.append(open_input(path, name))
-    outports = {}
-    for name, shown in diagram.outports.items():
-        found = len(problems)
-        source = expander.source(shown)
-        if source is not None and _check_source(source, ports, problems):
-            outports[name] = source
-        elif len(problems) == found:
-            problems.append(f"output '{name}' of '{diagram.name}' shows an input that is left open.")
+    outports = _outports(diagram, expander, ports)
     if problems:
         raise WiringError(dict.fromkeys(problems), path=diagram.name)
     probes = {path: known.probe for path, known in ports.items() if known.probe}
@@ -253,6 +227,48 @@ def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
         diagram.name, blocks, drivers, outports, borders, probes, parts, expander.masks, expander.units,
         expander.converted, expander.border_units, expander.route, expander.border_ports,
     )  # fmt: skip
+
+
+def _drivers(
+    expander: _Expander, blocks: dict[str, Block], ports: dict[str, _Ports]
+) -> dict[Port, Port | None]:
+    """What drives each connected input of a block; None for an outer input that is left open."""
+    drivers: dict[Port, Port | None] = {}
+    for into, out in expander.edges.items():
+        fits = _check_target(into, expander, ports, expander.problems)
+        if not fits and _is_output(into, expander, ports):
+            continue  # the wrong way round: reported once
+        source = expander.source(out)
+        right = source is None or _check_source(source, ports, expander.problems)
+        if fits and right and into[0] in blocks:
+            drivers[into] = source
+    return drivers
+
+
+def _ground(expander: _Expander, ports: dict[str, _Ports], drivers: dict[Port, Port | None]) -> None:
+    """Inputs that are left open on purpose get None as their driver."""
+    for port in expander.grounded:
+        if _check_target(port, expander, ports, expander.problems, "ground: "):
+            if port in expander.edges:
+                first = ".".join(expander.edges[port])
+                expander.problems.append(
+                    f"input '{'.'.join(port)}' is grounded and connected to '{first}'; keep one of the two."
+                )
+            drivers.setdefault(port, None)
+
+
+def _outports(diagram: Netlist, expander: _Expander, ports: dict[str, _Ports]) -> dict[str, Port]:
+    """The output of a block that each output of the diagram shows."""
+    problems = expander.problems
+    outports = {}
+    for name, shown in diagram.outports.items():
+        found = len(problems)
+        source = expander.source(shown)
+        if source is not None and _check_source(source, ports, problems):
+            outports[name] = source
+        elif len(problems) == found:
+            problems.append(f"output '{name}' of '{diagram.name}' shows an input that is left open.")
+    return outports
 
 
 def _borders(expander: _Expander, drivers: dict[Port, Port | None]) -> dict[Port, tuple[Port, ...]]:

@@ -6,7 +6,7 @@ Those of whole numbers ("poisson", "randint") take the numbers scipy.stats gives
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,32 +86,14 @@ def distribution(spec: Mapping[str, Any]) -> Distribution:
     """
     from scipy import stats
 
-    numbers = {name: value for name, value in spec.items() if name != "distribution"}
-    for key, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
-            raise PlantloopError(f"{key} is {number!r}, expected a finite number.", value=number)
-    name = spec.get("distribution", "uniform" if set(numbers) == {"low", "high"} else None)
-    if name is None:
-        raise PlantloopError(
-            "key 'distribution' is missing.", hint='Write distribution = "normal", or only low and high.'
-        )
-    kinds = (stats.rv_continuous, stats.rv_discrete)
-    known = [n for n in dir(stats) if isinstance(getattr(stats, n), kinds)]
-    if not isinstance(name, str) or (name not in PLAIN and name not in known):
-        raise PlantloopError(f"no distribution {name!r}; {near_miss(name, [*PLAIN, *known])}", value=name)
-    cut = {key: float(numbers[key]) for key in ("low", "high") if key in numbers}
+    numbers = _checked_numbers(spec)
+    name = _checked_name(spec, numbers, stats)
+    cut: dict[str, float] = {key: float(numbers[key]) for key in ("low", "high") if key in numbers}
     if len(cut) == 2 and not cut["low"] < cut["high"]:
         raise PlantloopError(f"low is {cut['low']:g} and high {cut['high']:g}, expected low below high.")
     plain = name in PLAIN and not set(OTHER_NUMBERS.get(name, ())) & set(numbers)
     needed, allowed, make = _plain(name) if plain else _of_scipy(name, stats)
-    for key in numbers:
-        if key not in allowed:
-            raise PlantloopError(
-                f"distribution '{name}' has no '{key}'; {near_miss(key, dict.fromkeys(allowed))}"
-            )
-    for key in needed:
-        if key not in numbers:
-            raise PlantloopError(f"distribution '{name}' needs {' and '.join(needed)}; '{key}' is missing.")
+    _refuse_misfits(name, numbers, needed, allowed)
     if plain:
         _check(name, numbers)
     elif not numbers.get("scale", 1.0) > 0:
@@ -124,6 +106,49 @@ def distribution(spec: Mapping[str, Any]) -> Distribution:
     if whole is not None:  # the whole numbers in between
         low, high = float(np.ceil(low - whole) + whole), float(np.floor(high - whole) + whole)
     found = Distribution(dict(spec), make(stats, **own), low, high, whole)
+    _refuse_empty(name, found, own, cut)
+    return found
+
+
+def _checked_numbers(spec: Mapping[str, Any]) -> dict[str, float]:
+    """What is given besides the name: finite numbers."""
+    numbers = {name: value for name, value in spec.items() if name != "distribution"}
+    for key, number in numbers.items():
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
+            raise PlantloopError(f"{key} is {number!r}, expected a finite number.", value=number)
+    return numbers
+
+
+def _checked_name(spec: Mapping[str, Any], numbers: Mapping[str, float], stats: Any) -> str:
+    """The name of the distribution: one of ours or of scipy.stats."""
+    name = spec.get("distribution", "uniform" if set(numbers) == {"low", "high"} else None)
+    if name is None:
+        raise PlantloopError(
+            "key 'distribution' is missing.", hint='Write distribution = "normal", or only low and high.'
+        )
+    kinds = (stats.rv_continuous, stats.rv_discrete)
+    known = [n for n in dir(stats) if isinstance(getattr(stats, n), kinds)]
+    if not isinstance(name, str) or (name not in PLAIN and name not in known):
+        raise PlantloopError(f"no distribution {name!r}; {near_miss(name, [*PLAIN, *known])}", value=name)
+    return name
+
+
+def _refuse_misfits(
+    name: str, numbers: Mapping[str, float], needed: Sequence[str], allowed: Sequence[str]
+) -> None:
+    """Refuse numbers that the distribution does not have, and one that it needs and was not given."""
+    for key in numbers:
+        if key not in allowed:
+            raise PlantloopError(
+                f"distribution '{name}' has no '{key}'; {near_miss(key, dict.fromkeys(allowed))}"
+            )
+    for key in needed:
+        if key not in numbers:
+            raise PlantloopError(f"distribution '{name}' needs {' and '.join(needed)}; '{key}' is missing.")
+
+
+def _refuse_empty(name: str, found: Distribution, own: Mapping[str, float], cut: Mapping[str, float]) -> None:
+    """Refuse numbers that make no distribution, and bounds between which it has no values."""
     with np.errstate(all="ignore"):
         below, upto = found._shares()
     if np.isnan(upto):
@@ -133,7 +158,6 @@ def distribution(spec: Mapping[str, Any]) -> Distribution:
         ends = " and ".join(f"{key} = {value:g}" for key, value in cut.items())
         between = f"no values {'between' if len(cut) == 2 else 'within'} {ends}"
         raise PlantloopError(f"distribution '{name}' has {between}.")
-    return found
 
 
 Recipe = tuple[

@@ -105,6 +105,23 @@ def _check_sampling(
             place.at(name).add_problem(f'does not go with method = "{s.method}"; leave it out.')
     if needs not in given or not getattr(s, needs):
         place.add_problem(f"method = \"{s.method}\" needs '{needs}'.")
+    _check_runs(s, place)
+    if s.method == "corners" and len(s.parameters) > MOST_CORNERS:
+        place.at("parameters").add_problem(
+            f"{len(s.parameters)} parameters have 2^{len(s.parameters)} corners; at most {MOST_CORNERS}."
+        )
+    if s.method not in SHARES and s.correlations:
+        place.at("correlations").add_problem(f'do not go with method = "{s.method}"; leave them out.')
+    if s.method == "file" and s.file is not None and place.source.path != CALL:
+        _check_file(s.file, place, trust)
+    _check_correlations(s, place)
+    swept = {name for axis in all_.sweep for name in axis.names}
+    for name in swept & set(s.parameters):
+        place.at("parameters", name).add_problem("is swept and sampled; keep one.")
+
+
+def _check_runs(s: SamplingTable, place: FilePlace) -> None:
+    """Methods that draw need the number of runs; those that come in groups need a multiple of a group."""
     drawn = (*SHARES, *DESIGNS)
     if s.method in drawn and s.runs is None:
         place.add_problem("key 'runs' is missing: how many cases?")
@@ -118,21 +135,22 @@ def _check_sampling(
                 f'is {s.runs}; method = "{s.method}" takes groups of {group} cases for {len(s.parameters)} '
                 f"parameters, so write {near}."
             )
-    if s.method == "corners" and len(s.parameters) > MOST_CORNERS:
-        place.at("parameters").add_problem(
-            f"{len(s.parameters)} parameters have 2^{len(s.parameters)} corners; at most {MOST_CORNERS}."
+
+
+def _check_file(name: str, place: FilePlace, trust: bool) -> None:
+    """A file of cases is there, and inside the study's folder unless it is trusted."""
+    file = place.source.path.parent / name
+    if not file.is_file():
+        place.at("file").add_problem(no_such_file(file, "file of cases"))
+    elif not trust and not is_inside(file, [place.source.path.parent]):
+        place.at("file").add_problem(
+            f'"{name}" leads out of the study\'s folder; put it there, or allow it with --trust, or '
+            "Study(..., trust=True), if you trust whoever wrote the study."
         )
-    if s.method not in SHARES and s.correlations:
-        place.at("correlations").add_problem(f'do not go with method = "{s.method}"; leave them out.')
-    if s.method == "file" and s.file is not None and place.source.path != CALL:
-        file = place.source.path.parent / s.file
-        if not file.is_file():
-            place.at("file").add_problem(no_such_file(file, "file of cases"))
-        elif not trust and not is_inside(file, [place.source.path.parent]):
-            place.at("file").add_problem(
-                f'"{s.file}" leads out of the study\'s folder; put it there, or allow it with --trust, or '
-                "Study(..., trust=True), if you trust whoever wrote the study."
-            )
+
+
+def _check_correlations(s: SamplingTable, place: FilePlace) -> None:
+    """Pairs of two parameters, each once, that do not contradict each other."""
     found = len(place.problems)
     for k, (a, b, _) in enumerate(s.correlations):
         for name in (a, b):
@@ -150,9 +168,6 @@ def _check_sampling(
             place.at("correlations").add_problem(
                 "these contradict each other: their matrix is not positive definite; make them smaller."
             )
-    swept = {name for axis in all_.sweep for name in axis.names}
-    for name in swept & set(s.parameters):
-        place.at("parameters", name).add_problem("is swept and sampled; keep one.")
 
 
 NEEDS = {"set": (), "ramp": ("over",), "pulse": ("lasts",), "fault": ("signal",), "switch": ()}

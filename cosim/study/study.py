@@ -105,35 +105,24 @@ class Study:
             given["variants"] = variants
         self.trust = flag(trust, "trust")
         self._files: dict[str, Path] = {}
-        folder = Path.cwd()
-        tables: StudyTables
-        if isinstance(model, (str, os.PathLike)):
-            path = file_path(model, "the study file", "study.toml")
-            loaded, tables, self._place = load_study_file(path, trust)
-            if extra := [name for name, value in given.items() if value is not None]:
-                raise PlantloopError(
-                    f"'{path}' says what its {extra[0]} are; leave {extra[0]}= out.", value=extra[0]
-                )
-            model, folder = loaded, path.parent
-        else:
-            tables, self._place = tables_of_call(given)
-            if isinstance(model, Scenario):
-                folder = model.source.path.parent
+        loaded = self._loaded(model, given)
+        tables = self.tables
         numbers = {
             "parameters": mapped(parameters, "parameters"),
             "initial": mapped(initial, "initial"),
             "inputs": mapped(inputs, "inputs"),
         }
-        if isinstance(model, Scenario):
-            self._files = files_of(model, tables)
+        folder = Path.cwd()
+        if isinstance(loaded, Scenario):
+            folder = loaded.source.path.parent
+            self._files = files_of(loaded, tables)
             bases, names = bases_of_scenario(
-                model, tables, until, numbers, log_every, settings, keywords, self.trust
+                loaded, tables, until, numbers, log_every, settings, keywords, self.trust
             )
         else:
             bases, names = bases_of_diagrams(
-                model, drawn, tables, until, numbers, log_every, settings, keywords
+                loaded, drawn, tables, until, numbers, log_every, settings, keywords
             )
-        self.tables = tables
         check_windows(tables, max(base.until for base in bases), self._place)
         self.cases: Cases = self._located(
             lambda: make_cases(tables, len(bases), folder, bases[0].settings.seed)
@@ -142,6 +131,22 @@ class Study:
             lambda: built_for_cases(bases, names, self.cases)
         )
         self.plan = self._plan()
+
+    def _loaded(
+        self, model: Diagram | Block | Scenario | str | os.PathLike[str], given: Mapping[str, Any]
+    ) -> Diagram | Block | Scenario:
+        """What runs, with the tables of its file, or those that were `given`."""
+        self.tables: StudyTables
+        if not isinstance(model, (str, os.PathLike)):
+            self.tables, self._place = tables_of_call(given)
+            return model
+        path = file_path(model, "the study file", "study.toml")
+        loaded, self.tables, self._place = load_study_file(path, self.trust)
+        if extra := [name for name, value in given.items() if value is not None]:
+            raise PlantloopError(
+                f"'{path}' says what its {extra[0]} are; leave {extra[0]}= out.", value=extra[0]
+            )
+        return loaded
 
     def _located(self, make: Callable[[], Any]) -> Any:
         """What a function makes; its error says in which file, where there is one."""

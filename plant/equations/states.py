@@ -70,37 +70,17 @@ def declare_states(
     states : their names, and their values at the start
     roles : of all variables
     """
-    links = mechanism.links
-    q = [
-        b.continuous(
-            f"{link.name}.q",
-            value,
-            labels=[name for name, _ in link.joint.coordinates],
-            part=link.name,
-        )
-        if link.joint.nq
-        else None
-        for link, value in zip(links, states.q, strict=True)
-    ]
-    qd = [
-        b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates, part=link.name)
-        if link.joint.nv
-        else None
-        for link, rate in zip(links, states.qd, strict=True)
-    ]
+    q, qd = _coordinates(b, mechanism, states), _rates(b, mechanism, states)
     sums = [
         (b.continuous(name, v.ic, static="hold" if v.static_hold else "solve"), v)
         for name, v in states.integrals.items()
     ]
-    positions, speeds = (
-        [ca.SX(0, 1) if part is None else column(part) for part in parts] for parts in (q, qd)
-    )
 
     def number(body: Body, share: Share) -> Any:
         return numbers(body.source, share.name)
 
     kind = Bodies if mechanism.absolute else Tree
-    tree = kind(mechanism, positions, speeds, tree_inertias(mechanism, number))
+    tree = kind(mechanism, _columns(q), _columns(qd), tree_inertias(mechanism, number))
     declared = PlantDeclarations(
         b,
         model,
@@ -116,3 +96,30 @@ def declare_states(
         trust,
     )
     return States(q, qd, sums, declared, Kinematics(b, tree, numbers.shift))
+
+
+def _coordinates(b: Equations, mechanism: Mechanism, states: StartStates) -> list[Any]:
+    """Coordinates of each link's joint as states, None for joints without."""
+    return [
+        b.continuous(
+            f"{link.name}.q", value, labels=[name for name, _ in link.joint.coordinates], part=link.name
+        )
+        if link.joint.nq
+        else None
+        for link, value in zip(mechanism.links, states.q, strict=True)
+    ]
+
+
+def _rates(b: Equations, mechanism: Mechanism, states: StartStates) -> list[Any]:
+    """Rates of each link's joint as states, None for joints without."""
+    return [
+        b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates, part=link.name)
+        if link.joint.nv
+        else None
+        for link, rate in zip(mechanism.links, states.qd, strict=True)
+    ]
+
+
+def _columns(parts: Sequence[Any]) -> list[ca.SX]:
+    """Each part as a column, an empty one for None."""
+    return [ca.SX(0, 1) if part is None else column(part) for part in parts]

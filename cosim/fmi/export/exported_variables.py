@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import casadi as ca
@@ -170,60 +171,97 @@ def variables_of(
     """
     if outputs is None:
         outputs = [*system.outports] or [name for name in system.signals if name not in system.inputs]
-    make = _Maker(system.prefix)
-    shown: list[int] = []
-    outer = {fmi_name(n) for n in (*system.inputs, *outputs)}
-    make.add("time", "UNIT_TIME", [0], "independent", "continuous", "",
-             name="time" if "time" not in outer else "'time'", units=("s",), text="time")  # fmt: skip
-    for name, slot in system.inputs.items():
-        make.add(name, "UNIT_INPUT", slot.index, "input", "continuous", "exact",
-                 start=context.h[slot.index], units=_input_units(system, name))  # fmt: skip
-    begins, total = {}, 0
-    for name, signal in system.signals.items():
-        begins[name] = total
-        total += signal.size
-
-    def signal_variable(path: str, full: str, component: int | None, causality: str) -> None:
-        signal = system.signals[full]
-        chosen = range(signal.size) if component is None else [component]
-        places = range(len(shown), len(shown) + len(chosen))
-        shown.extend(begins[full] + k for k in chosen)
-        make.add(path, "UNIT_SIGNAL", places, causality, _variability(system, signal), "calculated",
-                 units=tuple(_units(system, full)[k] for k in chosen), text=_labels(signal))  # fmt: skip
-
+    shown = _Shown(system, context, outputs)
+    shown.add_time()
+    shown.add_inputs()
     for name in outputs:
-        signal_variable(name, *system.locate(name), "output")
-    for name, parameter in system.parameters.items():
-        places = np.full(math.prod(parameter.shape), -1)
-        places[np.ravel(parameter.mask)] = parameter.index
-        start = np.zeros(len(places))
-        start[places >= 0] = context.p[parameter.index]
-        make.add(name, "UNIT_PARAMETER", places, "parameter", "tunable", "exact",
-                 shape=tuple(parameter.shape), start=start,
-                 units=(parameter.unit,) * len(places) if parameter.unit else ())  # fmt: skip
-    own = {name: system.x[slot.index.tolist()] for name, slot in system.states.items()}
-    own |= {name: system.h[slot.index.tolist()] for name, slot in system.inputs.items()}
-    for name in local:
-        full, component = system.locate(name)
-        if full in outputs and component is None:
-            continue  # it is an output
-        if full in own and ca.is_equal(own[full], system.signals[full].expression):
-            continue  # the state or input is shown under this name
-        signal_variable(name, full, component, "local")
-    moved = "approx" if system.invariants.numel() else "exact"
-    for name, state in system.states.items():
-        nominal = (float(state.memory.nominal),) * state.size
-        x = make.add(name, "UNIT_STATE", state.index, "local", "continuous", moved, nominal=nominal,
-                     start=context.x[state.index], text=", ".join(filter(None, state.labels)))  # fmt: skip
-        make.add(name, "UNIT_RATE", state.index, "local", "continuous", "calculated",
-                 name=f"der({x.name})", derivative_of=x.reference)  # fmt: skip
-    for name, held in _settable(system).items():
-        kind = "UNIT_DISCRETE" if held.memory.has_next else "UNIT_HELD"
-        make.add(name, kind, held.index, "local", "discrete", "exact", start=context.h[held.index])
-    for k, event in enumerate(system.events):
-        make.add("", "UNIT_INDICATOR", [k], "local", "continuous", "calculated",
-                 name=f"indicators.{fmi_name(event.name)}")  # fmt: skip
-    return Variables(tuple(make.every), tuple(shown))
+        shown.add_signal(name, *system.locate(name), "output")
+    shown.add_parameters()
+    shown.add_locals(local)
+    shown.add_states()
+    shown.add_held()
+    shown.add_indicators()
+    return Variables(tuple(shown.make.every), tuple(shown.places))
+
+
+class _Shown:
+    """Names what a system shows, kind by kind; the order of the calls is that of the references.
+
+    places : those of the shown signals in the vector of all signals
+    """
+
+    def __init__(self, system: System, context: Context, outputs: Sequence[str]) -> None:
+        self.system, self.context, self.outputs = system, context, outputs
+        self.make = _Maker(system.prefix)
+        self.places: list[int] = []
+        sizes = [signal.size for signal in system.signals.values()]
+        self._begins = dict(zip(system.signals, accumulate(sizes, initial=0), strict=False))
+
+    def add_time(self) -> None:
+        taken = {fmi_name(name) for name in (*self.system.inputs, *self.outputs)}
+        name = "'time'" if "time" in taken else "time"
+        self.make.add("time", "UNIT_TIME", [0], "independent", "continuous", "",
+                      name=name, units=("s",), text="time")  # fmt: skip
+
+    def add_inputs(self) -> None:
+        for name, slot in self.system.inputs.items():
+            start, units = self.context.h[slot.index], _input_units(self.system, name)
+            self.make.add(name, "UNIT_INPUT", slot.index, "input", "continuous", "exact",
+                          start=start, units=units)  # fmt: skip
+
+    def add_signal(self, path: str, full: str, component: int | None, causality: str) -> None:
+        """A signal, or one component of it, under the name `path`."""
+        signal = self.system.signals[full]
+        chosen = range(signal.size) if component is None else [component]
+        places = range(len(self.places), len(self.places) + len(chosen))
+        self.places.extend(self._begins[full] + k for k in chosen)
+        units = tuple(_units(self.system, full)[k] for k in chosen)
+        self.make.add(path, "UNIT_SIGNAL", places, causality, _variability(self.system, signal), "calculated",
+                      units=units, text=_labels(signal))  # fmt: skip
+
+    def add_parameters(self) -> None:
+        for name, parameter in self.system.parameters.items():
+            places = np.full(math.prod(parameter.shape), -1)
+            places[np.ravel(parameter.mask)] = parameter.index
+            start = np.zeros(len(places))
+            start[places >= 0] = self.context.p[parameter.index]
+            units = (parameter.unit,) * len(places) if parameter.unit else ()
+            self.make.add(name, "UNIT_PARAMETER", places, "parameter", "tunable", "exact",
+                          shape=tuple(parameter.shape), start=start, units=units)  # fmt: skip
+
+    def add_locals(self, names: Sequence[str]) -> None:
+        """Signals that are shown besides, unless an output, a state or an input shows the same."""
+        s = self.system
+        own = {name: s.x[slot.index.tolist()] for name, slot in s.states.items()}
+        own |= {name: s.h[slot.index.tolist()] for name, slot in s.inputs.items()}
+        for name in names:
+            full, component = s.locate(name)
+            is_output = full in self.outputs and component is None
+            if is_output or (full in own and ca.is_equal(own[full], s.signals[full].expression)):
+                continue
+            self.add_signal(name, full, component, "local")
+
+    def add_states(self) -> None:
+        """Continuous states, each followed by its derivative."""
+        initial = "approx" if self.system.invariants.numel() else "exact"
+        for name, state in self.system.states.items():
+            nominal = (float(state.memory.nominal),) * state.size
+            x = self.make.add(name, "UNIT_STATE", state.index, "local", "continuous", initial,
+                              nominal=nominal, start=self.context.x[state.index],
+                              text=", ".join(filter(None, state.labels)))  # fmt: skip
+            self.make.add(name, "UNIT_RATE", state.index, "local", "continuous", "calculated",
+                          name=f"der({x.name})", derivative_of=x.reference)  # fmt: skip
+
+    def add_held(self) -> None:
+        for name, held in _settable(self.system).items():
+            kind = "UNIT_DISCRETE" if held.memory.has_next else "UNIT_HELD"
+            start = self.context.h[held.index]
+            self.make.add(name, kind, held.index, "local", "discrete", "exact", start=start)
+
+    def add_indicators(self) -> None:
+        for k, event in enumerate(self.system.events):
+            self.make.add("", "UNIT_INDICATOR", [k], "local", "continuous", "calculated",
+                          name=f"indicators.{fmi_name(event.name)}")  # fmt: skip
 
 
 def _settable(system: System) -> dict[str, MemorySlot[Any]]:

@@ -93,31 +93,18 @@ def tables(
     pieces : of the code of signals that the shown ones need
     derivatives : of "forward" and "adjoint", those there is code for
     """
-    lines = ['#include "unit.h"\n\n#include <math.h>\n']
     found, arrays = tables_of(system)
-    for key, values in arrays.items():
-        lines.append(array(f"t_{key}", values))
     pointers = {key: f"t_{key}" for key in arrays}
-    lines.append(
-        _constant("pl_system", "t_system", found, pointers)
-        + _constant("pl_settings", "t_settings", run_settings(system, settings), {})
-    )
+    inputs = [p for v in variables.of("UNIT_INPUT") for p in v.places]
+    lines = ['#include "unit.h"\n\n#include <math.h>\n']
+    lines += [array(f"t_{key}", values) for key, values in arrays.items()]
+    lines.append(_constant("pl_system", "t_system", found, pointers))
+    lines.append(_constant("pl_settings", "t_settings", run_settings(system, settings), {}))
     if stiff_plan is not None:
         lines.append(_stiff(stiff_plan))
-    for vector in ("x", "h", "w", "p"):
-        lines.append(array(f"start_{vector}", getattr(context, vector)))
-    numbers = ", ".join(f"{{{kind}, {place}}}" for kind, place in variables.numbers)
-    lines.append(f"static const unit_number numbers[] = {{{numbers}}};\n")
-    lines.append(_depends(structure))
-    inputs = [p for v in variables.of("UNIT_INPUT") for p in v.places]
-    lines.append(array("sizes", np.array(variables.sizes, np.int32)))
-    lines.append(array("inputs", np.array(inputs, np.int32)))
-    lines.append(array("shown", np.array(variables.shown, np.int32)))
-    lines.append(array("pieces", np.array(pieces, np.int32)))
-    states = [slot.place(int(k)) for slot in system.states.values() for k in slot.index]
-    lines.append(texts("state_names", map(str, states)))
-    lines.append(texts("event_names", (e.stop or e.name for e in system.events)))
-    lines.append(texts("segment_names", (s.path for s in system.schedule)))
+    lines += [array(f"start_{vector}", getattr(context, vector)) for vector in ("x", "h", "w", "p")]
+    lines += _numbers(variables, structure, inputs, pieces)
+    lines += _names(system)
     code = {f".{d}": f"unit_{d}_code" for d in derivatives}
     lines += [f"const pl_jacobian *{function}(void);\n" for function in code.values()]
     if stiff_plan is not None:
@@ -135,6 +122,31 @@ def tables(
     inside = ",\n".join(f"    {field} = {value}" for field, value in entries.items())
     lines.append(f"\nconst unit_model unit_exported = {{\n{inside},\n}};\n")
     return "".join(lines)
+
+
+def _numbers(
+    variables: Variables, structure: Structure, inputs: Sequence[int], pieces: Sequence[int]
+) -> list[str]:
+    """Where the numbers of variables are, and what they depend on."""
+    numbers = ", ".join(f"{{{kind}, {place}}}" for kind, place in variables.numbers)
+    return [
+        f"static const unit_number numbers[] = {{{numbers}}};\n",
+        _depends(structure),
+        array("sizes", np.array(variables.sizes, np.int32)),
+        array("inputs", np.array(inputs, np.int32)),
+        array("shown", np.array(variables.shown, np.int32)),
+        array("pieces", np.array(pieces, np.int32)),
+    ]
+
+
+def _names(system: System) -> list[str]:
+    """Names that messages of an instance say."""
+    states = [slot.place(int(k)) for slot in system.states.values() for k in slot.index]
+    return [
+        texts("state_names", map(str, states)),
+        texts("event_names", (e.stop or e.name for e in system.events)),
+        texts("segment_names", (s.path for s in system.schedule)),
+    ]
 
 
 def _depends(structure: Structure) -> str:
