@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from cosim.diagram_facts import drawn_facts, facts_of, parameters_of, states_of
 from cosim.diagram_parameters import DiagramParameters
 from cosim.diagram_wires import DiagramWires
 from cosim.linear_blocks import block_of
-from cosim.names import mapped
+from cosim.names import listed, mapped
 from cosim.node_ports import ports_of
 from cosim.port_handles import Node, PortRef
 from cosim.subsystems.parts import Subsystem
@@ -294,16 +294,22 @@ class Diagram(DiagramWires):
     def system(
         self,
         solve_loops: bool = False,
-        perturb: tuple[str, ...] = (),
+        perturb: Sequence[str] = (),
         driven: Driven = False,
-        opened: tuple[str, ...] = (),
+        opened: Sequence[str] = (),
     ) -> System:
         """The flat system of this diagram; kept until the diagram changes.
 
         Each signal in `perturb` gets an input of the system of its own name, added to its value,
         or, if it is in `opened` too, in its place. With `driven`, blocks that step themselves are left to a
         co-simulation master, or, "held", those that a run leaves to it by default.
+
+        Raises
+        ------
+        PlantloopError    what `perturb` or `opened` lists is no name
+        WiringError       no such port, or what is wrong with the diagram
         """
+        perturb, opened = tuple(listed(perturb, "perturb")), tuple(listed(opened, "opened"))
         flat: dict[Any, System] = self.kept("systems")
         key = (solve_loops, perturb, driven, opened)
         if key not in flat:

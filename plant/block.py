@@ -66,7 +66,7 @@ from plant.ports import Ports, found_port, port_name, ports_of
 from plant.reporting import ModelProblems, PlantWarning, already_said, passed_on, recorded
 from plant.routines.script_data import filled
 from plant.routines.subroutines import refuse_untrusted
-from plant.tunables import Tunables, check_numbers, check_tunable
+from plant.tunables import Tunables, check_numbers, check_tunable, named_numbers
 
 COORDINATES = ("joint", "absolute")
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -404,6 +404,11 @@ class Plant(Block):
     @cached_property
     def _start_states(self) -> StartStates:
         return start_states(self.model, self.mechanism, self.formulas, self.start, self.rates)
+
+    @cached_property
+    def numbers(self) -> Mapping[str, tuple[Element, str]]:
+        """Element and attribute of every number of the model, by its name as a parameter."""
+        return MappingProxyType(named_numbers(self.model))
 
     @property
     def recursive(self) -> list[Reference_Variable]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.errors import ModelError, near_miss
 from plant.mechanics.mechanism import Mechanism
 
@@ -117,7 +118,7 @@ class Coordinates:
 def _finite(what: str, name: str, value: Any, size: int) -> np.ndarray:
     """(size,) numbers."""
     try:
-        found = np.asarray(value, dtype=float).ravel()
+        found = real_numbers(value).ravel()
     except (TypeError, ValueError, OverflowError):
         found = np.full(1, math.nan)
     if found.size != size or not np.isfinite(found).all():

@@ -70,28 +70,35 @@ def parameter_name(element: Element, attribute: str) -> str:
     return f"{element.tag}/{element.id}.{attribute}" if element.id else f"{element.tag}.{attribute}"
 
 
-class _Modelled(Protocol):
+def named_numbers(model: Model) -> dict[str, tuple[Element, str]]:
+    """Element and attribute of every number that may be a parameter, by the name of that."""
+    elements = [element for same_type in model.elements.values() for element in same_type.values()]
+    return {
+        parameter_name(element, name): (element, name)
+        for element in (*elements, model.gravity)
+        for name in attributes_of(type(element))
+    }
+
+
+class _Numbered(Protocol):
     @property
-    def model(self) -> Model:
-        """The elements."""
+    def numbers(self) -> Mapping[str, tuple[Element, str]]:
+        """As `named_numbers` gives them."""
 
 
-def check_numbers(plant: _Modelled, values: Mapping[str, float]) -> None:
+def check_numbers(plant: _Numbered, values: Mapping[str, float]) -> None:
     """Refuse numbers of elements, by their names as parameters of a plant, that the element refuses.
 
     Raises
     ------
     ModelProblems    naming the element
     """
-    changes: dict[tuple[str, int], dict[str, Any]] = {}
-    for name, value in values.items():
-        tag, _, rest = name.partition("/")
-        id, _, attribute = rest.partition(".")
-        if id.isdigit():
-            changes.setdefault((tag, int(id)), {})[attribute] = value
-    for (tag, number), attributes in changes.items():
-        if number in (same_type := plant.model.elements.get(tag, {})):
-            replace(same_type[number], **attributes)
+    changes: dict[tuple[str, int], tuple[Element, dict[str, Any]]] = {}
+    for name in values.keys() & plant.numbers.keys():
+        element, attribute = plant.numbers[name]
+        changes.setdefault((element.tag, element.id), (element, {}))[1][attribute] = values[name]
+    for element, attributes in changes.values():
+        replace(element, **attributes)
 
 
 def check_tunable(model: Model, tunable: Sequence[str]) -> None:

@@ -89,7 +89,7 @@ class LiveCall:
 
     What goes wrong inside cannot pass through CasADi or compiled code: it is kept, and the values are nan.
 
-    failure, error      why the newest call failed, and what it raised
+    failure, error      why the newest calls failed, for values or derivatives, and what they raised
     interrupt           what is to end the run: Ctrl-C and the like, and a function that keeps what it may not
     inside              is a call under way?
     spent               time in all calls [s]
@@ -97,32 +97,62 @@ class LiveCall:
 
     def __init__(self, call: PythonCall, instance: Any = None) -> None:
         self.call, self.instance = call, instance
-        self.failure, self.inside, self.spent = "", False, 0.0
-        self.error: Exception | None = None
+        self.inside, self.spent = False, 0.0
+        self._failures: dict[str, tuple[str, Exception | None]] = {}  # by what was asked for
         self.interrupt: BaseException | None = None
         self._shape = (call.size,)
 
     def value(self, t: float, u: np.ndarray) -> np.ndarray:
         """y (size,) at t [s] and u (n,)."""
-        return self.called(self.call.function, t, u, self._shape)
+        self._failures.pop("value", None)
+        return self._called(self.call.function, t, u, self._shape, "value")
 
-    def called(self, function: Call | None, t: float, u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    def slopes(self, t: float, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """dy/dt (size,), differenced, and dy/du (size, n)."""
+        self._failures.pop("slopes", None)
+        h = 1e-6 * max(1.0, abs(t))
+        late, early = (self._called(self.call.function, t + s * h, u, self._shape, "slopes") for s in (1, -1))
+        shape = (self.call.size, self.call.n)
+        return (late - early) / (2 * h), self._called(self.call.given, t, u, shape, "slopes")
+
+    def curvature(self, t: float, u: np.ndarray) -> np.ndarray:
+        """d2y/du2 (size, n, n)."""
+        self._failures.pop("curvature", None)
+        shape = (self.call.size, self.call.n, self.call.n)
+        return self._called(self.call.second, t, u, shape, "curvature")
+
+    @property
+    def failure(self) -> str:
+        """Why the newest calls failed, "" where none did."""
+        return next((text for text, _ in self._failures.values()), "")
+
+    @property
+    def error(self) -> Exception | None:
+        """What was raised then."""
+        return next((error for _, error in self._failures.values()), None)
+
+    def forget(self) -> None:
+        """Forget how earlier calls went."""
+        self._failures.clear()
+
+    def _called(
+        self, function: Call | None, t: float, u: np.ndarray, shape: tuple[int, ...], what: str
+    ) -> np.ndarray:
         """Value of a user's function as an array; all nan, and the reason kept, where it fails."""
         began = time.perf_counter()
-        self.failure, self.error = "", None
         assert function is not None  # derivatives are asked for only where they are given
         try:
             self.inside = True
             given = function(t, u) if self.call.make is None else function(self.instance, t, u)
             if given is not None:
                 return np.asarray(given, dtype=float).reshape(shape)
-            self.failure = f"returned None at t={t:.9g} s, expected numbers"
+            self._failures[what] = (f"returned None at t={t:.9g} s, expected numbers", None)
         except KeepsError as error:
             self.interrupt = error
         except Exception as error:  # a user's function may raise anything
             how = "failed" if isinstance(error, PlantloopError) else f"raised {type(error).__name__}"
-            self.failure = f"{how} at t={t:.9g} s: {str(error).removesuffix('.')}{line_of(error)}"
-            self.error = error
+            text = f"{how} at t={t:.9g} s: {str(error).removesuffix('.')}{line_of(error)}"
+            self._failures[what] = (text, error)
         except BaseException as error:
             self.interrupt = error
         finally:
@@ -234,12 +264,8 @@ class _Jacobian(ca.Callback):
         return ca.Sparsity.dense(self.call_of.size, (1, self.call_of.n)[i])
 
     def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
-        call, live, t = self.call_of, _live(self.call_of), float(arguments[0])
-        u = np.array(arguments[1], dtype=float).ravel()
-        h = 1e-6 * max(1.0, abs(t))
-        late, early = (live.value(t + s * h, u) for s in (1, -1))
-        exact = live.called(call.given, t, u, (call.size, call.n))
-        return [ca.DM((late - early) / (2 * h)), ca.DM(exact)]
+        t, u = float(arguments[0]), np.array(arguments[1], dtype=float).ravel()
+        return [ca.DM(slope) for slope in _live(self.call_of).slopes(t, u)]
 
     def has_jacobian(self) -> bool:
         return self.call_of.second is not None
@@ -278,7 +304,7 @@ class _Hessian(ca.Callback):
     def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
         call, u = self.call_of, np.array(arguments[1], dtype=float).ravel()
         n, size = call.n, call.size
-        found = _live(call).called(call.second, float(arguments[0]), u, (size, n, n))
+        found = _live(call).curvature(float(arguments[0]), u)
         shapes = [self.get_sparsity_out(i) for i in range(6)]
         stacked = found.transpose(1, 0, 2).reshape(n * size, n)  # dy/du column by column
         return [ca.DM(stacked) if i == 4 else ca.DM(shapes[i]) for i in range(6)]

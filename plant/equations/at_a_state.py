@@ -15,6 +15,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract.declared import Declared
 from blocks.contract.memories import AlgebraicUnknown, Branch
 from blocks.contract.symbols import hash_of
@@ -140,7 +141,7 @@ class EquationsAt:
 
 def _numbers(what: str, name: str, value: Any, size: int) -> np.ndarray:
     try:
-        found = np.asarray(value, dtype=float).ravel()
+        found = real_numbers(value).ravel()
     except (TypeError, ValueError, OverflowError):
         found = np.zeros(0)
     if found.size != size or not np.isfinite(found).all():

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.errors import BlockError, near_miss
 from plant.mechanics.checked import inertia_of, transform_of
 from plant.mechanics.joints import JOINT_TYPES, Joint, JointType
@@ -165,7 +166,7 @@ def tree_of(value: Any, who: str) -> TreeModel:
 def vector(name: str, value: Any, size: int) -> tuple[float, ...]:
     """(size,) finite numbers, from a list or an array."""
     try:
-        found = np.array(value, dtype=float)
+        found = real_numbers(value)
     except (TypeError, ValueError, OverflowError):
         raise BlockError(f"{name} is {value!r}, expected ({size},) numbers.", value=value) from None
     if found.shape != (size,):

@@ -279,6 +279,12 @@ class RoutineCall:
         with script.watched():
             routine(self.arguments(time, given, False, True), access)
             found = routine(self.arguments(time, given, False, False), access)
+        if found is None:
+            raise ModelError(
+                f"{self.name}: returned nothing, expected numbers.",
+                path=self.element.where,
+                hint="End the function with return.",
+            )
         value = ca.SX(ca.vertcat(*self._scalars(found)))
         if self.scope is self.values:
             self.values.watch(self.name, value)

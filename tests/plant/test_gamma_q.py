@@ -414,6 +414,10 @@ def wrong_G(model, q, qd):
         ),
         (lambda: TreeModel(0, ("R",), (np.eye(6),), (BOX,)), "parent is 0, expected a list"),
         (lambda: HandC(planar(2), [0.0], [0.0, 0.0]), "q has shape (1,), expected (2,)"),
+        (
+            lambda: HandC(planar(2), np.ma.array([0.0, 1.0], mask=[0, 1]), [0.0, 0.0]),
+            "expected (2,) numbers",
+        ),
     ],
 )
 def test_refused_with_place_and_cure(make, part):

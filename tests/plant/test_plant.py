@@ -20,6 +20,7 @@ from blocks.contract.memories import (
     SampledMemory,
 )
 from blocks.contract.trace import trace
+from blocks.errors import PlantloopError
 from plant import Plant, PlantWarning
 from plant.elements import (
     Body_Point,
@@ -183,6 +184,17 @@ def test_parameters_are_run_time_numbers(pendulum):
     assert heavy.derivative(0.0, heavy.x0) == pytest.approx([0, 0, 0, 0])
     pushed = heavy.derivative(0.0, heavy.x0, {"control_force": 1.0})
     assert 0.3 < pushed[2] < 0.5
+
+
+def test_numbers_know_their_element_by_the_parameters_name(pendulum):
+    """Every parameter of the plant, its gravity too, and nothing is read out of the names."""
+    known = pendulum.numbers
+    declared = trace(pendulum, {}).declared.parameters
+    assert {q.name for q in declared} <= set(known)
+    element, attribute = known["Force_Gravity.grav_z"]
+    assert (element, attribute) == (pendulum.model.gravity, "grav_z")
+    with pytest.raises(PlantloopError, match="grav_z=nan is not finite"):
+        pendulum.check_parameters({"Force_Gravity.grav_z": np.nan, "somebody.else": -1.0})
 
 
 def test_zeros_and_marker_positions_become_tunable_by_name():

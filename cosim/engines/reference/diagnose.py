@@ -34,6 +34,9 @@ def explain(
     place, value                    what was being computed, if all signals before it are finite
     """
     values = [ca.DM(a) for a in arguments]
+    calls = list(calls)
+    for live in calls:  # what failed at trial values elsewhere is not why
+        live.forget()
     term = _first_term(system, values)
     signal = _first_signal(system, values)
     if signal is not None:

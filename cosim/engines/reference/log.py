@@ -9,6 +9,7 @@ from fractions import Fraction
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract.rate import Rate, rational
 from blocks.errors import BlockError, PlantloopError, near_miss, shown
 from cosim.engines.engine import Logged
@@ -87,7 +88,7 @@ def given_times(
     PlantloopError     no row of numbers, not finite, decreasing, or outside [start, until]
     """
     try:
-        found = np.array(times, dtype=float)
+        found = real_numbers(times)
     except (TypeError, ValueError, OverflowError):
         found = np.zeros((0, 0))
     if found.ndim != 1:

@@ -64,6 +64,23 @@ def test_what_loses_its_meaning_as_a_float_is_refused(name):
         sim.set_input("u", value)
 
 
+def test_masked_instants_are_no_instants_to_log():
+    sim = Simulation(drawn(), engine="reference")
+    with pytest.raises(PlantloopError, match="expected a list of times"):
+        sim.log(np.ma.array([0.0, 1.0], mask=[False, True]))
+
+
+def test_signals_to_perturb_are_names_in_any_list():
+    """A list was a TypeError of Python's: unhashable."""
+    d = drawn()
+    (slot,) = d.system(perturb=["gain.y"]).perturbed.values()
+    assert slot.size == 2
+    assert d.system(perturb="gain.y") is d.system(perturb=("gain.y",))
+    for wrong in ([3], [["gain.y"]]):
+        with pytest.raises(PlantloopError, match="perturb contains .* expected names"):
+            d.system(perturb=wrong)
+
+
 def test_dates_are_no_times():
     dates = pd.DataFrame({"u": [1.0, 2.0]}, index=pd.to_datetime(["2020-01-01", "2020-01-02"]))
     with pytest.raises(PlantloopError, match="total_seconds"):

@@ -77,3 +77,13 @@ def test_the_offset_of_samples_that_are_not_taken(tmp_path):
         assert f"{kind.__name__} id=7: offset_time" in line and "sampling_period is 0" in line
         sampled = kind(id=7, variable_id_list=(7,), sampling_period=0.1, offset_time=0.05)
         assert told(tmp_path, variable, sampled) == []
+
+
+def test_an_equation_with_a_penalty_is_told_once(tmp_path):
+    """Also where the variable reads itself through another one, which its own text does not show."""
+    penalty = {"is_implicit": True, "autobalance": "PENALTY", "penalty": 10.0}
+    (line,) = told(tmp_path, Reference_Variable(id=7, expr="VARVAL(7) - DX(20)", **penalty))
+    assert "Reference_Variable id=7: autobalance, penalty change nothing" in line
+    through = Reference_Variable(id=8, expr="2*VARVAL(7)")
+    (line,) = told(tmp_path, through, Reference_Variable(id=7, expr="VARVAL(8) - DX(20)", **penalty))
+    assert "its g depends on VARVAL(7)" in line

@@ -159,6 +159,7 @@ def test_states_and_inputs_that_are_not_there():
         ({"inputs": [1.0]}, r"inputs is \[1.0\], expected"),
         ({"time": "a"}, "time is 'a', expected"),
         ({"time": np.nan}, "time is nan, expected"),
+        ({"state": {"joint_1.q": np.ma.masked}}, "'joint_1.q' is masked, expected 1 finite number"),
     ],
 )
 def test_what_is_no_state(given, told):

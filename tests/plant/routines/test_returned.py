@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import pytest
@@ -54,4 +55,19 @@ def test_what_is_no_number_is_said_with_the_element_and_what_came(routine, retur
     with warnings.catch_warnings(), pytest.raises(PlantloopError, match=said) as found:
         warnings.simplefilter("ignore", PlantWarning)
         run(slider(script, *CONTEXTS[routine](script)), [0.0, 0.1])
-    assert f"id=1, {routine} raised ValueError" in str(found.value)
+    assert re.search(rf"id=1, {routine}(: returned nothing| raised ValueError)", str(found.value))
+
+
+@pytest.mark.parametrize("fault", ["raise ArithmeticError('ice ahead')", "return None"])
+def test_what_fails_late_is_said_though_derivatives_fail_first(fault, tmp_path):
+    """A penalty's gradient looks ahead: it met the fault before the value did, which forgot it."""
+    asks = "x = py_sysfnc('DX', [20])[0]"
+    text = f"def PFOSUB(*given):\n    {asks}\n    if x > 0.8:\n        {fault}\n    return x\n"
+    force = CONTEXTS["PFOSUB"](written(tmp_path, text))
+    with (
+        warnings.catch_warnings(),
+        pytest.raises(PlantloopError, match="ice ahead|returned nothing") as found,
+    ):
+        warnings.simplefilter("ignore", PlantWarning)
+        run(slider("", *force, v=2.0), [0.0, 2.0])
+    assert "Force_Penalty id=1, PFOSUB raised" in str(found.value)
