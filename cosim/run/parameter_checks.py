@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +14,9 @@ from blocks.contract.block import Block
 from blocks.errors import PlantloopError, naming_block
 from cosim.slots import ParameterSlot
 from cosim.system import System
+
+MOST_CORNERS = 1024  # of a box of numbers; of more every run is looked at
+Ends = Mapping[int, Sequence[float]]  # place of a parameter -> the least and largest that runs give it
 
 
 def check_parameters(system: System, p: np.ndarray, names: Iterable[str]) -> None:
@@ -26,17 +31,39 @@ def check_parameters(system: System, p: np.ndarray, names: Iterable[str]) -> Non
 
 
 def check_runs(system: System, p: np.ndarray, names: Iterable[str], numbers: Sequence[int]) -> None:
-    """The same of many runs; p : (runs, np); numbers : what each is called in messages.
+    """The same of many runs; p : (runs, np); numbers : what each is called in messages."""
+    for row, error in sorted(RunChecks.of(system, names).refused(p).items()):
+        raise PlantloopError(f"run {numbers[row]}: {error}", path=error.path, value=error.value) from error
 
-    Of a block of which one number alone varies its least and largest, and 0, stand for the others.
+
+@dataclass(frozen=True)
+class RunChecks:
+    """The blocks of some parameters, asked about many runs at once.
+
+    Where a block takes all corners of a box of numbers, it is not asked about what lies inside, as its limits
+    (a mass above 0, low below high) are those of convex sets; numbers that are 0 are looked at beside.
     """
-    for part in _parts(system, names):
-        for row in part.rows(p):
-            try:
-                part.check(p[row])
-            except PlantloopError as error:
-                text = f"run {numbers[row]}: {error}"
-                raise PlantloopError(text, path=error.path, value=error.value) from error
+
+    parts: tuple[_Part, ...]
+
+    @staticmethod
+    def of(system: System, names: Iterable[str]) -> RunChecks:
+        """Those of the blocks that have these parameters."""
+        return RunChecks(tuple(_parts(system, names)))
+
+    def beyond(self, p: np.ndarray, ends: Ends) -> RunChecks:
+        """Those alone that could refuse a run whose numbers are those of p, (np,), or lie between `ends`."""
+        return RunChecks(tuple(part for part in self.parts if not part.takes(p, ends)))
+
+    def refused(self, p: np.ndarray) -> dict[int, PlantloopError]:
+        """Rows of p, (runs, np), that a block refuses, each with the first error."""
+        found: dict[int, PlantloopError] = {}
+        for part in self.parts:
+            for row in part.suspects(p):
+                error = part.error(p[row])
+                if error is not None:
+                    found.setdefault(int(row), error)
+        return found
 
 
 @dataclass(frozen=True)
@@ -57,14 +84,43 @@ class _Part:
         with naming_block(self.path):
             self.block.check_parameters(values)
 
-    def rows(self, p: np.ndarray) -> Iterable[int]:
-        """Runs that have to be looked at."""
-        own = p[:, np.concatenate([slot.index for slot in self.slots.values()])]
-        varying = np.flatnonzero(np.any(own != own[:1], axis=0))
-        if len(varying) > 1:
-            return range(len(p))
-        column = own[:, varying[0]] if len(varying) else np.zeros(len(p))
-        return dict.fromkeys(map(int, (column.argmin(), column.argmax(), np.abs(column).argmin())))
+    def error(self, p: np.ndarray) -> PlantloopError | None:
+        """What the block refuses of the numbers in p, if anything."""
+        try:
+            self.check(p)
+        except PlantloopError as error:
+            return error
+        return None
+
+    def suspects(self, p: np.ndarray) -> Iterable[int]:
+        """Rows of p, (runs, np), that have to be looked at."""
+        if not len(p):
+            return ()
+        places = np.concatenate([slot.index for slot in self.slots.values()])
+        found = {place: ends_of(p[:, place]) for place in map(int, places)}
+        corners = math.prod(map(len, found.values()))
+        return () if corners < len(p) and self.takes(p[0], found) else range(len(p))
+
+    def takes(self, p: np.ndarray, ends: Ends) -> bool:
+        """Does the block take all numbers between these ends? No where there are many corners to try.
+
+        p : (np,) the other numbers
+        """
+        own = {int(k) for slot in self.slots.values() for k in slot.index if k in ends}
+        if math.prod(len(ends[k]) for k in own) > MOST_CORNERS:
+            return False
+        corner = p.copy()
+        for values in itertools.product(*(ends[k] for k in own)):
+            corner[list(own)] = values
+            if self.error(corner) is not None:
+                return False
+        return True
+
+
+def ends_of(column: np.ndarray) -> tuple[float, ...]:
+    """The least and largest of some numbers, and 0 where it is one of them."""
+    found = [float(column.min()), float(column.max()), *([0.0] if (column == 0).any() else [])]
+    return tuple(dict.fromkeys(found))
 
 
 def _parts(system: System, names: Iterable[str]) -> Iterator[_Part]:

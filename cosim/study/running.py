@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,6 +88,8 @@ class Runner:
     ) -> CaseOutcome:
         """Run some cases; their signals go to the rows `into` of `signals`."""
         starts = starts_of(self.plan, ready, numbers, self._rows)
+        if refused := self.plan.asked(variant).refused(starts.p):
+            return self._without(variant, ready, numbers, signals, into, refused)
         engine = self._engine(variant, ready, starts)
         began = clock.perf_counter()
         engine.run_starts(starts, 0, len(starts))
@@ -96,6 +98,25 @@ class Runner:
         if signals is not None:
             _keep_signals(self.plan, ready, starts, found.table, signals, into)
         return found
+
+    def _without(
+        self,
+        variant: int,
+        ready: Prepared,
+        numbers: np.ndarray,
+        signals: np.ndarray | None,
+        into: np.ndarray,
+        refused: Mapping[int, PlantloopError],
+    ) -> CaseOutcome:
+        """Run those cases that no block refuses; `refused` : the others, by their places, and why."""
+        bad = sorted(refused)
+        if signals is not None:
+            signals[into[bad]] = np.nan
+        parts = [refused_outcome(self.plan, numbers[bad], [str(refused[k]) for k in bad])]
+        fine = np.delete(np.arange(len(numbers)), bad)
+        if len(fine):
+            parts.append(self._batch(variant, ready, numbers[fine], signals, into[fine]))
+        return CaseOutcome.joined(parts, signals)
 
     def _engine(self, variant: int, ready: Prepared, starts: Starts) -> Engine:
         if variant not in self._engines:
@@ -163,6 +184,18 @@ def outcome(
     return CaseOutcome(numbers, table, None)
 
 
+def refused_outcome(plan: StudyPlan, numbers: np.ndarray, messages: Sequence[str]) -> CaseOutcome:
+    """Rows of the table of cases whose numbers a block refuses: none of them was run."""
+    count = len(numbers)
+    table = _unmeasured(plan, count)
+    table["end_time"] = np.full(count, np.nan)
+    table["status"], table["message"] = np.full(count, FAILED, object), np.array(messages, dtype=object)
+    if plan.watches:
+        table[WARNINGS] = np.full(count, "", object)
+    table["wall_time"] = np.zeros(count)
+    return CaseOutcome(numbers, table, None)
+
+
 def warnings_of(starts: Starts) -> np.ndarray:
     """What blocks that watch a signal had to say in each run, (runs,): a line per block, or nothing."""
     lines: list[list[str]] = [[] for _ in range(len(starts))]
@@ -202,13 +235,18 @@ def _keep_signals(
         signals[into[fine]] = np.nan
 
 
+def _unmeasured(plan: StudyPlan, count: int) -> dict[str, np.ndarray]:
+    """Metrics and requirements of runs of which nothing is known."""
+    return {
+        name: np.zeros(count, bool) if name in plan.measures.requirements else np.full(count, np.nan)
+        for name in plan.measures.columns
+    }
+
+
 def _measured(plan: StudyPlan, ready: Prepared, starts: Starts, status: np.ndarray) -> dict[str, np.ndarray]:
     """Metrics and requirements: of runs that logged as many instants together."""
     measures, count = plan.measures, len(starts)
-    found: dict[str, np.ndarray] = {}
-    for name in measures.columns:
-        flag = name in measures.requirements
-        found[name] = np.zeros(count, bool) if flag else np.full(count, np.nan)
+    found = _unmeasured(plan, count)
     if not measures.columns:
         return found
     tree = ready.system.tree(ready.logged)

@@ -17,8 +17,9 @@ from cosim.batch.watched_runs import kept_for_warnings
 from cosim.engines.reference.log import SNAP, log_times
 from cosim.run.context import Context
 from cosim.run.given import set_initial, set_input, set_parameter
-from cosim.run.parameter_checks import check_parameters
+from cosim.run.parameter_checks import Ends, RunChecks, check_parameters, ends_of
 from cosim.settings import RunSettings
+from cosim.study.action_checks import check_moves
 from cosim.study.bases import Base
 from cosim.study.cases import Cases
 from cosim.study.measures import Measures
@@ -29,6 +30,8 @@ from cosim.study.study_schema import ActionTable, RequirementTable, StoreTable
 from cosim.study.verdicts import VERDICT, Ending
 from cosim.system import System
 from cosim.version import __version__
+
+NOT_SENT = ("_prepared", "_asked", "_worker")  # of a plan: made anew on another machine
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,29 @@ class StudyPlan:
     def _prepared(self) -> dict[int, Prepared]:
         return {}
 
+    def asked(self, variant: int) -> RunChecks:
+        """The blocks of a variant that may refuse numbers which its cases give to parameters."""
+        if variant not in self._asked:
+            ready = self.prepared(variant)
+            ends = self.ends(variant, ready.goals)
+            names = [name for name, goal in ready.goals.items() if goal.vector == "p"]
+            self._asked[variant] = RunChecks.of(ready.system, names).beyond(ready.start.p, ends)
+        return self._asked[variant]
+
+    def ends(self, variant: int, goals: Mapping[str, Target]) -> Ends:
+        """The least and largest number that cases of a variant give to each place of a parameter."""
+        mine = self.cases.variant == variant
+        return {
+            int(place): ends_of(self.cases.columns[name][mine, k])
+            for name, goal in goals.items()
+            for place, k in zip(goal.places, goal.take, strict=True)
+            if goal.vector == "p" and mine.any()
+        }
+
+    @cached_property
+    def _asked(self) -> dict[int, RunChecks]:
+        return {}
+
     @property
     def python(self) -> bool:
         """Is there Python in a run: an engine that is Python, or blocks that are not looked into?"""
@@ -120,7 +146,7 @@ class StudyPlan:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is given; what is derived is made again where it is needed."""
-        return {name: value for name, value in vars(self).items() if name not in ("_prepared", "_worker")}
+        return {name: value for name, value in vars(self).items() if name not in NOT_SENT}
 
     def fingerprints(self) -> dict[str, str]:
         """What decides the results, part by part, as texts that change with it."""
@@ -224,6 +250,7 @@ class Prepared:
         for name, goal in goals.items():
             checked(system, goal, plan.cases.columns[name])
         distinct(goals)
+        check_moves(system, start.p, plan.ends(variant, goals), plan.actions)
         keep = () if plan.store.keep == "summary" else stored
         times = plan.times_of(variant)
         if not keep and not plan.measures.need_grid:

@@ -117,16 +117,24 @@ def case_columns(plan: StudyPlan, cases: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def simulation(plan: StudyPlan, case: int, engine: str | None = None) -> Simulation:
-    """A case as a simulation of its own, at its start; with another engine if one is named."""
+    """A case as a simulation of its own, at its start; with another engine if one is named.
+
+    Raises
+    ------
+    PlantloopError      a block refuses its numbers
+    """
     one = plan.cases.take(np.array([case]))
     ready = plan.prepared(int(one.variant[0]))
+    given = ready.context(one.columns, 0)
+    for error in plan.asked(int(one.variant[0])).refused(given.p[None]).values():
+        raise error
     settings = ready.settings_of(int(one.seeds[0]))
     if engine is not None:
         from cosim.settings import RunSettings
 
         settings = RunSettings.of(settings, engine=engine)
     sim = Simulation(ready.system, settings=settings, signals=list(ready.shown))
-    begin, given = sim.snapshot_of_start(), ready.context(one.columns, 0)
+    begin = sim.snapshot_of_start()
     for name in ("x", "h", "w", "p", "next", "solution"):
         getattr(begin, name)[:] = getattr(given, name)
     sim.restore(begin)
