@@ -12,8 +12,10 @@ import numpy as np
 
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUCallError
+from cosim.fmi.interface.binding import ffi
 from cosim.fmi.interface.dialect import LAST_SUCCESSFUL_TIME, TERMINATED
 from cosim.fmi.interface.exchange import EXACT, grouped
+from cosim.fmi.interface.log_lines import LogLines
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
 from cosim.fmi.package import Unpacked
 from cosim.fmi.values import check_items
@@ -22,14 +24,6 @@ OLD_WORDS = {"Float64": "Real", "Int32": "Integer", "Enumeration": "Integer"}
 NEW_WORDS = {"Enumeration": "Int64"}
 DISCARD = 2
 MOST = 100
-
-
-class FMPyLog:
-    """FMPy prints what an FMU logs."""
-
-    def shown(self, most: int = 5) -> str:
-        """See `LogLines.shown`."""
-        return "FMPy has printed what it logged."
 
 
 class FMPyPlace:
@@ -55,7 +49,8 @@ class FMPyComponent:
         event_mode: bool = False,
     ) -> None:
         self.description, self.interface, self.name = description, interface, name
-        self._unpacked, self.log, self.call = unpacked, FMPyLog(), FMPyPlace()
+        self._unpacked, self.call = unpacked, FMPyPlace()
+        self.log = LogLines(name, description.major)
         self.closed = False
         self._new = description.major == 3
         cs, given = interface.kind == "cs", self._given(unpacked)
@@ -67,7 +62,19 @@ class FMPyComponent:
             raise description.fault(
                 what, 'Use importer="native", which needs what is called only.'
             ) from error
-        self._do("instantiate", **more)
+        self._do("instantiate", **more, **self._logger())
+
+    def _logger(self) -> dict[str, Any]:
+        """What FMPy is to give the FMU as its logger: ours, where its own prints."""
+        address = int(ffi().cast("uintptr_t", self.log.callback))
+        if self._new:
+            return {"logMessage": address}  # FMPy makes its type of callback of it
+        from fmpy.fmi2 import defaultCallbacks, fmi2CallbackFunctions, fmi2CallbackLoggerTYPE
+
+        own = fmi2CallbackFunctions()
+        own.logger = fmi2CallbackLoggerTYPE(address)
+        own.allocateMemory, own.freeMemory = defaultCallbacks.allocateMemory, defaultCallbacks.freeMemory
+        return {"callbacks": own}
 
     def _class(self, cs: bool) -> Any:
         if self._new:
@@ -93,7 +100,7 @@ class FMPyComponent:
             where = "" if self.call.time is None else f" at t={self.call.time:.9g} s"
             raise FMUCallError(
                 f"FMU '{self.description.file}', instance '{self.name}': FMPy's {method} failed{where}: "
-                f"{error}",
+                f"{error}. {self.log.shown()}",
                 path=self.name,
                 time=self.call.time,
                 value=getattr(error, "status", None),

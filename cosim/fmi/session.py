@@ -273,7 +273,8 @@ class Session:
             run, call, place = group.run, group.prepared(), group.pointer
 
             def scalar(value: Any) -> None:
-                place[0] = value if type(value) is float else checked_value(d, v, value)
+                plain = type(value) is float and value == value
+                place[0] = value if plain else checked_value(d, v, value)
                 if call() > 1:
                     run()
 

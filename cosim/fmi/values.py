@@ -23,13 +23,22 @@ LIMITS = {
 }  # fmt: skip
 
 
-def checked_value(d: FMUDescription, v: Variable, value: Any) -> Any:
+def checked_value(d: FMUDescription, v: Variable, value: Any, what: str = "") -> Any:
     """A value as the variable's type wants it: a number, text, bytes, or an array of its shape (raveled).
+
+    what : what messages call a value that is nan; "" names the variable
 
     Raises
     ------
-    FMUError      another type, another shape, out of the type's range
+    FMUError      another type, another shape, out of the type's range, no number
     """
+    found = _value(d, v, value)
+    if v.type in FLOATS:
+        _check_numbers(d, v, found, what or f"the value of '{v.name}'")
+    return found
+
+
+def _value(d: FMUDescription, v: Variable, value: Any) -> Any:
     if not v.shape:
         return _scalar(d, v, value)
     if isinstance(value, (str, bytes)) or (isinstance(value, (int, float)) and not isinstance(value, bool)):
@@ -114,9 +123,8 @@ def checked_start(d: FMUDescription, start: Mapping[str, Any]) -> dict[str, Any]
         own = v.alias_of or name
         if own in found:
             raise d.fault(f"start of '{name}': it is given twice, since '{own}' has aliases", name=name)
-        found[own] = checked_value(d, v, value) if v.clock is None else _interval(d, v, value)
-        if v.type in FLOATS:
-            _check_numbers(d, v, found[own])
+        what = f"start of '{name}'"
+        found[own] = checked_value(d, v, value, what) if v.clock is None else _interval(d, v, value)
     return found
 
 
@@ -127,13 +135,15 @@ def _from_digits(value: Any) -> Any:
     return bytes.fromhex(value) if isinstance(value, str) and HEX.fullmatch(value) else value
 
 
-def _check_numbers(d: FMUDescription, v: Variable, value: Any) -> None:
-    """Refuse a start value that is no number: what an FMU makes of it is anybody's guess."""
+def _check_numbers(d: FMUDescription, v: Variable, value: Any, what: str) -> None:
+    """Refuse a value that is no number: what an FMU makes of it is anybody's guess."""
+    if type(value) is float and value == value:  # the path that is walked most
+        return
     places = np.flatnonzero(np.isnan(np.atleast_1d(np.asarray(value, dtype=float))))
     if len(places):
         index = tuple(int(k) for k in np.unravel_index(int(places[0]), v.shape)) if v.shape else ()
         where = f" at index {list(index)}" if index else ""
-        raise d.fault(f"start of '{v.name}' is nan{where}, expected a number", name=v.name)
+        raise d.fault(f"{what} is nan{where}, expected a number", name=v.name)
 
 
 def _interval(d: FMUDescription, v: Variable, value: Any) -> Fraction:

@@ -64,7 +64,7 @@ def test_values_of_all_types() -> None:
         ("Int8_input", 128), ("UInt64_input", -1), ("UInt64_input", 2**64), ("Int32_input", 1.5),
         ("Boolean_input", 2), ("String_input", 3), ("Binary_input", "ab"), ("Float64_input", "1"),
         ("Float64_input", True), ("Float64_input", None), ("Enumeration_input", "three"),
-        ("Enumeration_input", 7),
+        ("Enumeration_input", 7), ("Float64_input", math.nan),
     ],
 )  # fmt: skip
 def test_values_of_another_type_are_refused(name: str, value: object) -> None:
@@ -72,6 +72,7 @@ def test_values_of_another_type_are_refused(name: str, value: object) -> None:
         m.initialize()
         with pytest.raises(FMUError, match=name):
             m.set(name, value)
+        assert not math.isnan(m.get("Float64_output"))
 
 
 def test_start_values_that_are_no_numbers() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from blocks import Clock
 from cosim import FMU, Diagram, simulate
-from cosim.fmi.fmi_errors import FMUError
+from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from tests.helpers.fmus import build_fmu
 
 HAS_PYFMI = importlib.util.find_spec("pyfmi") is not None
@@ -56,6 +56,16 @@ def test_fmpy_by_hand() -> None:
         m.step(0.1)
         m.load(s)
         assert m.time == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_what_an_fmu_logs_goes_to_logging_through_fmpy_too(
+    version: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = build_fmu("lag", version=version, change=lambda text: text.replace("{lag-1.0}", "{other}"))
+    with pytest.raises(FMUCallError, match=r"(?s)FMPy's instantiate failed.*is \{other\}, expected"):
+        FMU(path, sample=0.1, importer="fmpy").open()
+    assert "expected {lag-1.0}" in caplog.text and capfd.readouterr() == ("", "")
 
 
 @needs_pyfmi
