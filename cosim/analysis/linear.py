@@ -73,7 +73,9 @@ def linearize(
                                  ``ss.dt`` is the period [s], of several rates their common one, which
                                  begins at a tick of the slowest: its states are those just before that
                                  tick, its inputs are held for a period, its outputs are read at the tick.
-                                 Conditional parts, modes and branches stay as they are at the point
+                                 Conditional parts stay as they are at the point. Modes and branches are
+                                 those of a run that begins there, a snapshot has its own: a body that
+                                 friction holds (``SIGN(1, VX(1, 2))`` at rest) stays held, v' = 0
 
     Warns
     -----

@@ -16,6 +16,7 @@ from blocks.contract.block import Block
 from blocks.contract.masks import default, filled
 from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError, shown
+from cosim.analysis.sides import Sides
 from cosim.analysis.tangent import Delays, Moved, Tangent
 from cosim.block_alone import around
 from cosim.built_for import built_for
@@ -54,6 +55,7 @@ class OperatingPoint:
         return {self.prefix + name: value for name, value in {**self.states, **self.sampled}.items()}
 
 
+CANCELLED = 1e-11  # of its terms: less is no slope, where friction that holds takes up whatever pushes
 REMEMBERED = 16  # blocks looked at alone whose diagrams are kept
 _recent: deque[tuple[Block, Diagram]] = deque(maxlen=REMEMBERED)  # used last
 
@@ -87,10 +89,12 @@ def model_of(
     at: OperatingPoint | Context | Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     opened: Sequence[str] | None = None,
+    begun: bool = True,
 ) -> SystemAtPoint:
     """A system with the chosen inputs and outputs, put at an operating point; kept with the diagram.
 
     opened : signals whose place an input of their name takes
+    begun : modes are those of a run that begins there (a snapshot has its own), not the initial ones
     """
     diagram, parameters = built_for(diagram_of(system), parameters)
     key = tuple(
@@ -102,6 +106,8 @@ def model_of(
         made[key] = SystemAtPoint(diagram, *key)
     model: SystemAtPoint = made[key]
     model.place(at, parameters)
+    if begun and not model.context.started:
+        model.take_modes()
     return model
 
 
@@ -129,6 +135,7 @@ class SystemAtPoint:
         self.prefix = s.prefix
         self._start = Context.initial(s)
         self.context = self._start.copy()
+        self._sides = Sides(s, self.context)
         self._moved = False
         numbered = [(n, s.inputs[n], _places(n, s.inputs[n], k)) for n, k in parts]
         self.input_index = np.array([slot.index[k] for _, slot, places in numbered for k in places], int)
@@ -182,6 +189,14 @@ class SystemAtPoint:
             c.h[places] = np.array(function(*self.arguments())).ravel()
             if np.array_equal(before, c.h[places]):
                 return
+
+    def take_modes(self) -> None:
+        """Modes of a run that begins at this point: what friction holds there sticks."""
+        with self.looking():
+            if self._sides.open:
+                self._moved = True
+                self._sides.begin_with_these()
+                self._sides.find()
 
     def _place(self, at: OperatingPoint | Context | Mapping[str, Any]) -> None:
         c, s = self.context, self.system
@@ -238,7 +253,10 @@ class SystemAtPoint:
         rows, columns = len(whole) - nz, variables.numel() - nz
         if nz:
             change = np.linalg.solve(whole[rows:, columns:], whole[rows:, :columns])
-            whole = whole[:, :columns] - whole[:, columns:] @ change
+            through = whole[:, columns:]
+            terms = np.abs(whole[:, :columns]) + np.abs(through) @ np.abs(change)
+            whole = whole[:, :columns] - through @ change
+            whole[np.abs(whole) <= CANCELLED * terms] = 0.0
         return whole[:n, :n], whole[:n, n:], whole[n:rows, :n], whole[n:rows, n:]
 
     def with_delays(self, pade: int | None) -> tuple[tuple[np.ndarray, ...], list[str]]:

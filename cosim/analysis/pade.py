@@ -29,7 +29,12 @@ class Pade:
 
     @staticmethod
     def of(seconds: float, n: int) -> Pade:
-        """Of a delay [s], with n states, in controllable form of s T so that its numbers stay moderate."""
+        """Of a delay [s], with n states, in controllable form of s T so that its numbers stay moderate.
+
+        Without states w = v: what it is at rest.
+        """
+        if not n:
+            return Pade(np.zeros((0, 0)), np.zeros(0), np.zeros(0), 1.0)
         p = [factorial(2 * n - k) * comb(n, k) / factorial(n) for k in range(n + 1)]  # of z^k, last is 1
         sign = float((-1) ** n)
         # p(-z)/p(z) = sign + (p(-z) - sign p(z)) / p(z)

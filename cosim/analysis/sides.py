@@ -8,55 +8,81 @@ from __future__ import annotations
 
 import contextlib
 
+import casadi as ca
 import numpy as np
 
+from blocks.contract.event_equations import THRESHOLD
 from blocks.contract.memories import Branch, ModeMemory
 from blocks.errors import SimulationError
-from cosim.analysis.operating import SystemAtPoint
+from cosim.analysis.tangent import Delays, Tangent
+from cosim.engines.methods.crossing_rates import crossings_of
 from cosim.engines.reference.reference import ReferenceEngine
+from cosim.run.context import Context
+from cosim.run.history import History
 from cosim.settings import RunSettings
 from cosim.slots import MemorySlot
+from cosim.system import System
 
 MODES = (ModeMemory, Branch)
 
 
 class Sides:
-    """The modes of a system at the point where it stands.
+    """The modes of a system where its context stands; what is delayed was always what it is there.
 
-    Of systems with delays, whose past is not that of a run that begins, or with units that step themselves
-    they stay what they are.
+    Of systems with opaque blocks or units that step themselves, which a look must not call, they stay what
+    they are.
     """
 
-    def __init__(self, model: SystemAtPoint) -> None:
-        s = model.system
-        slots = [o for o in s.held.values() if isinstance(o, MemorySlot) and isinstance(o.memory, MODES)]
-        if s.delays or s.units or not s.events:
+    def __init__(self, system: System, context: Context) -> None:
+        slots = [slot for slot in system.held.values() if isinstance(slot, MemorySlot)]
+        slots = [slot for slot in slots if isinstance(slot.memory, MODES)]
+        if system.units or not system.events or any(segment.external for segment in system.schedule):
             slots = []
-        self._model = model
+        self.several = bool(slots)  # are there modes at all?
+        self._system, self._context = system, context
         self._places = np.concatenate([np.zeros(0, int), *[slot.index for slot in slots]])
-        self._first = model.context.h[self._places].copy()
+        self.begin_with_these()
+
+    def begin_with_these(self) -> None:
+        """The modes that a run begins with are those of the context now."""
+        self._first = self._context.h[self._places].copy()
 
     @property
-    def several(self) -> bool:
-        """Are there modes at all?"""
-        return bool(len(self._places))
+    def open(self) -> bool:
+        """May they differ from what the signs of their conditions alone say?"""
+        s, c = self._system, self._context
+        if not self.several:
+            return False
+        if s.delays or s.rates or s.residual.numel() or any(e.eager for e in s.events):
+            return True
+        crossings = s.function("crossings at a point", lambda: [crossings_of(s)])
+        at = np.array(crossings(*[ca.DM(v) for v in (c.t, c.x, c.h, c.w, c.p)]))
+        return not bool((np.abs(at) > THRESHOLD).all())
 
     def find(self) -> bool:
         """Take those of a run that begins here; did one change? False too where no run can begin."""
-        model, places = self._model, self._places
-        if not len(places):
+        own, places = self._context, self._places
+        if not self.several:
             return False
-        c = model.context.copy()
+        c = own.copy()
         c.h[places] = c.next[places] = self._first
         c.signs[:] = 0.0
         c.started, c.stopped = False, ""
         with contextlib.suppress(SimulationError):
-            engine = ReferenceEngine(model.system, RunSettings(), c)
+            self._give_past(c)
+            engine = ReferenceEngine(self._system, RunSettings(), c)
             try:
                 engine.advance(c.t)
             finally:
                 engine.instances.close()
-            if np.isfinite(c.w).all() and not np.array_equal(c.h[places], model.context.h[places]):
-                model.context.h[places], model.context.w[:] = c.h[places], c.w
+            if np.isfinite(c.w).all() and not np.array_equal(c.h[places], own.h[places]):
+                own.h[places], own.w[:] = c.h[places], c.w
                 return True
         return False
+
+    def _give_past(self, c: Context) -> None:
+        """What delays show was always what goes in now."""
+        s = self._system
+        if s.delays:
+            Tangent(s, c, Delays(s, c, 0, sampled=False)).bring_to_rest()
+            c.histories = {d.name: History(c.w[d.places].copy()) for d in s.delays}

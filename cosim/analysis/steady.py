@@ -20,6 +20,7 @@ from cosim.analysis.operating import SystemAtPoint, static_of
 
 STEADY = 1e-6  # of the largest |A| |f|, or |A|: below it nothing changes
 ROUNDING = 1e-12  # of |A| times |f|, where what is left of both is the rounding of an equilibrium
+AT_REST = 1e-9  # rates below it are a body at rest, as `trim` has it: what friction holds creeps by rounding
 AHEAD = 0.1  # rad or length: how far along the motion A is looked at again
 
 
@@ -38,6 +39,8 @@ def mention_unsteady(model: SystemAtPoint) -> None:
     f = np.array(function(*model.arguments()), dtype=float).ravel()
     moving = {slot.path for slot in slots}
     places = np.concatenate([slot.index for slot in s.states.values() if slot.path in moving])
+    if np.abs(f[places]).max() <= AT_REST:
+        return
     change = np.abs(a @ f)[places]
     rounding = ROUNDING * np.abs(a).max() * np.abs(f[places]).max()
     if change.max() <= max(STEADY * (np.abs(a) @ np.abs(f))[places].max(), rounding):

@@ -16,6 +16,7 @@ from cosim.analysis.damped_newton import damped_newton
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
 from cosim.analysis.relaxation import Descent, relaxed
 from cosim.analysis.sides import Sides
+from cosim.analysis.tangent import Delays, Tangent
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
 from cosim.port_handles import Node
@@ -66,7 +67,7 @@ def trim(
     tolerance = number(tolerance, "tolerance", "a positive number", above=0.0)
     if x is not None:
         x = mapped(x, "x")
-    model = model_of(system, at=x, parameters=parameters)
+    model = model_of(system, at=x, parameters=parameters, begun=False)
     prefix = model.prefix
     named = lambda given, what: {n.removeprefix(prefix): v for n, v in mapped(given, what).items()}
     several = lambda given, what: [n.removeprefix(prefix) for n in listed(given, what)]
@@ -181,7 +182,7 @@ class _Trim:
             for segment in at_ticks for k in range(len(segment.writes))
         ]  # fmt: skip
         self.goal_at = slice(len(resting), len(resting) + len(self.goal))
-        self.settles = not len(y) and not len(self.h_index) and not s.delays
+        self.settles = not len(y) and not len(self.h_index)
         v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.h_index), s.w)
         key = f"trim:{self.x_index.tolist()}:{self.h_index.tolist()}:{list(y)}"
         self.function = s.function(key, lambda: [equations, ca.densify(ca.jacobian(equations, v))])
@@ -229,7 +230,7 @@ class _Trim:
 
     def solve(self, tolerance: float) -> OperatingPoint:
         """The equilibrium, with every switch on the side on which a run that begins there has it."""
-        sides = Sides(self.model)
+        sides = Sides(self.model.system, self.model.context)
         moved, found = sides.find(), self._here()
         for _ in range(ROUNDS):
             if moved and not self._misses(found, tolerance):
@@ -286,11 +287,14 @@ class _Trim:
         free = np.concatenate([self.x_index, still])
         derivative = s.function("derivative", lambda: [s.derivative])
         correction = s.function("correction", lambda: [s.correction])
+        tangent = Tangent(
+            s, c, Delays(s, c, 0, sampled=False)
+        )  # what is delayed is as late as it likes at rest
 
         def put(x: np.ndarray) -> None:
             c.x[free] = x
             model.choose_branches()
-            model.find_unknowns()
+            tangent.bring_to_rest() if s.delays else model.find_unknowns()
 
         def rates(x: np.ndarray) -> np.ndarray:
             put(x)
@@ -298,7 +302,8 @@ class _Trim:
 
         def slopes(x: np.ndarray) -> np.ndarray:
             put(x)
-            return np.asarray(model.continuous()[0][np.ix_(free, free)])
+            slopes = tangent.rates().own if s.delays else model.continuous()[0]
+            return np.asarray(slopes[np.ix_(free, free)])
 
         def corrected(x: np.ndarray) -> np.ndarray:
             for _ in range(CORRECTIONS if s.invariants.numel() else 0):

@@ -83,7 +83,7 @@ def equilibrium(
     """Take the deck to an equilibrium at a time [s]; how many swings that took, and the model that rests."""
     settings = stage.parameters.get(Param_Static.tag)
     limits = settings if isinstance(settings, Param_Static) else Param_Static()
-    model = model_of(stage.statics, inputs=(), outputs=())
+    model = model_of(stage.statics, inputs=(), outputs=(), begun=False)
     context = moved_context(model.system, stage.system, stage.context, stage.time)
     for name, value in stage.options.inputs.items():
         set_input(model.system, context, name, value)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
-from blocks import Backlash, CoulombFriction, DeadZone, Integrator, PlantloopError, Sign, StickSlip, Sum
-from cosim import Diagram, simulate, trim
+from blocks import (
+    Backlash,
+    CoulombFriction,
+    DeadZone,
+    Integrator,
+    PlantloopError,
+    Sign,
+    StickSlip,
+    Sum,
+    TransportDelay,
+)
+from cosim import Diagram, Simulation, linearize, simulate, trim
 from plant import Plant
 from tests.helpers.decks import body, deck, joint, marker
 
@@ -108,3 +120,42 @@ def test_a_spring_pulls_a_body_to_where_friction_begins_to_hold():
     assert abs(100.0 * point.outputs["s"][0] - 2.0 * G * np.sin(0.3)) <= reach * (1 + 1e-9)
     r = simulate(d, 0.5, initial=point.initial, engine="reference")
     assert np.abs(r["s"] - point.outputs["s"]).max() < 1e-9
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_linear_model_of_a_held_body_is_that_of_a_held_body(coordinates):
+    """It was that of a body that slides: the spring pulled, the input pushed, at -+sqrt(100 / 2) i."""
+    d = incline(0.5, coordinates, spring=100.0)
+    held = [linearize(d, at=at) for at in (None, trim(d), {"F": 2.0})]
+    simulation = Simulation(d, engine="reference")
+    simulation.advance(0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it creeps by rounding: no motion that the model would depend on
+        held.append(linearize(d, at=simulation.snapshot()))
+    for m in held:
+        assert m.A.tolist() == [[0.0, 1.0], [0.0, 0.0]]
+        assert not m.B.any() and np.abs(m.C[0, 0]) > 0.9
+    m = linearize(d, at={"F": 20.0})
+    assert m.poles().imag == pytest.approx([50**0.5, -(50**0.5)])
+    assert (m.C @ m.A @ m.B).item() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("u", "gain"), [(1.0, 0.0), (-1.0, 1.0)])
+def test_a_linear_model_at_a_limit_is_that_of_a_run_that_begins_there(u, gain):
+    """An integrator at its limit stays there while it is pushed against it."""
+    d = Diagram("limited")
+    d.connect(d.inport("u"), d.add("i", Integrator(1.0, high=1.0))["u"])
+    assert linearize(d, at={"u": u}).B.tolist() == [[gain]]
+    assert linearize(d, at={"u": u, "i.x": 0.5}).B.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("guess", [0.0, 3.0, -3.0])
+@pytest.mark.parametrize(("block", "u", "x"), [(DeadZone(-0.5, 0.25), -1.0, -1.5), (Backlash(1.0), 1.0, 1.5)])
+def test_switches_behind_a_delay_are_those_of_the_point(block, u, x, guess):
+    """They were those of the guess: a dead zone from 3 gave -0.5, and no rest was found from within it."""
+    d = fed_back(block)
+    d.add("late", TransportDelay(0.2, initial=-7.0))
+    d.disconnect("f.u")
+    d.connect("x.y", "late.u")
+    d.connect("late.y", "f.u")
+    assert trim(d, x={"x.x": guess}, u={"u": u}).states["x.x"] == pytest.approx([x], abs=1e-9)
