@@ -191,10 +191,15 @@ class SystemAtPoint:
                 return
 
     def take_modes(self) -> None:
-        """Modes of a run that begins at this point: what friction holds there sticks."""
+        """Modes of a run that begins at this point: what friction holds there sticks.
+
+        In sampled diagrams with opened signals, which ticks would show otherwise, they stay.
+        """
         with self.looking():
-            if self._sides.open:
+            if self._sides.open and not (self.opened and self.system.rates):
                 self._moved = True
+                if self.opened:
+                    self._find_all()
                 self._sides.begin_with_these()
                 self._sides.find()
 
@@ -236,12 +241,7 @@ class SystemAtPoint:
         """Full A, B, C, D; algebraic unknowns follow by the implicit function theorem."""
         s = self.system
         n, nz = len(s.x0), s.residual.numel()
-        self.find_unknowns()
-        for _ in self.opened:  # what is put in their place is what they are
-            for name, places, expression in self.opened:
-                found = s.function(f"opened:{name}", lambda e=expression: [e])  # type: ignore[misc]
-                self.context.h[places] = np.array(found(*self.arguments())).ravel()
-            self.find_unknowns()
+        self._find_all()
         results, variables = self._results, self._variables
         if self._jacobian is None:
             key = f"jacobian:{self.input_names}:{self.output_names}"
@@ -258,6 +258,15 @@ class SystemAtPoint:
             whole = whole[:, :columns] - through @ change
             whole[np.abs(whole) <= CANCELLED * terms] = 0.0
         return whole[:n, :n], whole[:n, n:], whole[n:rows, :n], whole[n:rows, n:]
+
+    def _find_all(self) -> None:
+        """Unknowns, and what stands in the place of opened signals: what they are."""
+        self.find_unknowns()
+        for _ in self.opened:
+            for name, places, expression in self.opened:
+                found = self.system.function(f"opened:{name}", lambda e=expression: [e])  # type: ignore[misc]
+                self.context.h[places] = np.array(found(*self.arguments())).ravel()
+            self.find_unknowns()
 
     def with_delays(self, pade: int | None) -> tuple[tuple[np.ndarray, ...], list[str]]:
         """A, B, C, D of a diagram with delays as rational systems of `pade` states, and those states' names.

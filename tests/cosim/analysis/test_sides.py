@@ -9,8 +9,10 @@ import pytest
 
 from blocks import (
     Backlash,
+    Constant,
     CoulombFriction,
     DeadZone,
+    Gain,
     Integrator,
     PlantloopError,
     Sign,
@@ -159,3 +161,14 @@ def test_switches_behind_a_delay_are_those_of_the_point(block, u, x, guess):
     d.connect("x.y", "late.u")
     d.connect("late.y", "f.u")
     assert trim(d, x={"x.x": guess}, u={"u": u}).states["x.x"] == pytest.approx([x], abs=1e-9)
+
+
+def test_an_opened_loop_holds_its_value_while_switches_are_found():
+    """An integrator pushed against its limit by an opened signal: it was free, as if nothing pushed."""
+    d = Diagram("opened")
+    d.add("one", Constant(1.0))
+    d.add("push", Gain(1.0))
+    d.add("i", Integrator(1.0, high=1.0))
+    d.connect("one.y", "push.u")
+    d.connect("push.y", "i.u")
+    assert linearize(d, ["push.y"], ["i.y"], open=["push.y"]).B.tolist() == [[0.0]]
