@@ -71,6 +71,15 @@ def written_connections(text: Any) -> list[tuple[str, str]]:
     return [*zip(outputs, between, strict=False), *((outputs[-1], port) for port in inputs)]
 
 
+def names_port(end: str, port: str) -> bool:
+    """Does one end of a written connection, "block" or "block.port", mean the port "block.port"?
+
+    A block alone means its only input or output, which a port of it is then.
+    """
+    end, port = end.strip(), port.strip()
+    return end == port or ("." not in end and port.partition(".")[0] == end)
+
+
 def one_component(port: str) -> tuple[str, int] | None:
     """The port and the number in a text such as "a.y[1]"; None: the text names a whole port."""
     found = COMPONENT.fullmatch(port.strip())

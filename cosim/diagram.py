@@ -25,6 +25,7 @@ from blocks.contract.masks import computed
 from blocks.contract.services import services
 from blocks.contract.units import Units
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
+from blocks.fact_sheet import FactSheet
 from cosim.block_names import checked_block_name, checked_name
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Driven, Inport, Netlist
@@ -50,6 +51,12 @@ FUNCTIONS = {name: name for name in ("simulate", "linearize", "margins", "trim",
     "plot": "simulate",
 }
 """What is looked for in a diagram, and done by a function."""
+
+FOR_OTHER_FILES = (
+    *("content", "drivers", "given", "graph", "grounded", "inner_values", "kept", "netlist"),
+    *("own_parameters", "ports_at", "prefix"),
+)
+"""What the rest of the package asks of a diagram: not offered while one types."""
 
 
 class Diagram(DiagramWires):
@@ -388,8 +395,11 @@ class Diagram(DiagramWires):
         """In words when each sampled signal is taken, by its name."""
         return {name: str(s.ticks) for name, s in self.system().signals.items() if s.ticks is not None}
 
-    def info(self) -> dict[str, Any]:
-        """What the diagram contains, and what it still misses; see `cosim.diagram_facts.facts_of`."""
+    def info(self) -> FactSheet:
+        """What it contains and still misses: a dict that prints in a few lines.
+
+        See `cosim.diagram_facts.facts_of`.
+        """
         try:
             return facts_of(self.netlist(), self.system())
         except PlantloopError as error:  # unfinished, or with a loop
@@ -416,6 +426,10 @@ class Diagram(DiagramWires):
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self._graph)
+
+    def __dir__(self) -> list[str]:
+        """Names to offer while one types."""
+        return [name for name in super().__dir__() if name not in FOR_OTHER_FILES]
 
     def __getstate__(self) -> dict[str, Any]:
         """What is drawn; what was derived from it is made again where it is needed."""

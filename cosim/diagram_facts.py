@@ -10,24 +10,25 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.contract.memories import DiscreteState
+from blocks.fact_sheet import FactSheet
 from cosim.compile.netlist import Inport, Netlist
 from cosim.slots import ParameterSlot
 from cosim.system import System
 
 
-def facts_of(drawn: Netlist, found: System) -> dict[str, Any]:
+def facts_of(drawn: Netlist, found: System) -> FactSheet:
     """Blocks, connections, signals and numbers of a diagram.
 
     Returns
     -------
-    facts : dict    ``blocks`` (path to type), ``connections``, ``inputs``, ``outputs``, ``missing``: why it
-                    cannot run, one text each; where that is empty also ``signals`` (name to size and rate),
+    facts : FactSheet   ``blocks`` (path to type), ``connections``, ``inputs``, ``outputs``, ``missing``: why
+                    it cannot run, one text each; where that is empty also ``signals`` (name: size and rate),
                     ``states``, ``parameters``, those of them for which it is built anew (``structural``),
                     ``order`` of evaluation; ``open``: outputs that nobody reads
     """
     sources = {source for _, source in _connections(drawn)}
     read = {found.shown.get(source, source) for source in sources} | set(found.outports.values())
-    return {
+    facts = {
         **drawn_facts(drawn, ()),
         "outputs": dict(found.outports),
         "signals": {
@@ -40,11 +41,12 @@ def facts_of(drawn: Netlist, found: System) -> dict[str, Any]:
         "order": list(found.order),
         "open": [name for name, s in found.signals.items() if name not in read and name != s.path],
     }
+    return FactSheet(facts)
 
 
-def drawn_facts(drawn: Netlist, missing: Sequence[str]) -> dict[str, Any]:
+def drawn_facts(drawn: Netlist, missing: Sequence[str]) -> FactSheet:
     """What is drawn, of a diagram that need not be finished; see `facts_of`."""
-    return {
+    facts = {
         "name": drawn.name,
         "blocks": dict(_blocks(drawn)),
         "connections": [f"{source} -> {target}" for target, source in _connections(drawn)],
@@ -52,6 +54,7 @@ def drawn_facts(drawn: Netlist, missing: Sequence[str]) -> dict[str, Any]:
         "outputs": {name: ".".join(port) for name, port in drawn.outports.items()},
         "missing": list(missing),
     }
+    return FactSheet(facts)
 
 
 def states_of(found: System) -> dict[str, np.ndarray]:

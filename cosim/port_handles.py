@@ -86,6 +86,10 @@ class PortRef(PortArithmetic["PortRef"]):
     def __iter__(self) -> Iterator[PortRef]:
         raise WiringError([f"how many components {self} has is not known yet; write {self.port}[0], ..."])
 
+    def __dir__(self) -> list[str]:
+        """Names to offer while one types."""
+        return ["diagram", "node", "port"]
+
     def slug(self) -> str:
         """What names of blocks made of it call it."""
         only = self.diagram[self.node].ports.outputs == (self.port,)
@@ -139,6 +143,10 @@ class Node(PortArithmetic[PortRef]):
     def __getattr__(self, name: str) -> Any:
         """Only what is not there: ports are asked for in brackets."""
         raise AttributeError(f"a handle of a block has no attribute '{name}'; its ports are handle['port'].")
+
+    def __dir__(self) -> list[str]:
+        """Names to offer while one types."""
+        return ["block", "diagram", "name", "ports"]
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self.ports.inputs, *self.ports.outputs]

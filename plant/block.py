@@ -20,6 +20,7 @@ from blocks.contract.services import services
 from blocks.contract.symbols import tracing
 from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, ModelError, shown
+from blocks.fact_sheet import FactSheet
 from plant.assembly.assemble import Assembly, assemble
 from plant.assembly.closing import SingularMass
 from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
@@ -435,8 +436,8 @@ class Plant(Block):
         """Degrees of freedom."""
         return self.mechanism.dof if self.assembly is None else self.assembly.dof
 
-    def info(self) -> dict[str, Any]:
-        """What the model is made of, as plain data."""
+    def info(self) -> FactSheet:
+        """What the model is made of, as plain data: a dict that prints in a few lines."""
         return facts_of(self)
 
     def __getstate__(self) -> dict[str, Any]:

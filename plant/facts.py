@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from blocks.fact_sheet import FactSheet
 from plant.assembly.assemble import Assembly
 from plant.mechanics.mechanism import GROUND, Mechanism
 
@@ -35,9 +36,9 @@ def facts_of_assembly(assembly: Assembly | None) -> dict[str, Any]:
     }
 
 
-def facts_of(plant: Any) -> dict[str, Any]:
+def facts_of(plant: Any) -> FactSheet:
     """What the model of a `Plant` is made of."""
-    return {
+    facts = {
         "model": plant.model.name,
         "file": plant.model.file,
         "formulation": f"{plant.coordinates} coordinates",
@@ -52,6 +53,7 @@ def facts_of(plant: Any) -> dict[str, Any]:
         "requests": list(plant.requests.values()),
         "warnings": list(plant.warnings),
     }
+    return FactSheet(facts)
 
 
 def line_of(plant: Any) -> str:

@@ -35,6 +35,22 @@ from blocks.contract.recipes import BlockType, with_fields
 __all__ = ["Block", "Equations"]
 
 
+FOR_COMPILERS = (
+    *(
+        "alone",
+        "check_parameters",
+        "drawn_as",
+        "driven",
+        "jump_cure",
+        "made_by",
+        "port_name",
+        "ports_by_name",
+    ),
+    *("reaches", "shares_equations", "start_only", "switches_by_design", "uncoupled", "units_follow"),
+)
+"""What the packages above ask of a block: not offered while one types."""
+
+
 class Block(metaclass=BlockType):
     """Interface of every block: a frozen dataclass whose fields are its parameters and structure."""
 
@@ -55,6 +71,10 @@ class Block(metaclass=BlockType):
 
     alone: ClassVar[str] = ""
     """What a run does that no other may do meanwhile, "" for nothing: a study has one worker then."""
+
+    def __dir__(self) -> list[str]:
+        """Names to offer while one types."""
+        return [name for name in super().__dir__() if name not in FOR_COMPILERS]
 
     @property
     def start_only(self) -> Mapping[str, str]:

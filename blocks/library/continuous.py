@@ -13,7 +13,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.recipes import of_expressions
 from blocks.contract.symbols import Array
 from blocks.library.realisation import canonical, check_polynomials, check_state_space, from_control
-from blocks.library.resets import RESETS
+from blocks.library.resets import RESETS, check_threshold
 from blocks.library.starts import at_start
 from blocks.library.truth import LEVEL
 
@@ -68,13 +68,11 @@ class Integrator(Block):
             self,
             initial=checks.numbers(self, "initial"),
             external_initial=checks.flag(self, "external_initial"),
-            threshold=checks.numbers(self, "threshold", dims=(0,)),
             state_port=checks.flag(self, "state_port"),
         )
-        for name, unset in (("state_port", False), ("threshold", LEVEL)):
-            if not self.reset and getattr(self, name) != unset:
-                what = f"is {getattr(self, name)} without a reset"
-                raise checks.fault(self, name, what, f"{unset}", "Give reset=...")
+        check_threshold(self)
+        if self.state_port and not self.reset:
+            raise checks.fault(self, "state_port", "is True without a reset", "False", "Give reset=...")
         checks.limits(self)
         x = np.asarray(self.initial)
         for side, beyond in (("low", np.less), ("high", np.greater)):

@@ -14,7 +14,8 @@ from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import together
-from blocks.library.resets import RESETS, Trigger
+from blocks.library.resets import RESETS, Trigger, check_threshold
+from blocks.library.truth import LEVEL
 
 __all__ = ["PID", "DiscretePID"]
 
@@ -42,7 +43,7 @@ class PID(Block):
 
     Further inputs, where asked for: "ff" is added to v; "tr", with external_tracking, is what really acts (a
     limited actuator, another controller in charge) and takes the place of u in back-calculation, without
-    which there is none; "reset" takes i back to initial and x to 0 at an edge through 0.5, an event.
+    which there is none; "reset" takes i back to initial and x to 0 at an edge through `threshold`, an event.
 
     kp, ki, kd : number or (n,), unit of u per unit of e, per s and times s; tunable. None (for ki and kd)
         leaves the part and its state out.
@@ -56,6 +57,7 @@ class PID(Block):
         "series", kp (1 + ki/s)(1 + kd s) multiplied out; structural
     feedforward, external_tracking : are there inputs "ff", "tr"? structural
     reset : "none", "rising", "falling" or "either"; structural
+    threshold : of the input "reset", 0 as in Simulink or 0.5, between a signal's off and on; tunable
     initial : number or (n,), unit of u, of the integral; run-time number
 
     Use::
@@ -81,6 +83,7 @@ class PID(Block):
     feedforward: bool = field(default=False, kw_only=True)
     external_tracking: bool = field(default=False, kw_only=True)
     reset: str = field(default="none", kw_only=True)
+    threshold: float = field(default=LEVEL, kw_only=True)
     initial: ArrayLike = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -118,7 +121,8 @@ class PID(Block):
             (start,) = b.parameters(initial=self.initial)
             resets.append((i, np.broadcast_to(start, (i.size,))))
         direction = "both" if self.reset == "either" else self.reset
-        b.when(b.input("reset", size=1)[0] - 0.5, resets, direction, "reset")
+        trigger = b.input("reset", size=1)[0] - b.parameter("threshold", self.threshold)
+        b.when(trigger, resets, direction, "reset")
 
 
 @dataclass(frozen=True)
@@ -145,8 +149,8 @@ class DiscretePID(Block):
     sample, offset : s; structural
     method : "forward" or "backward", of the integral; structural
     cutoff, low, high, anti_windup, tracking, weights, initial : as in `PID`; tracking at least T
-    form, feedforward, external_tracking, reset : as in `PID`; a reset acts at the tick that sees the edge,
-        and the input counts as off before the first one
+    form, feedforward, external_tracking, reset, threshold : as in `PID`; a reset acts at the tick that sees
+        the edge, and the input counts as off before the first one
 
     Use::
 
@@ -172,6 +176,7 @@ class DiscretePID(Block):
     feedforward: bool = field(default=False, kw_only=True)
     external_tracking: bool = field(default=False, kw_only=True)
     reset: str = field(default="none", kw_only=True)
+    threshold: float = field(default=LEVEL, kw_only=True)
     initial: ArrayLike = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -224,6 +229,7 @@ def _check_fields(block: PID | DiscretePID) -> None:
     checks.choice(block, "anti_windup", ANTI_WINDUP)
     checks.choice(block, "form", FORMS)
     checks.choice(block, "reset", RESETS[:-1])
+    check_threshold(block)
     for name in ("feedforward", "external_tracking"):
         checks.assign(block, **{name: checks.flag(block, name)})
     if block.external_tracking and block.ki is None:

@@ -27,7 +27,8 @@ from blocks.library.realisation import (
     from_control,
     sample_of,
 )
-from blocks.library.resets import RESETS, Trigger
+from blocks.library.resets import RESETS, Trigger, check_threshold
+from blocks.library.truth import LEVEL
 
 __all__ = ["DiscreteIntegrator", "DiscreteStateSpace", "DiscreteTransferFunction", "UnitDelay"]
 
@@ -81,8 +82,9 @@ class DiscreteIntegrator(Block):
     sample, offset : s; method : see above; structural
     initial : number or (n,), unit of u times s; run-time number (the value a reset goes back to is tunable)
     low, high : number or (n,), unit of y; None leaves a side open; tunable
-    reset : "none", "rising", "falling", "either" (edges through 0.5) or "level" (as long as it is above 0.5);
-        structural
+    reset : "none", "rising", "falling", "either" (edges through `threshold`) or "level" (as long as it is
+        above); structural
+    threshold : of the input "reset", 0 as in Simulink or 0.5, between a signal's off and on; tunable
     external_initial : is there an input x0? structural
 
     Use::
@@ -101,6 +103,7 @@ class DiscreteIntegrator(Block):
     high: ArrayLike | None = field(default=None, kw_only=True)
     reset: str = field(default="none", kw_only=True)
     external_initial: bool = field(default=False, kw_only=True)
+    threshold: float = field(default=LEVEL, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.rate(self)
@@ -108,6 +111,7 @@ class DiscreteIntegrator(Block):
         checks.assign(self, initial=checks.numbers(self, "initial"))
         checks.limits(self)
         checks.choice(self, "reset", RESETS)
+        check_threshold(self)
         checks.assign(self, external_initial=checks.flag(self, "external_initial"))
 
     def define(self, b: Equations) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.functions import pick
 from blocks.library.expansion import together
-from blocks.library.resets import RESETS, Trigger
+from blocks.library.resets import RESETS, Trigger, check_threshold
 from blocks.library.truth import LEVEL
 
 __all__ = [
@@ -77,8 +77,9 @@ class ResettableDelay(Block):
     n : samples, 1 or more; structural
     sample, offset : s; structural
     initial : number or (m,), unit of u; tunable
-    reset : "rising", "falling", "either" (edges of the input "reset" through 0.5) or "level" (as long as it
-        is above 0.5); structural
+    reset : "rising", "falling", "either" (edges of the input "reset" through `threshold`) or "level" (as long
+        as it is above); structural
+    threshold : of the input "reset", 0 as in Simulink or 0.5, between a signal's off and on; tunable
     external_initial : is there an input x0? structural
 
     Use::
@@ -93,10 +94,12 @@ class ResettableDelay(Block):
     initial: ArrayLike = 0.0
     reset: str = "rising"
     external_initial: bool = False
+    threshold: float = field(default=LEVEL, kw_only=True)
 
     def __post_init__(self) -> None:
         _check(self, least=1)
         checks.choice(self, "reset", RESETS[1:])
+        check_threshold(self)
         checks.assign(self, external_initial=checks.flag(self, "external_initial"))
 
     def define(self, b: Equations) -> None:

@@ -31,6 +31,16 @@ class Event(NamedTuple):
     after: Any = None
 
 
+class EventList(tuple[Event, ...]):
+    """The events of a run in their order: a tuple of `Event`, printed one per line, at most a dozen."""
+
+    def __repr__(self) -> str:
+        shown = [f"  {event.time:.9g} s  {event.name}" for event in self]
+        if len(shown) > 12:
+            shown[8:-3] = [f"  ... {len(shown) - 11} more"]
+        return "\n".join([f"{len(self)} event{'s' * (len(self) != 1)}", *shown])
+
+
 class SettingValue(NamedTuple):
     """One effective setting of a run and where it came from ("default", "simulate()", a file, ...)."""
 

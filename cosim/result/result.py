@@ -22,7 +22,7 @@ from blocks.errors import PlantloopError, shown
 from cosim.names import listed
 from cosim.result.checked_values import checked_instants, checked_rows, checked_ticks, fitting, plain
 from cosim.result.drawing import KeptDrawing
-from cosim.result.record import Event, FloatArray, SettingValue, TickSeries
+from cosim.result.record import Event, EventList, FloatArray, SettingValue, TickSeries
 from cosim.result.spectrum import amplitudes
 from cosim.signal_tree import SignalTree
 
@@ -95,7 +95,9 @@ class Result:
             "signals": signals,
             "ticks_of": ticks,
             "tree": fitting(self.tree, width),
-            "events": tuple(Event(float(t), str(name), plain(b), plain(a)) for t, name, b, a in self.events),
+            "events": EventList(
+                Event(float(t), str(name), plain(b), plain(a)) for t, name, b, a in self.events
+            ),
             "settings": {
                 str(k): SettingValue(plain(v), str(origin)) for k, (v, origin) in self.settings.items()
             },

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from blocks.errors import near_miss
 from blocks.files import is_file, is_inside
+from cosim.block_names import names_port
 from cosim.engines.methods.solvers import SOLVERS
 from cosim.scenario.factory import module_file
 from cosim.scenario.fmu_tables import check_fmus
@@ -122,14 +123,14 @@ def _check_wiring(tables: Tables, place: FilePlace) -> None:
     known = [*tables.blocks, *tables.fmus, *([tables.model.block] if tables.model else [])]
     wiring = place.at("wiring")
     for k, entry in enumerate(tables.wiring.connect):
-        for port in (entry.source, entry.target):
+        for port in dict.fromkeys(end for pair in entry.pairs for end in pair):
             _check_block(port, known, wiring.at("connect", k), entry.written)
     for key, ports in (("ground", tables.wiring.ground), ("convert", tables.wiring.convert)):
         for k, port in enumerate(ports):
             _check_block(port, known, wiring.at(key, k), port)
-    connected = [entry.target for entry in tables.wiring.connect]
+    connected = [target for entry in tables.wiring.connect for _, target in entry.pairs]
     for k, port in enumerate(tables.wiring.convert):
-        if port.strip() not in connected:
+        if not any(names_port(end, port) for end in connected):
             near = near_miss(port.strip(), connected)
             wiring.at("convert", k).add_problem(f'nothing is connected to "{port.strip()}"; {near}', port)
     for name in tables.units if tables.diagram is None else ():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from blocks.arguments import is_number
 from blocks.errors import PlantloopError, SimulationError, WiringError, near_miss
+from cosim.block_names import names_port
 from cosim.diagram import Diagram
 from cosim.result.record import SettingValue
 from cosim.result.result import Result
@@ -22,7 +23,7 @@ from cosim.scenario.fmu_tables import fmu_blocks
 from cosim.scenario.handles import with_handles
 from cosim.scenario.keys import FilePlace
 from cosim.scenario.replay import Recording, played, put
-from cosim.scenario.schema import ModelTable, Tables
+from cosim.scenario.schema import ConnectEntry, ModelTable, Tables
 from cosim.scenario.source import ScenarioFile
 from cosim.settings import RunSettings
 from cosim.simulation import Simulation, simulate
@@ -107,9 +108,8 @@ class Scenario:
             d.add(name, made, units=units.get(name))
         for name, fmu in fmu_blocks(self.tables.fmus, self._place("fmus")).items():
             d.add(name, fmu, units=units.get(name))
-        converted = {port.strip() for port in self.tables.wiring.convert}
         for connection in self.tables.wiring.connect:
-            d.connect(connection.source, connection.target, convert=connection.target in converted)
+            self._connect(d, connection)
         for port in self.tables.wiring.ground:
             d.ground(port.strip())
         return d
@@ -235,6 +235,17 @@ class Scenario:
             raise place.error()
 
     # --- inside ---------------------------------------------------------------------------------
+    def _connect(self, d: Diagram, entry: ConnectEntry) -> None:
+        converted = self.tables.wiring.convert
+        for source, target in entry.pairs:
+            try:
+                d.connect(source, target, convert=any(names_port(target, port) for port in converted))
+            except WiringError as error:  # no only port
+                place = self._place("wiring", "connect")
+                for problem in error.problems:
+                    place.add_problem(problem, entry.written)
+                raise place.error() from error
+
     def _place(self, *keys: str) -> FilePlace:
         return FilePlace(self.source, keys)
 
@@ -253,9 +264,9 @@ class Scenario:
         named = set(re.findall(r"'([^'\s]+\.[^'\s]+)'", problem))
         named |= {f"{block}.{port}" for block, port in re.findall(r"'(\S+)' has \w+ \w+ '(\S+)'", problem)}
         connections = self.tables.wiring.connect
-        fitting = [c for c in connections if {c.source, c.target} & named]
-        fitting.sort(key=lambda c: len({c.source, c.target} & named), reverse=True)
-        return fitting[0].written if fitting else None
+        shared = [(len(named & set(pair)), c.written) for c in connections for pair in c.pairs]
+        most, written = max(shared, key=lambda found: found[0], default=(0, None))
+        return written if most else None
 
     def _check_numbers(self, system: System, place: FilePlace) -> None:
         """Names and sizes of parameters and initial values, each on its own so that all are reported."""

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from blocks import Block
-from cosim.block_names import FORBIDDEN
+from blocks.errors import WiringError
+from cosim.block_names import FORBIDDEN, written_connections
 from cosim.scenario.blocks import block
 from cosim.scenario.fmu_tables import FMUTable
 from cosim.scenario.keys import (
@@ -108,19 +109,23 @@ class ModelTable:
 
 @dataclass(frozen=True)
 class ConnectEntry:
-    """One entry of `WiringTable.connect`: ports as ``block.port``."""
+    """One entry of `WiringTable.connect`: pairs of output and input, each ``block.port`` or ``block``."""
 
-    source: str
-    target: str
+    pairs: tuple[tuple[str, str], ...]
     written: str
 
 
 def connection(value: Any, place: FilePlace) -> ConnectEntry:
-    """Text ``"block.output -> block.input"``."""
-    parts = [part.strip() for part in value.split("->")] if isinstance(value, str) else []
-    if len(parts) != 2 or not all("." in part.strip(".") and not set(part) & set(" \t") for part in parts):
-        raise Expected('text "block.output -> block.input"')
-    return ConnectEntry(parts[0], parts[1], value)
+    """Text as `Diagram.connect` takes it: ``"a.y -> b.u, c.u"``, or a series ``"a -> b -> c.u"``."""
+    try:
+        pairs = written_connections(value)
+    except WiringError:
+        pairs = [("", "")]
+    for end in (end for pair in pairs for end in pair):
+        block, dot, name = end.partition(".")
+        if not block or bool(dot) != bool(name) or set(end) & set(" \t"):
+            raise Expected('text "block.output -> block.input"')
+    return ConnectEntry(tuple(pairs), value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,11 +30,16 @@ class Model:
     """
 
     name: str
-    file: str | None = field(compare=False)
-    units: Param_Unit
-    gravity: Force_Gravity
-    elements: Mapping[str, Mapping[int, Element]]
+    file: str | None = field(default=None, compare=False)
+    units: Param_Unit = field(default_factory=Param_Unit)
+    gravity: Force_Gravity = field(default_factory=Force_Gravity)
+    elements: Mapping[str, Mapping[int, Element]] = field(default_factory=dict)
     commands: tuple[Element, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.elements:
+            what = f"Model({shown(self.name)}): elements become a model with Model.build(elements)."
+            raise ModelProblems([what], about="Model")
 
     @classmethod
     def build(cls, elements: Iterable[Element], name: str = "model") -> Model:

@@ -17,7 +17,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Array, Table
 
 from blocks.errors import PlantloopError, near_miss
-from cosim.block_names import FORBIDDEN
+from cosim.block_names import FORBIDDEN, names_port, written_connections
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 Plain = dict[str, Any]
@@ -73,14 +73,15 @@ def set_field(text: str, block: str, field: str, given: str) -> str:
 def delete_block(text: str, block: str) -> str:
     """A block goes, with its wires."""
     _check_block(block, tables_of(text))
-    mine = lambda entry: any(end.strip().startswith(f"{block}.") for end in entry.split("->"))
+    mine = lambda port: port.strip().partition(".")[0] == block
+    text = _list(text, "connect", lambda items: _without_wires(items, lambda *ends: any(map(mine, ends))))
 
     def wanted(plain: Plain) -> None:
         del plain["blocks"][block]
         if not plain["blocks"]:
             del plain["blocks"]
         wiring = plain.get("wiring", {})
-        for key in ("connect", "convert", "ground"):
+        for key in ("convert", "ground"):
             if key in wiring:
                 wiring[key] = [entry for entry in wiring[key] if not mine(entry)]
         for table in ("parameters", "initial", "units"):
@@ -92,7 +93,7 @@ def delete_block(text: str, block: str) -> str:
         if not document["blocks"]:
             del document["blocks"]
         wiring = document.get("wiring", {})
-        for key in ("connect", "convert", "ground"):
+        for key in ("convert", "ground"):
             for k in reversed(range(len(wiring.get(key, ())))):
                 if mine(str(wiring[key][k])):
                     del wiring[key][k]
@@ -108,7 +109,8 @@ def wire(text: str, source: str, target: str) -> str:
     tables = tables_of(text)
     for end in (source, target):
         _check_port(end, tables)
-    taken = [c for c in tables.get("wiring", {}).get("connect", ()) if c.split("->")[-1].strip() == target]
+    entries = tables.get("wiring", {}).get("connect", ())
+    taken = [c for c in entries if any(names_port(port, target) for _, port in written_connections(c))]
     if taken:
         raise PlantloopError(f'"{target}" has a wire already: "{taken[0]}".', hint="Take that away first.")
     text = _list(text, "ground", lambda items: [i for i in items if i.strip() != target])
@@ -118,11 +120,12 @@ def wire(text: str, source: str, target: str) -> str:
 def unwire(text: str, target: str) -> str:
     """What is connected to an input, "block.port", goes; or its ground."""
     wiring = tables_of(text).get("wiring", {})
-    entries = [c for c in wiring.get("connect", ()) if c.split("->")[-1].strip() == target]
+    before = list(wiring.get("connect", ()))
+    after = _without_wires(before, lambda _, port: names_port(port, target))
     grounded = [g for g in wiring.get("ground", ()) if g.strip() == target]
-    if not entries and not grounded:
+    if after == before and not grounded:
         raise PlantloopError(f'nothing is connected to "{target}".')
-    text = _list(text, "connect", lambda items: [i for i in items if i not in entries])
+    text = _list(text, "connect", lambda _: after)
     if any(c.strip() == target for c in wiring.get("convert", ())):
         text = _list(text, "convert", lambda items: [i for i in items if i.strip() != target])
     return _list(text, "ground", lambda items: [i for i in items if i not in grounded])
@@ -145,7 +148,9 @@ def rename_block(text: str, old: str, new: str) -> str:
     found = header.sub(lambda m: m[1] + key, text)
     # ports and parameters of it stand in texts and quoted keys, and as dotted keys at the begin of a line
     found = re.sub(rf"(?<=[\"'])(\s*){name}\.(?=[^\"'\n]*[\"'])", lambda m: f"{m[1]}{new}.", found)
-    found = re.sub(rf"(->\s*){name}\.(?=[^\"'\n]*[\"'])", lambda m: f"{m[1]}{new}.", found)
+    found = re.sub(
+        r"([\"'])([^\"'\n]*->[^\"'\n]*)\1", lambda m: m[1] + _swapped(m[2], old, new) + m[1], found
+    )
     found = re.sub(rf"^(\s*){name}(\s*\.)", lambda m: f"{m[1]}{key}{m[2]}", found, flags=re.MULTILINE)
     wanted = _renamed(tables, old, new)
     wanted["blocks"] = {new if n == old else n: table for n, table in wanted["blocks"].items()}
@@ -257,6 +262,19 @@ def _list(text: str, key: str, change: Callable[[list[str]], list[str]]) -> str:
     return edited(text, wanted, write)
 
 
+def _without_wires(entries: list[str], gone: Callable[[str, str], bool]) -> list[str]:
+    """Connections without some wires; what is left of a series or fan-out is written wire by wire."""
+    kept, broken_up = [], []
+    for entry in entries:
+        wires = written_connections(entry)
+        left = [f"{source} -> {target}" for source, target in wires if not gone(source, target)]
+        if len(left) == len(wires):
+            kept.append(entry)
+        else:
+            broken_up += left
+    return kept + broken_up
+
+
 def _without(table: Any, block: str) -> None:
     """Take what belongs to a block out of a table of names."""
     for key in [k for k in table if k == block or str(k).startswith(f"{block}.")]:
@@ -265,7 +283,7 @@ def _without(table: Any, block: str) -> None:
 
 def _renamed(value: Any, old: str, new: str) -> Any:
     """Tables with another name of a block in every text and key that names one of its ports."""
-    swap = lambda text: re.sub(rf"(^\s*|->\s*){re.escape(old)}\.", lambda m: f"{m[1]}{new}.", text)
+    swap = lambda text: _swapped(text, old, new)
     if isinstance(value, dict):
         return {
             key if key == "blocks" else swap(key): item
@@ -276,6 +294,12 @@ def _renamed(value: Any, old: str, new: str) -> Any:
     if isinstance(value, list):
         return [_renamed(item, old, new) for item in value]
     return swap(value) if isinstance(value, str) else value
+
+
+def _swapped(text: str, old: str, new: str) -> str:
+    """A port or connection with another name of a block; in a connection it may stand alone."""
+    ends = r"(?=\.|\s*->|\s*,|\s*$)" if "->" in text else r"(?=\.)"
+    return re.sub(rf"(^\s*|->\s*|,\s*){re.escape(old)}{ends}", lambda m: m[1] + new, text)
 
 
 def _renamed_table(key: str, item: Any, old: str, new: str) -> Any:

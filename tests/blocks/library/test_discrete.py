@@ -57,6 +57,23 @@ def test_a_discrete_integrator_is_reset_by_edges_through_a_half_or_above_it(rese
     np.testing.assert_array_equal(y[:, 0], expected)
 
 
+@pytest.mark.parametrize(
+    ("reset", "expected"),
+    [
+        ("level", [10, 11, 10, 13]),
+        ("rising", [10, 11, 10, 13]),
+        ("falling", [10, 10, 12, 10]),
+        ("either", [10, 10, 10, 10]),
+    ],
+)
+def test_the_threshold_of_a_reset_is_its_own(reset, expected):
+    """-1 itself is off at a threshold of -1, and so is what was before the first tick, though 0 is on."""
+    block = DiscreteIntegrator(1, initial=10, reset=reset, threshold=-1.0)
+    signals = {"u": lambda t: [1, 2, 3, 1][int(t)], "reset": lambda t: [0, -1, 0, -3][int(t)]}
+    y = Solo(block, dict.fromkeys(signals, 1)).run(range(4), **signals)["y"]
+    np.testing.assert_array_equal(y[:, 0], expected)
+
+
 def test_discrete_integrator_shows_its_initial_value_before_an_offset():
     for method in ("forward", "backward", "trapezoidal"):
         block = DiscreteIntegrator(1, 0.5, method, initial=10)

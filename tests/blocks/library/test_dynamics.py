@@ -264,6 +264,9 @@ def test_feedforward_reset_and_tracking(engine):
     pulse = TimeTable([0.0, 1.0], [0.0, 1.0], "previous")
     r = step_of(PID(2.0, 1.0, initial=0.5, reset="rising"), engine=engine, reset=pulse)
     close(r["it.u"][:, 0], 2.5 + np.where(t < 1.0 - 1e-9, t, t - 1.0), atol=1e-8)
+    ramp = Ramp(slope=1.0, start=0.0)  # passes 1.5 at t = 1.5
+    r = step_of(PID(2.0, 1.0, initial=0.5, reset="rising", threshold=1.5), engine=engine, reset=ramp)
+    close(r["it.u"][:, 0], 2.5 + np.where(t < 1.5 - 1e-9, t, t - 1.5), atol=1e-8)
     # i' = e + (tr - u)/T, u = 2 + i: i -> tr - 2 + T
     r = step_of(PID(2.0, 1.0, external_tracking=True, tracking=0.2), engine=engine, tr=Constant(1.0))
     close(r["it.u"][:, 0], 2.0 + (-0.8) * (1 - np.exp(-t / 0.2)), atol=1e-7)
@@ -273,6 +276,9 @@ def test_a_sampled_pid_follows_another_and_forgets():
     block = DiscretePID(0.0, 1.0, sample=0.5, external_tracking=True, tracking=0.5)
     y = sampled(block, e=np.ones(5), tr=[3.0] * 5)["u"][:, 0]
     close(y, [0, 3.5, 3.5, 3.5, 3.5])  # i + T e + (tr - u)
+    block = DiscretePID(0.0, 1.0, sample=0.5, initial=1.0, reset="rising", threshold=1.0)
+    y = sampled(block, e=np.ones(5), reset=[0, 1, 1.1, 1, 2])["u"][:, 0]
+    close(y, [1, 1.5, 1, 1.5, 1])
     block = DiscretePID(0.0, 1.0, sample=0.5, initial=1.0, reset="rising")
     y = sampled(block, e=np.ones(5), reset=[0, 0, 1, 1, 0])["u"][:, 0]
     close(y, [1, 1.5, 1, 1.5, 2])
@@ -292,6 +298,11 @@ def test_a_sampled_pid_follows_another_and_forgets():
         (lambda: ODE(3.0, 1.0), "f is 3.0"),
         (lambda: DAE(np.eye(3), pendulum, [1.0, 0.0]), "mass has shape (3, 3)"),
         (lambda: PID(1.0, reset="rising"), "without states"),
+        (lambda: PID(1.0, 1.0, threshold=0.0), "threshold is 0.0 without a reset"),
+        (
+            lambda: DiscretePID(1.0, 1.0, sample=1, reset="rising", threshold=[0, 1]),
+            "threshold has shape (2,)",
+        ),
         (lambda: PID(1.0, form="serial"), "form is 'serial'"),
     ],
 )

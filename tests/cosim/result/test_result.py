@@ -169,6 +169,17 @@ def test_repr_says_what_it_is():
     assert repr(empty) == "<Result 'r': 0 instants, 0 signals (0 sampled), 0 events, partial: cancelled>"
 
 
+def test_events_are_printed_a_dozen_at_most_and_stay_a_tuple():
+    events = tuple((0.1 * k, f"bounce {k}", None, None) for k in range(1000))
+    found = pendulum(events=events).events
+    assert isinstance(found, tuple) and found == events and found[3].name == "bounce 3"
+    lines = repr(found).splitlines()
+    assert lines[0] == "1000 events" and len(lines) == 13
+    assert lines[1] == "  0 s  bounce 0" and lines[9] == "  ... 989 more" and "bounce 999" in lines[-1]
+    assert repr(pendulum(events=events[1:2]).events) == "1 event\n  0.1 s  bounce 1"
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
 @pytest.mark.parametrize("make", [pendulum, awkward])
 def test_copies_and_pickles_are_the_same_result(make):
     r = make()

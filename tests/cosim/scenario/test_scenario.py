@@ -92,6 +92,26 @@ def test_a_scenario_gives_the_same_numbers_as_the_diagram_in_python(tmp_path):
     assert result.ticks("control.u").time[1] == 1 / 60
 
 
+def test_wires_may_be_a_series_or_fan_out_as_in_python(tmp_path):
+    text = LOOP.replace('"error.y->control.e",', '"error -> control -> lag.u",')
+    text = text.replace('    "control.u -> lag.u",\n', "")
+    assert text != LOOP
+    expected, found = (load_scenario(written(tmp_path, t)).diagram() for t in (LOOP, text))
+    assert set(found.netlist().connections) == set(expected.netlist().connections)
+    fan = LOOP.replace('"push.y -> error.in1",', '"push -> error.in1, control.e",')
+    assert {("push", "y")} <= {
+        w[0] for w in load_scenario(written(tmp_path, fan)).diagram().netlist().connections
+    }
+    for entry, words in (
+        ("push -> error", r"connect.*'error' has the inputs in1, in2.*which"),
+        ("push -> nobody", "no block 'nobody'"),
+        ("push. -> error.in1", "block.output -> block.input"),
+        ("push ->", "block.output -> block.input"),
+    ):
+        with pytest.raises(ScenarioError, match=f"(?s)loop.toml:.*{words}"):
+            load_scenario(written(tmp_path, LOOP.replace("push.y -> error.in1", entry))).diagram()
+
+
 def test_settings_tell_that_they_come_from_the_file(tmp_path):
     settings = load_scenario(written(tmp_path, LOOP)).run().settings
     assert settings["step"] == (0.002, "loop.toml [run]")

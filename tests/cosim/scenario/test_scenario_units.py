@@ -38,6 +38,9 @@ def read(folder, wiring="", units=""):
 def test_units_are_said_and_wires_converted(tmp_path):
     r = read(tmp_path, 'convert = ["gain.u"]').run()
     assert r["gain.y"][-1] == pytest.approx(0.5, rel=1e-12)
+    short = tmp_path / "short.toml"
+    short.write_text(FILE.format(wiring='convert = ["gain.u"]', units="").replace(".y -> gain.u", " -> gain"))
+    assert load_scenario(short).run()["gain.y"][-1] == r["gain.y"][-1]
     assert r.tree["gain.y"].unit(0) == "N" and r.tree["source.y"].unit(0) == "mm"
 
 

@@ -258,6 +258,9 @@ def test_a_long_chain_of_markers_is_fast() -> None:
 
 
 def test_build() -> None:
+    for made in (lambda: Model(pendulum()), lambda: Model("name")):
+        with pytest.raises(ModelProblems, match=r"Model\.build\(elements\)"):
+            made()
     model = Model.build([*pendulum(), Simulate(analysis_type="TRANSIENT", duration=1)], name="pendulum")
     assert [body.id for body in model.all(Body_Rigid)] == [1, 2]
     assert model.ground_body.id == 1

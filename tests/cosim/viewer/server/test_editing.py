@@ -173,6 +173,23 @@ def test_a_name_changes_wherever_it_stands(loop):
         e.do({"do": "rename", "block": "b", "to": "c"})  # it stands in a table in braces
 
 
+def test_series_and_default_ports_are_edited_wire_by_wire(loop):
+    three = LOOP.replace('"a.y -> b.u"', '"a -> g -> b", "a -> g2, k.u"')
+    for name in ("g", "g2", "k"):
+        three = three.replace("[blocks]\n", f'[blocks.{name}]\ntype = "Gain"\nk = 1.0\n\n[blocks]\n')
+    wires = lambda e: tomllib.loads(e.text)["wiring"]["connect"]
+    loop.write_text(three)
+    e = Editor(loop)
+    with pytest.raises(PlantloopError, match=r'"b.u" has a wire already: "a -> g -> b"'):
+        e.do({"do": "wire", "from": "a.y", "to": "b.u"})
+    e.do({"do": "rename", "block": "g", "to": "gain"})
+    assert wires(e) == ["a -> gain -> b", "a -> g2, k.u"]
+    e.do({"do": "unwire", "to": "gain.u"})
+    assert wires(e) == ["a -> g2, k.u", "gain -> b"]
+    e.do({"do": "delete", "block": "k"})
+    assert wires(e) == ["gain -> b", "a -> g2"]
+
+
 def load_scenario_of(editor, path):
     editor.do({"do": "save"})
     return load_scenario(path)
