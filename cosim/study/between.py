@@ -78,13 +78,20 @@ class SignalCourse:
             self._believed(at, d, top, when)
         return top, when
 
-    def passes(self, k: np.ndarray, level: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
-        """When each run passes a level in one of its intervals [s]; the end of that where it may jump there.
+    def passes(
+        self,
+        runs: np.ndarray,
+        k: np.ndarray,
+        level: float | np.ndarray,
+        begin: np.ndarray,
+        end: np.ndarray,
+    ) -> np.ndarray:
+        """When runs pass a level in some of their intervals [s]; the end of that where it may jump there.
 
-        k : (runs,) intervals, by their first instants; level : (runs,); begin, end : (runs,) s, of the part
-        of the interval in which it goes from one side of the level to the other
+        runs, k : (m,) runs and intervals, by their first instants; level : (m,); begin, end : (m,) s, of the
+        part of the interval in which it goes from one side of the level to the other
         """
-        at, after = (np.arange(len(k)), k), (np.arange(len(k)), k + 1)
+        at, after = (runs, k), (runs, k + 1)
         t0, t1 = self.time[k], self.time[k + 1]
         if self.slopes is None:
             return t1
@@ -93,7 +100,7 @@ class SignalCourse:
         first, rise = self.values[at] - level, (self.values[after] - self.values[at]) / h
         known = (d0 != 0) | (d1 != 0)
         if self.smooth is not None:
-            known &= np.broadcast_to(self.smooth, (len(k), self.smooth.shape[-1]))[at]
+            known &= np.broadcast_to(self.smooth, (len(self.values), self.smooth.shape[-1]))[at]
         a, b = d0 + d1 - 2 * rise, 3 * rise - 2 * d0 - d1
 
         def over(s: np.ndarray) -> np.ndarray:

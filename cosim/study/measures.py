@@ -30,9 +30,10 @@ from cosim.study.formulas import (
     value,
 )
 from cosim.study.probes import INSIDE, Probes
-from cosim.study.robustness import holds, margins
+from cosim.study.robustness import margins
 from cosim.study.step_metrics import described
 from cosim.study.study_schema import METRICS, MetricTable, RequirementTable
+from cosim.study.true_spans import TrueSpans
 
 ROBUSTNESS = ".robustness"  # behind the name of a requirement: the column of its margin
 AT_END = ("integral", "mean", "rms", "final")  # reductions that look at the last instant only
@@ -120,7 +121,10 @@ class Measures:
             parts = [*below(formula)]
             found |= {p.of for p in parts if isinstance(p, Reduced) and p.reduction in EXTREMA}
             if any(isinstance(p, Temporal) for p in parts):
-                found |= {side for p in parts if isinstance(p, Compared) for side in (p.left, p.right)}
+                found |= _sides(formula)
+            for p in parts:
+                if isinstance(p, Reduced) and p.reduction in ("count", "duration"):
+                    found |= _sides(p.of)
         return found
 
     @property
@@ -168,6 +172,11 @@ class Measures:
 
 def _squared(formula: Formula) -> Formula:
     return Arithmetic(formula.column, "^", formula, PlainNumber(formula.column, 2.0))
+
+
+def _sides(formula: Formula) -> set[Formula]:
+    """Both sides of all comparisons in a condition."""
+    return {side for p in below(formula) if isinstance(p, Compared) for side in (p.left, p.right)}
 
 
 def _operand(table: MetricTable) -> Formula:
@@ -229,10 +238,8 @@ def reduction(
 ) -> np.ndarray:
     """One number per run from a signal at the instants `time`, (runs,)."""
     if part.reduction in ("count", "duration"):
-        true = holds(part.of, lambda formula: look(formula).values)
-        if part.reduction == "count":  # how often it comes true, a true start included
-            return np.asarray(true[:, 0] + (true[:, 1:] & ~true[:, :-1]).sum(axis=1), dtype=float)
-        return np.asarray((true[:, :-1] * np.diff(time)).sum(axis=1), dtype=float)
+        found = TrueSpans.of(part.of, time, look)
+        return found.count() if part.reduction == "count" else found.duration()
     span = time[-1] if len(time) else 0.0
     if part.reduction == "integral":
         return integrals[part.of]

@@ -85,7 +85,7 @@ def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
 
 
 def margins(formula: Formula, time: np.ndarray, look: Callable[[Formula], SignalCourse]) -> Margin:
-    """Robustness at every instant and in between; `always` and `eventually` see both.
+    """Robustness at every instant and in between; operators over time see both.
 
     time : (n,) s, increasing; look : the course of a numeric part of the formula
     """
@@ -105,7 +105,7 @@ def margins(formula: Formula, time: np.ndarray, look: Callable[[Formula], Signal
         case Temporal():
             parts = [margins(part, time, look) for part in formula.parts]
             if formula.word == "until":
-                return Margin(until(parts[0].at, parts[1].at, time, formula.begin, formula.end))
+                return Margin(until(parts[0], parts[1], time, formula.begin, formula.end))
             if formula.word == "always":
                 return -_highest(-parts[0], time, formula)
             return _highest(parts[0], time, formula)
@@ -138,11 +138,16 @@ def holds(formula: Formula, look: Look) -> np.ndarray:
     Unlike the sign of its robustness this tells a < b from a <= b where both are equal: a lamp that is 0 is
     not lamp.y > 0.  look : as of `robustness`
     """
+    return truth(formula, lambda part: SIGNS[part.sign](look(part.left), look(part.right)))
+
+
+def truth(formula: Formula, compared: Callable[[Compared], np.ndarray]) -> np.ndarray:
+    """The same where it is known which comparisons are true."""
     match formula:
         case Compared():
-            return SIGNS[formula.sign](look(formula.left), look(formula.right))
+            return compared(formula)
         case Logic():
-            parts = [holds(part, look) for part in formula.parts]
+            parts = [truth(part, compared) for part in formula.parts]
             match formula.word:
                 case "and":
                     return reduce(np.logical_and, parts)
@@ -194,18 +199,28 @@ def largest(
     return found
 
 
-def until(p: np.ndarray, q: np.ndarray, time: np.ndarray, begin: float, end: float) -> np.ndarray:
-    """``p until[begin, end] q``, (..., n): from each instant on, p has to hold before the instant of q."""
+def until(p: Margin, q: Margin, time: np.ndarray, begin: float, end: float) -> np.ndarray:
+    """``p until[begin, end] q``, (..., n): from each instant on, p has to hold before the instant of q.
+
+    What p falls to and q rises to between two instants counts, before q the least p of the interval.
+    """
     first, last = window(time, begin, end)
-    shape = np.broadcast_shapes(p.shape, q.shape)
+    shape = np.broadcast_shapes(p.at.shape, q.at.shape)
     found = np.full(shape, -np.inf)
-    p, q = np.broadcast_to(p, shape), np.broadcast_to(q, shape)
+    q_at, stretches = np.broadcast_to(q.at, shape), np.broadcast_to(p.at, shape).copy()
+    if p.low is not None:  # what p is from an instant until before the next
+        stretches[..., :-1] = np.minimum(stretches[..., :-1], p.low)
+    inside = None if q.high is None else np.minimum(q.high, p.bottom)
     for k in range(len(time)):
         if last[k] <= k:
             continue
-        held = np.minimum.accumulate(p[..., k : last[k]], axis=-1)
+        held = np.minimum.accumulate(stretches[..., k : last[k]], axis=-1)
         before = np.concatenate([np.full((*shape[:-1], 1), np.inf), held[..., :-1]], axis=-1)
-        here = np.minimum(q[..., k : last[k]], before)[..., max(0, first[k] - k) :]
+        begun = max(0, first[k] - k)
+        here = np.minimum(q_at[..., k : last[k]], before)[..., begun:]
         if here.shape[-1]:
             found[..., k] = here.max(axis=-1)
+        if inside is not None and here.shape[-1] > 1:
+            between = np.minimum(inside[..., k : last[k] - 1], before[..., :-1])[..., begun:]
+            found[..., k] = np.maximum(found[..., k], between.max(axis=-1))
     return found

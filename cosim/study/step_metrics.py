@@ -64,7 +64,7 @@ def _first(course: SignalCourse, level: np.ndarray, way: np.ndarray) -> np.ndarr
         k = np.minimum(at - 1, inside)
         begun = np.clip(k, 0, n - 2)
         until = np.where(inside < at, when[np.arange(runs), begun], course.time[begun + 1])
-        passed = course.passes(begun, level, course.time[begun], until)
+        passed = course.passes(np.arange(runs), begun, level, course.time[begun], until)
         found = np.where((k >= 0) & (k < n - 1), passed, found)
     return np.where(way == 0, np.nan, found)
 
@@ -87,7 +87,7 @@ def settling(course: SignalCourse, end: np.ndarray, band: np.ndarray) -> np.ndar
     up = np.where(inside == k, top[rows, begun] > band, above.values[rows, begun] > 0)
     peak = np.where(up, when_top[rows, begun], when_low[rows, begun])
     since = np.where(inside == k, peak, course.time[begun])
-    found = above.passes(begun, np.where(up, band, -band), since, course.time[begun + 1])
+    found = above.passes(rows, begun, np.where(up, band, -band), since, course.time[begun + 1])
     return np.where(k < 0, course.time[0], np.where(last == n - 1, np.nan, found))
 
 

@@ -14,6 +14,7 @@ from tests.helpers.hybrid import Ball
 
 DAMPING = 0.2
 TOP = 1 + math.exp(-math.pi * DAMPING / math.sqrt(1 - DAMPING**2))  # of the step response, at pi/wd
+LONG = 0.6389288811156257  # s above 1.5, of the closed form by Brent's method
 REQUIREMENTS = [
     {"name": "below", "always": "sys.y < 1.6"},
     {"name": "reaches", "eventually": "sys.y > 1.5"},
@@ -26,6 +27,8 @@ METRICS = {
     "low": "min(0 - sys.y)",
     "when": "time_of_max(sys.y)",
     "beyond": {"overshoot": "sys.y", "value": 1.0},
+    "long": "duration(sys.y > 1.5)",
+    "often": "count(sys.y > 1.526615)",
 }
 
 
@@ -50,6 +53,8 @@ def test_extrema_and_margins_are_those_of_the_closed_form():
     assert m["beyond"] == pytest.approx(100 * (TOP - 1), abs=1e-6)
     for name, expected in (("below", 1.6 - TOP), ("reaches", TOP - 1.5)):
         assert m[f"{name}.robustness"] == pytest.approx(expected, abs=5e-9)
+    assert m["long"] == pytest.approx(LONG, abs=2e-7)  # by the grid alone 0.65
+    assert m["often"] == 1  # between two instants, in none of which it is above
     assert m["both.robustness"] == m["below.robustness"]
     assert m["one of.robustness"] == m["reaches.robustness"]
     assert m["not yet.robustness"] > 0.3  # the peak at 3.2 s is past its window
