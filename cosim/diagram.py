@@ -87,10 +87,10 @@ class Diagram(DiagramWires):
         replace: bool = False,
         units: Mapping[str, Units] | None = None,
     ) -> Node:
-        """Put a block, or a diagram as a subsystem, into this one; returns its handle.
+        """Add a block, or a diagram as a subsystem; returns its handle.
 
         block : Block, Diagram, or a linear system of python-control, continuous or discrete
-        replace : if the name is taken, put it in that place and keep the connections, as in a notebook
+        replace : where the name is taken, replace that block and keep its connections (for notebooks)
         parameters : of a subsystem that has parameters, what they are here: numbers, or expressions of the
             parameters of this diagram
         units : of its ports and parameters, as {"u": "V", "k": "N/V"}; one for all components, or a list.
@@ -145,14 +145,14 @@ class Diagram(DiagramWires):
         return self._node(name, made)["out"]
 
     def parameter(self, name: str, value: Any) -> Any:
-        """A number that fields of the blocks in here are made of: ``J = d.parameter("J", 0.1)``.
+        """A parameter of this diagram, for fields of its blocks: ``J = d.parameter("J", 0.1)``.
 
-        What it returns goes where a number goes, also in arithmetic: ``Gain(1 / J)``. In a run the parameter
-        is called "motor.J" where this diagram is the subsystem "motor", and "J" where it is the whole; runs
-        may change it as they may change the numbers of the blocks that it goes to. Where it decides how
-        something is built (a sample time, an instant, a size, a text) it is structural: what is run is built
-        anew with the values that ``parameters=`` gives, and no run changes one on the way. Arrays give an
-        array of expressions.
+        The returned expression can be used like a number, also in arithmetic: ``Gain(1 / J)``. In a run the
+        parameter is called "motor.J" if this diagram is the subsystem "motor", and "J" if it is the whole
+        diagram; runs may change it like the numbers of the blocks that use it. If it decides how something
+        is built (a sample time, an instant, a size, a text) it is structural: ``parameters=`` rebuilds the
+        diagram with the given values, and it cannot change during a run. An array gives an array of
+        expressions.
 
         Raises
         ------
@@ -163,11 +163,11 @@ class Diagram(DiagramWires):
         return self._parameters.expression(name)
 
     def computed(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Numbers that a Python function makes of parameters, where a diagram is built with them.
+        """Numbers that a Python function computes from parameters when the diagram is built.
 
-        ``K = d.computed(lambda J: control.lqr(*model(J), Q, R)[0], J)`` is as many expressions as the
-        function gives numbers, and goes where they go: ``Gain(-K)``. The parameters are structural then: a
-        run that is given others is built anew with what the function makes of them.
+        ``K = d.computed(lambda J: control.lqr(*model(J), Q, R)[0], J)`` has an expression for every number
+        that the function returns, and can be used like these numbers: ``Gain(-K)``. The parameters become
+        structural: a run with other values rebuilds the diagram and calls the function again.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class Diagram(DiagramWires):
     def with_parameters(self, **values: Any) -> Diagram:
         """This diagram with other values of its parameters, structural ones included.
 
-        Names with dots mean parameters of diagrams inside, and fields of blocks:
+        Names with dots stand for parameters of subsystems and fields of blocks:
         ``d.with_parameters(T=0.1, **{"motor.J": 0.2, "motor/step.time": 3.0})``.
 
         Raises
@@ -233,11 +233,11 @@ class Diagram(DiagramWires):
         parameters: Mapping[str, Any] | None = None,
         units: Mapping[str, Units] | None = None,
     ) -> Node:
-        """Put another block in the place of one; connections stay where it has ports of the same names.
+        """Replace a block by another one; connections to ports of the same names are kept.
 
         Raises
         ------
-        WiringError    no such block, or one of the connected ports is not there any more
+        WiringError    no such block, or the new one lacks a connected port
         """
         old = self[name]
         used = {data["source"] for _, _, data in self._graph.out_edges(name, data=True)}
@@ -278,10 +278,7 @@ class Diagram(DiagramWires):
         return dict(self._outports)
 
     def netlist(self) -> Netlist:
-        """What is drawn here and in the diagrams inside, as data.
-
-        A wire that is drawn twice, as by a cell of a notebook that runs again, is one.
-        """
+        """The blocks and wires of this diagram and its subsystems, as data; a repeated wire counts once."""
         nodes, edges = self._graph.nodes(data="block"), self._graph.edges(data=True)
         wires = (((out, ports["source"]), (into, ports["target"])) for out, into, ports in edges)
         drawn = Netlist(
@@ -385,18 +382,18 @@ class Diagram(DiagramWires):
     def parameters(self) -> dict[str, Any]:
         """Parameters by name, each with its value; what is structural in numbers a run may change is nan.
 
-        Behind these come those for which a diagram is built anew (sample times, sizes, choices), as they were
-        given; `info` names them as "structural".
+        Structural parameters, for which a diagram is rebuilt (sample times, sizes, choices), come last, as
+        they were given; `info` lists them as "structural".
         """
         return parameters_of(self.system())
 
     @property
     def rates(self) -> dict[str, str]:
-        """In words when each sampled signal is taken, by its name."""
+        """When each sampled signal is taken, in words, by its name."""
         return {name: str(s.ticks) for name, s in self.system().signals.items() if s.ticks is not None}
 
     def info(self) -> FactSheet:
-        """What it contains and still misses: a dict that prints in a few lines.
+        """What the diagram contains, and what it still lacks: a dict that prints in a few lines.
 
         See `cosim.diagram_facts.facts_of`.
         """
@@ -406,7 +403,7 @@ class Diagram(DiagramWires):
             return drawn_facts(self.netlist(), getattr(error, "problems", [str(error)]))
 
     def check(self, solve_loops: bool = False) -> tuple[DiagramFinding, ...]:
-        """What is to be looked at: jumps, unit faults, outputs nobody reads, rates that go badly together.
+        """What deserves a look: jumps, unit errors, unused outputs, rates that do not match.
 
         Returns
         -------

@@ -68,7 +68,7 @@ def replay(
     settings: RunSettings | None = None,
     steps: int = STEPS,
 ) -> Replay:
-    """Go on from a snapshot towards a failure, and keep the last steps before it.
+    """Run again from a snapshot towards a failure, and keep the last steps before it.
 
     ::
 

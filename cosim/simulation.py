@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Simulation:
-    """A diagram under way: it owns the context, everything else is immutable.
+    """A diagram being run, step by step: it owns the context; everything else is immutable.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Simulation:
     >>> sim.advance(1.0); before = sim.snapshot()
     >>> sim.advance(2.0); sim.restore(before)
 
-    With opaque blocks that hold something open, such as devices, use it in a ``with`` statement.
+    With opaque blocks that keep something open, such as a device, use it in a ``with`` statement.
     """
 
     @takes_settings
@@ -122,7 +122,7 @@ class Simulation:
 
     @property
     def given(self) -> dict[str, dict[str, Any]]:
-        """Parameters and initial values that it began with, as they were given."""
+        """Parameters and initial values of the start, as they were given."""
         return {
             "parameters": {**self._built_with, **self._changed["parameters"]},
             "initial": dict(self._changed["initial"]),
@@ -174,7 +174,7 @@ class Simulation:
         return self._engine.next_stop()
 
     def step(self) -> float:
-        """Run to the next tick or listed instant (for a system without any, one solver step); returns it."""
+        """Run to the next tick or listed instant and return its time; without any, make one solver step."""
         self.advance(self.time)
         stop = self._engine.next_stop()
         if not math.isfinite(stop):
@@ -190,11 +190,11 @@ class Simulation:
         return found if component is None else found[component]
 
     def set_input(self, name: str, value: Any) -> None:
-        """Set an input of the whole diagram, from now on."""
+        """Set an input of the diagram, from now on."""
         self._set(set_input, name, value)
 
     def set_parameter(self, name: str, value: Any) -> None:
-        """Change a parameter, from now on; whether its block takes it is asked when the run goes on."""
+        """Change a parameter, from now on; its block checks the value when the run continues."""
         self._set(set_parameter, name, value)
         self._unchecked.append(name)
 
@@ -222,7 +222,7 @@ class Simulation:
         return context
 
     def snapshot(self) -> Context:
-        """Everything that changes, copied."""
+        """A copy of everything that changes."""
         self.advance(self.time)
         return self._engine.context.copy()
 
@@ -231,7 +231,7 @@ class Simulation:
         return self._engine.context.copy()
 
     def restore(self, snapshot: Context) -> None:
-        """Go back to a snapshot of this diagram; what was logged after its time is dropped."""
+        """Go back to a snapshot of this diagram; rows logged after its time are dropped."""
         if not isinstance(snapshot, Context):
             raise PlantloopError(
                 f"restore({snapshot!r}): expected what Simulation.snapshot returned.",
@@ -255,13 +255,13 @@ class Simulation:
         self._engine.start_log(self._names, later)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a snapshot to a file (.npz), to go on from in another process, bit for bit."""
+        """Write a snapshot to a file (.npz), from which another process can continue, bit for bit."""
         snapshot_file.save(path, self.snapshot(), self.system)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Go on from a file that `save` wrote for the same diagram; anything else is refused.
+        """Continue from a file that `save` wrote for the same diagram; anything else is refused.
 
-        Parameters are part of it; settings such as the solver and the seed are not.
+        The file contains the parameters, but no settings such as the solver and the seed.
         """
         context, instances = self._engine.context, self._engine.instances
         before = context.copy()
@@ -272,7 +272,7 @@ class Simulation:
             raise
 
     def close(self) -> None:
-        """End the run: opaque blocks such as devices are closed. Its result stays; it cannot go on."""
+        """End the run for good and close opaque blocks such as devices. The result stays available."""
         self._engine.instances.close()
 
     def __enter__(self) -> Simulation:
@@ -283,7 +283,7 @@ class Simulation:
 
     # --- result ----------------------------------------------------------------------------------
     def log(self, times: Sequence[float] | np.ndarray | None) -> None:
-        """Choose the instants [s] to log from now on; None logs every step, as at the start.
+        """Choose the instants [s] to log from now on; None logs every step, as at the beginning.
 
         Raises
         ------
@@ -327,8 +327,8 @@ class Simulation:
             live = sim.live_plot(["ref.y", "plant.theta"], "controller.u", window=5.0)
             live.run(20.0)                      # or sim.advance(...) and live.update()
 
-        names : as of `Result.plot`; window : the newest seconds that are shown, None for all
-        show : False for a figure (``live.figure``) that nobody sees yet
+        names : as in `Result.plot`; window : how many of the newest seconds are shown, None for all
+        show : False makes a figure (``live.figure``) without displaying it
 
         Raises
         ------
@@ -405,7 +405,7 @@ def simulate(
 
     Parameters
     ----------
-    log_every : s, or "step"              log at multiples of an interval, or after every step and all that is
+    log_every : s, or "step"              log at multiples of an interval, or after every step and everything
                                           due at its end; default a thousandth of the run
     log_at : (n,) s                       log exactly at these instants
     inputs : dict                         the diagram's own inputs: constant, ``(times, values)``, a function

@@ -92,7 +92,7 @@ class Plant(Block):
                                             logged but no part of linear models
     mechanism : Mechanism        the spanning tree
     start, rates : tuples        coordinates and rates of every joint at the start
-    assembly : Assembly          what closing the constraints at the start did; None without constraints
+    assembly : Assembly          how the constraints were closed at the start; None without constraints
     warnings : tuple of str      what was ignored or assumed
     jumpy : tuple of str         constraints that cannot follow an input, which needs a filter first
     held : place -> number       coordinates held while the start is assembled
@@ -143,7 +143,7 @@ class Plant(Block):
         stabilisation           how constraints are kept: "projection", "baumgarte", "gamma_q", or with
                                 numbers of its own `Baumgarte(alpha, beta)`, `GammaQ(Tstab)`
         tunable : list of str   structural numbers to be run-time parameters
-        hold : name -> number   coordinates the start is assembled with, and free of afterwards:
+        hold : name -> number   coordinates that are held while the start is assembled, and free afterwards:
                                 ``{"crank.q": 0.3}``; names as in `plant.coordinates`
 
         Raises
@@ -292,8 +292,9 @@ class Plant(Block):
     ) -> Plant:
         """The plant with other values at one port than the file's.
 
-        filter : s    time constant of a second-order filter behind an input, which positions and velocities
-                      (Motions of val_type D and V) may follow: see `plant.equations.filters`. 0 takes it away
+        filter : s    time constant of a second-order filter behind an input, so that positions and
+                      velocities (Motions of val_type D and V) can follow it: see `plant.equations.filters`.
+                      0 removes the filter
 
         Raises
         ------
@@ -310,7 +311,7 @@ class Plant(Block):
         return plant if filter is None else plant._reassembled()
 
     def ports_by_name(self) -> tuple[list[str], list[str]]:
-        """See `Block.ports_by_name`: writing the equations takes long."""
+        """See `Block.ports_by_name`: writing the equations would take long."""
         shown = [*self.outputs, *self.requests]
         if self.audit:
             shown += [f"audit_{what}" for what in ("energy", "momentum", "bodies", "wheels")]
@@ -377,15 +378,16 @@ class Plant(Block):
     def observed(self) -> Plant:
         """The plant with outputs of every body, joint and force: see `plant.equations.observed`.
 
-        They are logged but no part of linear models; `plant.pictures` plots, draws and animates them.
+        They are logged but not part of linear models; `plant.pictures` plots, draws and animates them.
         """
         return replace(self, observe=True)
 
     def pushed(self, in_plane: bool = False) -> Plant:
         """The plant with an input of force for every body, ``push_<body>``: see `plant.equations.pushes`.
 
-        Work of these forces is in no account of `audited`. Bodies of one plane in absolute coordinates, which
-        know no reaction across, get coordinates in space; `in_plane` leaves them, and ignores forces across.
+        The energy account of `audited` does not include the work of these forces. Planar bodies in absolute
+        coordinates have no reactions across their plane, so they get coordinates in space; with `in_plane`
+        they stay planar and forces across the plane are ignored.
         """
         if in_plane or not self.mechanism.planar:
             return replace(self, push=True)
@@ -413,7 +415,7 @@ class Plant(Block):
 
     @property
     def recursive(self) -> list[Reference_Variable]:
-        """Variables whose expression or subroutine asks for their own value, v = g(v, y, t)."""
+        """Variables whose expression or subroutine reads their own value, v = g(v, y, t)."""
         return recursive_variables(self.model, self._roles, self.trust)
 
     @property
@@ -437,7 +439,7 @@ class Plant(Block):
         return self.mechanism.dof if self.assembly is None else self.assembly.dof
 
     def info(self) -> FactSheet:
-        """What the model is made of, as plain data: a dict that prints in a few lines."""
+        """The contents of the model as plain data: a dict that prints in a few lines."""
         return facts_of(self)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -22,9 +22,10 @@ from cosim.diagram import Diagram
 def check(diagram: Diagram | Block, solve_loops: bool = False) -> tuple[Jump, ...]:
     """Equations of a diagram, or of a block alone, that jump at switches which are no events.
 
-    Each says its block, equation, size and what switches; printed, it is one line. Make such a switch an
-    event: ``b.where_event(condition, a, b)`` instead of ``np.where``, ``b.instants`` for times. Takes some
-    20 ms for every kind of block with a switch; flattening looks at switches at a value of one signal only.
+    Each finding names the block, the equation, the size of the jump and the switch; printed, it is one line.
+    Make such a switch an event: ``b.where_event(condition, a, b)`` instead of ``np.where``, ``b.instants``
+    for times. Takes about 20 ms for every kind of block with a switch; flattening itself only examines
+    switches at a value of one signal.
 
     Raises
     ------

@@ -110,8 +110,9 @@ def delay_audit(
     point, parameters        as in `margins`
     pade : int               states that stand for each delay of a signal that is not held
 
-    A block counts as a filter if its one output follows its one input with a stable lag; taken out, its gain
-    at frequency zero is left. Blocks of several ports, and integrators, are no delays.
+    A block counts as a filter if its only output follows its only input with a stable lag; the margin
+    without it keeps its gain at frequency zero. Blocks with several ports, and integrators, do not count as
+    delays.
 
     Raises
     ------

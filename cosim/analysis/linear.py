@@ -57,14 +57,15 @@ def linearize(
     parameters : dict            parameter values by name
     states : "minimal"           independent directions only: A = T A_full Z with Z a basis of what the
                                  invariants allow and T Z = I; "full" keeps every state
-    open : list of str           outputs of blocks at which loops are opened: what reads them sees their value
-                                 at the operating point instead, plus the input of the same name, if that is
-                                 among `inputs`; as outputs they show what comes back
-    pade : int                   states of the rational system that stands for each component of a delay;
-                                 without it a delay is refused, but for one of a signal that is held between
-                                 ticks, which is exact
-    lift : bool                  of a sampled diagram: inputs take new values, and outputs are read, at every
-                                 tick of the period, not only at its first: "push_y@1/50" is that at 1/50 s
+    open : list of str           outputs of blocks at which loops are opened: blocks that read them see their
+                                 value at the operating point instead, plus the input of the same name if it
+                                 is among `inputs`; as outputs they show the signal that returns
+    pade : int                   states of the rational system that approximates each component of a delay;
+                                 without it delays are refused, except delays of signals held between ticks,
+                                 which are exact
+    lift : bool                  for a sampled diagram: inputs take new values, and outputs are read, at
+                                 every tick of the period, not only at its first; "push_y@1/50" is the input
+                                 at 1/50 s
 
     Returns
     -------

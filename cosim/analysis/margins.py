@@ -123,8 +123,8 @@ def margins(
     parameters : dict       parameter values by name
     pade : int              states that stand for each delay, as in `linearize`
 
-    Of a signal that is not held, in a sampled diagram, what is added to it is held from tick to tick: right
-    where only sampled blocks read it.
+    In a sampled diagram, the perturbation added to a signal that is not held is held from tick to tick,
+    which is exact if only sampled blocks read the signal.
 
     Raises
     ------

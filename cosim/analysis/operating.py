@@ -35,7 +35,7 @@ from cosim.system import pick
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Where a system is linearised or started: values by name.
+    """The point at which a system is linearised or started: values by name.
 
     states, inputs, outputs : name -> (k,) array; a block alone has no "plant." before its names
     sampled : name -> (k,) array of what is kept from tick to tick besides states

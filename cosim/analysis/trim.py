@@ -40,7 +40,7 @@ def trim(
     parameters: Mapping[str, Any] | None = None,
     tolerance: float = 1e-9,
 ) -> OperatingPoint:
-    """Equilibrium: x' = 0, and x_{k+1} = x_k of discrete states, with the conditions asked for.
+    """Equilibrium: x' = 0, and x_{k+1} = x_k for discrete states, under the given conditions.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ def trim(
     PlantloopError     unknown name; Python, charts or called parts at ticks; or no equilibrium (with the
         worst equation)
 
-    Solved by bounded least squares with the exact Jacobian (scipy.optimize.least_squares, method "trf");
-    where that finds no way, as along stiff penalties, by a damped Newton's method, and where all inputs are
-    given by letting the system go downhill to a stable rest (`relaxation.py`). A residual that the last bits
-    of the states make larger than `tolerance` counts as none. Sampled signals are what they are at a tick
-    of all rates at the time of the point. Switches stand as in a run that begins at the equilibrium: what
+    Solved by bounded least squares with the exact Jacobian (scipy.optimize.least_squares, method "trf").
+    Where that fails, as along stiff penalties, a damped Newton's method follows and, if all inputs are
+    given, the system relaxes to a stable equilibrium (`relaxation.py`). A residual above `tolerance` that
+    comes from the last bits of the states counts as zero. Sampled signals have their values at a tick of all
+    rates at the time of the point. Switches stand as in a run that begins at the equilibrium: what
     friction holds there is at rest.
     """
     tolerance = number(tolerance, "tolerance", "a positive number", above=0.0)

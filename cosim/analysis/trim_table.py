@@ -117,8 +117,8 @@ def trim_table(
                                    or a parameter, one number each; looked for in this order
     x, u, y, free, fixed, bounds, parameters, tolerance : as in `trim`, for every point
 
-    Each point starts from the one before it along the last name, the first of a row from that of the row
-    before, so that all lie on one branch where there are several.
+    Each point starts from the previous one along the last name, and the first point of a row from the first
+    of the previous row, so that all points lie on one branch if there are several.
 
     Raises
     ------

@@ -59,17 +59,17 @@ def simulate_many(
     progress: Progress | bool | None = None,
     **keywords: Unpack[Keywords],
 ) -> Runs:
-    """Run a diagram many times from t = 0 to `until` [s]: in threads, or where there is Python in processes.
+    """Run a diagram many times from t = 0 to `until` [s]: in threads, or in processes if it contains Python.
 
     Parameters
     ----------
     runs : list of {"parameters": {name: value}, "initial": {name: value}, "seed": int}, every key optional;
         or one such dict of arrays whose first axis counts the runs: ``{"parameters": {"plant.m": masses}}``;
-        or how many, which differ by their random draws only
-    threads : int           how many runs at once, be it in threads or processes; default as many as there are
-                            processors
-    parameters, initial     for all runs; those of a run come on top. Parameters of the diagram itself may be
-                            structural (a sample time, the instant of a step): it is built once per value
+        or the number of runs, which then differ only in their random draws
+    threads : int           how many runs at once, in threads or processes; default the number of processors
+    parameters, initial     for all runs; values of a run take precedence. Parameters of the diagram itself
+                            may be structural (a sample time, the instant of a step): it is built once per
+                            value
     log_every, log_at       instants to log; default the end only
     inputs, signals         as for `simulate`, of all runs
     progress : callable     called with how many runs are done; True shows a bar
@@ -79,10 +79,10 @@ def simulate_many(
 
     Returns
     -------
-    runs : Runs     ``runs["plant.x"]`` is (runs, n, k); a run that fails is in ``runs.errors``, one that a
-                    stop event ends in ``runs.stopped``, ``runs.time_of_stop`` and ``runs.message``;
-                    blocks that warn (`CheckRange`, `Assertion`) do so once, with how many runs;
-                    ``runs.how`` says in which way they went and why
+    runs : Runs     ``runs["plant.x"]`` is (runs, n, k); failed runs are in ``runs.errors``, runs ended by a
+                    stop event in ``runs.stopped``, ``runs.time_of_stop`` and ``runs.message``. Blocks that
+                    warn (`CheckRange`, `Assertion`) do so once, with the number of runs; ``runs.how`` says
+                    how the runs were executed and why
 
     >>> found = simulate_many(d, {"parameters": {"plant.m": np.linspace(0.1, 1, 1000)}}, 10.0)
     """

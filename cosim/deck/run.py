@@ -100,13 +100,13 @@ def run_deck(
     on_step: Callable[[DeckStep], None] | None = None,
     **keywords: Unpack[Keywords],
 ) -> DeckRun:
-    """Run the commands of a deck in order, each from the state the one before left.
+    """Run the commands of a deck in order, each from the state that the previous one left.
 
     Parameters
     ----------
     deck : path, open file, bytes or Model
-    inputs : dict               constant values of plant inputs by port; others keep the value their
-                                variable's own expression gives
+    inputs : dict               constant values of plant inputs by port; others have the values of their
+                                variables' own expressions
     coordinates, stabilisation, trust     as for `Plant.read`
     out : folder                for the files that Save and linear analyses write; None writes none
     progress : callable         called with the time [s] while a simulation runs; True shows a bar

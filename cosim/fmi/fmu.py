@@ -42,28 +42,28 @@ class FMU(Block):
     """An FMU of FMI 2.0 or 3.0, for co-simulation, model exchange or scheduled execution.
 
     Inputs and outputs: those of the FMU that are numbers, under their names; arrays as vectors, row-major.
-    Co-simulation: y_k is what the FMU says after its step to t_k; between t_k and t_k+1 its inputs are held
-    at u_k.  Direct feedthrough: none.
-    With event mode discrete inputs go through at once: they are set at t_k in event mode, and y_k shows it.
-    Scheduled execution: at t_k the inputs are set to u_k, and the partitions run whose clocks tick; y_k is
-    read behind that.
-    Clocks with a timing tick by themselves, at their instants. A triggered input clock is an input: it ticks
-    when its number, rounded, rises. An output clock is an output: how often it has ticked.
+    Co-simulation: y_k is the output of the FMU after its step to t_k; its inputs are held at u_k from t_k to
+    t_k+1. Direct feedthrough: none. With event mode, discrete inputs are set at t_k in event mode, so that
+    y_k depends on them at once. Scheduled execution: at t_k the inputs are set to u_k, the partitions run
+    whose clocks tick, and then y_k is read. Time-based clocks tick by themselves. A triggered input clock is
+    an input port: it ticks when its number, rounded, rises. An output clock is an output port that counts
+    its ticks.
 
     path : the .fmu file. Naming it is consent: it is native code and runs with your rights
-    kind : "cs" co-simulation, "me" model exchange, "se" scheduled execution, None: the first it has of these
-    sample : communication step [s]; None takes the fixed internal step of the FMU, else that of its default
-        experiment (where it has neither, only `open` does without one), in scheduled execution the longest
-        that meets all ticks of its periodic clocks. Not in model exchange
+    kind : "cs" co-simulation, "me" model exchange, "se" scheduled execution; None: the first of
+        these that it has
+    sample : communication step [s]; None takes the fixed internal step of the FMU, else the step of its
+        default experiment, in scheduled execution the longest step that meets all ticks of its periodic
+        clocks. An FMU without any of these needs one, except for `open`. Not used in model exchange
     offset : of the first communication point [s]
     start : start values by name, before initialisation: numbers, texts, bytes, structural parameters; of
         fixed and tunable clocks their intervals [s]
     outputs : names of the outputs, or other variables, to have as ports; None: all outputs
     isolate : run it in a process of its own
     importer : who calls it: "native" is this package, "fmpy" and "pyfmi" are those tools
-    timeout : of a call [s], where it is isolated; None: no limit
-    event_mode : in co-simulation of FMI 3.0, is event mode used? None: where the FMU has clocks
-    stop_time : when the run ends, told to an FMU that does not begin without it [s]; None: nothing is said
+    timeout : limit of a call of an isolated FMU [s]; None: no limit
+    event_mode : use event mode in co-simulation of FMI 3.0; None: only if the FMU has clocks
+    stop_time : end of the run [s], for an FMU that does not start without one; None: the FMU gets none
 
     Parameters of the run are the FMU's parameters and start values that are numbers ("motor.J").
 

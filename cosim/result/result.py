@@ -159,8 +159,8 @@ class Result:
     def at(self, t: float, name: str) -> FloatArray:
         """Value of ``name`` at the logged instant ``t`` [s]: (k,), or () for one component.
 
-        ``t`` may differ by rounding (1e-12 relative) from the instant. Nothing is interpolated: an instant
-        that was not logged is an error. Where an instant was logged twice, the later value is given.
+        ``t`` may differ from the instant by rounding (1e-12 relative). Values are not interpolated: an
+        instant that was not logged is an error. If an instant was logged twice, the later value is returned.
 
         Raises
         ------
@@ -207,8 +207,8 @@ class Result:
     def locate(self, name: str, among: Mapping[str, Any] | None = None) -> tuple[str, int | None]:
         """Split ``name`` into a signal and the number of a component, None where all are meant.
 
-        An exact name wins over ``signal[i]``, and that over ``signal.label``, with or without the unit in
-        brackets at its end. ``among`` are the signals to look in: all logged ones, or `ticks_of`.
+        An exact name takes precedence over ``signal[i]``, and that over ``signal.label``, with or without
+        the unit in brackets at its end. ``among`` are the signals to search: all logged ones, or `ticks_of`.
         """
         known, where = self.signals if among is None else among, f"result '{self.name}'"
         if not isinstance(name, str):
@@ -299,8 +299,8 @@ class Result:
     ) -> Page:
         """One page in the browser: diagram, scopes, moving plants; see `cosim.viewer.page`.
 
-        The diagram and its plants are there if the run was made in this process, or the result read from a
-        file that `save` wrote in the process of the run.
+        The diagram and its plants are shown if the run was made in this process, or if `save` wrote the file
+        in the process of the run.
 
         out : path      where the page is written; default a temporary file that a browser shows
         show : bool     False: no browser is opened
@@ -338,13 +338,13 @@ class Result:
     ) -> Figure:
         """Draw the named signals, or all, one below the other over time, and save the picture to ``path``.
 
-        A list of names shares axes: ``r.plot(["ref.y", "plant.theta"], "controller.u")``. `window` is the
-        stretch of time [s] that is drawn; events in it are marked. `figure` is drawn into, in place of what
-        is in it; else a new one is made.
+        The names in a list share axes: ``r.plot(["ref.y", "plant.theta"], "controller.u")``. `window` is the
+        interval of time [s] that is drawn; events in it are marked. `figure` is cleared and drawn into; by
+        default a new one is made.
 
-        Sampled signals are drawn as steps with a dot at each tick, others as lines. Nothing is shown on a
-        screen and matplotlib's backend is left alone: the returned figure is displayed by a notebook, or
-        saved with ``figure.savefig``. The title defaults to the diagram's name.
+        Sampled signals are drawn as steps with a dot at each tick, others as lines. No window is opened, and
+        matplotlib's backend is not changed: a notebook displays the returned figure, or ``figure.savefig``
+        saves it. The title defaults to the diagram's name.
         """
         from cosim.result.result_plot import draw, save_figure
 
@@ -374,8 +374,9 @@ class Result:
     ) -> int:
         """Write the motion of a plant as .gif, or .mp4 where ffmpeg is; returns the number of frames.
 
-        fps : frames per second; slower : times longer than real; plant : path of the plant, where there are
-            several. The run was made in this process, and the plant's coordinates were logged
+        fps : frames per second; slower : factor by which the animation is slower than the motion; plant :
+            path of the plant, if there are several. The run must have been made in this process, with the
+            plant's coordinates logged
 
         Raises
         ------

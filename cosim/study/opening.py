@@ -17,7 +17,7 @@ from cosim.study.study_plan import StudyPlan
 def open_study(
     path: str | os.PathLike[str], *, study: Study | None = None, trust: bool = False
 ) -> StudyResult:
-    """The results in a folder that `Study.run` or ``cosim sweep`` wrote or is writing.
+    """The results in a folder that `Study.run` or ``cosim sweep`` has written or is writing.
 
     Parameters
     ----------

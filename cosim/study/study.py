@@ -45,7 +45,7 @@ RESULTS = "the folder of results"
 
 
 class Study:
-    """Many runs of a model: which cases, what happens in them, what is measured, required and kept.
+    """Many runs of a model: its cases, the actions in them, and what is measured, required and stored.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class Study:
 
     # --- running --------------------------------------------------------------------------------------------
     def estimate(self, sample: int = 3) -> Estimate:
-        """What a full run would cost, from the time of a few cases: `cosim sweep --dry-run` prints it."""
+        """Estimated cost of a full run, from the time of a few cases: `cosim sweep --dry-run` prints it."""
         return estimated(self.plan, self.manifest(), sample)
 
     def manifest(self, seconds: float = 1.0, workers: int = 1, plan: StudyPlan | None = None) -> Manifest:
@@ -248,7 +248,7 @@ class Study:
         reuse: str | os.PathLike[str] | None = None,
         progress: Callable[[Tally], None] | bool | None = None,
     ) -> StudyResult:
-        """Run all cases, or those that are missing, and keep what comes out in a folder.
+        """Run all cases, or those that are missing, and store the results in a folder.
 
         Parameters
         ----------
@@ -266,8 +266,8 @@ class Study:
         ------
         PlantloopError      the folder holds another study, or a changed one; what changed is named
 
-        Ctrl-C keeps what is done; `resume` goes on. Blocks that warn (`CheckRange`, `Assertion`) do so once,
-        with how many cases; the column "warnings" says which.
+        Ctrl-C keeps the completed cases; `resume` continues. Warnings of blocks (`CheckRange`, `Assertion`)
+        are given once, with the number of cases; the column "warnings" shows which cases.
         """
         count = self._workers(workers, scheduler)
         most = len(self.cases) if limit is None else _whole(limit, "limit")

@@ -65,9 +65,9 @@ class EqualTo(Block):
 class If(Subsystem):
     """Runs `then` while its input "condition" is above 0, else `otherwise`; and shows its outputs.
 
-    Ports of both are ports of the whole; an output that a branch does not have holds meanwhile. Branches are
-    parts as `Enabled` ones: what does not run stands still. An input of a branch that is called like the
-    control port, as of an `If` inside, has the branch before its name: "then_condition".
+    The ports of all branches are ports of the whole; an output that the active branch lacks holds its value.
+    Branches behave like `Enabled` parts: those that do not run stand still. If an input of a branch has the
+    name of a control port (as with a nested `If`), the branch is put in front: "then_condition".
 
     then, otherwise : Block, Diagram or subsystem; without `otherwise` nothing runs
     elifs : further branches, each with an input of its own: "condition1", "condition2", ...

@@ -56,9 +56,9 @@ class ForEach(Subsystem):
 
     inner : Block, Diagram or subsystem
     n : number of copies; structural
-    shared : names of inputs that all copies get as a whole; structural
-    parameters : {name: n values}: of a diagram inside with parameters of its own, what they are in each copy;
-        in a run they are "bank/2.J". Those not named here are the same in all copies, and are called "bank.J"
+    shared : names of inputs that every copy gets as a whole; structural
+    parameters : {name: n values}: the values of the inner diagram's parameters in each copy; in a run they
+        are called "bank/2.J". Parameters not named here are common to all copies, and are called "bank.J"
 
     Use::
 

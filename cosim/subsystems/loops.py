@@ -27,13 +27,13 @@ STATES = ("held", "reset")
 
 @dataclass(frozen=True)
 class For(Subsystem):
-    """Runs `count` times within each tick: every sampled block inside ticks so often.
+    """Runs `count` times within each tick: every sampled block inside ticks that often.
 
     inner : Block or Diagram without continuous states, events and delays, of one rate; an input "index"
         of it is the number of the repetition, from 0
     count : how often; None for an input "count", cut to a whole number
     sample, offset : of the ticks [s]
-    states : "held" goes on from the tick before, "reset" starts each tick at the initial values
+    states : "held" continues from the previous tick, "reset" starts each tick from the initial values
     """
 
     inner: Any
@@ -63,7 +63,7 @@ class For(Subsystem):
 
 @dataclass(frozen=True)
 class While(Subsystem):
-    """Runs within each tick until its output "condition" is not above 0: at most `limit` times.
+    """Runs at each tick until its output "condition" is not above 0, at most `limit` times.
 
     inner, sample, offset, states : see `For`; the inside has an output "condition"
     """

@@ -148,15 +148,16 @@ def part(
 class Enabled(Subsystem):
     """Runs while its input "enable" is above 0 (any component of it).
 
-    Sampled blocks inside tick where the enable signal of that instant says so; continuous states stand still
-    meanwhile (derivative 0), crossings do not fire, counters and delays keep what they have.
+    Sampled blocks inside tick only while the part is active. While it is inactive, continuous states stand
+    still (derivative 0), crossings do not fire, and counters and delays keep their contents.
 
-    inner : Block, Diagram, or a `Triggered` one: then it is called at edges that fall where it is enabled
-    reset : False: on becoming active states go on; True: they restart at their initial values
-    outputs : "held" keeps the newest values while it is inactive, "reset" falls back to the initial ones
-    initial : what outputs are before it was active first: {name: value}, or one value for all; default what
-        the
-        inside gives in its initial state at zero inputs
+    inner : Block, Diagram, or a `Triggered` part, which is then called at edges that occur while it is
+        enabled
+    reset : what states do when the part becomes active; False: continue, True: restart at their initial
+        values
+    outputs : while the part is inactive; "held" keeps the last values, "reset" returns to the initial ones
+    initial : outputs before the part is active for the first time: {name: value}, or one value for all;
+        default the outputs of the inside in its initial state at zero inputs
     """
 
     inner: Any
@@ -189,11 +190,11 @@ class Enabled(Subsystem):
 class Triggered(Subsystem):
     """Runs once, as one tick, at each edge of its input "trigger".
 
-    Of a sampled trigger at the ticks where it changes, of a continuous one at its zero crossing. Every
-    sampled block inside ticks then, whatever its own sample time is (which is what its formulas take for
-    the time between two calls). Continuous states are refused by name. Outputs hold between calls.
+    A sampled trigger has edges at its ticks, a continuous one at its zero crossings. At an edge every
+    sampled block inside ticks, whatever its own sample time is; its formulas use that sample time as the
+    time between two calls. Continuous states are refused by name. Outputs hold between calls.
 
-    inner : Block, Diagram, or an `Enabled` one: then edges count only while it is enabled
+    inner : Block, Diagram, or an `Enabled` part; then edges count only while it is enabled
     edge : "rising" (to above 0), "falling" (to 0 or below) or "either"
     initial : see `Enabled`
     """
@@ -225,8 +226,8 @@ class Triggered(Subsystem):
 class FunctionCall(Subsystem):
     """Runs once, as one tick, whenever the number at its input "call" has changed: a count of calls.
 
-    `FunctionCallGenerator` and events of a state chart give such counts. It runs before what reads its
-    outputs at the same instant, so that the caller may use them.
+    `FunctionCallGenerator` and events of a state chart output such counts. The part runs before the blocks
+    that read its outputs at the same instant, so that the caller can use them.
 
     inner, initial : see `Triggered`
     """
@@ -251,7 +252,7 @@ class FunctionCall(Subsystem):
 
 @dataclass(frozen=True)
 class Resettable(Subsystem):
-    """Always runs, and starts anew at each edge of its input "reset".
+    """Always runs, and restarts at each edge of its input "reset".
 
     Continuous states and modes go back to their initial values at that instant, discrete ones at their next
     tick.

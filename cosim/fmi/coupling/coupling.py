@@ -18,7 +18,7 @@ ORDERS = ("jacobi", "gauss-seidel")
 class Coupling:
     """How units that step themselves (co-simulated FMUs) exchange signals; our own blocks are one of them.
 
-    Over a step from t_k to t_k+1 nobody knows yet what the others will deliver at its end:
+    During a step from t_k to t_k+1 the outputs of the other units at its end are not known yet:
 
     =============  =========================================================================================
     jacobi         all units step at once, inputs from their values at t_k and before; error of order 1, 2,
@@ -37,8 +37,8 @@ class Coupling:
     extrapolation : 0, 1 or 2; signals that are sampled, integers or booleans are always held
     iterate : False, True or "newton"
     rtol, atol : tolerances of macro steps; None: every unit steps with its own sample
-    cut : inputs ("motor.u") that get old values where Gauss-Seidel meets a cycle; else those are cut of which
-        the fewest are needed
+    cut : inputs ("motor.u") that use old values where Gauss-Seidel meets a cycle; by default as few inputs
+        as possible
     bonds : pairs of inputs (effort, flow), each driven by the other's unit, for the power that the coupling
         creates
 

@@ -51,11 +51,11 @@ def export_fmu(
 ) -> Path:
     """Write a diagram, a plant or a block as an FMU that runs anywhere without Python; returns its path.
 
-    Inputs and outputs are those of the diagram, or the ports of a block alone; parameters are tunable, states
-    are local variables. Co-simulation has the solver inside: with fixed steps it gives the native engine's
-    numbers, bit for bit, and a communication step that ends on a tick executes it, as `Simulation.advance`
-    does. Model exchange has ticks as time events and crossings as event indicators. In both the time is the
-    importer's, and ticks are counted from where it starts.
+    Inputs and outputs are those of the diagram, or the ports of a single block; parameters are tunable,
+    states are local variables. For co-simulation the FMU contains the solver: with fixed steps it gives the
+    numbers of the native engine, bit for bit, and a communication step that ends on a tick executes the
+    tick, as `Simulation.advance` does. In model exchange ticks are time events and crossings are event
+    indicators. In both the time is the importer's, and ticks are counted from its start time.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def export_fmu(
     parameters, initial : numbers by name, as for `Simulation`: the start values
     locals : names of signals to show besides the outputs
     outputs : names of signals that are outputs; default those of the diagram, all signals where it has none
-    sources : put the C files in, for other platforms
+    sources : include the C files, for other platforms
     stop, interval : end of the default experiment, and its communication step [s]; by default the shortest
         period of a rate, or the step of the solver
     settings : RunSettings  several of the following at once; each may also be given by itself. Where no

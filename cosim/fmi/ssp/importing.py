@@ -30,9 +30,9 @@ def import_ssp(
                         the FMU's own default experiment
     folder : path       where its FMUs are put; default a temporary one that goes with the diagram
 
-    Values of parameter sets become start values; those of outer systems win. Connections convert units, and
-    scale as their transformation says; inputs that nothing drives keep their start value. `read_ssp` gives
-    what the file says as data, with its default experiment.
+    Values of parameter sets become start values; those of outer systems take precedence. Connections convert
+    units and apply their transformations; inputs without a connection keep their start value. `read_ssp`
+    returns the contents of the file as data, with its default experiment.
 
     Raises
     ------
