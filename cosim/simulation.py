@@ -36,7 +36,7 @@ from cosim.run.memory import check_memory
 from cosim.run.parameter_checks import check_parameters
 from cosim.run.snapshot_check import shape_faults
 from cosim.run.walltime import WallTime
-from cosim.run.watched import warn_of_watched
+from cosim.run.watched import warn_of_unmet, warn_of_watched
 from cosim.settings import Keywords, RunSettings, takes_settings, with_texts
 from cosim.system import System
 from cosim.version import __version__
@@ -102,6 +102,7 @@ class Simulation:
         self._origin = None if drawn is None else (drawn, self.system, context.copy())
         self._engine: Engine = choose(self.system, self.settings, context)
         self._names = self.system.chosen(signals)
+        self._whole = True  # does its log begin with the run?
         self._kept: Logged | None = None  # what was logged before the newest `restore` or `log`
         self._times: np.ndarray | None = None
         self._engine.start_log(self._names, None)
@@ -249,6 +250,7 @@ class Simulation:
                 hint="Restore it in a simulation with the same structural parameters.",
             )
         context.assign(snapshot)
+        self._whole = snapshot.t == 0.0 and not snapshot.started
         self._changed_on_the_way()
         self._kept = self._logged().before(context.t)
         later = None if self._times is None else self._times[self._times > context.t]
@@ -302,6 +304,8 @@ class Simulation:
         """What was logged so far; the message is that of a stop event, if one ended the run."""
         logged = self._logged()
         warn_of_watched(self.system, logged.events)
+        if self._whole:
+            warn_of_unmet(self.system, logged.events, self._engine.context.signs)
         return Result(
             name=self.system.name,
             time=logged.time,

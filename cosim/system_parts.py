@@ -56,6 +56,7 @@ class SystemEvent:
     rest: int = 1  # sign of a crossing that rests exactly on zero
     by_value: bool = False  # its value alone decides on the threshold; so for slopes, whose own are not found
     warning: str = ""  # what to warn of at the end of a run in which it fired
+    unmet: str = ""  # of one that began beyond the crossing, and in which it did not fire
     anew: tuple[str, ...] = ()  # names of events whose signs are taken anew after its resets
     eager: bool = False  # fires also where a run starts beyond it
 

@@ -97,7 +97,8 @@ class Parameter:
 class BlockEvent:
     """Zero crossing with resets: when `crossing` crosses zero in `direction`, each target takes its value.
 
-    A stop event has no resets but a message; `warning` is what a run that it fired in ends with. `rest`
+    A stop event has no resets but a message; `warning` is what a run that it fired in ends with, `unmet` one
+    that began beyond the crossing, in its direction, and in which it did not fire. `rest`
     is the sign (-1 or 1) of a crossing that rests exactly on zero: where it is armed to fire, unless it says
     otherwise. An `eager` one also fires where a run starts beyond it.
     """
@@ -109,6 +110,7 @@ class BlockEvent:
     stop: str = ""
     rest: int = 1
     warning: str = ""
+    unmet: str = ""
     anew: tuple[str, ...] = ()  # events of the block whose signs are taken anew after its resets
     eager: bool = False
     by_value: bool = False  # the value of the crossing alone decides on the threshold, not how it moves

@@ -278,6 +278,7 @@ class Declarations:
         stop: str,
         rest: int | None = None,
         warning: str = "",
+        unmet: str = "",
         anew: tuple[str, ...] = (),
         eager: bool = False,
         by_value: bool = False,
@@ -288,9 +289,7 @@ class Declarations:
         label = name or f"event{len(self._events)}"
         sign = DIRECTIONS[direction]
         at_rest = (-sign or 1) if rest is None else rest
-        event = BlockEvent(
-            label, value, sign, resets, stop, at_rest, warning, anew, eager=eager, by_value=by_value
-        )
+        event = BlockEvent(label, value, sign, resets, stop, at_rest, warning, unmet, anew, eager, by_value)
         self._events.append(event)
 
     def _ticks(self, sample: Rate | Ticks, offset: Rate) -> Ticks:

@@ -46,6 +46,7 @@ class EventEquations(Declarations):
         warning: str = "",
         anew: Sequence[str] = (),
         by_value: bool = False,
+        unmet: str = "",
     ) -> None:
         """Zero-crossing event: when `crossing` crosses zero each state of `resets` takes its new value.
 
@@ -55,6 +56,7 @@ class EventEquations(Declarations):
         resets : {state: value}, or a list of (state, value)
         warning : what to warn of at the end of a run in which it fired
         anew : names of events of this block for which nothing that the resets do is a crossing
+        unmet : the same of a run that began beyond the crossing, and in which it did not fire
         by_value : on the threshold the value alone decides, and nobody asks how the crossing moves there
         """
         pairs = []
@@ -64,12 +66,13 @@ class EventEquations(Declarations):
                 raise BlockError(f"event resets '{target.name}', which is no state or mode.")
             pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
         self._event(
-            crossing, direction, name, tuple(pairs), "", warning=warning, anew=tuple(anew), by_value=by_value
-        )
+            crossing, direction, name, tuple(pairs), "", warning=warning, unmet=unmet, anew=tuple(anew),
+            by_value=by_value,
+        )  # fmt: skip
 
-    def stop(self, crossing: Any, message: str, direction: str = "both") -> None:
-        """End the run where `crossing` crosses zero, keeping the result."""
-        self._event(crossing, direction, None, (), message)
+    def stop(self, crossing: Any, message: str, direction: str = "both", unmet: str = "") -> None:
+        """End the run where `crossing` crosses zero, keeping the result; `unmet` as for `when`."""
+        self._event(crossing, direction, None, (), message, unmet=unmet)
 
     def where_event(self, g: Any, a: Any, b: Any, name: str | None = None) -> Array:
         """`a` while g >= 0, else `b`; the branch is held during a step and flipped by an event."""

@@ -394,6 +394,7 @@ class _Writer:
                     event.stop,
                     event.rest,
                     warning=event.warning,
+                    unmet=event.unmet,
                     anew=tuple(f"{inst.path}.{name}" for name in event.anew),
                     eager=event.eager,
                     by_value=event.by_value,

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from blocks.contract.user_lines import warn_user
+from cosim.deck.left_out import left_out
 from cosim.deck.outcome import DeckStep
 from plant.elements import (
     Activate,
@@ -136,10 +137,12 @@ def add(stage: Stage, command: Element) -> DeckStep:
 
 
 def save(stage: Stage, command: Save) -> DeckStep:
-    """Write the model block in the present state."""
+    """Write the model block in the present state; warns of what the file does not hold."""
     from plant.formats.motionsolve.writer import model_text
 
     text = model_text(stage.plant, *stage.parts(), stage.values())
+    for what in left_out(stage):
+        warn_user(f"{command.where}: {what}.", PlantWarning)
     file = stage.options.reach.write(command, text)
     stage.saved[command.model_file] = text
     where = "" if file is None else f" as {file}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
+import numpy as np
+
 from cosim.result.record import Event
 from cosim.system import System
 
@@ -27,3 +29,16 @@ def warn_of_watched(system: System, events: Iterable[Event]) -> None:
         warnings.warn(
             f"'{path}': {text} ({often}, first at t={found[0]:.6g} s).", WatchedSignalWarning, stacklevel=3
         )
+
+
+def warn_of_unmet(system: System, events: Iterable[Event], signs: np.ndarray) -> None:
+    """Warn of events that could not fire in a run from its start on, because it was beyond them all the time.
+
+    signs : (ne,) of the crossings at the end; one that did not fire has kept that of the start
+    """
+    if not any(event.unmet for event in system.events):
+        return
+    fired = {event.name for event in events}
+    for event, sign in zip(system.events, signs, strict=True):
+        if event.unmet and event.name not in fired and sign * event.direction > 0:
+            warnings.warn(f"'{event.path}': {event.unmet}.", WatchedSignalWarning, stacklevel=3)

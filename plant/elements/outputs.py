@@ -152,6 +152,14 @@ class Sensor_Event(ExpressionOrSubroutine):
         """What a run says that this sensor ended; no other sensor of the model says the same."""
         return f"{self.where}: reached {self.value:g}"
 
+    @property
+    def unmet(self) -> str:
+        """What a run says in which it was beyond its value all the time, and did not fire."""
+        return (
+            f"{self.where}: expr was beyond value={self.value:g} ({self.compare}) from the start of the run "
+            "on, so it did not fire: its event is that expr passes value. Start before it, or change value"
+        )
+
     def idle(self) -> Iterator[Idle]:
         yield from super().idle()
         why = "an event is located where the value is passed, to rounding"

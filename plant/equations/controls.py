@@ -10,10 +10,11 @@ equilibrium. Where the file format's documents are silent:
   values of ``ic_array_id``, or at 0;
 - a Sensor_Event fires when its expression crosses ``value``: upwards for GE and GT, downwards for LE and
   LT, either way for EQ. The instant is located, so ``error_tol`` is not needed. A sensor that is beyond its
-  value at the start fires on its next crossing. ``halt`` and ``return`` end the run; ``restart`` ends the
-  step there and starts the solver anew, as every event does; ``print`` and ``verbose`` put the instant into
-  ``result.events``, ``print`` with the values of all outputs and requests; ``dt``, ``stepsize`` and ``hmax``
-  are ignored with a warning, because the run chooses its steps and output times.
+  value at the start fires on its next crossing; a run without one warns. ``halt`` and ``return`` end the
+  run; ``restart`` ends the step there and starts the solver anew, as every event does; ``print`` and
+  ``verbose`` put the instant into ``result.events``, ``print`` with the values of all outputs and requests;
+  ``dt``, ``stepsize`` and ``hmax`` are ignored with a warning, because the run chooses its steps and output
+  times.
 
 Source: MotionSolve reference guide, Control_Diff, Control_SISO, Control_StateEqn, Sensor_Event,
 Sensor_Evaluate; sensors as in Adams.
@@ -209,6 +210,11 @@ def check_controls(model: Model) -> None:
         raise ModelProblems(problems, about=model.file or model.name)
 
 
+def stored_name(sensor: Sensor_Evaluate) -> str:
+    """Name of the memory with the value of a sensor."""
+    return f"{slug(sensor.label) or 'sensor'}_{sensor.id}.value"
+
+
 class Controls:
     """States and outputs of the control elements while a plant's equations are written.
 
@@ -237,9 +243,7 @@ class Controls:
             guess = (diff.ic_dot or 0.0) if differential else diff.ic
             name = f"{slug(diff.label) or f'diff_{diff.id}'}.{'rate' if differential else 'value'}"
             self._unknown[diff.id] = ca.SX(b.algebraic(name, guess, about=diff.where))
-        self._stored = {
-            s.id: b.mode(f"{slug(s.label) or 'sensor'}_{s.id}.value", 0.0) for s in model.all(Sensor_Evaluate)
-        }
+        self._stored = {s.id: b.mode(stored_name(s), 0.0) for s in model.all(Sensor_Evaluate)}
         self._outputs: dict[tuple[str, int], ca.SX] = {}
         self._owners = _owners(model)
 
@@ -361,9 +365,9 @@ class Controls:
                 memory = self._b.mode(f"{name}.{port}", 0.0, int(signals.numel()))
                 resets.append((memory, signals))
         if resets or sensor.restart or sensor.print or sensor.verbose:
-            self._b.when(crossing, resets, direction, name)
+            self._b.when(crossing, resets, direction, name, unmet=sensor.unmet)
         if sensor.halt or sensor.return_:
-            self._b.stop(crossing, sensor.stop_message, direction)
+            self._b.stop(crossing, sensor.stop_message, direction, unmet=sensor.unmet)
 
 
 def _systems(model: Model) -> list[Control_SISO | Control_StateEqn]:

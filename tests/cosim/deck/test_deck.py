@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -381,6 +383,18 @@ def test_a_sensor_ends_the_deck():
     run = ran(slider() + SENSOR.format(what="halt"), commands)
     assert len(run.steps) == 1 and "Sensor_Event id=1: reached -1.3" in run.message
     assert run.result.time[-1] < 0.3
+
+
+@pytest.mark.parametrize(("value", "told"), [("-0.9", True), ("-1.3", False)])
+def test_a_sensor_that_a_deck_begins_beyond(value, told):
+    """It stays silent in later simulations: there it may have fired before."""
+    sensor = SENSOR.format(what="return").replace("-1.3", value)
+    commands = simulate("Transient", end_time=0.5) + simulate("Transient", end_time=0.6)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ran(slider() + sensor, commands)
+    said = [str(w.message) for w in caught]
+    assert ["Sensor_Event id=1: expr was beyond value=-0.9 (LE)" in text for text in said] == [True] * told
 
 
 def test_stop_ends_the_deck():

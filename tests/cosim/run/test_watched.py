@@ -1,10 +1,14 @@
 """What is said at the end of a run about signals that were watched."""
 
 import warnings
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
 
+from blocks import Sine
+from blocks.contract.block import Block
+from cosim import Diagram, Simulation, simulate
 from cosim.run.watched import WatchedSignalWarning, warn_of_watched
 
 SYSTEM = SimpleNamespace(
@@ -38,3 +42,38 @@ def said(*events):
 )
 def test_first_time_and_how_often(events, expected):
     assert said(*events) == expected
+
+
+@dataclass(frozen=True)
+class Alarm(Block):
+    """Stops where u rises, or falls, through a level."""
+
+    level: float
+    direction: str
+
+    def define(self, b):
+        b.stop(
+            b.input("u", size=1)[0] - self.level, "enough", self.direction, unmet="was beyond all the time"
+        )
+
+
+@pytest.mark.parametrize(
+    ("level", "direction", "told"),
+    [(-0.5, "rising", True), (0.5, "falling", True), (-0.5, "both", False), (0.5, "rising", False)],
+)
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_an_event_that_the_run_began_beyond(level, direction, told, engine):
+    """Said where it did not fire until the end, and not of a run that goes on from another."""
+    d = Diagram("d")
+    d.connect(d.add("wave", Sine(1.0, 1.0))["y"], d.add("alarm", Alarm(level, direction))["u"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        simulate(d, 0.4, engine=engine)
+    assert [str(w.message) for w in caught] == ["'alarm': was beyond all the time."] * told
+    one, other = Simulation(d, engine=engine), Simulation(d, engine=engine)
+    one.advance(0.2)
+    other.restore(one.snapshot())
+    other.advance(0.4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other.result()

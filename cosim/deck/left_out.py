@@ -1,0 +1,74 @@
+"""What a file that Save writes does not hold of where a deck stands: TIME, full turns, values of sensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cosim.block_alone import ALONE
+from plant.elements import FORCES, Post_Request, Sensor_Evaluate
+from plant.equations.controls import stored_name
+from plant.mechanics.turning import AXES
+
+if TYPE_CHECKING:
+    from cosim.deck.stage import Stage
+
+HALF_TURN = math.pi * (1 + 1e-9)
+SHOWN = 4  # places that are listed
+
+
+def left_out(stage: Stage) -> Iterator[str]:
+    """A sentence for each kind of thing that matters to the model, with what to do."""
+    readers = list(_reading_time(stage))
+    if stage.time > 0 and readers:
+        yield (
+            f"TIME begins anew in the file, which {_listed(readers)} depends on. Write "
+            f'start_time="{stage.time:.12g}" at the first Simulate behind Load_Model'
+        )
+    angles = dict(_angles(stage))
+    if turned := [f"{name} = {angle:.6g} rad" for name, angle in angles.items() if abs(angle) > HALF_TURN]:
+        yield (
+            f"full turns are not in the file: {_listed(turned)} becomes the angle within half a turn. "
+            "Add them to what reads the angle, or go on in one deck"
+        )
+    values = dict(_stored(stage))
+    if kept := [f"SENVAL({id}) = {value:.6g}" for id, value in values.items() if value]:
+        yield f"values of sensors are not in the file: {_listed(kept)} becomes 0. Go on in one deck"
+
+
+def _reading_time(stage: Stage) -> Iterator[str]:
+    """Expressions that depend on TIME, but for those of requests."""
+    for (tag, id, attribute), formula in stage.plant.formulas.items():
+        if tag != Post_Request.tag and ("time", ()) in formula.references():
+            yield f"{tag} {id} {attribute}"
+
+
+def _angles(stage: Stage) -> Iterator[tuple[str, float]]:
+    """Angles that count turns: coordinates of joints, and those that are remembered between markers."""
+    for link, q in zip(stage.plant.mechanism.links, stage.parts()[0], strict=True):
+        if link.joint.turn is not None:
+            yield f"{link.name}.q", float(q[link.joint.turn])
+    held, pairs = stage.system.held, set[tuple[int, int]]()
+    for formula in stage.plant.formulas.values():
+        pairs |= {(step.literals[0], step.literals[1]) for step in formula.steps if len(step.literals) >= 2}
+    for force in (f for kind in FORCES for f in stage.model.all(kind)):
+        pairs.add((getattr(force, "i_marker_id", None) or 0, getattr(force, "j_marker_id", None) or 0))
+    for turning in AXES:
+        for i, j in sorted(pairs):
+            slot = held.get(f"{ALONE}.{turning.value}({i},{j})")
+            if slot is not None:
+                yield f"{turning.value}({i},{j})", float(stage.context.h[slot.index][0])
+
+
+def _stored(stage: Stage) -> Iterator[tuple[int, float]]:
+    """What sensors have stored."""
+    for sensor in stage.model.all(Sensor_Evaluate):
+        slot = stage.system.held.get(f"{ALONE}.{stored_name(sensor)}")
+        if slot is not None:
+            yield sensor.id, float(stage.context.h[slot.index][0])
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

@@ -1,0 +1,58 @@
+"""What a saved model does not hold is said when it is saved, and only where it matters."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from tests.helpers.decks import body, joint, marker, ran, simulate
+
+ROTOR = (
+    marker(11, 1) + body(2, 2.0, 0.5, 0.0, 0.0, 0.0, "rotor", w_ic_z=9.0) + marker(21, 2)
+    + joint(1, "REVOLUTE", 21, 11, "axle")
+    + '<Post_Request id="1" label="angle" type="EXPRESSION" expr1="AZ(21,11)" expr2="WZ(21)" expr3="TIME"/>'
+)  # fmt: skip
+TORQUE = (
+    '<Force_Vector_OneBody id="3" type="TORQUEONLY" marker_id="20" ref_marker_id="11" tx_expression="0" '
+    'ty_expression="0" tz_expression="SENVAL(1)+0.4*SIN(3*TIME)"/>'
+)
+SENSOR = (
+    '<Sensor_Event id="1" type="EXPRESSION" expr="AZ(21,11)" value="0.9" compare="GE" evaluate_id="1"/>'
+    '<Sensor_Evaluate id="1" type="EXPRESSION" expr="-0.25"/>'
+)
+SAVED = '<Save model_file="later.xml"/>'
+
+
+def said(model: str, end: float, more: str = "", **options: object) -> tuple[list[str], list]:
+    """Warnings about Save, and the results of the simulations."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = ran(model, SAVED + simulate("Transient", end_time=end) + SAVED + more, gravity=0.0, **options)
+    about = [str(w.message) for w in caught if "Save: " in str(w.message)]
+    return about, [step.result for step in run.steps if step.result]
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_time_turns_and_stored_values(coordinates):
+    time, turns, values = said(ROTOR + TORQUE + SENSOR, 0.5, coordinates=coordinates)[0]
+    assert 'Force_Vector_OneBody 3 tz_expression depends on. Write start_time="0.5" at the first' in time
+    name = "axle.q" if coordinates == "joint" else "rotor.q"  # it moves in a plane
+    assert f"full turns are not in the file: {name} = 4.50466 rad" in turns
+    assert "SENVAL(1) = -0.25 becomes 0" in values
+
+
+def test_what_start_time_mends():
+    """The clock goes on, and with it what depends on it."""
+    onward = simulate("Transient", end_time=0.9, print_interval=0.4)
+    again = '<Load_Model model_file="later.xml"/>'
+    again += simulate("Transient", start_time=0.3, end_time=0.9, print_interval=0.4)
+    driven = ROTOR + TORQUE.replace("SENVAL(1)+", "")
+    (line,), (_, direct, loaded) = said(driven, 0.3, onward + again)
+    assert 'start_time="0.3"' in line
+    angles = loaded["plant.request_angle"], direct["plant.request_angle"]
+    assert angles[0] == pytest.approx(angles[1], abs=1e-9)
+
+
+def test_nothing_where_nothing_is_lost():
+    assert said(ROTOR, 0.3)[0] == []
