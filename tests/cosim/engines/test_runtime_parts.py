@@ -1,0 +1,223 @@
+"""Functions of the runtime by themselves, against closed forms: what whole runs would hardly show."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.helpers.runtime_parts import Runtime, parts
+
+TEXTS = {
+    "norms": '#include "norms.c"',
+    "lu": '#include "lu.c"',
+    "pace": '#include "pace.c"',
+    "evaluate": '#include "evaluate.c"\nvoid pl_update_w(void *r, const pl_args *a) {}',
+    "batch": """#include "batch.c"
+void start_run(pl_run *r, const pl_batch *b, int64_t i) { start(r, b, i); }""",
+    "invariants": '#include "invariants.c"',
+    "stiff": """#include "rosenbrock.c"
+int32_t farthest_state(const pl_run *r, const double *x, const double *trial)
+{ return farthest(r, x, trial); }
+void accept_step(pl_run *r, double h, double wanted, double error)
+{ accepted(r, h, wanted, (pl_error){error, 0}); }""",
+    "step": """#include "step.c"
+int pl_fixed_step(pl_run *r) { r->t1 = 2.0; return 0; }
+void pl_explicit_interpolate(pl_run *r, double t, double *x) { x[0] = r->value; }""",
+    "run": '#include "run.c"\nvoid pl_forget_missed(pl_run *r) {}',
+    "log": '#include "log.c"',
+}
+CALLED = """
+double pl_pairwise_sum(const double *v, int n);
+int pl_factor(pl_stiff *s, int n, double diagonal);
+void pl_solve_factored(const pl_stiff *s, int n, double *b);
+void pl_evaluate_some(pl_run *r, const pl_parts *f, const int32_t *places, int n, double *out);
+void start_run(pl_run *r, const pl_batch *b, int64_t i);
+int pl_project(pl_run *r, double t, double *x);
+int32_t farthest_state(const pl_run *r, const double *x, const double *trial);
+void accept_step(pl_run *r, double h, double wanted, double error);
+int pl_integrate_step(pl_run *r);
+int pl_log_within(pl_run *r);
+"""
+
+CODE = "void(const pl_args *, double *)"  # of generated functions
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory):
+    return Runtime(*parts(tmp_path_factory.mktemp("parts"), TEXTS, CALLED))
+
+
+@pytest.mark.parametrize("n", [0, 7, 8, 19, 128, 129, 300])
+def test_sums_have_numpys_order(runtime, n):
+    v = np.random.default_rng(n).normal(size=n) * 10.0 ** np.random.default_rng(n + 1).integers(-8, 8, n)
+    assert runtime.c.pl_pairwise_sum(runtime.array([*v, 1e300]), n) == np.sum(v)
+
+
+def matrix_of(runtime, J, sparse):
+    """J as the stiff method has it; the pattern of its factors is full."""
+    n = len(J)
+    every = range(n * n)
+    return runtime.new(
+        "pl_stiff",
+        sparse=sparse,
+        column_start=runtime.array(range(0, n * n + 1, n), "int32_t"),
+        rows=runtime.array([k % n for k in every], "int32_t"),
+        jacobian=runtime.array(J.T.ravel()),
+        order=runtime.array(range(n), "int32_t"),
+        lu_start=runtime.array(range(0, n * n + 1, n), "int32_t"),
+        lu_column=runtime.array([k % n for k in every], "int32_t"),
+        lu_diagonal=runtime.array([i * n + i for i in range(n)], "int32_t"),
+        lu_place=runtime.array([(k % n) * n + k // n for k in every], "int32_t"),
+        work=runtime.array([0.0] * n),
+        factors=runtime.array([0.0] * n * n),
+        dense=runtime.array([0.0] * n * n),
+        pivots=runtime.array([0] * n, "int32_t"),
+    )
+
+
+@pytest.mark.parametrize(("sparse", "diagonal"), [(1, 9.0), (0, 9.0), (0, 0.0), (1, 0.0)])
+def test_factors_solve_what_numpy_solves(runtime, sparse, diagonal):
+    """Without pivots where the diagonal is large; with a zero at its first place only with them."""
+    J = np.random.default_rng(3).normal(size=(5, 5))
+    J[0, 0] = 0.0
+    s = matrix_of(runtime, J, sparse)
+    assert runtime.c.pl_factor(s, 5, diagonal) == 1
+    assert s.pivoted == (not (sparse and diagonal))
+    b = runtime.array([1.0, -2.0, 3.0, 0.5, 4.0])
+    expected = np.linalg.solve(diagonal * np.eye(5) - J, list(b))
+    runtime.c.pl_solve_factored(s, 5, b)
+    np.testing.assert_allclose(list(b), expected, rtol=1e-12)
+    s.jacobian[7] = math.inf
+    assert runtime.c.pl_factor(s, 5, diagonal) == 0
+
+
+def test_pieces_that_are_asked_for_are_called_with_those_they_need(runtime):
+    """Piece 2 needs piece 0; behind the places asked for stands one that needs piece 1."""
+    called = []
+    pieces = [runtime.function(CODE, lambda a, out, k=k: called.append(k)) for k in range(4)]
+    f = runtime.new(
+        "pl_parts",
+        n_pieces=4,
+        pieces=runtime.array(pieces, "pl_function"),
+        piece_of=runtime.array([0, 2, 3, 1], "int32_t"),
+        needs_start=runtime.array([0, 1, 2, 4, 5], "int32_t"),
+        needs=runtime.array([0, 1, 0, 2, 3], "int32_t"),
+    )
+    r = runtime.run(wanted=runtime.array([0] * 4, "int32_t"))
+    out = runtime.array([0.0] * 4)
+    for places, expected in (([1, 3], [0, 2]), ([1, 0, 3], [0, 2]), ([2, 1, 3], [0, 2, 3]), ([3], [])):
+        called.clear()
+        runtime.c.pl_evaluate_some(r, f, runtime.array(places, "int32_t"), len(places) - 1, out)
+        assert called == expected, places
+
+
+def test_a_run_of_a_batch_begins_with_its_own_numbers_and_no_past(runtime):
+    widths = {"nx": 1, "nh": 1, "nw": 3, "np": 1}
+    history = runtime.array([{"count": 4}, {"count": 5}], "pl_history")
+    context = runtime.new(
+        "pl_context", histories=history, n_stops=2, t=3.0, started=1, stopped=2,
+        solution=runtime.array([0.0] * 2), ticks=runtime.array([7], "int64_t"),
+        instants=runtime.array([7], "int64_t"), signs=runtime.array([1.0]),
+        **{name[1:]: runtime.array([0.0] * n) for name, n in widths.items()}, next=runtime.array([0.0]),
+    )  # fmt: skip
+    numbers = {name[1:]: runtime.array(np.arange(3.0 * n) + 10 * n) for name, n in widths.items()}
+    b = runtime.new("pl_batch", seed=runtime.array([1, 2, 3], "uint64_t"), **numbers)
+    r = runtime.run(widths, {"n_unknowns": 2, "n_delays": 2, "n_rates": 1, "n_lists": 1, "n_events": 1},
+                    context=context, settings=runtime.new("pl_settings"))  # fmt: skip
+    runtime.c.start_run(r, b, 1)
+    assert [*context.w[0:3], *context.solution[0:2]] == [33.0, 34.0, 35.0, 33.0, 34.0]
+    assert (context.x[0], context.h[0], context.next[0], context.p[0]) == (11.0, 11.0, 11.0, 11.0)
+    assert [h.count for h in history] == [0, 0]
+    assert (context.ticks[0], context.instants[0], context.signs[0]) == (0, 0, 0.0)
+    assert (context.t, context.started, context.stopped, context.n_stops) == (0.0, 0, 0, 0)
+    assert r.settings.seed == 2
+
+
+def test_a_state_goes_back_to_where_its_invariant_is_zero(runtime):
+    """x0^2 + x1^2 = 1 by Newton's method along its own gradient; the number behind the states stays."""
+
+    def invariants(a, out):
+        out[0] = (a.x[0] ** 2 + a.x[1] ** 2 - 1.0) / 2
+
+    def correction(a, out):
+        size = a.x[0] ** 2 + a.x[1] ** 2
+        out[0:3] = [-(size - 1.0) / 2 * a.x[0] / size, -(size - 1.0) / 2 * a.x[1] / size, 99.0]
+
+    model = {
+        "nx": 2,
+        "invariants": runtime.function(CODE, invariants),
+        "correction": runtime.function(CODE, correction),
+    }
+    r = runtime.run(
+        model, {"n_invariants": 1, "tolerance": runtime.array([1e-12])}, out=runtime.array([0.0] * 3)
+    )
+    x = runtime.array([3.0, 4.0, 7.0])
+    assert runtime.c.pl_project(r, 0.0, x) == 1
+    assert list(x) == pytest.approx([0.6, 0.8, 7.0], rel=1e-12)
+    assert runtime.c.pl_project(r, 0.0, x) == 0
+
+
+def test_the_state_that_moved_farthest_in_its_own_size_is_named(runtime):
+    r = runtime.run({"nx": 3}, {"n_controlled": 3, "nominal": runtime.array([1.0, 1.0, 1.0])},
+                    settings=runtime.new("pl_settings", atol=1e-3))  # fmt: skip
+    x = runtime.array([100.0, 1.0, -2.0])
+    for trial, worst in (([101.0, 1.5, -2.1], 1), ([100.0, 1.0, -3.0], 2), ([300.0, 1.9, -2.0], 0),
+                         ([1e9, math.nan, 5.0], 1)):  # fmt: skip
+        assert runtime.c.farthest_state(r, x, runtime.array(trial)) == worst, trial
+
+
+def test_an_accepted_stiff_step_says_how_long_the_next_one_may_be(runtime):
+    """h * 0.9 / error^(1/4), at most 6 h; after one that was cut short as long as it was to be."""
+    r = runtime.run(context=runtime.new("pl_context"))
+    r.counters.limited_by = runtime.array([0], "int64_t")
+    steps = {}
+    for error in (1e-12, 1e-8, 0.1, 0.5):
+        runtime.c.accept_step(r, 2.0, 2.0, error)
+        steps[error] = r.context.step / 2.0
+    assert steps[0.1] == pytest.approx(0.9 / 0.1**0.25) and steps[0.5] == pytest.approx(0.9 / 0.5**0.25)
+    assert steps[1e-12] == steps[1e-8] == pytest.approx(6.0)
+    runtime.c.accept_step(r, 1.0, 50.0, 0.5)
+    assert r.context.step == 50.0
+    assert (r.counters.steps, r.counters.limited_by[0]) == (5, 5)
+
+
+def test_a_step_without_invariants_is_as_it_was_integrated(runtime):
+    r = runtime.run({"nx": 1}, settings=runtime.new("pl_settings"), corrected=7, located=3, end_known=1)
+    r.x1 = runtime.array([1.0])
+    assert runtime.c.pl_integrate_step(r) == 0
+    assert (r.corrected, r.located, r.end_known, r.end) == (0, -1, 0, 2.0)
+    assert r.integrated1 == r.x1
+
+
+def test_a_run_that_is_put_back_forgets_what_crossings_were(runtime):
+    r = runtime.run({}, {"n_events": 2}, n_dense=4, unsolved=1)
+    r.farthest, r.largest = runtime.array([1.0, 2.0]), runtime.array([3.0, 4.0])
+    r.n_idle = runtime.array([5, 6], "int32_t")
+    runtime.c.pl_reset(r)
+    assert [*r.farthest[0:2], *r.largest[0:2], *r.n_idle[0:2]] == [0.0] * 6
+    assert (r.n_dense, r.unsolved, r.horizon) == (0, 0, math.inf) and math.isnan(r.dense_since)
+
+
+@pytest.mark.parametrize(
+    ("inside", "end", "at"), [(math.inf, 5.0, 0.5), (math.inf, math.inf, 2.0), (3.0, math.inf, 0.5)]
+)
+def test_what_is_no_number_inside_a_step_is_named_where_it_is_one(runtime, inside, end, at):
+    """A row at 0.5 s in a step to 2 s whose signal is no number: the state there, or that at the end."""
+
+    def signals(a, out):
+        out[0] = math.nan
+
+    model = {"nx": 1, "ny": 1, "n_pieces": 1}
+    model["signals"] = runtime.array([runtime.function(CODE, signals)], "pl_function")
+    log = runtime.new("pl_log", times=runtime.array([0.5]), n_times=1)
+    log.log.rows, log.log.capacity, log.log.width = runtime.array([0.0] * 4), 2, 1
+    log.log.places, log.log.pieces = runtime.array([0], "int32_t"), runtime.array([0], "int32_t")
+    log.log.n_pieces = 1
+    x = SimpleNamespace(context=runtime.array([1.0]), scratch=runtime.array([0.0]), end=runtime.array([end]))
+    context = runtime.new("pl_context", x=x.context)
+    r = runtime.run(model, log=log, context=context, t0=0.0, t1=2.0, end=2.0, value=inside)
+    r.y, r.scratch, r.integrated1, r.f1 = runtime.array([0.0]), x.scratch, x.end, runtime.array([0.0])
+    assert runtime.c.pl_log_within(r) == runtime.c.PL_NOT_FINITE
+    assert context.t == at and r.index == runtime.c.PL_AT_STATE
+    assert context.x[0] == (inside if at == 0.5 else end)

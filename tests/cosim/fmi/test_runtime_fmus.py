@@ -1,0 +1,149 @@
+"""Values and calls of FMUs in C by themselves, with FMUs that are functions of a test.
+
+Whole runs show little of them: where C gives up, the host is asked, and results are the same.
+"""
+
+import math
+
+import pytest
+
+from tests.helpers.runtime_parts import Runtime, parts
+
+TEXTS = {"fmu_values": '#include "fmu_values.c"', "fmus": '#include "fmus.c"'}
+CALLED = """
+int pl_put_values(const pl_fmu_batch *b, const double *row);
+int pl_take_values(const pl_fmu_batch *b, double *row);
+typedef struct { int again, terminate, nominals, values, defined; double next; } event_info;
+"""
+OK, WARNING, DISCARD = 0, 1, 2
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory):
+    return Runtime(*parts(tmp_path_factory.mktemp("parts"), TEXTS, CALLED))
+
+
+TYPES = [
+    ("DOUBLE", "double", [1.5, -2.5], []),
+    ("FLOAT", "float", [1.5, -2.5], []),
+    ("BOOL", "_Bool", [1.0, 0.0], [math.nan]),
+    ("INT_BOOL", "int", [1.0, 0.0], [math.nan]),
+    ("INT", "int32_t", [-(2.0**31), 2.0**31 - 1], [2.0**31, 0.5, math.nan]),
+    ("INT8", "int8_t", [-128.0, 127.0], [128.0, -129.0]),
+    ("UINT8", "uint8_t", [0.0, 255.0], [256.0, -1.0]),
+    ("INT16", "int16_t", [-32768.0, 32767.0], [32768.0, -32769.0]),
+    ("UINT16", "uint16_t", [0.0, 65535.0], [65536.0, -1.0]),
+    ("UINT32", "uint32_t", [0.0, 2.0**32 - 1], [2.0**32, -1.0]),
+    ("INT64", "int64_t", [-(2.0**53), 2.0**53], [2.0**53 + 2, -(2.0**53) - 2]),
+    ("UINT64", "uint64_t", [0.0, 2.0**53], [2.0**53 + 2, -1.0]),
+]
+
+
+@pytest.mark.parametrize(("kind", "type", "good", "bad"), TYPES)
+def test_values_of_every_type_go_into_an_fmu_and_back(runtime, kind, type, good, bad):
+    made, values = runtime.batch(getattr(runtime.c, f"PL_FMU_{kind}"), type, [2, 0])
+    assert runtime.c.pl_put_values(made, runtime.array([good[0], 99.0, good[1]])) == 0
+    assert list(values) == [good[1], good[0]]
+    row = runtime.array([7.0, 7.0, 7.0])
+    assert runtime.c.pl_take_values(made, row) == 0
+    assert list(row) == [good[0], 7.0, good[1]]
+    for number in bad:
+        assert runtime.c.pl_put_values(made, runtime.array([good[0], 0.0, number])) == 1, number
+
+
+def test_truth_is_any_number_but_zero(runtime):
+    for kind, type in ((runtime.c.PL_FMU_BOOL, "_Bool"), (runtime.c.PL_FMU_INT_BOOL, "int")):
+        made, values = runtime.batch(kind, type, [0, 1])
+        assert runtime.c.pl_put_values(made, runtime.array([-2.5, 1.0])) == 0
+        assert list(values) == [1, 1]
+
+
+def test_types_that_are_none_and_integers_that_no_number_holds_are_refused(runtime):
+    made, _ = runtime.batch(77, "double", [0])
+    row = runtime.array([1.0])
+    assert runtime.c.pl_put_values(made, row) == runtime.c.pl_take_values(made, row) == 1
+    for kind, type in ((runtime.c.PL_FMU_INT64, "int64_t"), (runtime.c.PL_FMU_UINT64, "uint64_t")):
+        made, values = runtime.batch(kind, type, [0])
+        for number, refused in ((2**53, 0), (2**53 + 1, 1)):
+            values[0] = number
+            assert runtime.c.pl_take_values(made, row) == refused
+
+
+def test_items_of_an_enumeration_are_its_own(runtime):
+    """1 and 2 for the first value, anything for the second, 5 for the third; bad ones lie behind them."""
+    made, values = runtime.batch(runtime.c.PL_FMU_INT, "int32_t", [0, 1, 2], [1, 2, 5, 9, 8, 8], [0, 2, 2, 3])
+    for row, refused in (([2, 9, 5], 0), ([1, 3, 5], 0), ([5, 9, 5], 1), ([2, 9, 8], 1), ([2, 9, 2], 1)):
+        assert runtime.c.pl_put_values(made, runtime.array(row)) == refused, row
+    assert list(values) == [1, 3, 5]
+
+
+class ModelExchange:
+    """An FMU of one state, whose functions all answer `status`; `rounds` of its event mode."""
+
+    def __init__(self, runtime, version, status=OK, rounds=1, flags=None):
+        self.runtime, self.status, self.rounds, self.flags = runtime, status, rounds, flags
+        self.done = 0
+        size = "int(void *, double *, size_t)"
+        flagged = "int(void *, int, int *, int *)" if version == 2 else "int(void *, _Bool, _Bool *, _Bool *)"
+        update = "int(void *, event_info *)" if version == 2 else (
+            "int(void *, _Bool *, _Bool *, _Bool *, _Bool *, _Bool *, double *)")  # fmt: skip
+        self.fmu = runtime.new(
+            "pl_fmu", version=version, ready=1, nx=1, t=math.nan, x=runtime.array([0.0]),
+            set_time=runtime.pointer("int(void *, double)", lambda c, t: status),
+            set_states=runtime.pointer(size, lambda c, x, n: status),
+            get_states=runtime.pointer(size, self.states),
+            completed=runtime.pointer(flagged, self.completed),
+            enter_event_mode=runtime.pointer("int(void *)", lambda c: status),
+            enter_continuous=runtime.pointer("int(void *)", lambda c: status),
+            update=runtime.pointer(update, self.update_2 if version == 2 else self.update_3),
+        )  # fmt: skip
+        self.call = runtime.new("pl_fmu_call", fmu=self.fmu, parameters=2, request=3, results=4,
+                                event=runtime.array([math.nan] * 7))  # fmt: skip
+
+    def states(self, c, x, n):
+        x[0] = 42.0
+        return self.status
+
+    def update_2(self, c, info):
+        self.done += 1
+        info.again, info.defined, info.next = self.done < self.rounds, 1, 8.5
+        return self.status
+
+    def update_3(self, c, again, terminate, nominals, values, defined, following):
+        self.done += 1
+        again[0], defined[0], following[0] = self.done < self.rounds, True, 8.5
+        return self.status
+
+    def completed(self, c, no_way_back, event, terminate):
+        if self.flags is not None:
+            event[0], terminate[0] = self.flags
+        return self.status
+
+    def ask(self, what):
+        self.call.what = what
+        row = self.runtime.array([0.5, 3.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        return self.runtime.c.pl_ask_fmu(self.call, row), list(row)[4:]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("rounds", [1, 100, 101])
+def test_event_mode_is_asked_until_it_settles(runtime, version, rounds):
+    fmu = ModelExchange(runtime, version, WARNING, rounds)
+    reason, found = fmu.ask(runtime.c.PL_FMU_EVENT)
+    assert (reason, fmu.done) == (int(rounds > 100), min(rounds, 100))
+    assert reason or found == [42.0, 8.5, 0.0]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_after_a_step_an_fmu_may_ask_for_an_event(runtime, version):
+    """One that writes no flags asks for none."""
+    for flags, asked in ((None, 0.0), ((0, 0), 0.0), ((1, 0), 1.0), ((0, 1), 1.0)):
+        fmu = ModelExchange(runtime, version, WARNING, flags=flags)
+        reason, found = fmu.ask(runtime.c.PL_FMU_COMPLETED)
+        assert (reason, found[0], fmu.fmu.terminated) == (0, asked, int(flags == (0, 1)))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_what_an_fmu_refuses_is_left_to_the_host(runtime, version):
+    for what in (runtime.c.PL_FMU_EVENT, runtime.c.PL_FMU_COMPLETED, 9):
+        assert ModelExchange(runtime, version, DISCARD).ask(what)[0] == 1
