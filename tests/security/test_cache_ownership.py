@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from blocks import Gain, Sine
 from cosim import simulate
 from cosim.cli.cli import app
-from cosim.engines.native import cache
+from cosim.engines.native import cache, ownership
 from tests.helpers.made import chain
 
 pytestmark = [
@@ -220,3 +220,19 @@ def test_without_a_home_a_run_says_so_and_goes_on(tmp_path, how):
     else:
         assert "kept for this process only" in done.stderr and "plantloop-" in done.stdout
     shutil.rmtree(tmp_path / "plantloop", ignore_errors=True)
+
+
+@pytest.mark.parametrize(("mode", "closed"), [(0o755, True), (0o711, True), (0o775, False), (0o702, False)])
+def test_others_may_read_but_not_write(tmp_path, mode, closed):
+    tmp_path.chmod(mode)
+    assert (ownership.fault_of_folder(tmp_path) == "") == closed
+
+
+def test_only_what_the_cache_makes_is_its_own(tmp_path):
+    """Entries have a note; folders under way and that of a failed compilation have their names."""
+    for name in (f"{cache.MAKING}1", cache.FAILED, "entry"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "entry" / cache.NOTE).write_text("{}")
+    assert cache._all_ours(tmp_path)
+    (tmp_path / "letters").mkdir()
+    assert not cache._all_ours(tmp_path)

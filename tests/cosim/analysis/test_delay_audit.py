@@ -8,6 +8,7 @@ import pytest
 
 from blocks import (
     Block,
+    DiscreteTransferFunction,
     Gain,
     Hold,
     Integrator,
@@ -20,7 +21,7 @@ from blocks import (
 from blocks.contract.declared import PortHold
 from blocks.errors import PlantloopError
 from cosim import Diagram, delay_audit, margins
-from cosim.analysis.delay_audit import held_phase
+from cosim.analysis.delay_audit import _Audit, held_phase
 
 
 def low_pass(w):
@@ -152,3 +153,10 @@ def test_lags_of_holds_by_their_closed_forms():
         moments.append((n * moments[-1] - e) / (1j * x))
     parabola = moments[0] + step * moments[1] + step**2 * (moments[1] + moments[2]) / 2
     assert held_phase(7.0, 0.1, 2) == pytest.approx(-np.degrees(np.angle(parabola)), rel=1e-10)
+
+
+def test_a_filter_on_the_edge_of_stability_is_no_lag():
+    """Poles at -1 ring for ever; at -0.5 it is one."""
+    for pole, is_lag in ((1.0, False), (0.5, True)):
+        block = DiscreteTransferFunction([1.0], [1.0, pole], sample=0.1)
+        assert (_Audit._response(None, block, 1.0) is not None) == is_lag

@@ -70,3 +70,11 @@ def test_what_cannot_be_copied_is_not_tried_again(clock):
         clock.now += 10.0
         back.note(refused, steps=STEPS)
     assert len(tried) == 1 and kept(back) == (None, None)
+
+
+def test_a_step_counts_once(clock):
+    back, made = LookBack(), []
+    clock.now += 1.01 * EVERY
+    for k in range(STEPS):
+        back.note(lambda k=k: made.append(k))
+    assert made == [STEPS - 1]

@@ -32,6 +32,7 @@ double pl_pairwise_sum(const double *v, int n);
 int pl_factor(pl_stiff *s, int n, double diagonal);
 void pl_solve_factored(const pl_stiff *s, int n, double *b);
 void pl_evaluate_some(pl_run *r, const pl_parts *f, const int32_t *places, int n, double *out);
+void pl_set_held(pl_run *r, const int32_t *places, int n);
 void start_run(pl_run *r, const pl_batch *b, int64_t i);
 int pl_project(pl_run *r, double t, double *x);
 int32_t farthest_state(const pl_run *r, const double *x, const double *trial);
@@ -112,6 +113,15 @@ def test_pieces_that_are_asked_for_are_called_with_those_they_need(runtime):
         assert called == expected, places
 
 
+def test_held_numbers_are_set_and_it_is_known_whether_one_changed(runtime):
+    h = runtime.array([1.0, 2.0, 3.0])
+    r = runtime.run(context=runtime.new("pl_context", h=h), out=runtime.array([3.0, 1.0, 9.0]))
+    for known in (0, 1):  # the second time nothing changes
+        r.held_known = 1
+        runtime.c.pl_set_held(r, runtime.array([2, 1, 0], "int32_t"), 2)
+        assert (list(h), r.held_known) == ([1.0, 1.0, 3.0], known)
+
+
 def test_a_run_of_a_batch_begins_with_its_own_numbers_and_no_past(runtime):
     widths = {"nx": 1, "nh": 1, "nw": 3, "np": 1}
     history = runtime.array([{"count": 4}, {"count": 5}], "pl_history")
@@ -162,8 +172,9 @@ def test_the_state_that_moved_farthest_in_its_own_size_is_named(runtime):
     r = runtime.run({"nx": 3}, {"n_controlled": 3, "nominal": runtime.array([1.0, 1.0, 1.0])},
                     settings=runtime.new("pl_settings", atol=1e-3))  # fmt: skip
     x = runtime.array([100.0, 1.0, -2.0])
-    for trial, worst in (([101.0, 1.5, -2.1], 1), ([100.0, 1.0, -3.0], 2), ([300.0, 1.9, -2.0], 0),
-                         ([1e9, math.nan, 5.0], 1)):  # fmt: skip
+    cases = [([101.0, 1.5, -2.1], 1), ([100.0, 1.0, -3.0], 2), ([300.0, 1.9, -2.0], 0)]
+    cases += [([100.0, -0.5, -2.0], 1), ([1e9, math.nan, 5.0], 1)]
+    for trial, worst in cases:
         assert runtime.c.farthest_state(r, x, runtime.array(trial)) == worst, trial
 
 
@@ -172,14 +183,15 @@ def test_an_accepted_stiff_step_says_how_long_the_next_one_may_be(runtime):
     r = runtime.run(context=runtime.new("pl_context"))
     r.counters.limited_by = runtime.array([0], "int64_t")
     steps = {}
-    for error in (1e-12, 1e-8, 0.1, 0.5):
+    for error in (1e-12, 1e-8, 0.003, 0.1, 0.5):
         runtime.c.accept_step(r, 2.0, 2.0, error)
         steps[error] = r.context.step / 2.0
-    assert steps[0.1] == pytest.approx(0.9 / 0.1**0.25) and steps[0.5] == pytest.approx(0.9 / 0.5**0.25)
+    for error in (0.003, 0.1, 0.5):
+        assert steps[error] == pytest.approx(0.9 / error**0.25)
     assert steps[1e-12] == steps[1e-8] == pytest.approx(6.0)
     runtime.c.accept_step(r, 1.0, 50.0, 0.5)
     assert r.context.step == 50.0
-    assert (r.counters.steps, r.counters.limited_by[0]) == (5, 5)
+    assert (r.counters.steps, r.counters.limited_by[0]) == (6, 6)
 
 
 def test_a_step_without_invariants_is_as_it_was_integrated(runtime):

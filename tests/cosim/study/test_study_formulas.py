@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from blocks import Constant, ExpressionError, Step
 from cosim import Diagram, Study
-from cosim.study.formulas import names, parsed, value
+from cosim.study.formulas import Logic, Temporal, names, parsed, value
+from cosim.study.measures import requirement_formula
 from cosim.study.robustness import largest, robustness, window
+from cosim.study.study_schema import RequirementTable
 
 
 @pytest.mark.parametrize(
@@ -172,3 +174,15 @@ def test_windows_may_say_their_unit():
     for text in ("always[0, 2 m](a.y > 0)", "always[inf, inf](a.y > 0)"):
         with pytest.raises(ExpressionError):
             parsed(text)
+
+
+def test_whenever_is_always_that_something_follows():
+    """From 1 s to 9 s, within 2 s of every instant at which a.y > 1; without `within` at any time later."""
+    often, later = parsed("a.y > 1"), parsed("b.y > 2")
+    for within, end in ((2.0, 2.0), (None, math.inf)):
+        asked = RequirementTable(
+            name="r", eventually=later, whenever=often, after=1.0, before=9.0, within=within
+        )
+        inner = Temporal(0, "eventually", (later,), 0.0, end)
+        expected = Temporal(0, "always", (Logic(0, "implies", (often, inner)),), 1.0, 9.0)
+        assert requirement_formula(asked) == expected

@@ -9,11 +9,12 @@ import pytest
 from blocks.contract.block import Equations
 from plant.assembly.assemble import assemble
 from plant.constraints.closure import Closure
-from plant.constraints.conditions import Condition, NamedConstraint
+from plant.constraints.conditions import POSITION, Condition, NamedConstraint
 from plant.constraints.local import Local, at_rest
 from plant.constraints.reactions import Reactions
 from plant.constraints.solution import Gains, StandIns, solve
 from plant.description import Connection, Description, frame, rigid_body
+from plant.forces.wrench import NOTHING
 from plant.mechanics.absolute import Bodies
 from plant.mechanics.applied import Loads
 from plant.mechanics.inertia import tree_inertias
@@ -100,3 +101,14 @@ def test_a_parallelogram_from_its_description(coordinates):
     tangent = np.array([-np.sin(X), np.cos(X), 0.0])
     assert F @ tangent == pytest.approx(expected / 3 + G / 2 * np.cos(X), rel=1e-10)
     assert back == pytest.approx(-F, rel=1e-10)
+
+
+def test_a_condition_holds_a_value_still_unless_it_says_more():
+    condition = Condition(NamedConstraint("a", "a"), "x", ca.SX.sym("x"))
+    assert condition.level == POSITION and float(condition.drive) == 0.0
+    assert condition.reacts and not (condition.driven or condition.moving or condition.written)
+    assert condition.start is condition.start_rate is None
+
+
+def test_no_force_has_three_components():
+    assert NOTHING.shape == (3, 1) and not NOTHING.nnz()

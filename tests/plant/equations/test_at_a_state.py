@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from blocks.errors import ModelError
 from cosim.block_alone import system_of
 from plant import Plant
+from plant.equations.at_a_state import EquationsAt
 from tests.helpers.plants import deck
 
 FOUR_BAR = Path(__file__).parents[3] / "examples" / "four_bar" / "four_bar.xml"
@@ -165,3 +168,14 @@ def test_states_and_inputs_that_are_not_there():
 def test_what_is_no_state(given, told):
     with pytest.raises(ModelError, match=told):
         Plant.read(FOUR_BAR).motion_at(**given)
+
+
+def test_algebraic_unknowns_are_found_by_newtons_method():
+    """z0^2 = 4 and z0 z1 = 6 from (1, 1)."""
+    z = ca.SX.sym("z", 2)
+    r = ca.vertcat(z[0] ** 2 - 4, z[0] * z[1] - 6)
+    equations = ca.Function("equations", [z], [r, ca.jacobian(r, z)])
+    at = SimpleNamespace(_guess=np.array([1.0, 1.0]), _equations=equations)
+    assert EquationsAt._root(at, [], []) == pytest.approx([2.0, 3.0], rel=1e-12)
+    none = SimpleNamespace(_guess=np.zeros(0))
+    assert EquationsAt._root(none, [], []).size == 0

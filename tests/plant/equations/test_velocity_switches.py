@@ -1,5 +1,8 @@
 """Friction by SIGN and IF of a velocity: it holds what it can, against closed forms."""
 
+from types import SimpleNamespace
+
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -18,6 +21,7 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
+from plant.equations.velocity_switches import _between
 
 ALONG = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
 BOTH = pytest.mark.parametrize("coordinates", ["joint", "absolute"])
@@ -200,3 +204,17 @@ def test_forces_at_a_state_have_the_sign_of_its_velocity():
     for v in (-0.5, 0.5):
         for side in (1, -1):  # the positive direction of the rail
             assert plant.motion_at({"rail2.qd": [side * v]}).Q * v * side == pytest.approx(-3 * abs(v))
+
+
+def test_while_a_velocity_is_held_a_force_lies_between_its_two_values():
+    """s from -1 to 1 goes from the one below to the one above; beside zero it is one of them."""
+    for s, side, value in ((0.5, 0.0, 5.0), (-1.0, 0.0, 2.0), (0.5, 1.0, 6.0), (0.5, -1.0, 2.0)):
+        switch = SimpleNamespace(s=s, side=side)
+        assert float(_between(switch, ca.SX(2.0), ca.SX(6.0))) == value
+
+
+def test_events_are_named_after_what_jumps():
+    text = "-SIGN(1, VX(20)) - SIGN(1, VX(30))"
+    both = diagram("joint", *sled(2, 1.0, 1.0), *sled(3, 1.0, 1.0), pushed(20, text))
+    signs = [f"plant.{what} 0 in SIGN(1, VX({m}))" for m in (20, 30) for what in ("meets", "leaves")]
+    assert [e.name for e in both.system().events] == signs

@@ -212,16 +212,16 @@ def test_a_curve_of_outputs_is_written_where_it_is_read(runtime):
 
 
 def test_steps_are_the_longest_whose_error_is_allowed(runtime):
-    """Euler's method for y' = 2 t: one step of H and two halves differ by H^2 / 2, of 0.06 in a run of 1 s.
+    """Euler's method for y' = 2 t: one step of H and two halves differ by H^2 / 2, of 6 in a run of 10 s.
 
-    H = 0.5 s is 25/6 times too wrong; the next is 0.85 / (25/6) of it, and has 0.85 of what is allowed.
+    H = 5 s is 25/6 times too wrong; the next is 0.85 / (25/6) of it, and has 0.85 of what is allowed.
     """
     unit = Unit(runtime)
     unit.u.smooth_inputs = runtime.array([0], "int32_t")
     room = {"tried": runtime.array([0.0] * 5), "adds_up": runtime.array([1], "int32_t")}
-    m = coupling(runtime, unit.u, size=0.5, horizon=1.0, atol=0.06, n_outputs=1, **room)
-    assert runtime.c.pl_controlled_step(m, 1.0) == runtime.c.PL_DONE
-    h = 0.5 * 0.85 / (0.25 / 2 / (0.06 * 0.5))
+    m = coupling(runtime, unit.u, size=5.0, horizon=10.0, atol=6.0, n_outputs=1, **room)
+    assert runtime.c.pl_controlled_step(m, 10.0) == runtime.c.PL_DONE
+    h = 5.0 * 0.85 / (25.0 / 2 / (6.0 * 5.0 / 10.0))
     assert (m.run.context.t, m.rejected) == (pytest.approx(h), 1)
     assert unit.u.out.values[0] == pytest.approx(h**2 / 2) and m.size == pytest.approx(h)
 
