@@ -1,8 +1,11 @@
 """How much machine code is optimised: what `$CC` says, else what each file asks for."""
 
+import sys
+
 import pytest
 
 from cosim.engines.native.compiler import find
+from cosim.engines.native.compiler_jobs import CompilerJobs
 
 
 @pytest.mark.parametrize(("words", "seen"), [("", ["-O2", "-O3"]), (" -g -O1", ["-O1", "-O1"])])
@@ -16,3 +19,9 @@ def test_a_level_in_CC_is_the_level_of_all_files(monkeypatch, tmp_path, words, s
         find().compile([file], [level], tmp_path, tmp_path)
     lines = (tmp_path / "lines").read_text().splitlines()
     assert [word for line in lines for word in line.split() if word.startswith("-O")] == seen
+
+
+def test_a_compiler_has_a_session_of_its_own():
+    """Ctrl-C in a terminal ends it by the runtime's own hand, with all it started."""
+    asked = "import os, sys; sys.exit('alone' if os.getsid(0) == os.getpid() else 'with others')"
+    assert CompilerJobs().run([sys.executable, "-c", asked]) == "alone"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from blocks import FirstOrder, PlantloopError, Saturation, Sine, StateSpace
 from cosim import Diagram, Simulation, linearize, simulate, simulate_many, trim
+from cosim.run.parameter_checks import _Part
 from plant import Plant
 from tests.helpers.decks import deck, slider
 
@@ -99,3 +102,36 @@ def test_elements_of_a_plant_refuse_them_as_in_a_file(coordinates, name, value, 
     d.add("p", Plant.read(deck(slider()), coordinates=coordinates))
     with pytest.raises(PlantloopError, match=said):
         simulate(d, 0.5, parameters={f"p.{name}": value}, engine="reference")
+
+
+def slot(places, mask, shape):
+    return SimpleNamespace(index=np.array(places), mask=np.array(mask), shape=shape)
+
+
+def part(check):
+    """Numbers 1 and 2 of p are those of a vector whose middle is structural, number 0 is `gain`."""
+    slots = {"gain": slot([0], True, ()), "vector": slot([2, 1], [True, False, True], (3,))}
+    return _Part("there/it", SimpleNamespace(check_parameters=check), slots)
+
+
+def test_a_block_is_asked_about_its_own_numbers_in_their_shape():
+    seen = []
+    part(seen.append).check(np.array([5.0, 6.0, 7.0]))
+    assert seen[0]["gain"] == 5.0 and isinstance(seen[0]["gain"], float)
+    assert seen[0]["vector"].tolist() == [7.0, 0.0, 6.0]
+
+    def refuse(values):
+        raise PlantloopError("gain is bad")
+
+    with pytest.raises(PlantloopError, match="gain is bad"):
+        part(refuse).check(np.zeros(3))
+
+
+def test_of_one_number_that_varies_the_least_the_largest_and_that_nearest_zero_are_looked_at():
+    """Of several all runs are."""
+    p = np.ones((5, 3))
+    assert list(part(None).rows(p)) == [0]
+    p[:, 1] = [3.0, -7.0, 0.5, 9.0, -2.0]
+    assert sorted(part(None).rows(p)) == [1, 2, 3]
+    p[4, 2] = 0.0
+    assert list(part(None).rows(p)) == [0, 1, 2, 3, 4]
