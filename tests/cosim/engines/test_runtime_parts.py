@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cosim.engines.methods.corners import first_corner
 from tests.helpers.runtime_parts import Runtime, parts
 
 TEXTS = {
@@ -26,6 +27,7 @@ int pl_fixed_step(pl_run *r) { r->t1 = 2.0; return 0; }
 void pl_explicit_interpolate(pl_run *r, double t, double *x) { x[0] = r->value; }""",
     "run": '#include "run.c"\nvoid pl_forget_missed(pl_run *r) {}',
     "log": '#include "log.c"',
+    "corners": '#include "corners.c"',
 }
 CALLED = """
 double pl_pairwise_sum(const double *v, int n);
@@ -39,6 +41,8 @@ int32_t farthest_state(const pl_run *r, const double *x, const double *trial);
 void accept_step(pl_run *r, double h, double wanted, double error);
 int pl_integrate_step(pl_run *r);
 int pl_log_within(pl_run *r);
+typedef void (*pl_inside)(pl_run *r, double t, double *x);
+double pl_first_corner(pl_run *r, pl_inside inside, double t, double h);
 """
 
 CODE = "void(const pl_args *, double *)"  # of generated functions
@@ -233,3 +237,42 @@ def test_what_is_no_number_inside_a_step_is_named_where_it_is_one(runtime, insid
     assert runtime.c.pl_log_within(r) == runtime.c.PL_NOT_FINITE
     assert context.t == at and r.index == runtime.c.PL_AT_STATE
     assert context.x[0] == (inside if at == 0.5 else end)
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ([0.7], 0.7),
+        ([0.9, 0.4, 0.6], 0.6),
+        ([2.0, -1.0], math.inf),
+        ([0.5 + 1e-9], math.inf),
+        ([0.99, 1.4], 0.99),
+    ],
+)
+@pytest.mark.parametrize("shape", [lambda u: u, lambda u: -(u**3), lambda u: np.expm1(30 * u)])
+def test_the_first_corner_of_a_step_is_found_just_behind_it(runtime, places, expected, shape):
+    """x = 3 t in a step from 0.5 to 1 s, corners where x / 3 passes a place; Python finds the same bits."""
+
+    def corners(t, x):
+        return np.array([shape(x[0] / 3 - place) for place in places])
+
+    def found(a, out):
+        out[0 : len(places)] = corners(a.t, [a.x[0]]).tolist()
+
+    def inside(r, t, x):
+        x[0] = 3 * t
+
+    room = [runtime.array([0.0] * len(places)) for _ in range(3)]
+    r = runtime.run(
+        {"n_corners": len(places), "corners": runtime.function(CODE, found)}, scratch=runtime.array([0.0])
+    )
+    r.corners_before, r.corners_behind, r.corners_now = room
+    inside_c = runtime.function("void(pl_run *, double, double *)", inside)
+    time = runtime.c.pl_first_corner(r, inside_c, 0.5, 0.5)
+    assert time == first_corner(corners, 0.5, 0.5, lambda t: np.array([3 * t]))
+    if expected == math.inf:
+        assert time == math.inf
+    else:
+        assert 0.0 <= time - expected <= 0.5e-7
+    r.model.n_corners = 0
+    assert runtime.c.pl_first_corner(r, inside_c, 0.5, 0.5) == math.inf
