@@ -9,7 +9,7 @@ import pytest
 
 from blocks import FirstOrder, PlantloopError, Saturation, Sine, StateSpace
 from cosim import Diagram, Simulation, linearize, simulate, simulate_many, trim
-from cosim.run.parameter_checks import _Part
+from cosim.run.parameter_checks import RunChecks, _Part
 from plant import Plant
 from tests.helpers.decks import deck, slider
 
@@ -127,11 +127,19 @@ def test_a_block_is_asked_about_its_own_numbers_in_their_shape():
         part(refuse).check(np.zeros(3))
 
 
-def test_of_one_number_that_varies_the_least_the_largest_and_that_nearest_zero_are_looked_at():
-    """Of several all runs are."""
-    p = np.ones((5, 3))
-    assert list(part(None).rows(p)) == [0]
-    p[:, 1] = [3.0, -7.0, 0.5, 9.0, -2.0]
-    assert sorted(part(None).rows(p)) == [1, 2, 3]
-    p[4, 2] = 0.0
-    assert list(part(None).rows(p)) == [0, 1, 2, 3, 4]
+def test_of_many_runs_just_those_are_refused_that_the_block_refuses():
+    """A gain above 0 and a vector that rises; in other runs, and in all."""
+
+    def check(values):
+        first, _, last = values["vector"]
+        if values["gain"] <= 0 or first >= last:
+            raise PlantloopError("it is bad")
+
+    checks = RunChecks((part(check),))
+    p = np.array([[2.0, 5.0, 1.0]] * 6)
+    assert checks.refused(p) == {}
+    p[:, 0] = [3.0, 7.0, 0.5, 9.0, 2.0, 1.0]
+    assert checks.refused(p) == {}
+    p[3, 0], p[4, 2] = 0.0, 5.0
+    assert sorted(checks.refused(p)) == [3, 4]
+    assert sorted(checks.refused(p[:3] * [-1.0, 1.0, 1.0])) == [0, 1, 2]
