@@ -30,9 +30,15 @@ class EventEquations(Declarations):
         return self._branch(name, initial, size, at_ticks)
 
     def _branch(
-        self, name: str, initial: Any, size: int | None, at_ticks: Any, rest: float | None = None
+        self,
+        name: str,
+        initial: Any,
+        size: int | None,
+        at_ticks: Any,
+        rest: float | None = None,
+        always: bool = False,
     ) -> Array:
-        array = self._memory(Branch, name, initial, size, rest=rest)
+        array = self._memory(Branch, name, initial, size, rest=rest, always=always)
         value = at_ticks(array) if callable(at_ticks) else at_ticks
         self._complete(array, Branch, value, "value at ticks")
         return array

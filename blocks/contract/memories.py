@@ -281,10 +281,12 @@ class Branch(Refreshed, Evolving):
     """Mode that takes the value of its expression at the start and, like a sampled memory, at every tick.
 
     rest : what it is while its condition rests on the threshold; None: what it was
+    always : does it follow its condition, and do its events fire, in an inactive part of a diagram too?
     """
 
     _: KW_ONLY
     rest: float | None = None
+    always: bool = False
 
     word: ClassVar[str] = "a branch"
     given_by: ClassVar[str] = "mode"

@@ -95,6 +95,7 @@ class _Gate:
         self.added: list[Memory] = []
         self.events: list[BlockEvent] = []
         self.eyes: list[tuple[ca.SX, ca.SX]] = []  # symbols, and what is seen in their place
+        self.always = {m.name for m in d.memories if isinstance(m, Branch) and m.always}
         self.put_back: set[str] = set()  # what the event of a start anew resets
         self.fresh = ca.SX(0.0)  # is that event still to come?
         self.begun: dict[str, ca.SX] = {}  # memories of rounds as their first round sees them
@@ -269,6 +270,8 @@ class _Gate:
                 equation = ca.substitute(equation, m.symbol, ca.SX(m.rest))
             value = self.keep(seen(equation), m.symbol)
             yield Conditional(m.name, m.symbol, m.initial, m.field, expression=value, ticks=ticks)
+        elif isinstance(m, Branch) and m.always:
+            yield replace(m, expression=seen(m.equation))
         elif isinstance(m, (DiscreteState, Branch, AcceptedMemory)):
             yield replace(m, expression=self.keep(seen(m.equation), m.symbol))
         elif isinstance(m, DelayedSignal):
@@ -351,6 +354,9 @@ class _Gate:
         if self.obeyed.once:
             return
         last, now = ca.SX.sym(f"(crossing {k})"), seen(event.crossing)
+        if event.resets and {name for name, _ in event.resets} <= self.always:
+            yield replace(event, crossing=now, resets=tuple((name, seen(v)) for name, v in event.resets))
+            return
         crossing = self.keep(now, last)
         if self.put_back & {name for name, _ in event.resets}:
             begun = ca.SX.sym(f"(begun {k})")  # 0 at the start of a run, where nothing is an edge

@@ -85,9 +85,14 @@ class PartControl(Block):
 
 
 def above_zero(b: Equations, name: str, signal: Array) -> Any:
-    """1.0 while any component of a signal is above 0; its crossings are events."""
+    """1.0 while any component of a signal is above 0; its crossings are events.
+
+    In a part that is inactive it follows the signal too, so that nothing in it is active for a moment where
+    the part becomes active again.
+    """
     g = signal[0] if signal.size == 1 else np.max(signal)
-    on = b._branch(f"{name} on", 0.0, None, lambda old: np.where(np.abs(g) > THRESHOLD, g > 0, old), rest=0.0)
+    held = lambda old: np.where(np.abs(g) > THRESHOLD, g > 0, old)
+    on = b._branch(f"{name} on", 0.0, None, held, rest=0.0, always=True)
     for way, direction, value in (("on", "rising", 1.0), ("off", "falling", 0.0)):
         reset = (f"{name} on", ca.SX(value))
         b._event(g, direction, f"{name} {way}", (reset,), "", rest=-1)

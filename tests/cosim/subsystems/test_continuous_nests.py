@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from blocks import TimeTable
-from cosim import Diagram, simulate
+from blocks import Gain, Ramp, TimeTable
+from cosim import Diagram, Enabled, simulate
 from tests.helpers.continuous_nests import Followed, built, continuous_nests
 from tests.helpers.nests import signals
 
@@ -70,3 +70,16 @@ U = [-1, 3, -1, 3, -1, 2, 2, 2, 3, 3]
 )
 def test_nests_that_were_wrong_once(nest, levels, engine):
     agrees(nest, U, {f"c{k}": values for k, values in enumerate(levels)}, engine)
+
+
+def test_a_condition_that_fell_meanwhile_leaves_what_was_last_active():
+    """u = t; the outer part is active until 1 and from 2.1, at crossings within steps, the inner to 1.5."""
+    inner, d = Diagram("inner"), Diagram("d")
+    inner.connect(inner.inport("u"), inner.add("part", Enabled(Gain(1.0)))["u"])
+    inner.connect(inner.inport("c"), inner["part"]["enable"])
+    inner.outport("y", inner["part"]["y"])
+    d.add("u", Ramp()) >> d.add("outer", Enabled(inner))["u"]
+    d.add("c0", TimeTable([0.0, 0.5, 1.5, 2.7, 4.0], [1.0, 1.0, -1.0, 1.0, 1.0])) >> d["outer"]["enable"]
+    d.add("c1", TimeTable([0.0, 0.5, 2.5, 4.0], [1.0, 1.0, -1.0, -1.0])) >> d["outer"]["c"]
+    found = simulate(d, 4.0, engine="reference", log_at=[0.9, 1.2, 2.0, 2.2, 4.0])["outer.y"][:, 0]
+    np.testing.assert_allclose(found, [0.9, 1.0, 1.0, 1.0, 1.0], atol=1e-12)
