@@ -33,7 +33,7 @@ class FollowingBranch:
 def without_idle_events(
     branches: Sequence[FollowingBranch],
     events: Sequence[SystemEvent],
-    schedule: Iterable[Segment],
+    schedule: Sequence[Segment],
     signals: Mapping[str, Signal],
     continuous: Iterable[ca.SX],
 ) -> tuple[tuple[SystemEvent, ...], dict[str, Signal]]:
@@ -55,7 +55,8 @@ def without_idle_events(
         waiting += {owner[s] for s in reads[name] if s in owner} - found
     idle = {b.name: b for b in branches if b.name in found}
     asks = [_symbols_in(_parts(e)) for e in events]
-    between = _symbols_in(continuous)
+    after_events = [s.expression for s in schedule if s.activation.again]  # charts, parts: follow at once
+    between = _symbols_in([*continuous, *after_events])
     while True:
         needed = [bool(e.stop) or not e.targets or not set(e.targets) <= set(idle) for e in events]
         seen = between.union(*[symbols for symbols, keep in zip(asks, needed, strict=True) if keep])

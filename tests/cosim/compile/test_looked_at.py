@@ -3,8 +3,24 @@
 import numpy as np
 import pytest
 
-from blocks import Abs, Constant, Hold, Integrator, Quantizer, Relay, Sine, StopWhen, Switch
-from cosim import Diagram, simulate
+from blocks import (
+    Abs,
+    Clock,
+    CompareToConstant,
+    Constant,
+    Gain,
+    Hold,
+    Integrator,
+    Quantizer,
+    Relay,
+    Sine,
+    State,
+    StateChart,
+    StopWhen,
+    Switch,
+    Transition,
+)
+from cosim import Diagram, Triggered, simulate
 
 
 def encoder(*behind, until=None):
@@ -102,3 +118,35 @@ def test_a_corner_that_nothing_reads_keeps_its_events_behind_one_that_is_sampled
     final = 0.1 * counts(1 - np.cos(0.1 * np.arange(15))).sum()
     assert all(event.name.startswith("late") for event in r.events)
     assert len(r.events) == round(final / 0.05)
+
+
+def test_charts_and_parts_that_follow_at_once_keep_their_events_beside_ticks():
+    """A sine above 0.5 turns a lamp on and calls a part; a Hold beside them changes nothing."""
+    d = Diagram("press")
+    d.add("wave", Sine(1.0, 2.0)) >> d.add("above", CompareToConstant(">=", 0.5))
+    lamp = StateChart(
+        events=["press"],
+        outputs={"light": 0.0},
+        states=[State("off", entry="light = 0"), State("on", entry="light = 1")],
+        transitions=[Transition("off", "on", on="press"), Transition("on", "off", on="press")],
+    )
+    d["above"] >> d.add("lamp", lamp)["press"]
+    d.add("clock", Clock()) >> d.add("kept", Triggered(Gain(1.0)))["u"]
+    d["above"] >> d["kept"]["trigger"]
+    d.add(
+        "guarded",
+        StateChart(
+            inputs=["u"],
+            outputs={"n": 0.0},
+            states=[State("a"), State("b", entry="n = 1")],
+            transitions=[Transition("a", "b", "u > 0.7")],
+        ),
+    )
+    d["wave"] >> d["guarded"]["u"]
+    d["wave"] >> d.add("held", Hold(sample=0.7))
+    at = [np.arcsin(0.5) / 2, np.arcsin(0.7) / 2, np.arcsin(0.5) / 2 + np.pi]
+    near = np.ravel([[t - 1e-6, t + 1e-6] for t in at])
+    r = simulate(d, 3.5, engine="reference", log_at=[*near, 3.5])
+    assert r["lamp.light"][:, 0].tolist() == [0, 1, 1, 1, 1, 0, 0]
+    assert r["guarded.n"][:, 0].tolist() == [0, 0, 0, 1, 1, 1, 1]
+    assert r["kept.y"][-1, 0] == pytest.approx(at[2], abs=1e-9)
