@@ -34,6 +34,7 @@ from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.length import check_length
 from cosim.run.memory import check_memory
 from cosim.run.parameter_checks import check_parameters
+from cosim.run.ranges import Ranges, strip
 from cosim.run.snapshot_check import shape_faults
 from cosim.run.walltime import WallTime
 from cosim.run.watched import warn_of_unmet, warn_of_watched
@@ -105,7 +106,9 @@ class Simulation:
         self._whole = True  # does its log begin with the run?
         self._kept: Logged | None = None  # what was logged before the newest `restore` or `log`
         self._times: np.ndarray | None = None
-        self._engine.start_log(self._names, None)
+        self._ranges = Ranges.of(self.system)
+        self._hidden = [s.name for s in self._ranges.signals if s.name not in self._names]
+        self._engine.start_log([*self._names, *self._hidden], None)
         self._given: list[tuple[Callable[[System, Context, str, Any], None], str, Any]] | None = []
         self._wall = WallTime(self.system, self._engine.instances)
         self._unchecked: list[str] = []  # parameters that were set since it went on last
@@ -254,7 +257,7 @@ class Simulation:
         self._changed_on_the_way()
         self._kept = self._logged().before(context.t)
         later = None if self._times is None else self._times[self._times > context.t]
-        self._engine.start_log(self._names, later)
+        self._engine.start_log([*self._names, *self._hidden], later)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot to a file (.npz), from which another process can continue, bit for bit."""
@@ -294,7 +297,7 @@ class Simulation:
         self._times = None if times is None else given_times(times, self.time)
         if self._engine.context.started:
             self._kept = self._logged()
-        self._engine.start_log(self._names, self._times)
+        self._engine.start_log([*self._names, *self._hidden], self._times)
 
     def _logged(self) -> Logged:
         newest = self._engine.logged()
@@ -306,6 +309,8 @@ class Simulation:
         warn_of_watched(self.system, logged.events)
         if self._whole:
             warn_of_unmet(self.system, logged.events, self._engine.context.signs)
+        self._ranges.warn(logged, self._engine.context.p)
+        logged = strip(logged, self._hidden)
         return Result(
             name=self.system.name,
             time=logged.time,

@@ -40,6 +40,7 @@ from cosim.system_parts import (
     Delay,
     Draw,
     FollowingStart,
+    NamedRange,
     NamedTerm,
     PortFeed,
     Samples,
@@ -105,6 +106,7 @@ class System:
     fields: Mapping[str, str] = field(default_factory=dict)  # of blocks -> name of the initial value, or ""
     starts: tuple[FollowingStart, ...] = ()  # initial values that follow from parameters
     refused: Mapping[str, Unsettable] = field(default_factory=dict)  # parameters that cannot be set
+    ranges: tuple[NamedRange, ...] = ()  # in which values are meant to stay
     units: tuple[CoupledUnit, ...] = ()  # that a co-simulation master runs
     prefix: str = ""  # what names of a block that is looked at alone may leave out
     x0: np.ndarray = field(default_factory=lambda: np.zeros(0))

@@ -137,6 +137,18 @@ class NamedTerm:
 
 
 @dataclass(frozen=True)
+class NamedRange:
+    """Between which numbers a value is meant to stay (`Equations.meant_within`)."""
+
+    path: str
+    value: ca.SX
+    low: float
+    high: float
+    what: str
+    otherwise: str
+
+
+@dataclass(frozen=True)
 class CoupledUnit:
     """A block that steps itself, left to a co-simulation master; inputs (n, 1): what arrives at it."""
 

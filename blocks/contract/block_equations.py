@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import FUNCTION, PythonCall
-from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term
+from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term, ValueRange
 from blocks.contract.event_equations import EventEquations
 from blocks.contract.instance import Make
 from blocks.contract.memories import (
@@ -432,3 +432,11 @@ class Equations(EventEquations):
     def term(self, text: str, expression: Any) -> None:
         """Name a part of the equations; on a non-finite value the first bad term is reported by `text`."""
         self._terms.append(Term(text, column(expression)))
+
+    def meant_within(self, value: Any, low: float, high: float, what: str, otherwise: str) -> None:
+        """Warn at the end of a run in which a scalar was beyond [low, high] at a logged instant.
+
+        what : names the value; otherwise : what happens beyond, and what to do. The run takes no notice.
+        """
+        expression = self._sized(value, 1, what)
+        self._ranges.append(ValueRange(what, expression, float(low), float(high), otherwise))

@@ -138,6 +138,20 @@ class Term:
 
 
 @dataclass(frozen=True)
+class ValueRange:
+    """Between which numbers a value is meant to stay, looked at when a run is over.
+
+    what : what it is, in words; otherwise : what happens beyond, and what to do
+    """
+
+    what: str
+    value: ca.SX
+    low: float
+    high: float
+    otherwise: str
+
+
+@dataclass(frozen=True)
 class Declared:
     """All that one shape of a block declares; immutable once traced.
 
@@ -160,6 +174,7 @@ class Declared:
     histories: tuple[SampleHistory, ...] = ()
     states_logged: bool = False  # continuous states are in every log where none is chosen
     rounding: float = 0.0  # times what a last digit changes, back on the invariants, is no error of a step
+    ranges: tuple[ValueRange, ...] = ()
 
     def memories_of(self, kind: type[M]) -> list[M]:
         """Memories of one kind, in order of declaration."""

@@ -14,7 +14,16 @@ import numpy as np
 
 from blocks.arguments import real_numbers
 from blocks.contract.callback import PythonCall
-from blocks.contract.declared import BlockEvent, Declared, Input, Output, Parameter, SampleHistory, Term
+from blocks.contract.declared import (
+    BlockEvent,
+    Declared,
+    Input,
+    Output,
+    Parameter,
+    SampleHistory,
+    Term,
+    ValueRange,
+)
 from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Evolving, Memory, Slope
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, as_matrix, as_scalar, column, hash_of
@@ -49,6 +58,7 @@ class Declarations:
         self._states_logged = False
         self._rounding = 0.0
         self._terms: list[Term] = []
+        self._ranges: list[ValueRange] = []
         self._histories: list[SampleHistory] = []
         self._rates: dict[Ticks, tuple[ca.SX, ca.SX, ca.SX]] = {}
         self._residuals: list[ca.SX] = []
@@ -128,6 +138,7 @@ class Declarations:
             tuple(self._histories),
             self._states_logged,
             self._rounding,
+            tuple(self._ranges),
         )
 
     def known(self, without: Sequence[ca.SX] = ()) -> list[tuple[ca.SX, np.ndarray]]:

@@ -50,6 +50,7 @@ from cosim.system_parts import (
     CoupledUnit,
     Delay,
     Draw,
+    NamedRange,
     NamedTerm,
     Samples,
     SystemEvent,
@@ -221,6 +222,7 @@ class _Writer:
             outports={name: shown.name_of(port) for name, port in self.outports.items()},
             borders=shown.of_borders(),
             fields=self._fields(),
+            ranges=self._ranges(between),
             units=self._units(between),
             starts=self.v.following_starts(),
             refused=self._refused(),
@@ -477,6 +479,13 @@ class _Writer:
                     NamedTerm(inst.path, term.text, whole[int(stop) - term.expression.numel() : int(stop)])
                 )
         return tuple(found)
+
+    def _ranges(self, between: Expressions) -> tuple[NamedRange, ...]:
+        return tuple(
+            NamedRange(i.path, between.of(i.path, f"range{k}", r.value), r.low, r.high, r.what, r.otherwise)
+            for i in self.placed.values()
+            for k, r in enumerate(i.traced.declared.ranges)
+        )
 
 
 def _with_slopes(events: Sequence[SystemEvent], slopes: Slopes, found: ca.SX) -> tuple[SystemEvent, ...]:

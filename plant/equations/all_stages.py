@@ -15,6 +15,7 @@ from plant.equations.outcome import Awaited, Solved
 from plant.equations.output_signals import declare_outputs, signals_of
 from plant.equations.pushes import declare_pushes
 from plant.equations.quantities import Quantities
+from plant.equations.spline_ranges import declare_ranges
 from plant.equations.velocity_switches import VelocitySwitches
 from plant.forces.loads import loads
 
@@ -49,6 +50,7 @@ def all_stages(b: Equations, first: FirstStages, plant: Any) -> Written:
         observed.declare(b, moving, solution, closure)
     if plant.audit:
         ledger.declare(b, moving, solution, closure, declared.wheels)
+    declare_ranges(b, plant.model, moving.used, moving)
     switches.write_equations(moving.motion)
     declared.unknowns.write_equations(moving)
     declared.instants.stops_at({t for f in plant.formulas.values() for t in f.break_times(moving.spline)})

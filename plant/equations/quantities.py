@@ -9,7 +9,7 @@ takes over all that does not contain stand-ins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -44,7 +44,7 @@ from plant.equations.variable_unknowns import VariableUnknowns
 from plant.equations.wheels import Wheels
 from plant.expressions.corners import norm
 from plant.expressions.expression import Expression
-from plant.expressions.formulas import Formulas
+from plant.expressions.formulas import Formulas, Key
 from plant.expressions.recursion import RecursionGuard, name_of
 from plant.expressions.scope import MarkerState, Refusal, Scope
 from plant.expressions.splines import SplineData
@@ -98,6 +98,7 @@ class PlantDeclarations:
     unknowns: VariableUnknowns
     roles: Mapping[int, Role]
     trust: bool = False
+    used: set[Key] = field(default_factory=set)  # formulas that were asked for so far
 
 
 class Quantities:
@@ -157,7 +158,7 @@ class Quantities:
     # --- what elements ask --------------------------------------------------------------------------------
     def expression(self, element: Element, attribute: str) -> ca.SX:
         """Value of an expression attribute; its parts are named for when they are not finite."""
-        found = self._declared.formulas.get((element.tag, element.id, attribute))
+        found = self.formula(element, attribute)
         if found is None:
             return self._scripted(element, attribute)
         value = found.evaluate(self)
@@ -226,7 +227,14 @@ class Quantities:
 
     def formula(self, element: Element, attribute: str) -> Expression | None:
         """The expression of an attribute, where it is given."""
-        return self._declared.formulas.get((element.tag, element.id, attribute))
+        key = element.tag, element.id, attribute
+        self._declared.used.add(key)
+        return self._declared.formulas.get(key)
+
+    @property
+    def used(self) -> list[Expression]:
+        """The expressions that were asked for, in any stage."""
+        return [f for key, f in self._declared.formulas.items() if key in self._declared.used]
 
     def role(self, id: int) -> Role:
         """How the value of a Reference_Variable comes about."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +140,13 @@ class Expression:
             for step, value in zip(self.steps, shown, strict=True)
             if step.operation not in ("number", "TIME")
         ]
+
+    def operands(self, scope: Scope, functions: Container[str]) -> list[tuple[EvaluationStep, ca.SX]]:
+        """Every call of some functions, and the value of its first argument."""
+        if not any(step.operation in functions for step in self.steps):
+            return []
+        values = self._values(scope)
+        return [(s, values[s.operands[0]]) for s in self.steps if s.operation in functions]
 
     def break_times(self, spline: Callable[[int], SplineData] | None = None) -> tuple[float, ...]:
         """Literal times at which a function of TIME alone has a corner or a jump, ascending.

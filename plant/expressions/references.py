@@ -64,17 +64,10 @@ def wrong_references(model: Model, expression: Expression) -> Iterator[Expressio
 
 def mention_extrapolated(model: Model, expression: Expression) -> None:
     """Warn once of each spline of TIME that ends before the deck's simulations do."""
-    end = _end_of(model)
+    end = end_of(model)
     for step in expression.steps:
-        if end is None or step.operation not in KINDS:
-            continue
-        line = expression.steps[step.operands[0]].line
-        if line is None or not line.slope:
-            continue
-        spline = model.find(Reference_Spline, step.literals[0])
-        reached = sorted((line.offset, line.slope * end + line.offset))
-        slack = ROUNDING * end * abs(line.slope)
-        if spline.x and (reached[0] < spline.x[0] - slack or reached[1] > spline.x[-1] + slack):
+        if (reached := until_the_end(model, expression, step, end)) is not None:
+            spline = model.find(Reference_Spline, step.literals[0])
             how = "end tangents" if spline.linear_extrap else "end polynomials"
             warn_user(
                 f"{expression.where}: until TIME = {end:g} the argument of {step.operation} goes from "
@@ -84,7 +77,24 @@ def mention_extrapolated(model: Model, expression: Expression) -> None:
             )
 
 
-def _end_of(model: Model) -> float | None:
+def until_the_end(
+    model: Model, expression: Expression, step: EvaluationStep, end: float | None
+) -> tuple[float, float] | None:
+    """From where to where the argument of a spline goes until TIME is `end`, if that is beyond its points.
+
+    None where it is no spline of a line in TIME, or stays within them.
+    """
+    line = expression.steps[step.operands[0]].line if step.operation in KINDS else None
+    if end is None or line is None or not line.slope:
+        return None
+    spline = model.find(Reference_Spline, step.literals[0])
+    low, high = sorted((line.offset, line.slope * end + line.offset))
+    slack = ROUNDING * end * abs(line.slope)
+    beyond = spline.x and (low < spline.x[0] - slack or high > spline.x[-1] + slack)
+    return (low, high) if beyond else None
+
+
+def end_of(model: Model) -> float | None:
     """When the last simulation of the Command block ends; None without one."""
     end = None
     for command in model.commands:

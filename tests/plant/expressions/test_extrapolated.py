@@ -8,7 +8,7 @@ import pytest
 
 from plant import Plant
 from plant.reporting import PlantWarning
-from tests.helpers.decks import deck, simulate
+from tests.helpers.decks import body, deck, joint, marker, ran, simulate
 
 TO_1 = simulate("TRANSIENT", end_time=1.0)
 TO_2 = simulate("TRANSIENT", end_time=2.0)
@@ -61,3 +61,31 @@ def test_within_the_points(text, commands):
     with warnings.catch_warnings():
         warnings.simplefilter("error", PlantWarning)
         read(text, commands)
+
+
+MASS = body(2, 1.0, 1.0, 0.0, 0.0, 0.5, v_ic_z=2.0) + marker(11, 1) + joint(1, "TRANSLATIONAL", 20, 11)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize(
+    ("text", "straight", "reached"),
+    [
+        ("AKISPL(DZ(20), 0, 7)", False, "4.5, beyond -1 to 4 (first at t=1.8 s)"),
+        ("0*CUBSPL(2 - DZ(20)*TIME, 0, 7)", False, "-7, beyond -1 to 4 (first at t=1.2 s)"),
+        ("AKISPL(DZ(20), 0, 7)", True, ""),  # asked for
+        ("AKISPL(DZ(20) - 1, 0, 7)", False, ""),
+    ],
+)
+def test_an_argument_that_leaves_the_points_in_a_run(text, straight, reached, coordinates):
+    """Seen at the instants of output; results hold nothing more than they did."""
+    points = ", ".join(str(k) for k in range(-1, 5))
+    model = MASS + f'<Reference_Spline id="7" x="{points}" y="{points}" linear_extrap="{straight}"/>'
+    model += f'<Post_Request id="1" label="y" type="EXPRESSION" expr1="{text}"/>'
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = ran(
+            model, simulate("TRANSIENT", end_time=2.0, print_interval=0.2), 0.0, coordinates=coordinates
+        )
+    said = [str(w.message) for w in caught if "the argument of" in str(w.message)]
+    assert [f"went to {reached}" in line for line in said] == [True] * bool(reached)
+    assert {name.split(".")[-1] for name in run.result.signals} == {"request_y", "q", "qd"}
