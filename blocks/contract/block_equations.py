@@ -343,7 +343,11 @@ class Equations(EventEquations):
         return array
 
     def slope(
-        self, expression: Any, name: str | None = None, assuming: Sequence[tuple[Array, float]] = ()
+        self,
+        expression: Any,
+        name: str | None = None,
+        assuming: Sequence[tuple[Array, float]] = (),
+        exact: bool = False,
     ) -> Array:
         """How fast `expression` changes along the solution, per s: its exact derivative by time.
 
@@ -351,11 +355,12 @@ class Equations(EventEquations):
         unknowns, for residuals. What is held between instants does not change, nor, here, a delayed signal.
 
         assuming : unknowns of this block, and the numbers to take for them instead of their values
+        exact : in residuals: a delayed signal is refused
         """
         value = column(expression)
         taken = tuple((self._name_of(unknown, "an assumption"), float(v)) for unknown, v in assuming)
         label = name or f"slope{len(self._memories)}"
-        array = self._memory(Slope, label, 0.0, value.numel(), assuming=taken)
+        array = self._memory(Slope, label, 0.0, value.numel(), assuming=taken, exact=exact)
         self._complete(array, Slope, value, "expression of a slope")
         return array
 

@@ -482,10 +482,12 @@ class Slope(Evolving):
     """How fast its expression changes along the solution, per s: put in once all derivatives are known.
 
     assuming : unknowns of the block by name, and what they are taken to be
+    exact : refuse a delayed signal, which else counts as one that stands still
     """
 
     _: KW_ONLY
     assuming: tuple[tuple[str, float], ...] = ()
+    exact: bool = False
 
     word: ClassVar[str] = "a slope"
     given_by: ClassVar[str] = "slope"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate, islice
 
 import casadi as ca
@@ -34,24 +34,31 @@ class Slopes:
     """Stand-ins for slopes, and what they stand for once all derivatives are known."""
 
     def __init__(
-        self, names: Sequence[str], symbols: ca.SX, values: ca.SX, assumed: Sequence[Assumption] = ()
+        self,
+        names: Sequence[str],
+        symbols: ca.SX,
+        values: ca.SX,
+        assumed: Sequence[Assumption] = (),
+        exact: Collection[int] = (),
     ) -> None:
         self._names, self._symbols, self._values = list(names), symbols, values
-        self._assumed = list(assumed)
+        self._assumed, self._exact = list(assumed), set(exact)
 
     @staticmethod
     def of(placed: Mapping[str, PlacedBlock], between: Expressions) -> Slopes:
         """Those of all blocks."""
         pairs = [(inst, m) for inst in placed.values() for m in inst.memories(Slope)]
         names, symbols, values, assumed, n = [], [ca.SX(0, 1)], [ca.SX(0, 1)], [], 0
+        exact: list[int] = []
         for inst, m in pairs:
-            names.append(f"{inst.path}.{m.name}")
+            names += [f"{inst.path}.{m.name}"] * m.size
             symbols.append(inst.symbols[m.name])
             values.append(between.memory(inst.path, m.name))
             places = list(range(n, n + m.size))
             assumed += [(places, inst.symbols[unknown], value) for unknown, value in m.assuming]
+            exact += places if m.exact else []
             n += m.size
-        return Slopes(names, ca.vertcat(*symbols), ca.vertcat(*values), assumed)
+        return Slopes(names, ca.vertcat(*symbols), ca.vertcat(*values), assumed, exact)
 
     def found(self, t: ca.SX, x: ca.SX, derivative: ca.SX, w: ca.SX, residual: ca.SX) -> ca.SX:
         """The slopes themselves, (n,).
@@ -67,16 +74,17 @@ class Slopes:
 
         Raises
         ------
-        BlockError     one of a signal that depends on unknowns
+        BlockError     one of a signal that depends on unknowns, or on a delay where it must be exact
         """
         if not self.uses(residual):
             return residual
-        used = [k for k in range(self._symbols.numel()) if ca.depends_on(residual, self._symbols[k])]
-        if ca.depends_on(self._values[used], w[: residual.numel()]):
-            raise BlockError(
-                "a residual depends on the slope of a signal that is itself part of an algebraic loop.",
-                hint="Take the slope of a signal that states alone give; put a state or a delay in between.",
-            )
+        unknowns = w[: residual.numel()]
+        for k, name in enumerate(self._names):
+            value = self._values[k]
+            if ca.depends_on(value, w if k in self._exact else unknowns) and ca.depends_on(
+                residual, self._symbols[k]
+            ):
+                raise _unknown(name, delayed=not ca.depends_on(value, unknowns))
         rates = ca.jtimes(self._values, x, derivative) + ca.jtimes(self._values, t, ca.SX(1))
         return self.put(residual, self._closed(rates))
 
@@ -94,7 +102,7 @@ class Slopes:
                 return found
             found = ca.substitute(found, self._symbols, rates)
         if ca.depends_on(found, self._symbols):
-            names = ", ".join(f"'{name}'" for name in self._names)
+            names = ", ".join(f"'{name}'" for name in dict.fromkeys(self._names))
             raise BlockError(
                 f"slopes depend on themselves: {names}.",
                 hint="Take the slope of a signal that does not depend on the state whose derivative it is.",
@@ -128,3 +136,14 @@ class Slopes:
     def put(self, expression: ca.SX, slopes: ca.SX) -> ca.SX:
         """An expression with the slopes in the place of what stands for them."""
         return ca.substitute(expression, self._symbols, slopes)
+
+
+def _unknown(name: str, delayed: bool) -> BlockError:
+    """The slope of a signal of which nobody knows how fast it changes, needed for a residual."""
+    signal = "delayed" if delayed else "itself part of an algebraic loop"
+    return BlockError(
+        f"an equation depends on '{name}', how fast a signal changes, and that signal is {signal}.",
+        path=name,
+        hint="Put a state in between, as that of a lag, or take a law without a jump: "
+        "STEP5 over a small speed in the place of SIGN.",
+    )

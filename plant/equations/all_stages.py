@@ -27,7 +27,10 @@ def all_stages(b: Equations, first: FirstStages, plant: Any) -> Written:
     """
     states, free, closure = first.states, first.values, first.closure
     declared, kinematics = states.declared, states.kinematics
-    unknowns, switches = StandIns(), VelocitySwitches(b, kinematics.tree, closure)
+    inputs = declared.inputs
+    moved = [*declared.integrals.values(), *(y for y, _ in inputs.drifts)]
+    switches = VelocitySwitches(b, kinematics.tree, closure, moved, inputs.outside)
+    unknowns = StandIns()
     forced = Quantities(
         declared, kinematics, lambda own: Awaited(own, closure, unknowns), free, sliding=switches.made
     )

@@ -31,24 +31,29 @@ class Inputs:
 
     values : variable id -> (1, 1)                what VARVAL gives
     drifts : tuple of ((1, 1), (1, 1))            filtered values and their rates, each with its own rate
+    outside : tuple of (1, 1)                     what is connected, where there is no filter
     """
 
     values: Mapping[int, ca.SX]
     drifts: tuple[tuple[ca.SX, ca.SX], ...] = ()
+    outside: tuple[ca.SX, ...] = ()
 
 
 def declare_inputs(b: Equations, ports: Iterable[Port], formulas: Formulas) -> Inputs:
     """Declare all input ports with their filters."""
     found: dict[int, ca.SX] = {}
     drifts: list[tuple[ca.SX, ca.SX]] = []
+    outside: list[ca.SX] = []
     for port in ports:
         signal = ca.SX(b.input(port.name, port.size, hold=port.hold, unit=port.unit))
         if port.filter:
             signal, rate, second = _filtered(b, port, signal, formulas)
             drifts += [(signal[k], rate[k]) for k in range(port.size)]
             drifts += [(rate[k], second[k]) for k in range(port.size)]
+        else:
+            outside += [signal[k] for k in range(port.size)]
         found |= {id: signal[k] for k, id in enumerate(port.variables)}
-    return Inputs(found, tuple(drifts))
+    return Inputs(found, tuple(drifts), tuple(outside))
 
 
 def _filtered(b: Equations, port: Port, u: ca.SX, formulas: Formulas) -> tuple[ca.SX, ca.SX, ca.SX]:

@@ -6,13 +6,14 @@ between its two that keeps the velocity at zero, for as long as there is one (`S
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Equations
-from blocks.contract.symbols import as_scalar, hash_of
+from blocks.contract.symbols import as_scalar, column, hash_of
 from blocks.library.sliding import SlidingSwitch
 from plant.assembly.start_numbers import StartNumbers
 from plant.constraints.closure import Closure
@@ -40,12 +41,23 @@ class VelocitySwitches:
     b : Equations        where they are declared
     mechanics : Tree or Bodies   coordinates and rates
     closure : Closure or None    constraints, which may fix a velocity: no force holds it then
+    further : list of (1, 1)     integrals and filtered inputs, whose rates the motion knows
+    inputs : list of (1, 1)      what comes from outside: a belt's speed
     """
 
-    def __init__(self, b: Equations, mechanics: Tree | Bodies, closure: Closure | None) -> None:
+    def __init__(
+        self,
+        b: Equations,
+        mechanics: Tree | Bodies,
+        closure: Closure | None,
+        further: Iterable[ca.SX] = (),
+        inputs: Iterable[ca.SX] = (),
+    ) -> None:
         self._b, self._closure = b, closure
         self._q, self._qd = (ca.vertcat(ca.SX(0, 1), *parts) for parts in (mechanics.q, mechanics.qd))
-        self._states = {hash_of(e) for e in [*self._q.nonzeros(), *self._qd.nonzeros(), ca.SX(b.time)]}
+        self._inputs = ca.vertcat(ca.SX(0, 1), *inputs)
+        own = [self._q, self._qd, ca.SX(b.time), *further, self._inputs]
+        self._states = {hash_of(e) for part in own for e in part.nonzeros()}
         self._known: list[_Known] = []
 
     def found(self, v: ca.SX, below: ca.SX, above: ca.SX, text: str) -> ca.SX | None:
@@ -69,16 +81,26 @@ class VelocitySwitches:
     def write_equations(self, motion: MotionDerivatives) -> None:
         """Write down what holds each velocity; motion : with the accelerations."""
         for known in self._known:
-            slope, own = motion.rate(known.v), ca.vertcat(known.switch.s, known.switch.side)
+            slope = motion.rate(known.v) + self._rate_from_outside(known)
+            own = ca.vertcat(known.switch.s, known.switch.side)
             above, below = (ca.substitute(slope, own, ca.DM([s, s])) for s in (1.0, -1.0))
             known.switch.close(as_scalar(slope), as_scalar(above), as_scalar(below), by_value=True)
 
+    def _rate_from_outside(self, known: _Known) -> ca.SX:
+        """How fast a velocity changes with the plant's inputs."""
+        by_input = ca.jacobian(known.v, self._inputs)
+        used = sorted(set(by_input.sparsity().get_triplet()[1]))
+        if not used:
+            return ca.SX(0)
+        rate = self._b.slope(self._inputs[used], f"rate of the input{known.switch.about}", exact=True)
+        return ca.SX(by_input[:, used] @ column(rate))
+
     def _slides(self, v: ca.SX, jump: ca.SX) -> bool:
-        """Is v a velocity that nothing but states and TIME gives, which is free, and does the force jump?"""
+        """Is v a velocity that states, inputs and TIME alone give, which is free, and does the force jump?"""
         if {hash_of(s) for s in ca.symvar(v)} - self._states - self._b.parameter_symbols:
             return False
         per_rate = ca.jacobian(v, self._qd)
-        if not per_rate.nnz() or ca.depends_on(per_rate, self._qd):
+        if not per_rate.nnz() or ca.depends_on(per_rate, ca.vertcat(self._qd, self._inputs)):
             return False
         return self._jumps(v, jump) and not self._fixed(per_rate)
 

@@ -5,12 +5,15 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
+from blocks import BlockError, Demux, Sine, TransportDelay
 from cosim import Diagram, Simulation, simulate
 from plant import Plant
 from plant.elements import (
     Body_Rigid,
     Constraint_Joint,
+    Control_PlantInput,
     Control_PlantOutput,
     Element,
     Force_Gravity,
@@ -218,3 +221,66 @@ def test_events_are_named_after_what_jumps():
     both = diagram("joint", *sled(2, 1.0, 1.0), *sled(3, 1.0, 1.0), pushed(20, text))
     signs = [f"plant.{what} 0 in SIGN(1, VX({m}))" for m in (20, 30) for what in ("meets", "leaves")]
     assert [e.name for e in both.system().events] == signs
+
+
+def driven(coordinates: str, law: str, **port) -> Diagram:
+    """2 kg on a rail with an input, the speed of a belt."""
+    speed = Reference_Variable(id=50, type="EXPRESSION", expr="0")
+    belt = Control_PlantInput(id=1, label="belt", variable_id_list=(50,), **port)
+    d = diagram(coordinates, *sled(2, 2.0), speed, belt, pushed(20, law), *outputs("VX(20)", "ACCX(20)"))
+    d.add("sine", Sine(0.5, 1.0))
+    return d
+
+
+@BOTH
+def test_a_belt_whose_speed_is_an_input_takes_a_sled_along(coordinates):
+    """0.5 sin t, at most 0.3 m/s2: it slips until 0.5 sin t = 0.3 t, sticks until cos t = -0.6, and slips.
+
+    It alternated, 2e8 steps per second.
+    """
+    d = driven(coordinates, "-0.6*SIGN(1, VX(20) - VARVAL(50))")
+    d.connect("sine.y", "plant.belt")
+    r = run(d, 3.0)
+    slips = brentq(lambda t: 0.5 * np.sin(t) - 0.3 * t, 1.0, 2.0)
+    leaves = np.arccos(-0.6)
+    t = r.time
+    late = 0.5 * np.sin(leaves) - 0.3 * (t - leaves)
+    exact = np.where(t < slips, 0.3 * t, np.where(t < leaves, 0.5 * np.sin(t), late))
+    assert r["plant.y"][:, 0] == pytest.approx(exact, abs=1e-9)
+    assert instants(r, "leaves")[-1] == pytest.approx(leaves, abs=1e-7)
+
+
+def test_a_belt_whose_speed_is_sampled_and_held():
+    """v follows the held speed by 0.3 m/s2 at most, tick by tick."""
+    d = driven("joint", "-0.6*SIGN(1, VX(20) - VARVAL(50))", sampling_period=0.05, hold_order=0)
+    d.connect("sine.y", "plant.belt")
+    v = [0.0]
+    for k in range(120):
+        v.append(v[-1] + np.clip(0.5 * np.sin(0.05 * k) - v[-1], -0.015, 0.015))
+    r = run(d, 6.0, log_at=0.05 * np.arange(121))
+    assert r["plant.y"][:, 0] == pytest.approx(v, abs=1e-9)
+    assert r.statistics["steps"] < 300
+
+
+@BOTH
+def test_an_integral_is_part_of_the_velocity(coordinates):
+    """The speed of the belt is the integral of its acceleration, small enough for the friction."""
+    speed = Reference_Variable(id=50, type="EXPRESSION", expr="0.2*COS(TIME)", dot_form=True, ic=0.0)
+    law = pushed(20, "-0.6*SIGN(1, VX(20) - VARVAL(50))")
+    r = run(diagram(coordinates, *sled(2, 2.0), speed, law, *outputs("VX(20)")), 3.0)
+    assert r["plant.y"][:, 0] == pytest.approx(0.2 * np.sin(r.time), abs=2e-9)
+    assert r.statistics["steps"] < 200
+
+
+@pytest.mark.parametrize(("between", "why"), [("delay", "is delayed"), ("feedback", "of an algebraic loop")])
+def test_a_belt_that_nobody_knows_the_acceleration_of_is_refused(between, why):
+    """What follows from the sled's own acceleration without a state, or comes out of a delay."""
+    d = driven("joint", "-0.6*SIGN(1, VX(20) - VARVAL(50))")
+    if between == "delay":
+        d.add("late", TransportDelay(0.1))
+        d.connect("sine.y -> late.u", "late.y -> plant.belt")
+    else:
+        d.add("parts", Demux(2))
+        d.connect("plant.y -> parts.in", "parts.out2 -> plant.belt")
+    with pytest.raises(BlockError, match=rf"plant.rate of the input in SIGN\(.*{why}.*STEP5"):
+        run(d, 1.0)
