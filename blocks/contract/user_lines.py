@@ -7,9 +7,11 @@ import sys
 import sysconfig
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 _LIBRARIES = tuple(
     f"{Path(spec.origin).parent}{os.sep}"
@@ -55,6 +57,23 @@ def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and _passed_over(frame.f_code.co_filename):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
+
+
+@contextmanager
+def each_warning_once() -> Iterator[None]:
+    """Show a warning once that is raised several times meanwhile with the same text."""
+    show, said = warnings.showwarning, set[tuple[str, type[Warning]]]()
+
+    def once(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if (key := (str(message), category)) not in said:
+            said.add(key)
+            show(message, category, *rest, **more)
+
+    warnings.showwarning = once
+    try:
+        yield
+    finally:
+        warnings.showwarning = show
 
 
 def _passed_over(file: str) -> bool:

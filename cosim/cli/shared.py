@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from blocks.contract.user_lines import each_warning_once
 from blocks.errors import PlantloopError
 from blocks.files import is_file
 from cosim.cli.terminal import print_error
@@ -19,7 +20,7 @@ Trust = Annotated[bool, typer.Option("--trust", help="Allow the Python code the 
 
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """A mistake of the user becomes one message on standard error and exit code 1."""
+    """A mistake of the user becomes one message on standard error and exit code 1, a warning a line."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         print_error(f"warning: {message}")
@@ -27,7 +28,8 @@ def errors_as_messages() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         try:
-            yield
+            with each_warning_once():
+                yield
         except PlantloopError as error:
             print_error(str(error))
             raise typer.Exit(1) from None

@@ -18,6 +18,7 @@ from cosim.study.one_case import OneCase
 from cosim.study.opened import StudyResult
 from cosim.study.opening import open_study
 from cosim.study.pacing import paced
+from cosim.study.running import FAILED
 from cosim.study.store import MANIFEST, StudyStore
 from cosim.study.study import Study
 
@@ -140,12 +141,11 @@ def run_one(path: Path, trust: bool, wanted: OneRun) -> int:
         for name, value in one.parameters.items()
     )
     if wanted.replay:
-        return _replay(one, folder, study)
-    until = study.plan.bases[0].until
+        return _replay(one, folder)
     if wanted.pace is not None:
         with one.simulation(wanted.engine) as sim:
-            sim.log(study.plan.times)
-            shown = paced(sim, until, wanted.pace)
+            sim.log(one.times)
+            shown = paced(sim, one.until, wanted.pace)
             result = sim.result()
         print_rows(Row(name, text) for name, text in shown.rows())
     else:
@@ -154,14 +154,15 @@ def run_one(path: Path, trust: bool, wanted: OneRun) -> int:
     result.save(file)
     wrong = _show_measures(one, study)
     print_rows([Row("written", str(file))])
-    if not result.complete:
-        print_error(result.message)
+    if one.measures["status"] == FAILED or not result.complete:
+        print_error(str(one.measures["message"] or result.message))
     return 1 if wrong or not result.complete else 0
 
 
 def _show_measures(one: OneCase, study: Study) -> bool:
     """Metrics and requirements of a case; is something not met?"""
-    measures, wrong = one.measures, False
+    measures = one.measures
+    wrong = bool(measures["status"] == FAILED)
     for name in study.plan.measures.metrics:
         print_rows([Row("metric", f"{name} = {measures[name]:.9g}")])
     for name in study.plan.measures.requirements:
@@ -179,7 +180,7 @@ def _show_measures(one: OneCase, study: Study) -> bool:
     return wrong
 
 
-def _replay(one: OneCase, folder: Path, study: Study) -> int:
+def _replay(one: OneCase, folder: Path) -> int:
     """Go on from shortly before the failure, every step shown, with the reference engine."""
     found = StudyStore.opened(str(folder)) if Folder(str(folder)).exists(MANIFEST) else None
     sim = OneCase(one.plan, one.number, found).replayed()
@@ -187,7 +188,7 @@ def _replay(one: OneCase, folder: Path, study: Study) -> int:
     failed = ""
     with sim:
         try:
-            sim.advance(study.plan.bases[0].until)
+            sim.advance(one.until)
         except PlantloopError as error:
             failed = str(error)
         result = sim.result(complete=not failed, message=failed)
@@ -203,14 +204,23 @@ def _replay(one: OneCase, folder: Path, study: Study) -> int:
 LAST_STEPS = 20
 
 
+def told_apart(time: float, before: float) -> str:
+    """An instant [s] with nine digits, or as many as tell it from the one before."""
+    digits = next(
+        (d for d in range(9, 17) if f"{time:.{d}g}" != f"{before:.{d}g}"), 17 if time > before else 9
+    )
+    return f"{time:.{digits}g}"
+
+
 def _show_steps(sim: Simulation, result: Result) -> None:
     """The last steps: time, step size, states; and events."""
     names = [n for n in result if result[n].shape[1] == 1][:6]
     first = max(0, len(result.time) - LAST_STEPS)
     for k in range(first, len(result.time)):
-        size = result.time[k] - result.time[k - 1] if k else 0.0
+        before = result.time[k - 1] if k else result.time[0]
         values = ", ".join(f"{n} = {result[n][k, 0]:.6g}" for n in names)
-        print_rows([Row(f"t = {result.time[k]:.9g}", f"step {size:.3g} s: {values}")])
+        instant = told_apart(result.time[k], before)
+        print_rows([Row(f"t = {instant}", f"step {result.time[k] - before:.3g} s: {values}")])
     for event in result.events[-LAST_STEPS:]:
         print_rows([Row("event", f"{event.name} at t = {event.time:.9g} s")])
     statistics = result.statistics

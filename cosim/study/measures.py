@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.errors import PlantloopError
 from cosim.study.between import SignalCourse
 from cosim.study.formulas import (
     Applied,
@@ -127,6 +128,18 @@ class Measures:
                     found |= _sides(p.of)
         return found
 
+    def told(self, error: PlantloopError) -> str:
+        """An error's text; of a probe's with the metric or requirement that looks at it."""
+        probe = str(error.path)
+        found = next((f for part in self._numeric for f, name in part.items() if name == probe), None)
+        if found is None or error.time is None:
+            return str(error)
+        users = [f"metric '{n}'" for n, m in self.metrics.items() if found in _looked_at(m)]
+        users += [f"requirement '{n}'" for n, r in self.requirements.items() if found in _looked_at(r)]
+        term = str(error).partition("First non-finite term: ")[2].partition(f" {error.hint}")[0]
+        because = f" First non-finite term: {term}" if term else ""
+        return f"{' and '.join(users)}: the formula is {error.value} at t={error.time:.9g} s.{because}"
+
     @property
     def need_grid(self) -> bool:
         """Is anything looked at before the end of a run?"""
@@ -172,6 +185,12 @@ class Measures:
 
 def _squared(formula: Formula) -> Formula:
     return Arithmetic(formula.column, "^", formula, PlainNumber(formula.column, 2.0))
+
+
+def _looked_at(one: Formula | MetricTable) -> list[Formula]:
+    """All parts of what a metric or requirement says."""
+    parts = [*below(_operand(one) if isinstance(one, MetricTable) else one)]
+    return [*parts, *(_squared(p.of) for p in parts if isinstance(p, Reduced) and p.reduction == "rms")]
 
 
 def _sides(formula: Formula) -> set[Formula]:

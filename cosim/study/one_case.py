@@ -53,9 +53,9 @@ class OneCase:
     def run(self, engine: str | None = None) -> Result:
         """Run it, with the engine of the study or another."""
         with self.simulation(engine) as sim:
-            sim.log(self.plan.times_of(self._variant))
+            sim.log(self.times)
             try:
-                sim.advance(self.plan.bases[self._variant].until)
+                sim.advance(self.until)
             except PlantloopError as error:
                 if error.result is None:
                     raise
@@ -83,6 +83,16 @@ class OneCase:
                 sim.load(path)
         sim.log(None)
         return sim
+
+    @property
+    def times(self) -> np.ndarray:
+        """Instants of the study's grid that it reaches, and its end [s]."""
+        return self.plan.times_of(self._variant)
+
+    @property
+    def until(self) -> float:
+        """Its end, that of its variant [s]."""
+        return self.plan.bases[self._variant].until
 
     @property
     def _variant(self) -> int:

@@ -93,6 +93,8 @@ def expression_of(system: System, formula: Formula) -> ca.SX:
 def slope_of(system: System, formula: Formula) -> ca.SX:
     """How fast a formula changes along the solution; 0 where that is not known, which claims nothing.
 
+    So it is where it is infinite, as of a distance sqrt(x^2 + y^2) that is 0: the formula itself has a value.
+
     Not asked for: opaque functions (they would be called more often), delayed signals, loops that these are
     part of, and systems without states of their own that have events.
     """
@@ -108,7 +110,8 @@ def slope_of(system: System, formula: Formula) -> ca.SX:
     )
     if unknown:
         return ca.SX(0)
-    return along(g, system.t, system.x, system.derivative, system.w, system.residual)
+    slope = along(g, system.t, system.x, system.derivative, system.w, system.residual)
+    return ca.if_else(ca.fabs(slope) < math.inf, slope, 0)
 
 
 def follow_held(system: System, formula: Formula) -> bool:

@@ -166,7 +166,7 @@ def outcome(
         try:
             engine.run_start(starts, k)
         except PlantloopError as error:
-            failures[k] = str(error)
+            failures[k] = plan.measures.told(error)
         except Exception as error:  # a user's function may raise anything
             failures[k] = f"{type(error).__name__}: {error}"
     events = ready.system.events

@@ -13,6 +13,7 @@ import numpy as np
 
 from blocks.arguments import file_path, flag, is_number, number
 from blocks.contract.block import Block
+from blocks.contract.user_lines import each_warning_once
 from blocks.errors import PlantloopError, ScenarioError, shown
 from cosim.diagram import Diagram
 from cosim.names import listed, mapped
@@ -73,6 +74,7 @@ class Study:
     >>> study.run("out/").table
     """
 
+    @each_warning_once()
     @takes_settings
     def __init__(
         self,

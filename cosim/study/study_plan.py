@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -32,6 +34,8 @@ from cosim.system import System
 from cosim.version import __version__
 
 NOT_SENT = ("_prepared", "_asked", "_worker")  # of a plan: made anew on another machine
+
+SENT = "_sent"  # a mark of a plan that comes from elsewhere
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ class StudyPlan:
         PlantloopError     a name that is not there, numbers that do not fit
         """
         if not self._prepared:
-            made = [Prepared.of(self, k) for k in range(len(self.bases))]
+            with _quiet() if SENT in vars(self) else nullcontext():  # where it was made they were shown
+                made = [Prepared.of(self, k) for k in range(len(self.bases))]
             self._prepared.update(enumerate(_alike(made)))
         return self._prepared[variant]
 
@@ -146,7 +151,7 @@ class StudyPlan:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is given; what is derived is made again where it is needed."""
-        return {name: value for name, value in vars(self).items() if name not in NOT_SENT}
+        return {name: value for name, value in vars(self).items() if name not in NOT_SENT} | {SENT: True}
 
     def fingerprints(self) -> dict[str, str]:
         """What decides the results, part by part, as texts that change with it."""
@@ -175,6 +180,14 @@ class StudyPlan:
             numbers.update(model_print(ready.system, ready.logged).encode())
             found[label] = f"{ready.system.hash}-{numbers.hexdigest()[:16]}"
         return found
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _shown(value: Any) -> str:
