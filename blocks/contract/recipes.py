@@ -11,6 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 from blocks.contract.masks import FieldOf, ParameterExpression, Remembered, default, filled, found_in
@@ -157,6 +158,11 @@ class _Int(Remembered, int):
     pass
 
 
+class _Fraction(Remembered, Fraction):
+    def __repr__(self) -> str:
+        return repr(Fraction(self))
+
+
 class _Text(Remembered, str):
     pass
 
@@ -165,7 +171,13 @@ class _Tuple(Remembered, tuple[Any, ...]):
     pass
 
 
-KINDS: tuple[tuple[type, Any], ...] = ((float, _Float), (int, _Int), (str, _Text), (tuple, _Tuple))
+KINDS: tuple[tuple[type, Any], ...] = (
+    (float, _Float),
+    (int, _Int),
+    (Fraction, _Fraction),
+    (str, _Text),
+    (tuple, _Tuple),
+)
 
 
 def _remembering(value: Any, given: Any) -> Any:

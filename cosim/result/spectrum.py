@@ -17,11 +17,19 @@ def amplitudes(time: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatA
 
     Raises
     ------
-    PlantloopError      fewer than 16 values
+    PlantloopError      fewer than 16 values, no time between them, or values that are not finite
     """
     n = len(time)
     if n < 16:
         raise PlantloopError(f"a spectrum of {n} instants says nothing; 16 are the least.")
+    if not time[-1] > time[0]:
+        raise PlantloopError(
+            f"all {n} instants are at t = {time[0]:g} s; a spectrum needs some time of a run."
+        )
+    if bad := np.flatnonzero(~np.isfinite(values)).tolist():
+        raise PlantloopError(
+            f"a spectrum of {values[bad[0]]}, the value at t = {time[bad[0]]:g} s, says nothing."
+        )
     even = np.linspace(time[0], time[-1], n)
     course = np.interp(even, time, values)
     z = 2 * np.pi * np.arange(n) / n

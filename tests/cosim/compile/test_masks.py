@@ -3,6 +3,7 @@
 import inspect
 import pickle
 from dataclasses import replace
+from fractions import Fraction
 
 import control
 import numpy as np
@@ -291,9 +292,10 @@ def test_what_is_computed_reaches_parameters_of_subsystems_and_is_called_once_fo
 
 def test_replacing_a_field_keeps_the_expressions_in_the_others():
     d = Diagram("d")
-    k, T, f = d.parameter("k", 2.0), d.parameter("T", 0.5), d.parameter("f", "sqrt")
+    k, T, f = d.parameter("k", 2.0), d.parameter("T", Fraction(1, 2)), d.parameter("f", "sqrt")
     made = replace(DiscretePID(kp=k, sample=0.5), sample=T)
     again = replace(replace(made, ki=0.0), low=-100.0)
+    assert repr(again.sample) == "Fraction(1, 2)"
     vector, root = replace(Gain([[k, 1.0]]), k=[[k, 2.0]]), replace(Sqrt(f))
     c = d.add("c", Constant(3.0))
     c >> d.add("pid", again)

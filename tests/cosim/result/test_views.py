@@ -68,3 +68,7 @@ def test_the_spectrum_is_drawn(run, tmp_path):
     assert line.get_xdata()[int(np.argmax(line.get_ydata()))] == pytest.approx(3 / (2 * np.pi), abs=0.1)
     with pytest.raises(PlantloopError, match="16 are the least"):
         Result("short", np.arange(3.0), {"a.y": np.arange(3.0)}).spectrum("a.y")
+    with pytest.raises(PlantloopError, match="all 20 instants are at t = 2 s"):
+        Result("instant", np.full(20, 2.0), {"a.y": np.arange(20.0)}).spectrum("a.y")
+    with pytest.raises(PlantloopError, match="a spectrum of inf, the value at t = 3 s"):
+        Result("far", np.arange(20.0), {"a.y": np.where(np.arange(20) == 3, np.inf, 0.0)}).spectrum("a.y")
