@@ -32,6 +32,7 @@ from plant.elements import (
     UserSubroutine,
 )
 from plant.equations.exchanged import ends_of
+from plant.equations.jumps_in_place import mention_jumps
 from plant.equations.jumps_in_time import refuse_jumps
 from plant.equations.local_scope import LocalScope
 from plant.equations.setting import Setting
@@ -257,6 +258,7 @@ def closure_of(setting: Setting, elements: Iterable[Element]) -> Closure:
             raise ModelError(f"{element.where}: {refusal}.", path=element.where) from refusal
     for condition in found:
         refuse_jumps(condition, scope.time, scope.instants)
+        mention_jumps(setting, scope, condition)
     _name_parts(setting, scope, found)
     return Closure(kinematics, scope.local, found)
 

@@ -22,7 +22,7 @@ def declare_ranges(b: Equations, model: Model, formulas: Iterable[Expression], v
     """
     end = end_of(model)
     for formula in formulas:
-        for step, x in formula.operands(values, KINDS):
+        for step, (x, *_) in formula.operands(values, KINDS):
             data = values.spline(step.literals[0])
             said = until_the_end(model, formula, step, end) is not None
             if x.is_constant() or said or data.linear_extrap or data.z is not None:

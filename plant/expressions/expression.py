@@ -141,12 +141,12 @@ class Expression:
             if step.operation not in ("number", "TIME")
         ]
 
-    def operands(self, scope: Scope, functions: Container[str]) -> list[tuple[EvaluationStep, ca.SX]]:
-        """Every call of some functions, and the value of its first argument."""
+    def operands(self, scope: Scope, functions: Container[str]) -> list[tuple[EvaluationStep, list[ca.SX]]]:
+        """Every call of some functions, and the values of its arguments but for ids."""
         if not any(step.operation in functions for step in self.steps):
             return []
         values = self._values(scope)
-        return [(s, values[s.operands[0]]) for s in self.steps if s.operation in functions]
+        return [(s, [values[k] for k in s.operands]) for s in self.steps if s.operation in functions]
 
     def break_times(self, spline: Callable[[int], SplineData] | None = None) -> tuple[float, ...]:
         """Literal times at which a function of TIME alone has a corner or a jump, ascending.
