@@ -72,7 +72,7 @@ class Reference_Variable(ExpressionOrSubroutine):
         if not self.is_implicit and self.autobalance != "CONDITIONAL":  # another word for the default
             cure = 'write is_implicit="TRUE" to make a constraint of it, or delete it'
             yield from self.unused(["autobalance"], "is_implicit is FALSE, so nothing is balanced", cure)
-        if self.is_implicit and self.reads_itself and self.autobalance != "CONDITIONAL":
+        if self.is_implicit and self._reads_itself() and self.autobalance not in ("CONDITIONAL", "PENALTY"):
             why = "the expression contains the variable itself, so it is an equation and no constraint"
             yield from self.unused(["autobalance", "penalty", "penalty1"], why, "delete it")
         elif not self.is_implicit or self.autobalance != "PENALTY":
@@ -80,13 +80,12 @@ class Reference_Variable(ExpressionOrSubroutine):
             yield from self.unused(["penalty", "penalty1"], "there is no penalty force here", cure)
         if not self.dot_form:
             # an equation for the variable itself starts its solution from ic
-            starts = self.calls_subroutine or self.reads_itself
+            starts = self.calls_subroutine or self._reads_itself()
             names = ["static_hold"] if starts else ["ic", "static_hold"]
             cure = 'write dot_form="TRUE" to integrate it, or delete it'
             yield from self.unused(names, "it is not integrated (dot_form is FALSE)", cure)
 
-    @property
-    def reads_itself(self) -> bool:
+    def _reads_itself(self) -> bool:
         """Is the expression an equation for the variable, with VARVAL(id) of its own in it?"""
         return str(self.id) in VARIABLES_READ.findall(self.expr or "")
 

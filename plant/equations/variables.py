@@ -71,8 +71,7 @@ def mention_unused(model: Model, roles: Mapping[int, Role]) -> None:
     """Warn of attributes that change nothing in the role a variable turns out to play."""
     for variable in model.all(Reference_Variable):
         role = roles[variable.id]
-        said = variable.reads_itself  # then the element has said so
-        if role is Role.EQUATION and variable.autobalance == "PENALTY" and not said:
+        if role is Role.EQUATION and variable.autobalance == "PENALTY":
             warn_user(
                 f"{variable.where}: its g depends on VARVAL({variable.id}), so g = 0 is an equation for it "
                 "and no constraint: autobalance, penalty and penalty1 change nothing. Leave them out.",
