@@ -343,6 +343,10 @@ class FMU(Block):
             return f"FMU '{Path(self.description.file).name}'"
         return f"FMU '{Path(self.description.file).name}' ({why})"
 
+    def start_of(self, v: Variable) -> Any:
+        """The start value of a variable as large as it is here; None if the FMU has none of this size."""
+        return self._setup.start_of(v)
+
     @property
     def start_only(self) -> Mapping[str, str]:
         """See `Block.start_only`: structural parameters, texts, bytes, and integers beyond 2^53."""

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
+from urllib.parse import unquote
 
 from cosim.fmi.ssp.ssp_errors import SSPError, fault
 
@@ -102,7 +103,10 @@ class SSPArchive:
         """
         if "://" in source or source.startswith(("/", "file:")):
             raise fault(base, f"{asked} has the source '{source}', which is not in the package", line)
-        name = posixpath.normpath(posixpath.join(posixpath.dirname(base.rpartition("!")[2]), source))
+        folder = posixpath.dirname(base.rpartition("!")[2])
+        name, decoded = (posixpath.normpath(posixpath.join(folder, s)) for s in (source, unquote(source)))
+        if name not in self.content and decoded in self.content:  # a source is a URI
+            name = decoded
         if name not in self.content:
             known = ", ".join(sorted(self.content)[:8])
             raise fault(

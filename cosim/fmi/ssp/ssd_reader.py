@@ -12,6 +12,7 @@ from lxml import etree
 
 from blocks.errors import near_miss
 from cosim.fmi.ssp.archive import DESCRIPTION, SSPArchive
+from cosim.fmi.ssp.parameter_texts import NEWER_TYPES, TYPES, check_size, read_value, truth
 from cosim.fmi.ssp.ssp_errors import SSPError, fault
 from cosim.fmi.ssp.structure import (
     BaseUnit,
@@ -41,10 +42,6 @@ KINDS = {"any": None, "ModelExchange": "me", "CoSimulation": "cs"}
 CONNECTOR_KINDS = (
     "input", "output", "inout", "parameter", "calculatedParameter", "structuralParameter", "constant",
     "local", "unspecified",
-)  # fmt: skip
-TYPES = ("Real", "Integer", "Boolean", "String", "Enumeration", "Binary")
-NEWER_TYPES = (
-    "Float64", "Float32", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Clock",
 )  # fmt: skip
 EXPONENTS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 VERSIONS = ("1.0", "2.0")
@@ -388,18 +385,22 @@ class Reader:
             if name is None or not kinds:
                 raise fault(file, "a parameter has no name or no value", p.sourceline)
             word = _short(kinds[0].tag).rpartition(":")[2]
-            text = kinds[0].get("value")
-            if text is None or word not in (*TYPES, *NEWER_TYPES):
+            if word not in (*TYPES, *NEWER_TYPES):
                 raise fault(file, f"parameter '{name}' has no value of a known type", p.sourceline)
-            try:
-                value = _READ.get(word, _numbers)(text)
-            except ValueError:
-                raise fault(
-                    file, f"parameter '{name}' is '{text}', which is no {word}", p.sourceline
-                ) from None
-            if word == "Enumeration":
-                value = self._item(kinds[0].get("name", ""), text, file, p.sourceline)
+            value = self._value(name, kinds[0], word, file, p)
             yield ParameterValue(name, value, word, kinds[0].get("unit", ""), p.sourceline, file)
+
+    def _value(self, name: str, typed: Any, word: str, file: str, p: Any) -> Any:
+        """What a parameter is: a number, a text, bytes, or a tuple of them; items by their numbers."""
+        try:
+            value = read_value(typed, word)
+            check_size(value, p.findall(tag("ssc", "Dimension")))
+        except ValueError as error:
+            raise fault(file, f"parameter '{name}' {error}", p.sourceline) from None
+        if word == "Enumeration":
+            item = lambda text: self._item(typed.get("name", ""), text, file, p.sourceline)
+            value = tuple(map(item, value)) if isinstance(value, tuple) else item(value)
+        return value
 
     def _item(self, enumeration: str, text: str, file: str, line: int) -> int:
         items = self.enumerations.get(enumeration)
@@ -458,24 +459,6 @@ def _converts(element: Any) -> bool:
     return element.get("suppressUnitConversion", "false") not in ("true", "1")
 
 
-def _truth(text: str) -> bool:
-    if text not in ("true", "false", "0", "1"):
-        raise ValueError(text)
-    return text in ("true", "1")
-
-
-def _numbers(text: str) -> Any:
-    """A number, or several of an array; whole ones stay whole."""
-    parts = text.split()
-    found = tuple(int(p) if p.lstrip("+-").isdigit() else float(p) for p in parts)
-    if not found:
-        raise ValueError(text)
-    return found[0] if len(found) == 1 else found
-
-
-_READ: Mapping[str, Callable[[str], Any]] = {
-    "Boolean": _truth, "String": str, "Binary": bytes.fromhex, "Enumeration": str,
-}  # fmt: skip
-_TABLES: Mapping[str, Callable[[str], Any]] = {"Boolean": _truth, "Integer": int, "Enumeration": str}
+_TABLES: Mapping[str, Callable[[str], Any]] = {"Boolean": truth, "Integer": int, "Enumeration": str}
 
 __all__ = ["SSPError", "read_ssp"]

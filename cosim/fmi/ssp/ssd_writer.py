@@ -1,4 +1,4 @@
-"""A diagram of FMUs as an SSP 1.0 package: SystemStructure.ssd, one parameter set, the FMUs."""
+"""A diagram of FMUs as an SSP package: SystemStructure.ssd, one parameter set, the FMUs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from blocks.contract.block import Block
 from blocks.errors import shown
 from cosim.compile.netlist import Inport, Netlist, Port
 from cosim.diagram import Diagram
-from cosim.fmi.description import FMUDescription, Variable
+from cosim.fmi.description import FLOATS, FMUDescription, Variable
+from cosim.fmi.fmi_errors import FMUError
 from cosim.fmi.fmu import FMU
-from cosim.fmi.ssp.ssd_reader import FMU_TYPE, NAMESPACES, STEP, tag
+from cosim.fmi.ssp.drawn_connections import PARTS_OF_CONNECTIONS, connections_of, has_arrays, shape_at
+from cosim.fmi.ssp.parameter_texts import NEWER_TYPES, write_value
+from cosim.fmi.ssp.ssd_reader import FMU_TYPE, NAMESPACES, STEP, VERSIONS, tag
 from cosim.fmi.ssp.ssp_errors import SSPError
-from cosim.fmi.ssp.wires import LinearConnection, OpenInput
+from cosim.fmi.ssp.wires import OpenInput
+from cosim.fmi.values import checked_value
 from cosim.names import mapped
 
 VALUES = "resources/parameters.ssv"
@@ -42,21 +46,23 @@ def export_ssp(
     parameters: Mapping[str, Any] | None = None,
     start: float | None = None,
     stop: float | None = None,
+    version: str | None = None,
 ) -> Path:
-    """Write a diagram of FMUs as an SSP 1.0 package that other tools read.
+    """Write a diagram of FMUs as an SSP package that other tools read.
 
     Parameters
     ----------
     parameters : dict       "motor.J" -> value, instead of what the blocks say
     start, stop : s         the default experiment
+    version : str           of SSP, "1.0" or "2.0"; None: 1.0, but 2.0 where there are arrays
 
     Raises
     ------
-    SSPError      a block is no FMU, with its name; a parameter that does not exist
+    SSPError      a block is no FMU, with its name; a parameter that does not exist; arrays in version 1.0
 
     Communication steps are no part of the standard: they are in annotations, which `import_ssp` reads.
-    Connections that convert (`LinearConnection`) become transformations, `OpenInput` values of the parameter
-    set.
+    Connections that convert (`LinearConnection`, `MappedConnection`) become transformations, those of single
+    components of arrays have indices, `OpenInput` become values of the parameter set.
     """
     if not isinstance(diagram, Diagram):
         raise SSPError(f"export_ssp: the diagram is {shown(diagram)}, expected a Diagram of FMUs.")
@@ -67,8 +73,12 @@ def export_ssp(
     ]
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise SSPError(f"export_ssp: the file is {shown(path)}, expected the name of an .ssp file.")
-    writer = Writer(dict(given))
-    content = writer.description(diagram.netlist(), *times)
+    if version not in (None, *VERSIONS):
+        raise SSPError(f"export_ssp: version is {shown(version)}, expected '1.0' or '2.0'.")
+    netlist = diagram.netlist()
+    arrays = any(np.ndim(v) for v in given.values()) or has_arrays(netlist)
+    writer = Writer(dict(given), version or ("2.0" if arrays else "1.0"))
+    content = writer.description(netlist, *times)
     target = Path(os.fspath(path))
     temporary = target.with_name(f".{target.name}.part")
     try:
@@ -90,13 +100,14 @@ def export_ssp(
 class Writer:
     """Collects what goes into a package.
 
-    given : parameters by name, taken out as they are used
-    values : name in the parameter set -> (word of its type, text, unit)
+    given : parameters by name, taken out as they are used; version : of SSP
+    values : name in the parameter set -> (word of its type, value, its shape, unit)
     files : name in the package -> file
     """
 
     given: dict[str, Any]
-    values: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    version: str
+    values: dict[str, tuple[str, Any, tuple[int, ...], str]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     units: dict[str, Any] = field(default_factory=dict)
 
@@ -104,7 +115,7 @@ class Writer:
         """SystemStructure.ssd."""
         spaces = {k: NAMESPACES[k] for k in ("ssd", "ssc", "ssv", "ssm")}
         root = etree.Element(
-            tag("ssd", "SystemStructureDescription"), nsmap=spaces, version="1.0", name=netlist.name
+            tag("ssd", "SystemStructureDescription"), nsmap=spaces, version=self.version, name=netlist.name
         )
         self._system(root, netlist, "", top=True)
         if self.given:
@@ -132,6 +143,7 @@ class Writer:
             for port, kind in ports:
                 one = etree.SubElement(connectors, tag("ssd", "Connector"), name=port, kind=kind)
                 etree.SubElement(one, tag("ssc", "Real"))
+                self._dimensions(one, shape_at(netlist, port, kind), f"{path}{port}")
         bindings = etree.Element(tag("ssd", "ParameterBindings"))
         if top:
             etree.SubElement(bindings, tag("ssd", "ParameterBinding"), source=VALUES)
@@ -142,7 +154,7 @@ class Writer:
                 self._system(elements, block, f"{path}{node}.", name=node)
             elif isinstance(block, FMU):
                 self._component(elements, node, block, path)
-            elif not isinstance(block, (Inport, LinearConnection, OpenInput)):
+            elif not isinstance(block, (Inport, OpenInput, *PARTS_OF_CONNECTIONS)):
                 raise self._no_fmu(f"{path}{node}", block)
         links = etree.SubElement(system, tag("ssd", "Connections"))
         self._connections(links, netlist, path)
@@ -179,7 +191,7 @@ class Writer:
         )
         connectors = etree.SubElement(one, tag("ssd", "Connectors"))
         for v, way in [(v, "input") for v in d.inputs] + [(v, "output") for v in fmu.output_variables]:
-            self._connector(connectors, v, way, d)
+            self._connector(connectors, v, way, d, f"{path}{name}")
         if kind == "cs":
             notes = etree.SubElement(one, tag("ssd", "Annotations"))
             note = etree.SubElement(notes, tag("ssc", "Annotation"), type=STEP)
@@ -191,91 +203,99 @@ class Writer:
                 raise SSPError(
                     f"export_ssp: parameter '{full}': {d.fault(f'no variable {key!r}')}", path=full
                 )
-            starts[key] = self.given.pop(full)
+            starts[key] = self._checked(full, d, d.variables[key])
         for key, value in starts.items():
             self._value(f"{path}{name}.{key}", value, d.variables[key])
 
-    def _connector(self, parent: Any, v: Variable, way: str, d: FMUDescription) -> None:
+    def _word(self, v: Variable) -> str:
+        """The type of a variable, in the words of the version; items of enumerations are numbers."""
+        old = WORDS.get(v.type, "Binary" if v.type == "Binary" else "Integer")
+        old = "Integer" if old == "Enumeration" else old
+        return v.type if self.version != "1.0" and v.type in NEWER_TYPES else old
+
+    def _connector(self, parent: Any, v: Variable, way: str, d: FMUDescription, path: str) -> None:
         one = etree.SubElement(parent, tag("ssd", "Connector"), name=v.name, kind=way)
-        word = WORDS.get(v.type, "Integer")
-        typed = etree.SubElement(one, tag("ssc", "Integer" if word == "Enumeration" else word))
-        if v.unit and word == "Real":
+        typed = etree.SubElement(one, tag("ssc", self._word(v)))
+        if v.unit and v.type in FLOATS:
             typed.set("unit", v.unit)
             self._use(v.unit, d)
+        self._dimensions(one, v.shape, f"{path}.{v.name}")
+
+    def _dimensions(self, parent: Any, shape: tuple[int, ...], name: str) -> None:
+        if shape and self.version == "1.0":
+            raise SSPError(
+                f"export_ssp: '{name}' is an array, which SSP 1.0 has no place for.",
+                path=name,
+                hint='Leave version away, or give version="2.0".',
+            )
+        for size in shape:
+            etree.SubElement(parent, tag("ssc", "Dimension"), size=str(size))
 
     def _use(self, unit: str, d: FMUDescription) -> None:
         found = d.units.get(unit)
         if found is not None and found.exponents is not None:
             self.units[unit] = found
 
+    def _checked(self, name: str, d: FMUDescription, v: Variable) -> Any:
+        try:
+            return checked_value(d, v, self.given.pop(name))
+        except FMUError as error:
+            raise SSPError(f"export_ssp: parameter '{name}': {error}", path=name) from error
+
     def _value(self, name: str, value: Any, v: Variable) -> None:
-        word = WORDS.get(v.type, "Binary" if v.type == "Binary" else "Integer")
-        word = "Integer" if word == "Enumeration" else word
-        if np.size(value) != 1 or (v.shape and not isinstance(value, (str, bytes))):
-            raise SSPError(
-                f"export_ssp: '{name}' is an array, which parameter sets of SSP 1.0 cannot hold.", path=name
-            )
-        if isinstance(value, bytes):
-            text = value.hex()
-        elif word == "Boolean":
-            text = "true" if value else "false"
-        else:
-            text = value if isinstance(value, str) else repr(np.asarray(value).item())
-        self.values[name] = (word, text, v.unit if word == "Real" else "")
+        """Keep a value that was checked, for the parameter set."""
+        if self.version == "1.0":
+            self._dimensions(None, v.shape, name)
+        self.values[name] = (self._word(v), value, v.shape, v.unit if v.type in FLOATS else "")
 
     def _connections(self, links: Any, netlist: Netlist, path: str) -> None:
         """Connections between FMUs and systems; blocks that convert are part of one."""
-        drivers = {end: start for start, end in netlist.connections}
-
-        def source(port: Port) -> tuple[Port, tuple[float, float] | None]:
-            block = netlist.nodes[port[0]]
-            if not isinstance(block, LinearConnection):
-                return port, None
-            behind, before = source(drivers[port[0], "u"])
-            factor, offset = before or (1.0, 0.0)
-            return behind, (block.factor * factor, block.factor * offset + block.offset)
-
-        ends = [(start, end) for start, end in netlist.connections if not self._is_wire(netlist, end)]
-        ends += [(start, ("", name)) for name, start in netlist.outports.items()]
-        for start, end in ends:
-            behind, change = source(start)
-            block = netlist.nodes[behind[0]]
-            if isinstance(block, OpenInput):
-                self._open(netlist, block, end, path)
+        for found in connections_of(netlist):
+            if isinstance(found.source, OpenInput):
+                self._open(netlist, found.source, found.end, path)
                 continue
-            if isinstance(block, Inport):
-                behind = ("", behind[0])
-            shown_ends = {"startConnector": behind[1], "endConnector": end[1]}
-            shown_ends |= {k: v for k, v in (("startElement", behind[0]), ("endElement", end[0])) if v}
-            one = etree.SubElement(links, tag("ssd", "Connection"), shown_ends)
-            if change is not None:
+            (element, port), end = found.start, found.end
+            given = {
+                "startElement": element,
+                "startConnector": port,
+                "endElement": end[0],
+                "endConnector": end[1],
+            }
+            given |= {n: " ".join(map(str, x)) for n, x in found.indices.items()}
+            one = etree.SubElement(links, tag("ssd", "Connection"), {k: x for k, x in given.items() if x})
+            if found.table or found.linear is not None:
                 one.set("suppressUnitConversion", "true")  # the transformation is all that happens
-                factor, offset = (repr(float(number)) for number in change)
+            if found.table:
+                inside = etree.SubElement(one, tag("ssc", "IntegerMappingTransformation"))
+                for source, target in found.table:
+                    etree.SubElement(
+                        inside, tag("ssc", "MapEntry"), source=str(int(source)), target=str(int(target))
+                    )
+            elif found.linear is not None:
+                factor, offset = map(repr, map(float, found.linear))
                 etree.SubElement(one, tag("ssc", "LinearTransformation"), factor=factor, offset=offset)
-
-    @staticmethod
-    def _is_wire(netlist: Netlist, end: Port) -> bool:
-        return isinstance(netlist.nodes[end[0]], LinearConnection)
 
     def _open(self, netlist: Netlist, block: OpenInput, end: Port, path: str) -> None:
         node = netlist.nodes.get(end[0])
-        value = np.ravel(np.asarray(block.value, dtype=float))
-        if isinstance(node, FMU) and len(value) == 1:
-            v = node.description.variable(end[1])
-            plain: Any = float(value[0])
-            plain = (
-                bool(plain) if v.type == "Boolean" else plain if WORDS.get(v.type) == "Real" else int(plain)
-            )
-            self._value(f"{path}{end[0]}.{end[1]}", plain, v)
+        if not isinstance(node, FMU):
+            return
+        v = node.description.variable(end[1])
+        kind: Any = bool if v.type == "Boolean" else float if v.type in FLOATS else int
+        values = [kind(x) for x in np.ravel(np.asarray(block.value, dtype=float)).tolist()]
+        self._value(f"{path}{end[0]}.{end[1]}", values if v.shape else values[0], v)
 
     def parameter_set(self) -> bytes:
         """parameters.ssv."""
         spaces = {k: NAMESPACES[k] for k in ("ssv", "ssc")}
-        root = etree.Element(tag("ssv", "ParameterSet"), nsmap=spaces, version="1.0", name="parameters")
+        root = etree.Element(
+            tag("ssv", "ParameterSet"), nsmap=spaces, version=self.version, name="parameters"
+        )
         parent = etree.SubElement(root, tag("ssv", "Parameters"))
-        for name, (word, text, unit) in self.values.items():
+        for name, (word, value, shape, unit) in self.values.items():
             one = etree.SubElement(parent, tag("ssv", "Parameter"), name=name)
-            typed = etree.SubElement(one, tag("ssv", word), value=text)
+            typed = etree.SubElement(one, tag("ssv", word))
+            write_value(typed, value, tag("ssv", "Value"))
             if unit:
                 typed.set("unit", unit)
+            self._dimensions(one, shape, name)
         return etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)

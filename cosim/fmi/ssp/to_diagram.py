@@ -186,8 +186,9 @@ class Drawing:
     ) -> None:
         for v in fmu.description.inputs:
             if (component.name, v.name) not in driven:
-                start = values.get(v.name, v.start if v.start is not None else 0.0)
-                value = np.broadcast_to(np.asarray(start, dtype=float), v.size)
+                start = values.get(v.name, fmu.start_of(v))
+                start = np.asarray(0.0 if start is None else start, dtype=float)
+                value = np.broadcast_to(start.ravel() if start.ndim else start, v.size)
                 block = f"{name}_{_clean(v.name)}_open"
                 d.add(block, OpenInput(tuple(value.tolist())))
                 d.connect(d[block]["y"], d[name][v.name])
