@@ -53,21 +53,24 @@ class LivePlot:
     ) -> None:
         self.sim, self.names = sim, names
         self.window = None if window is None else number(window, "window", "a positive time [s]", above=0.0)
-        self.figure, self._refresh = _window() if flag(show, "show") or show else _unseen()
+        make = _window if flag(show, "show") or show else _unseen
+        self.figure, self._refresh = make(len(names) or len(self._logged().signals))
         self.update()
 
     def update(self) -> Figure:
         """Bring the figure up to the present."""
-        with warnings.catch_warnings():  # said at the end, once
-            warnings.simplefilter("ignore", WatchedSignalWarning)
-            result = self.sim.result()
-        end = self.sim.time
+        result, end = self._logged(), self.sim.time
         begin = float(result.time[0]) if len(result.time) else end
         if self.window is not None:
             begin = max(begin, end - self.window)
         result.plot(*self.names, window=(begin, end) if begin < end else None, figure=self.figure)
         self._refresh()
         return self.figure
+
+    def _logged(self) -> Result:
+        with warnings.catch_warnings():  # said at the end, once
+            warnings.simplefilter("ignore", WatchedSignalWarning)
+            return self.sim.result()
 
     def run(self, until: float, every: float | None = None) -> None:
         """Advance the simulation to `until` [s], and the figure with it every `every` seconds of its time.
@@ -94,25 +97,29 @@ class LivePlot:
             raise
 
 
-def _unseen() -> tuple[Figure, Any]:
+def _unseen(rows: int) -> tuple[Figure, Any]:
     from matplotlib.figure import Figure
 
-    return Figure(layout="constrained"), lambda: None
+    from cosim.result.result_plot import size_of
+
+    return Figure(figsize=size_of(rows), layout="constrained"), lambda: None
 
 
-def _window() -> tuple[Figure, Any]:
+def _window(rows: int) -> tuple[Figure, Any]:
     """A figure that somebody sees, and how it is shown anew."""
     if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
-        figure, _ = _unseen()
+        figure, _ = _unseen(rows)
         handle = sys.modules["IPython"].display.display(figure, display_id=True)
         return figure, (lambda: None) if handle is None else (lambda: handle.update(figure))
     import matplotlib
 
     if matplotlib.get_backend().lower() in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"):
-        return _unseen()
+        return _unseen(rows)
     from matplotlib import pyplot
 
-    figure = pyplot.figure(layout="constrained")
+    from cosim.result.result_plot import size_of
+
+    figure = pyplot.figure(figsize=size_of(rows), layout="constrained")
     figure.show()
 
     def refresh() -> None:

@@ -360,7 +360,7 @@ class Result:
             )
         courses = [[self._course(name) for name in group] for group in groups]
         events = sorted({event.time for event in self.events if span and span[0] <= event.time <= span[1]})
-        figure = draw(courses, span, self.name, title, self.complete, events, figure)
+        figure = draw(courses, span, self.name, title, self.complete, events, figure, window is not None)
         if path is not None:
             save_figure(figure, path)
         return figure

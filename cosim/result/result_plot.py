@@ -29,6 +29,7 @@ MOST_AXES = 60  # more rows than this make a picture nobody can read
 MOST_EVENTS = 200  # more marks than this hide the curves
 MOST_LEGEND = 10  # entries; further components are drawn and counted
 INK, GRID = "#333333", "#DDDDDD"
+MARGIN = 0.08  # of the range of values, above and below them
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,13 @@ def draw(
     complete: bool,
     events: Sequence[float] = (),
     figure: Figure | None = None,
+    window: bool = False,
 ) -> Figure:
     """A figure with one row per group of courses; see `Result.plot`.
 
     span : first and last logged instant [s], None without any
     name : of the result, its title where `title` is None
+    window : is the span a part of what was logged?
     figure : drawn into, in place of what is in it; None for a new one
     """
     if not groups or len(groups) > MOST_AXES:
@@ -69,7 +72,7 @@ def draw(
             hint=f"Name up to {MOST_AXES} signals: result.plot('plant.pendulum', ...)." if groups else None,
         )
     if figure is None:
-        figure = Figure(figsize=(8.0, 0.7 + 1.7 * max(len(groups), 1.6)), dpi=120, layout="constrained")
+        figure = Figure(figsize=size_of(len(groups)), dpi=120, layout="constrained")
         FigureCanvasAgg(figure)
     figure.clear()
     rows = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
@@ -78,6 +81,8 @@ def draw(
             _draw_course(axes, group[0], span)
         else:
             _draw_together(axes, group, span)
+        if window and span is not None:
+            _fit(axes, span)
         if 0 < len(events) <= MOST_EVENTS:
             marks = {"colors": "#CC79A7", "linewidth": 0.8, "linestyle": ":", "zorder": 0}
             axes.vlines(events, 0, 1, transform=axes.get_xaxis_transform(), **marks)
@@ -89,6 +94,11 @@ def draw(
         text += f" (stopped at t = {span[1]:.6g} s)" if span else " (stopped before the first instant)"
     figure.suptitle(text, color=INK, fontsize="large")
     return figure
+
+
+def size_of(rows: int) -> tuple[float, float]:
+    """Width and height [inches] of a figure of so many rows."""
+    return 8.0, 0.7 + 1.7 * max(rows, 1.6)
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -163,6 +173,21 @@ def _alone(name: str, label: str, unit: str) -> str:
     return f"{title} [{unit}]" if unit and not title.endswith(f"[{unit}]") else title
 
 
+def _fit(axes: Axes, span: tuple[float, float]) -> None:
+    """Scale an axis of values to what is seen of its lines in a window, and one point more on either side."""
+    seen = []
+    for line in axes.lines:
+        time, values = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+        first = max(int(np.searchsorted(time, span[0], "right")) - 1, 0)
+        seen.append(values[first : int(np.searchsorted(time, span[1], "left")) + 1])
+    found = np.concatenate(seen)
+    found = found[np.isfinite(found)]
+    if len(found):
+        low, high = float(found.min()), float(found.max())
+        margin = MARGIN * (high - low) or MARGIN * abs(high) or 1.0
+        axes.set_ylim(low - margin, high + margin)
+
+
 def _held_to_end(course: Course, span: tuple[float, float] | None) -> tuple[FloatArray, FloatArray]:
     """The samples and one more point that holds the last of them to the end of the log."""
     time, values = course.time, course.values
@@ -195,7 +220,7 @@ def _dress(axes: Axes, name: str, unit: str, legend: bool, hidden: int) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color("#999999")
     axes.tick_params(color="#999999", labelcolor=INK, labelsize="small")
-    axes.margins(y=0.08)
+    axes.margins(y=MARGIN)
     if legend:
         title = f"and {hidden} more" if hidden else None
         box = axes.legend(

@@ -46,7 +46,18 @@ def test_a_window_shows_the_newest():
     sim = wave()
     live = sim.live_plot("x.y", window=0.5)
     live.run(2.0)
-    assert live.figure.axes[0].get_xlim() == (1.5, 2.0)
+    axes = live.figure.axes[0]
+    assert axes.get_xlim() == (1.5, 2.0)
+    seen = 1.0 - np.cos([1.5, 2.0])  # and no more than a step and a margin of 8 % around it
+    assert np.allclose(axes.get_ylim(), seen + 0.08 * np.ptp(seen) * np.array([-1, 1]), atol=0.06)
+
+
+def test_a_figure_has_room_for_its_rows():
+    sim = wave()
+    heights = [
+        sim.live_plot(*names, show=False).figure.get_figheight() for names in (["s.y"] * 6, (), ["s.y"])
+    ]
+    assert heights == pytest.approx([0.7 + 1.7 * 6, 0.7 + 1.7 * 2, 0.7 + 1.7 * 1.6])
 
 
 def test_what_ends_a_run_is_shown_and_said():
