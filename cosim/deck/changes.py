@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from cosim.deck.stage import Stage
 
 
+OPEN = 1e-3  # length or rad: bodies that a switch moves further were not where its constraints hold
+
 USED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "Param_Linear": frozenset(
@@ -88,7 +90,16 @@ def modify(stage: Stage, command: Modification) -> DeckStep:
 
 def _changed(stage: Stage, command: Activate | Deactivate | Modification, what: str) -> DeckStep:
     element = changed_by(command, stage.model)
+    under_way = stage.begun
     moved = stage.change(element)
+    far = {name: d for name, d in moved.items() if abs(d) > OPEN}
+    if under_way and far:
+        warn_user(
+            f"{command.where}: at t={stage.time:g} s constraints were open{moves_in_words(far)}, at once and "
+            "to the pose that Newton's method finds from there, maybe another one in other coordinates. "
+            "Bring the markers together first, as with a spring or a motion.",
+            PlantWarning,
+        )
     text = f"{element.tag} {element.id} {what}" + moves_in_words(moved)
     return DeckStep(command, stage.time, text, moved=moved)
 

@@ -293,6 +293,16 @@ def test_bodies_that_latch_share_their_momentum(how):
     assert run.steps[1].moved == {}
 
 
+@pytest.mark.parametrize(("at", "open_"), [(0.35, True), (0.25, False)])
+def test_a_latch_that_closes_far_in_a_run_is_warned_of(at, open_):
+    """After 0.35 s they are 0.2 apart; where they meet nothing is said."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ran(two_sliders(), simulate("Transient", end_time=at) + on("JOINT", 3), gravity=0.0)
+    said = [str(w.message) for w in caught if "constraints were open" in str(w.message)]
+    assert ["at t=0.35 s" in text and "Bring the markers" in text for text in said] == [True] * open_
+
+
 def test_a_latch_that_is_apart_is_closed_and_told(coordinates):
     """The 0.5 between them is closed in the ratio of the masses, or by the child alone in the tree."""
     commands = on("JOINT", 3) + simulate("Assembly")
