@@ -265,7 +265,9 @@ def _full_like(
     shape: Any = None, *, device: Any = None,
 ) -> Elements:  # fmt: skip
     e = cls.operand(a)
-    size = e.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    size = e.shape
+    if shape is not None:
+        size = (shape,) if isinstance(shape, int) else tuple(shape)
     if dtype is not None and np.dtype(dtype) not in (float, bool):
         raise no_symbols("np.full_like", f"with dtype {np.dtype(dtype)}")
     boolean = e.boolean if dtype is None else np.dtype(dtype) == bool

@@ -54,7 +54,9 @@ def _norm(cls: Kind, x: Any, ord: Any = None, axis: Any = None, keepdims: bool =
         flat = ufuncs.apply(cls, "square", cls(e.column(), (e.size,), e.boolean))
         total = ufuncs.apply(cls, "sqrt", ufuncs.reduce(flat, "add", 0))
         return cls(total.column(), (1,) * e.ndim) if keepdims else total
-    axes = tuple(range(e.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(range(e.ndim))
+    if axis is not None:
+        axes = (axis,) if isinstance(axis, int) else tuple(axis)
     if len(axes) == 1:
         return _vector_norm_of(cls, e, 2 if ord is None else ord, axes[0], keepdims)
     if len(axes) != 2:

@@ -221,7 +221,8 @@ def _written(terms: Sequence[tuple[str, Fraction]]) -> str:
     raised = [(t, p) for t, p in terms if p > 0]
     lowered = [(t, -p) for t, p in terms if p < 0]
     whole = lambda t: t if t.isalnum() or t in "°%" else f"({t})"
-    one = lambda t, p: whole(t) + ("" if p == 1 else f"^{p}" if p.denominator == 1 else f"^({p})")
+    exponent = lambda p: f"^{p}" if p.denominator == 1 else f"^({p})"
+    one = lambda t, p: whole(t) + ("" if p == 1 else exponent(p))
     above = "*".join(one(t, p) for t, p in raised) or "1"
     return "/".join([above, *(one(t, p) for t, p in lowered)])
 

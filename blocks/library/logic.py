@@ -293,7 +293,8 @@ class BitwiseOperator(Block):
         checks.choice(self, "operator", (*FOLDS, "nand", "nor", "not"))
         checks.assign(self, bits=checks.count(self, "bits", most=52))
         alone = self.operator == "not" or self.mask is not None
-        checks.assign(self, n=(1 if alone else 2) if self.n is None else checks.count(self, "n", most=64))
+        default = 1 if alone else 2
+        checks.assign(self, n=default if self.n is None else checks.count(self, "n", most=64))
         if alone and self.n != 1:
             raise checks.fault(self, "n", f"is {self.n}", 'one input with a mask or "not"')
         if self.mask is not None:

@@ -302,7 +302,9 @@ class _Measured:
         system = flatten(self.diagram.netlist(), added=added)
         start, inputs = self._start(system)
         read, part = self.diagram.system().locate(self.output)
-        shown = self.output if read != whole else f"{NAME}.y" if part is None else f"{NAME}.y[{part}]"
+        shown = self.output
+        if read == whole:
+            shown = f"{NAME}.y" if part is None else f"{NAME}.y[{part}]"
         run = simulate(
             system, float(times[-1]), initial=start, inputs=inputs, parameters=self.parameters,
             log_at=times.tolist(), signals=[shown], **self.settings,

@@ -76,8 +76,9 @@ def _settled(
         names = [i.name for i in inst.traced.declared.inputs]
         source = inst.drivers[names.index(block.caller)]
         outer = _calls(inst.path, placed, parts)
-        found = outer.ticks if outer else None if source is None else rates.rate_of(source)
-        return replace(block, ticks=found)
+        if outer is not None:
+            return replace(block, ticks=outer.ticks)
+        return replace(block, ticks=None if source is None else rates.rate_of(source))
     assert isinstance(block, Latch)
     inside = inst.path.rpartition("/")[0]
     own = [_Around(inside, parts[inside])] if inside in parts else []

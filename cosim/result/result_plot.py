@@ -155,12 +155,19 @@ def _lines(
         if course.sampled:
             dots = slice(None, -1)  # the last point only carries the line to the end
             style |= {"drawstyle": "steps-post", "marker": ".", "markevery": dots, "linewidth": 1.0}
-            style["markersize"] = 5.0 if len(time) <= 100 else 3.0 if len(time) <= 300 else 1.5
+            style["markersize"] = _dot_size(len(time))
         else:
             style["linewidth"] = 1.5
         axes.plot(time, values[:, i], **style)
     if values.size == 0:
         axes.text(0.5, 0.5, "no values", color="#888888", ha="center", va="center", transform=axes.transAxes)
+
+
+def _dot_size(ticks: int) -> float:
+    """Size of the dots of a sampled signal in points: smaller where there are many."""
+    if ticks <= 100:
+        return 5.0
+    return 3.0 if ticks <= 300 else 1.5
 
 
 def _alone(name: str, label: str, unit: str) -> str:

@@ -57,7 +57,9 @@ class SignalCourse:
         known = self.slopes is not None and other.slopes is not None
         slopes = self.slopes - other.slopes if known else None  # type: ignore[operator]
         both = [s for s in (self.smooth, other.smooth) if s is not None]
-        smooth = None if not both else both[0] if len(both) == 1 else both[0] & both[1]
+        smooth = both[0] if both else None
+        if len(both) == 2:
+            smooth = both[0] & both[1]
         return SignalCourse(self.time, self.values - other.values, slopes, smooth)
 
     def peaks(self) -> tuple[np.ndarray, np.ndarray]:

@@ -195,5 +195,7 @@ def _short(value: Any) -> Any:
     if isinstance(value, (int, np.integer)):
         return int(value) if abs(int(value)) < 2**53 else str(value)
     if isinstance(value, (float, np.floating)):
-        return float(f"{value:.6g}") if np.isfinite(value) else None if np.isnan(value) else str(value)
+        if np.isnan(value):
+            return None
+        return float(f"{value:.6g}") if np.isfinite(value) else str(value)
     return str(value)[:120]

@@ -47,7 +47,9 @@ class PartControl(Block):
     @property
     def caller(self) -> str:
         """The input whose changes are calls; "" where there is none."""
-        return "trigger" if self.trigger else "call" if self.call else ""
+        if self.trigger:
+            return "trigger"
+        return "call" if self.call else ""
 
     def define(self, b: Equations) -> None:
         """Declare the signals, what counts their changes, and the outputs."""

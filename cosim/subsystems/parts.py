@@ -303,7 +303,8 @@ def checked_initial(initial: Any) -> None:
     ------
     BlockError      anything else
     """
-    for value in () if initial is None else initial.values() if isinstance(initial, Mapping) else (initial,):
+    values = initial.values() if isinstance(initial, Mapping) else (initial,)
+    for value in () if initial is None else values:
         if isinstance(value, (bool, set, Mapping)) or value is None:
             raise BlockError(f"initial is {shown(initial)}, expected finite numbers.", value=initial)
         try:

@@ -74,7 +74,8 @@ def arrows(
 
 def described(a: Arrow, units: dict[str, str], values: Any) -> dict[str, Any]:
     """What a page says of an arrow; values refer to (m, 3) numbers."""
-    unit = units["velocity" if a.kind == "velocity" else "torque" if a.turning else "force"]
+    load = "torque" if a.turning else "force"
+    unit = units["velocity" if a.kind == "velocity" else load]
     return {
         "name": a.name, "kind": a.kind, "turning": a.turning, "link": a.link, "point": a.point.tolist(),
         "unit": unit, "values": values,

@@ -46,7 +46,8 @@ def in_place(p: Shared) -> bool:
 
 def tabled(functions: list[FunctionPlan]) -> list[Shape]:
     """Shapes with copies that have a table."""
-    copies = (c for f in functions for p in f.pieces if isinstance(p, Shared) for c in p.copies)
+    shared = [piece for f in functions for piece in f.pieces if isinstance(piece, Shared)]
+    copies = (c for piece in shared for c in piece.copies)
     return [*{c.shape.number: c.shape for c in copies if _steps(c) is None}.values()]
 
 
@@ -99,7 +100,9 @@ def _loop(copies: Copies, n: int, steps: list[tuple[int, int]]) -> str:
 
     def place(column: int) -> str:
         first, step = steps[column]
-        return str(first) if step == 0 else f"{first} + i" if step == 1 else f"{first} + {step} * i"
+        if step == 0:
+            return str(first)
+        return f"{first} + i" if step == 1 else f"{first} + {step} * i"
 
     width = copies.shape.number_columns
     body, arrays = _body(copies.shape, place, lambda column: f"d{n}[{column} + {width} * i]")

@@ -55,8 +55,8 @@ def declarations(arrays: Collection[str]) -> str:
     """Declarations of the arrays a piece of code uses, but for the results."""
     found = ""
     for array in sorted(set(arrays) - {OUT}):
-        kind = (
-            "double" if array == "t" else "double *restrict" if array == SCRATCH else "const double *restrict"
-        )
-        found += f"    {'const ' if array == 't' else ''}{kind} {array} = a->{array};\n"
+        kind = "const double" if array == "t" else "const double *restrict"
+        if array == SCRATCH:  # the only one that is written to
+            kind = "double *restrict"
+        found += f"    {kind} {array} = a->{array};\n"
     return found

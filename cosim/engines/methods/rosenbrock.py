@@ -16,7 +16,7 @@ import numpy as np
 
 from blocks.errors import SimulationError, StepCollapsed
 from cosim.engines.methods.corners import LOOKS, first_corner
-from cosim.engines.methods.steppers import AcceptedStep, Control, Problem, Stepper, scaled
+from cosim.engines.methods.steppers import AcceptedStep, Control, Problem, Stepper, next_step, scaled
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,11 @@ class RosenbrockStepper(Stepper):
             corner, looks = math.inf, 0  # time at which the step is to end
             while True:
                 wanted = min(proposed, self.max_step, limit)
-                left = stop - t
-                bends = corner < math.inf
-                lands = not bends and wanted >= left * (1 - 1e-12)
-                h = corner - t if bends else left if lands else left / 2 if 2 * wanted > left else wanted
-                if not lands and t + h == t:
+                h, t1 = next_step(t, stop, corner, wanted)
+                if t1 == t:
                     raise self.collapsed(t, int(np.argmax(np.abs(f0) / (p.atol + self.rtol * np.abs(x)))), h)
                 tried = self._try(t, x, h, f0, jacobian, slope)
                 if tried.error <= 1.0:
-                    t1 = corner if bends else stop if lands else t + h
                     corner = self._corner(t, x, h, tried) if looks < LOOKS else math.inf
                     looks += 1
                     if corner < math.inf:

@@ -172,6 +172,21 @@ def pieces(begin: float, stop: float, longest: float) -> int:
     return max(1, math.ceil(min((stop - begin) / longest - (1e-9 + rounding), 2.0**53)))
 
 
+def next_step(t: float, stop: float, corner: float, wanted: float) -> tuple[float, float]:
+    """Size and end of the next adaptive step [s].
+
+    It ends at the corner, if that is finite, or at the stop if `wanted` reaches it; a rest of less than two
+    steps is halved.
+    """
+    left = stop - t
+    if corner < math.inf:
+        return corner - t, corner
+    if wanted >= left * (1 - 1e-12):
+        return left, stop
+    h = left / 2 if 2 * wanted > left else wanted
+    return h, t + h
+
+
 class FixedStepper(Stepper):
     """Explicit Runge-Kutta with equal steps between stops."""
 
@@ -247,11 +262,7 @@ class AdaptiveStepper(Stepper):
         corner, looks = math.inf, 0  # time at which the step is to end
         while t < stop:
             wanted = min(control.step, self.max_step, limit)
-            left = stop - t
-            bends = corner < math.inf
-            lands = not bends and wanted >= left * (1 - 1e-12)
-            h = corner - t if bends else left if lands else left / 2 if 2 * wanted > left else wanted
-            t1 = corner if bends else stop if lands else t + h
+            h, t1 = next_step(t, stop, corner, wanted)
             if not t1 > t:
                 raise self.collapsed(t, self._fastest(x, k[0]), h)
             end, e, error, worst = self._try(t, x, h, k)

@@ -75,12 +75,14 @@ class ExportedModel:
         listed = [f.name for f in self.files(version)] if sources else []
         completed = bool(len(s.accepted[1]) or s.invariants.numel() or s.delays or s.residual.numel())
         how = f"step {self.settings.step:g} s" if fixed_step else f"rtol {self.settings.rtol:g}"
+        own_step = self.settings.step if fixed_step else None
+        interval = self.interval or min(periods, default=own_step)
         return Facts(
             self.name, self.identifier, self.token, self.kinds,
             f"{self.name}: solver {self.settings.solver}, {how}",
-            self.interval or (min(periods) if periods else self.settings.step if fixed_step else None),
+            interval,
             None if fixed_step else self.settings.rtol, self.stop,
-            self.settings.step if fixed_step else None, completed,
+            own_step, completed,
             "forward" in self.derivatives, "adjoint" in self.derivatives, tuple(listed),
         )  # fmt: skip
 

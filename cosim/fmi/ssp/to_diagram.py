@@ -244,7 +244,9 @@ class Drawing:
             if given is None:
                 raise
             return given
-        return given if found is None else found if given is None else found.then(given)
+        if found is None or given is None:
+            return given if found is None else found
+        return found.then(given)
 
     @staticmethod
     def _deliver(

@@ -123,9 +123,9 @@ class WatchedRun:
         found = []
         for name, value in self.values().items():
             port = self.opened.opened.get(name)
-            kind = (
-                "input" if name in self.sim.system.inputs else "parameter" if port is None else "open input"
-            )
+            kind = "parameter" if port is None else "open input"
+            if name in self.sim.system.inputs:
+                kind = "input"
             if name not in pushes:
                 found.append(SliderHandle(name, port or name, kind, value))
         return sorted(found, key=lambda s: s.kind == "parameter")
