@@ -149,11 +149,7 @@ class _Writer:
 
     def system(self, look: Look) -> System:
         """Write down all expressions."""
-        added: dict[tuple[str, str], ca.SX] = {}
-        for name, slot in self.v.perturbed.items():
-            symbol = self.v.h.symbols[list(self.v.h.slots).index(slot.name)]
-            added |= {port: added.get(port, 0) + symbol for port in self.v.ports_of(name)}
-        between = Expressions(self.placed, self.v.t, added=added, opened=self.v.opened)
+        between = Expressions(self.placed, self.v.t, added=self._perturbations(), opened=self.v.opened)
         dependencies = Dependencies(self.placed, at_tick=False, solve=self.solve_loops)
         order = dependencies.order()
         self._refuse_opened(dependencies.cut)
@@ -234,6 +230,14 @@ class _Writer:
             given=partial(given_values, {i.path: i.block for i in self.placed.values()}, self.masks),
             x0=x0, h0=h0, w0=w0, p0=p0,
         )  # fmt: skip
+
+    def _perturbations(self) -> dict[tuple[str, str], ca.SX]:
+        """What is added to ports: the symbols of the inputs that perturb them."""
+        added: dict[tuple[str, str], ca.SX] = {}
+        for name, slot in self.v.perturbed.items():
+            symbol = self.v.h.symbols[list(self.v.h.slots).index(slot.name)]
+            added |= {port: added.get(port, 0) + symbol for port in self.v.ports_of(name)}
+        return added
 
     def _refuse_opened(self, cut: set[SignalNode]) -> None:
         for node in cut:

@@ -202,19 +202,7 @@ def _segment(
         return ExternalSegment(
             when, nodes[0].path, names, argument, where, block=first.external, only_if=only_if
         )
-    fresh = between.with_new_values()
-    members = set(nodes)
-    changed: set[SignalNode] = set()  # outputs that see a new value
-    written: set[SignalNode] = set()
-    for node in candidates:
-        before = list(graph.predecessors(node))
-        if node in members:
-            fresh.sample(node)
-            _put_at_rest(placed, fresh, node)
-            written.add(node)
-        elif node.kind is OutputSignal and any(n in written or n in changed for n in before):
-            fresh.output(node)
-            changed.add(node)
+    fresh = _with_new_values(placed, between, nodes, candidates, graph)
     values, places = [], []
     parts: dict[tuple[str, str], list[int]] = defaultdict(list)  # components of each memory; none for all
     for node in nodes:
@@ -230,6 +218,30 @@ def _segment(
     where = np.concatenate(places)
     made = OutputSegment(when, nodes[0].path, names, ca.vertcat(*values), where, seams=seams)
     return RepeatSegment(**vars(made), limit=first.limit) if isinstance(first, Repeated) else made
+
+
+def _with_new_values(
+    placed: dict[str, PlacedBlock],
+    between: Expressions,
+    nodes: list[SignalNode],
+    candidates: list[SignalNode],
+    graph: nx.DiGraph,
+) -> Expressions:
+    """Expressions in which memories of `nodes`, and outputs between them, see the new values before them."""
+    fresh = between.with_new_values()
+    members = set(nodes)
+    changed: set[SignalNode] = set()  # outputs that see a new value
+    written: set[SignalNode] = set()
+    for node in candidates:
+        before = list(graph.predecessors(node))
+        if node in members:
+            fresh.sample(node)
+            _put_at_rest(placed, fresh, node)
+            written.add(node)
+        elif node.kind is OutputSignal and any(n in written or n in changed for n in before):
+            fresh.output(node)
+            changed.add(node)
+    return fresh
 
 
 def _activation(rate: Ticks | None, index: dict[Ticks, int], otherwise: Activation) -> Activation:

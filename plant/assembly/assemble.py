@@ -71,16 +71,8 @@ def assemble(
         singular = singular_start(mechanism, in_line, rates)
     closing, qd = replace(closing, design=design), rates.of(0)
     moved = moves(mechanism, q0, q)
-    large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
-    if large and not held:
-        most = sorted(large.items(), key=lambda item: -abs(item[1]))[:6]
-        warn_user(
-            "assembly moved the start to close all constraints: "
-            + ", ".join(f"{name} by {d:.6g}" for name, d in most)
-            + (f" and {len(large) - 6} more" if len(large) > 6 else "")
-            + ". Correct the design configuration if that is not meant.",
-            PlantWarning,
-        )
+    if not held:
+        _mention_moves(moved)
     for line in [*lines, *([singular] if singular else [])]:
         warn_user(line, PlantWarning)
     mention_missed(wishes(q), qd)
@@ -94,6 +86,20 @@ def assemble(
         named_rates(mechanism, qd) if rates.free.shape[1] and np.any(qd) else {},
         singular,
     )
+
+
+def _mention_moves(moved: Mapping[str, float]) -> None:
+    """Warn of coordinates that assembly moved far, the largest moves first."""
+    large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
+    if large:
+        most = sorted(large.items(), key=lambda item: -abs(item[1]))[:6]
+        warn_user(
+            "assembly moved the start to close all constraints: "
+            + ", ".join(f"{name} by {d:.6g}" for name, d in most)
+            + (f" and {len(large) - 6} more" if len(large) > 6 else "")
+            + ". Correct the design configuration if that is not meant.",
+            PlantWarning,
+        )
 
 
 def moves(mechanism: Mechanism, q0: np.ndarray, q: np.ndarray) -> dict[str, float]:

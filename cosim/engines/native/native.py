@@ -18,8 +18,8 @@ from blocks.errors import SimulationError
 from cosim.engines.engine import Engine, Logged, out_of_time
 from cosim.engines.methods.rosenbrock import RosenbrockStepper
 from cosim.engines.methods.solvers import STIFF
-from cosim.engines.methods.steppers import AdaptiveStepper
-from cosim.engines.methods.tableau import TABLEAUS, tableau
+from cosim.engines.methods.steppers import AdaptiveStepper, Stepper
+from cosim.engines.methods.tableau import TABLEAUS, Tableau, tableau
 from cosim.engines.native import bindings as b
 from cosim.engines.native.build import compiled
 from cosim.engines.native.event_log import EventLog
@@ -259,23 +259,13 @@ class NativeEngine(Engine):
             return ended
         run, python, t = self._run, self._in_python(), self._state.t
         python.unknowns.horizon = run.horizon
-        stepper = python.stepper
         if reason == self._pl.PL_CANCELLED:
             return KeyboardInterrupt()
-        if reason == self._pl.PL_COLLAPSED and run.value == 0.0:
-            return stepper.collapsed(t, run.index, run.h)
-        if reason == self._pl.PL_COLLAPSED and isinstance(stepper, RosenbrockStepper):
-            return stepper.gives_up(t, self._private(run.x0)[0], run.h, self._state.step)
-        if reason == self._pl.PL_COLLAPSED or (
-            reason == self._pl.PL_NOT_FINITE and run.index == self._pl.PL_IN_STEP
-        ):
-            method = tableau(self.settings.solver)
-            k = [*self._private(run.k, method.stages)]
-            x0, x1 = self._private(run.x0)[0], self._private(run.x1)[0]
-            if reason == self._pl.PL_NOT_FINITE:
-                return stepper.non_finite(method, run.t0, x0, run.h, k, x1)
-            assert isinstance(stepper, AdaptiveStepper)  # others never reject
-            return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index, self._state.step)
+        if reason == self._pl.PL_COLLAPSED:
+            return self._collapsed(python.stepper)
+        if reason == self._pl.PL_NOT_FINITE and run.index == self._pl.PL_IN_STEP:
+            method, x0, k, x1 = self._newest_step()
+            return python.stepper.non_finite(method, run.t0, x0, run.h, k, x1)
         if reason == self._pl.PL_ENDLESS:
             return endless(self.system, self.counters, t, run.pace_since, run.until)
         if reason == self._pl.PL_NO_DELAY:
@@ -297,6 +287,23 @@ class NativeEngine(Engine):
             segment = self.system.schedule[run.index]
             python.scheduler.take(segment, self._returned(segment), t)
         return python.workspace.non_finite(t)
+
+    def _collapsed(self, stepper: Stepper) -> SimulationError:
+        """The error of a step that became too small."""
+        run, t = self._run, self._state.t
+        if run.value == 0.0:
+            return stepper.collapsed(t, run.index, run.h)
+        if isinstance(stepper, RosenbrockStepper):
+            return stepper.gives_up(t, self._private(run.x0)[0], run.h, self._state.step)
+        assert isinstance(stepper, AdaptiveStepper)  # others never reject
+        _, x0, k, x1 = self._newest_step()
+        return stepper.gives_up(t, x0, run.h, k, x1, run.value, run.index, self._state.step)
+
+    def _newest_step(self) -> tuple[Tableau, np.ndarray, list[np.ndarray], np.ndarray]:
+        """Method, start, stages and end of the newest step of an explicit method that was tried."""
+        run, method = self._run, tableau(self.settings.solver)
+        k = [*self._private(run.k, method.stages)]
+        return method, self._private(run.x0)[0], k, self._private(run.x1)[0]
 
     def _no_solution(self, python: Interpreter) -> SimulationError:
         """A loop without a solution: found again in Python, which explains it."""

@@ -137,18 +137,24 @@ def description_2(facts: Facts, variables: Variables, structure: Structure) -> b
         start = None if v.start is None else float(v.start[k])
         etree.SubElement(scalar, "Real", _attributes(**_limits(v, k), derivative=state, start=start))
     parent = etree.SubElement(root, "ModelStructure")
-    for tag, unknowns in (
-        ("Outputs", structure.outputs), ("Derivatives", structure.derivatives),
-        ("InitialUnknowns", structure.initial),
-    ):  # fmt: skip
-        if unknowns:
-            listed = etree.SubElement(parent, tag)
-            for place, depends in (
-                sorted(_by_number(unknowns, index)) if tag[0] == "I" else _by_number(unknowns, index)
-            ):
-                known = " ".join(str(d) for d in sorted(index[r] for r in depends))
-                etree.SubElement(listed, "Unknown", index=str(place), dependencies=known)
+    _list_unknowns(parent, "Outputs", _by_number(structure.outputs, index), index)
+    _list_unknowns(parent, "Derivatives", _by_number(structure.derivatives, index), index)
+    _list_unknowns(parent, "InitialUnknowns", sorted(_by_number(structure.initial, index)), index)
     return _text(root)
+
+
+def _list_unknowns(
+    parent: etree._Element,
+    tag: str,
+    unknowns: Sequence[tuple[int, tuple[int, ...]]],
+    index: Mapping[int, int],
+) -> None:
+    """A list of unknowns in ModelStructure with what each depends on; nothing where there are none."""
+    if unknowns:
+        listed = etree.SubElement(parent, tag)
+        for place, depends in unknowns:
+            known = " ".join(str(d) for d in sorted(index[r] for r in depends))
+            etree.SubElement(listed, "Unknown", index=str(place), dependencies=known)
 
 
 def _by_number(unknowns: Sequence[Unknown], index: Mapping[int, int]) -> list[tuple[int, tuple[int, ...]]]:
