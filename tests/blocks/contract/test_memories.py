@@ -156,3 +156,9 @@ def test_an_initial_value_of_a_discrete_state_is_that_of_its_first_tick(engine):
 def test_an_equation_of_another_kind_is_refused(declare, text):
     with pytest.raises(BlockError, match=text):
         trace(Made(declare), {})
+
+
+def test_instants_are_counted_from_none():
+    probe = trace(Made(lambda b: b.output("y", b.instants([1.0, 2.0]))), {})
+    (counted,) = probe.declared.memories_of(CountedInstants)
+    assert counted.initial.tolist() == [0.0]

@@ -25,6 +25,7 @@ from blocks import (
     ReferenceGovernor,
     StateSpace,
 )
+from blocks.contract.trace import trace
 from cosim import Diagram, linearize, simulate
 from tests.blocks.library.test_logic import sampled
 
@@ -392,3 +393,18 @@ def test_a_sample_time_over_which_the_model_is_no_number_is_refused(made, sample
 def test_a_model_of_plain_numbers_is_refused_with_its_shapes():
     with pytest.raises(BlockError, match=r"LQR: system has"):
         LQR((1.0, 1.0, 1.0, 0.0), Q=1.0, R=1.0)
+
+
+@pytest.mark.parametrize("sample", [None, 0.1])
+def test_a_model_that_no_feedback_steadies_is_refused_where_it_is_made(sample):
+    """Its first state grows, and no input reaches it."""
+    model = (np.diag([1.0, -1.0]), [[0.0], [1.0]], np.eye(2), np.zeros((2, 1)))
+    for make in (LQR, LQI, LQG):
+        with pytest.raises(BlockError, match=make.__name__):
+            make(model if make is not LQR else model[:2], sample=sample)
+
+
+@pytest.mark.parametrize("sample", [None, 0.1])
+def test_an_estimate_begins_at_zero(sample):
+    block = LQG(FULL, 1.0, 0.5, 0.1, 0.01, sample=sample)
+    assert not any(np.any(m.initial) for m in trace(block, {"y": 1}).declared.memories)
