@@ -1,5 +1,8 @@
 """Corners that are only looked at at ticks need no events: quantizers and the like before sampled blocks."""
 
+from types import SimpleNamespace
+
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -21,6 +24,8 @@ from blocks import (
     Transition,
 )
 from cosim import Diagram, Triggered, simulate
+from cosim.compile.looked_at import FollowingBranch, without_idle_events
+from cosim.system_parts import SystemEvent
 
 
 def encoder(*behind, until=None):
@@ -150,3 +155,18 @@ def test_charts_and_parts_that_follow_at_once_keep_their_events_beside_ticks():
     assert r["lamp.light"][:, 0].tolist() == [0, 1, 1, 1, 1, 0, 0]
     assert r["guarded.n"][:, 0].tolist() == [0, 0, 0, 1, 1, 1, 1]
     assert r["kept.y"][-1, 0] == pytest.approx(at[2], abs=1e-9)
+
+
+def test_finding_a_branch_anew_at_a_tick_is_no_look_at_it():
+    """Of two branches a segment refreshes one from its own old value, and a signal of time reads it."""
+    one, other = ca.SX.sym("one"), ca.SX.sym("other")
+    branches = [FollowingBranch("one", one, ca.SX(1)), FollowingBranch("other", other, ca.SX(2))]
+    event = SystemEvent("e", "e", one - 1, 1, (), ("one",), np.zeros(0, int))
+    own, reader, chart = (
+        SimpleNamespace(names=names, expression=2 * one, activation=SimpleNamespace(again=again))
+        for names, again in ((("one",), False), (("hold",), False), (("chart",), True))
+    )
+    assert without_idle_events(branches, [event], [own], {}, [])[0] == (event,)
+    assert without_idle_events(branches, [event], [own, reader], {}, [])[0] == ()
+    assert without_idle_events(branches, [event], [reader], {}, [one])[0] == (event,)
+    assert without_idle_events(branches, [event], [reader, chart], {}, [])[0] == (event,)

@@ -2,7 +2,9 @@
 
 import itertools
 from fractions import Fraction
+from types import SimpleNamespace
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -21,6 +23,8 @@ from blocks import (
     UnitDelay,
 )
 from blocks.errors import BlockError
+from cosim.compile.schedule import _Labels
+from cosim.compile.signal_nodes import OutputSignal, SampledSignal, SignalNode
 from tests.helpers.runs import Simulation, build, simulate
 
 
@@ -258,3 +262,15 @@ def test_a_sum_of_rates_with_many_offsets_has_one_order():
     r = simulate(d, 0.2, log_at=[0.095, 0.195])
     for row, start in zip(r["sum.y"][:, 0], (0.0, 0.1), strict=True):
         assert row == pytest.approx(sum(np.sin(start + k / 100) for k in range(10)), rel=1e-13)
+
+
+def test_what_reads_a_loop_at_a_tick_comes_behind_it():
+    """Memories a and c read each other; y reads a and stands between the two in the order."""
+    a, c = (SignalNode(n, SampledSignal, "m") for n in "ac")
+    y = SignalNode("y", OutputSignal, "y")
+    loop = nx.DiGraph([(a, c), (c, a), (a, y)])
+    ordered = nx.DiGraph([(a, c), (a, y)])
+    dependencies = SimpleNamespace(cut=True, solved=False, alone=set(), ordered=ordered)
+    labels = _Labels({}, dependencies, loop, [a, y, c])
+    assert labels.bucket == {0: [a, c, y]}
+    assert labels.groups == {(0, ("loop", a)): [a, c]}

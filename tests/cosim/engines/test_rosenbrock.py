@@ -8,6 +8,7 @@ import pytest
 from blocks.errors import SimulationError
 from cosim.engines.counters import Counters
 from cosim.engines.methods.rosenbrock import RosenbrockStepper
+from cosim.engines.methods.scipy_stepper import ScipyStepper
 from cosim.engines.methods.steppers import Control, Problem
 
 
@@ -49,3 +50,19 @@ def test_the_state_that_runs_away_in_its_own_size_is_named(first):
     with pytest.raises(SimulationError, match="the state that limits it is 'small'") as caught:
         list(stepper.integrate(0.0, start, 1.0, Control()))
     assert caught.value.path == "small"
+
+
+@pytest.mark.parametrize(("places", "calls"), [(4, 1), (64, 2)])
+def test_a_stretch_of_a_few_last_digits_is_one_step_of_euler(places, calls):
+    """SciPy's solvers look at the rate more often, and may give up."""
+    seen: list[float] = []
+
+    def f(t, x):
+        seen.append(t)
+        return np.ones(1)
+
+    stop = 1.0 + places * np.spacing(1.0)
+    stepper = ScipyStepper(problem(f, ["x"]), "RK45", rtol=1e-6, max_step=np.inf)
+    (step,) = stepper.integrate(1.0, np.array([1.0]), stop, Control(step=1.0))
+    assert step.t1 == stop == step.x1[0]
+    assert min(len(seen), 2) == calls
