@@ -155,6 +155,17 @@ def test_a_test_that_fails_without_the_change_notices_nothing(tmp_path):
     assert named_in("5 passed in 1 s", ["t.py::f"]) == ""
 
 
+def test_a_file_that_cannot_be_read_without_the_change_notices_nothing(tmp_path):
+    """Its error names no test; with the change alone it is one that the change makes."""
+    (tmp_path / "a.py").write_bytes(b"1")
+    bench = Told(tmp_path, tmp_path)
+    for always, outcome in ((True, "not run"), (False, "caught")):
+        bench.run = lambda *_, always=always: (
+            (2, "ERROR t.py") if always or (tmp_path / "a.py").read_bytes() == b"2" else (0, "2 passed")
+        )
+        assert bench.judge(verdict("2", "").change, ["t.py::a"], 1.0).outcome == outcome
+
+
 def test_what_the_tests_of_c_do_not_notice_the_sanitizers_may(tmp_path):
     """CI runs both."""
     (tmp_path / "a.c").write_bytes(b"1")
