@@ -8,8 +8,8 @@ draws ten changes of each file (of folders: of every file in them), makes one af
 the checkout, and runs the tests that run the changed line, those that mirror the file's folder first,
 shortest first, until one fails. Which tests run which lines is found once, by running each test file under
 coverage (`pip install coverage`), and kept in `--cache`. Files of the C runtime have no coverage: the tests
-that call the native engine are run, and the sanitizers on what those do not notice. `--write` puts the
-shares and what survived into docs/mutations.md; reasons written there stay.
+that call the native engine or functions of it are run, and the sanitizers on what those do not notice.
+`--write` puts the shares and what survived into docs/mutations.md; reasons written there stay.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ CORE = (
 )  # fmt: skip
 TESTS = ("tests/blocks", "tests/plant", "tests/cosim", "tests/systems")
 CHOICE = "from tests.helpers.runs import"
+PARTS = "from tests.helpers.runtime_parts import"  # tests that call C by themselves
 NATIVE = "cosim/engines/native/native.py"  # tests that run it run C
 MOST = 400  # tests for one change
 SLOWER = 8.0  # how much longer than it was measured a run may take: machines are busy
@@ -82,16 +83,17 @@ def mirrored(file: str, known: Covering) -> str:
 
 
 @functools.cache
-def chooses(file: str) -> bool:
-    """Whether PLANTLOOP_TEST_ENGINE chooses the engine of a file's tests: for C it is the native one."""
-    return CHOICE in (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).exists() else False
+def runs_c(file: str) -> bool:
+    """Whether a file's tests run C: PLANTLOOP_TEST_ENGINE chooses their engine, or they call functions of it."""
+    text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).exists() else ""
+    return CHOICE in text or PARTS in text
 
 
 def tests_for(change: Change, known: Covering, budget: float) -> list[str]:
     """Tests that run a change, likely and short ones first, as many as the budget (s) allows."""
     near = mirrored(change.file, known)
     if change.file.endswith(".c"):
-        found = known.by_file.get(NATIVE, set()) | {t for t in known.seconds if chooses(t.partition("::")[0])}
+        found = known.by_file.get(NATIVE, set()) | {t for t in known.seconds if runs_c(t.partition("::")[0])}
     else:
         found = set() if change.module_level else known.of(change.file, change.lines)
         if not found:  # it may run when the file is imported: for tests of the file and of its folder

@@ -201,8 +201,9 @@ def test_lines_that_run_at_import_are_tried_with_the_tests_of_their_folder():
 
 
 def test_changes_of_c_are_tried_with_the_rules_of_time_on_the_native_engine(tmp_path, monkeypatch):
-    assert mutations.chooses("tests/cosim/engines/test_time.py")
-    assert not mutations.chooses("tests/plant/mechanics/test_tree.py")
+    assert mutations.runs_c("tests/cosim/engines/test_time.py")
+    assert mutations.runs_c("tests/cosim/engines/test_runtime_parts.py")
+    assert not mutations.runs_c("tests/plant/mechanics/test_tree.py")
     seconds = dict.fromkeys(
         ("tests/cosim/engines/test_time.py::a", "tests/plant/mechanics/test_tree.py::b"), 1.0
     )
