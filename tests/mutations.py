@@ -84,7 +84,7 @@ def mirrored(file: str, known: Covering) -> str:
 
 @functools.cache
 def runs_c(file: str) -> bool:
-    """Whether a file's tests run C: PLANTLOOP_TEST_ENGINE chooses their engine, or they call functions of it."""
+    """Whether tests run C: PLANTLOOP_TEST_ENGINE chooses their engine, or they call functions of it."""
     text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).exists() else ""
     return CHOICE in text or PARTS in text
 

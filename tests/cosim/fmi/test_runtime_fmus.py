@@ -80,9 +80,9 @@ def test_items_of_an_enumeration_are_its_own(runtime):
 class ModelExchange:
     """An FMU of one state, whose functions all answer `status`; `rounds` of its event mode."""
 
-    def __init__(self, runtime, version, status=OK, rounds=1, flags=None):
+    def __init__(self, runtime, version, status=OK, rounds=1, flags=None, ends=False):
         self.runtime, self.status, self.rounds, self.flags = runtime, status, rounds, flags
-        self.done = 0
+        self.ends, self.done = ends, 0
         size = "int(void *, double *, size_t)"
         flagged = "int(void *, int, int *, int *)" if version == 2 else "int(void *, _Bool, _Bool *, _Bool *)"
         update = "int(void *, event_info *)" if version == 2 else (
@@ -107,11 +107,13 @@ class ModelExchange:
     def update_2(self, c, info):
         self.done += 1
         info.again, info.defined, info.next = self.done < self.rounds, 1, 8.5
+        info.terminate = self.ends
         return self.status
 
     def update_3(self, c, again, terminate, nominals, values, defined, following):
         self.done += 1
         again[0], defined[0], following[0] = self.done < self.rounds, True, 8.5
+        terminate[0] = self.ends
         return self.status
 
     def completed(self, c, no_way_back, event, terminate):
@@ -119,9 +121,9 @@ class ModelExchange:
             event[0], terminate[0] = self.flags
         return self.status
 
-    def ask(self, what):
+    def ask(self, what, request=1.0):
         self.call.what = what
-        row = self.runtime.array([0.5, 3.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        row = self.runtime.array([0.5, 3.0, 0.0, request, 0.0, 0.0, 0.0])
         return self.runtime.c.pl_ask_fmu(self.call, row), list(row)[4:]
 
 
@@ -132,6 +134,17 @@ def test_event_mode_is_asked_until_it_settles(runtime, version, rounds):
     reason, found = fmu.ask(runtime.c.PL_FMU_EVENT)
     assert (reason, fmu.done) == (int(rounds > 100), min(rounds, 100))
     assert reason or found == [42.0, 8.5, 0.0]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_fmu_that_ends_the_run_is_asked_no_more(runtime, version):
+    """What it said at the newest event is kept, for code asks for each number."""
+    fmu = ModelExchange(runtime, version, rounds=9, ends=True)
+    assert fmu.ask(runtime.c.PL_FMU_EVENT, request=0.0) == (0, [0.0, 0.0, 0.0])
+    for _ in range(2):
+        assert fmu.ask(runtime.c.PL_FMU_EVENT) == (0, [42.0, 8.5, 1.0])
+    assert (fmu.done, fmu.fmu.terminated, fmu.fmu.ready) == (1, 1, 0)
+    assert fmu.ask(runtime.c.PL_FMU_COMPLETED)[0] == 1
 
 
 @pytest.mark.parametrize("version", [2, 3])
