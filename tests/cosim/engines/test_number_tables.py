@@ -1,6 +1,7 @@
 """Tables are data of compiled code: others of one size run with the same library and their own numbers."""
 
 import pickle
+from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
@@ -17,6 +18,7 @@ from blocks import (
     TransferFunction,
 )
 from cosim import Diagram, Simulation, simulate
+from cosim.engines.codegen import number_tables
 from cosim.engines.codegen.model_c import generate
 from cosim.engines.codegen.number_tables import NumberTables
 from cosim.engines.codegen.system_functions import whole
@@ -145,3 +147,14 @@ def test_a_table_without_its_numbers_is_the_same_function():
     tables = NumberTables([system_of([plain])])
     assert tables.without(plain)(7, numbers) == numbers[7]
     assert tables.of(table) == ()
+
+
+def test_tables_are_found_in_a_text_wherever_they_stand():
+    """At its very beginning, twice, out of order, and not at all."""
+    a, b, c = np.arange(3.0), np.arange(4.0), np.arange(5.0)
+    A, B = (number_tables._packed(np.int64(t.size).tobytes() + t.tobytes()) for t in (a, b))
+    text, n, m = f"{A}xx{B}y{A}", len(A), len(B)
+    first, second, third = (0, n), (n + 2, n + 2 + m), (n + m + 3, 2 * n + m + 3)
+    for numbers, places in (([a, b, a], [first, second, third]), ([b, a], [second, third]),
+                            ([b, a, a], [first, second, third]), ([a, c], [first])):  # fmt: skip
+        assert NumberTables._places(SimpleNamespace(numbers=numbers), text) == places

@@ -123,7 +123,7 @@ class ModelExchange:
 
     def ask(self, what, request=1.0):
         self.call.what = what
-        row = self.runtime.array([0.5, 3.0, 0.0, request, 0.0, 0.0, 0.0])
+        row = self.runtime.array([0.5, 3.0, 0.0, request, 7.0, 7.0, 7.0])
         return self.runtime.c.pl_ask_fmu(self.call, row), list(row)[4:]
 
 

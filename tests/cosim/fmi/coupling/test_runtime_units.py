@@ -125,7 +125,7 @@ class Unit:
         return WARNING
 
     def step_2(self, c, t, h, no_way_back):
-        self.stepped.append((t, h))
+        self.stepped.append((t, h, int(no_way_back)))
         return self.status
 
     def step_3(self, c, t, h, no_way_back, event, terminate, early, last):
@@ -143,7 +143,14 @@ def test_an_input_that_follows_a_parabola_is_held_bent_or_curved(runtime):
         unit = Unit(runtime, slopes=slopes, told=WARNING)
         unit.u.value[0], unit.u.bend[0], unit.u.curve[0], unit.u.u.time[0] = 2.0, 3.0, 4.0, 1.0
         assert runtime.c.pl_step_unit(unit.u, 2.0, at_end) == runtime.c.PL_DONE
-        assert (unit.set, unit.bent, unit.stepped) == ([pytest.approx(given)], bent, [(1.0, 1.0)])
+        assert (unit.set, unit.bent, unit.stepped) == ([pytest.approx(given)], bent, [(1.0, 1.0, 0)])
+
+
+def test_a_unit_none_of_whose_inputs_takes_slopes_is_stepped(runtime):
+    unit = Unit(runtime, slopes=1)
+    unit.u.n_bent, unit.u.bend[0] = 0, 3.0
+    assert runtime.c.pl_step_unit(unit.u, 2.0, 0) == runtime.c.PL_DONE
+    assert (unit.bent, unit.stepped) == ([], [(1.0, 1.0, 0)])
 
 
 @pytest.mark.parametrize("version", [2, 3])
