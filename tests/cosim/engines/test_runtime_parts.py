@@ -247,6 +247,7 @@ def test_what_is_no_number_inside_a_step_is_named_where_it_is_one(runtime, insid
         ([2.0, -1.0], math.inf),
         ([0.5 + 1e-9], math.inf),
         ([0.99, 1.4], 0.99),
+        ([0.5 + (1.0 - 1e-6) * 0.5], math.inf),
     ],
 )
 @pytest.mark.parametrize("shape", [lambda u: u, lambda u: -(u**3), lambda u: np.expm1(30 * u)])

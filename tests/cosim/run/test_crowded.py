@@ -34,3 +34,8 @@ def test_events_that_crowd_are_named_the_frequent_ones_first():
 def test_a_crowd_is_twenty_in_a_thousandth_of_the_run(times, since, crowd):
     assert ("Events crowd" in told(times, since)) == crowd
     assert "Events crowd" not in told(times, since, None)
+
+
+def test_just_a_thousandth_is_a_crowd():
+    assert "within 1 s" in told([999.0] * 20, time=1000.0)
+    assert "Events crowd" not in told([np.nextafter(999.0, 0.0)] * 20, time=1000.0)

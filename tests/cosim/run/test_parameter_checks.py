@@ -143,3 +143,13 @@ def test_of_many_runs_just_those_are_refused_that_the_block_refuses():
     p[3, 0], p[4, 2] = 0.0, 5.0
     assert sorted(checks.refused(p)) == [3, 4]
     assert sorted(checks.refused(p[:3] * [-1.0, 1.0, 1.0])) == [0, 1, 2]
+
+
+def test_only_blocks_that_may_refuse_numbers_between_two_ends_are_asked_again():
+    def check(values):
+        if values["gain"] <= 0:
+            raise PlantloopError("it is bad")
+
+    checks, p = RunChecks((part(check),)), np.array([2.0, 1.0, 1.0])
+    assert checks.beyond(p, {0: (1.0, 9.0), 1: (-5.0, 5.0)}).parts == ()
+    assert checks.beyond(p, {0: (-1.0, 9.0)}).parts == checks.parts

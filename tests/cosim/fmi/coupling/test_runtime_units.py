@@ -36,7 +36,9 @@ int pl_walk_macro_step(pl_coupling *m)
 int all_units(pl_coupling *m) { return step_units(m); }""",
     "iterated": """#include "iterated.c"
 int inverse_of(double *a, double *inverse, int n) { return invert(a, inverse, n); }
-int one_unit(pl_coupling *m, pl_fmu_unit *u, double *found) { return step_unit(m, u, found); }""",
+int one_unit(pl_coupling *m, pl_fmu_unit *u, double *found) { return step_unit(m, u, found); }
+void largest_of(const pl_samples *s, double *out) { largest(s, out); }
+void pl_reset(pl_run *r) { r->rounds++; }""",
     "control": """#define pl_begin_macro_step euler_to
 #define pl_walk_macro_step euler
 #include "macro_control.c"
@@ -62,6 +64,13 @@ int all_units(pl_coupling *m);
 int inverse_of(double *a, double *inverse, int n);
 int one_unit(pl_coupling *m, pl_fmu_unit *u, double *found);
 int pl_controlled_step(pl_coupling *m, double until);
+int pl_iterate(pl_coupling *m);
+int pl_give_up(pl_coupling *m, int level, int reason);
+void largest_of(const pl_samples *s, double *out);
+int pl_hold_inputs(pl_coupling *m, pl_fmu_unit *u);
+typedef struct { double t0; double *value, *slope, *curvature; } pl_curve;
+void pl_through(pl_curve *c, const pl_samples *s, int order, const int32_t *smooth);
+double pl_curve_at(const pl_curve *c, int i, double t);
 """
 
 STEP_2, STEP_3 = (
@@ -83,6 +92,7 @@ class Unit:
     def __init__(self, runtime, version=2, status=OK, told=OK, **fields):
         self.runtime, self.status, self.told = runtime, status, told
         self.stepped, self.set, self.bent = [], [], []
+        self.answer = lambda: 4.0
         step = self.step_2 if version == 2 else self.step_3
         setter, _ = runtime.batch(runtime.c.PL_FMU_DOUBLE, "double", [0])
         getter, _ = runtime.batch(runtime.c.PL_FMU_DOUBLE, "double", [0])
@@ -119,7 +129,7 @@ class Unit:
     def exchanged(self, arguments, noted):
         values = self.runtime.ffi.cast("double *", arguments[3])
         if noted is None:
-            values[0] = 4.0
+            values[0] = self.answer()
         else:
             noted.append(values[0])
         return WARNING
@@ -291,3 +301,77 @@ def test_outputs_of_an_iterated_step_lead_on_from_those_before(runtime):
     assert runtime.c.one_unit(m, unit.u, found) == runtime.c.PL_DONE
     assert found[0] == 4.0
     assert list(m.run.context.h[0:4]) == pytest.approx([1.0, 2.0, 2.0, 1.0])
+
+
+def test_everything_of_ours_goes_back_to_where_the_step_began(runtime):
+    m = coupling(runtime, Unit(runtime).u)
+    runtime.c.pl_keep_ours(m, 0, 1)
+    m.run.context.t, m.run.context.ticks[0] = 3.0, 9
+    runtime.c.pl_couple_back(m)
+    assert (m.run.context.t, m.run.context.ticks[0]) == (0.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("newest", "late", "ours_done", "expected"),
+    [(0, 0, 0, 5.0), (1, 0, 0, 6.0), (1, 1, 0, 5.0), (1, 1, 1, 6.0)],
+)
+def test_the_inputs_a_unit_holds_are_those_before_or_the_newest(runtime, newest, late, ours_done, expected):
+    """Where our states are not yet at the end, inputs that follow them are those before."""
+    unit = Unit(runtime, late=runtime.array([late], "int32_t"))
+    around = [runtime.array([7.0, 0.0, 7.0]) for _ in range(2)]
+    unit.u.value, unit.u.assumed = around[0] + 1, around[1] + 1
+    unit.u.u.values[0] = 5.0
+    m = coupling(runtime, unit.u, newest=newest, ours_done=ours_done, n_inputs=1, inputs=runtime.array([0.0]))
+    m.run.model.unit_inputs = runtime.function(
+        "void(const pl_args *, double *)", lambda a, out: out.__setitem__(0, 6.0)
+    )
+    assert runtime.c.pl_hold_inputs(m, unit.u) == runtime.c.PL_DONE
+    assert [list(a) for a in around] == [[7.0, expected, 7.0]] * 2
+
+
+@pytest.mark.parametrize(("order", "at_4"), [(0, 4.0), (1, 10.0), (2, 16.0)])
+def test_what_is_smooth_is_extrapolated_by_a_polynomial(runtime, order, at_4):
+    """t^2 at 2, 1 and -1 s, to 4 s; beside it a signal that is held."""
+    samples = runtime.new("pl_samples", n=2, count=3, most=3)
+    samples.time = [2.0, 1.0, -1.0]
+    samples.values = runtime.array([4.0, 4.0, 1.0, 1.0, 1.0, 1.0])
+    curve = runtime.new("pl_curve", **{n: runtime.array([0.0] * 2) for n in ("value", "slope", "curvature")})
+    runtime.c.pl_through(curve, samples, order, runtime.array([1, 0], "int32_t"))
+    assert [runtime.c.pl_curve_at(curve, i, 4.0) for i in (0, 1)] == pytest.approx([at_4, 4.0])
+    sizes = runtime.array([0.0, 0.0])
+    samples.values[3] = -9.0
+    runtime.c.largest_of(samples, sizes)
+    assert list(sizes) == [4.0, 9.0]
+
+
+@pytest.mark.parametrize(("iterate", "rounds"), [(1, 40), (2, 4)])
+def test_an_iterated_step_ends_where_outputs_are_those_assumed(runtime, iterate, rounds):
+    """y = 4 + u / 2 with u = y is 8: by substitution in many rounds, by Newton's method in few."""
+    unit = Unit(runtime, y=runtime.array([0], "int32_t"))
+    unit.answer = lambda: 4.0 + unit.set[-1] / 2
+    unit.u.arriving = 1
+    m = coupling(runtime, unit.u, iterate=iterate, quiet=1, t1=2.0, n_inputs=1, n_sequence=1,
+                 inputs=runtime.array([0.0] * 4), sequence=runtime.array([0], "int32_t"),
+                 iterated=runtime.array([0.0] * 10))  # fmt: skip
+    read = lambda a, out: out.__setitem__(0, m.run.context.h[0])
+    m.run.model.unit_inputs = runtime.function("void(const pl_args *, double *)", read)
+    assert runtime.c.pl_iterate(m) == runtime.c.PL_DONE
+    assert unit.u.out.values[0] == pytest.approx(8.0, rel=1e-9)
+    assert m.run.context.t == unit.u.time == 2.0 and m.rounds <= rounds
+
+
+def test_a_step_that_is_given_up_ends_where_it_began(runtime):
+    """The host makes it; but a full log of rows that the host can take is tried again."""
+    for reason, logged, found in (
+        (runtime.c.PL_UNIT_GET, 0, runtime.c.PL_UNITS_HOST),
+        (runtime.c.PL_CANCELLED, 0, runtime.c.PL_CANCELLED),
+        (runtime.c.PL_FULL, 2, runtime.c.PL_FULL), (runtime.c.PL_FULL, 0, runtime.c.PL_UNITS_HOST),
+    ):  # fmt: skip
+        unit = Unit(runtime, arriving=1)
+        m = coupling(runtime, unit.u)
+        m.run.log.log.count = logged
+        runtime.c.pl_keep_ours(m, 1, 1)
+        assert runtime.c.pl_keep_unit(unit.u, 1) == 0
+        m.run.context.t, unit.u.time, m.phase, m.run.approach = 3.0, 3.0, 4, 1
+        assert runtime.c.pl_give_up(m, 1, reason) == found
+        assert (m.run.context.t, unit.u.time, m.phase, m.run.approach, m.run.rounds) == (0.0, 1.0, 0, 0, 1)
