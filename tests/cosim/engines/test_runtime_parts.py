@@ -97,6 +97,16 @@ def test_factors_solve_what_numpy_solves(runtime, sparse, diagonal):
     assert runtime.c.pl_factor(s, 5, diagonal) == 0
 
 
+@pytest.mark.parametrize("sparse", [1, 0])
+def test_whole_numbers_are_factored_exactly(runtime, sparse):
+    """[[1, -1], [-1, 3]] [2, 3] = [-1, 7]: rows are subtracted once, added and left alone."""
+    s = matrix_of(runtime, np.array([[0.0, 1.0, 0.0], [1.0, -2.0, 0.0], [0.0, 0.0, -1.0]]), sparse)
+    assert runtime.c.pl_factor(s, 3, 1.0) == 1 and s.pivoted == (not sparse)
+    b = runtime.array([-1.0, 7.0, 8.0])
+    runtime.c.pl_solve_factored(s, 3, b)
+    assert list(b) == [2.0, 3.0, 4.0]
+
+
 def test_pieces_that_are_asked_for_are_called_with_those_they_need(runtime):
     """Piece 2 needs piece 0; behind the places asked for stands one that needs piece 1."""
     called = []
