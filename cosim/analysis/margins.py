@@ -21,6 +21,7 @@ import networkx as nx
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
 from cosim.analysis.common_period import CommonPeriod, common
 from cosim.analysis.free_modes import without, without_free
@@ -35,7 +36,7 @@ from cosim.built_for import built_for
 from cosim.diagram import Diagram
 from cosim.names import text
 from cosim.run.context import Context
-from cosim.system import System
+from cosim.system import System, pick
 
 HARMONICS = 400  # frequencies at which a loop of several rates is looked at
 POINTS = 4000  # frequencies at which crossings are looked for
@@ -126,6 +127,10 @@ def margins(
     In a sampled diagram, the perturbation added to a signal that is not held is held from tick to tick,
     which is exact if only sampled blocks read the signal.
 
+    Warns
+    -----
+    HeldLoopWarning         continuous equations read a signal that is not held
+
     Raises
     ------
     PlantloopError          no such signal, several components, no loop through it, or what `linearize` raises
@@ -148,6 +153,8 @@ def margins_of(
     flat = system_of(system)
     whole, k = _one_component(flat, at)
     sampled = _Sampled(system, flat, whole, k, point, parameters, pade, rough)
+    if flat.rates:
+        sampled.mention_hold(at)
     if len(flat.rates) > 1:
         return sampled.margins(at)
     closed = linearize(system, inputs=[whole], outputs=[whole], at=point, parameters=parameters, pade=pade)
@@ -213,6 +220,10 @@ def _no_loop(system: Any, at: str) -> PlantloopError:
     return PlantloopError(what, path=at, value=at, hint=hint)
 
 
+class HeldLoopWarning(UserWarning):
+    """Margins of a sampled diagram at a signal that continuous equations read between ticks."""
+
+
 @dataclass(frozen=True)
 class _Sampled:
     """A component of a signal in a sampled diagram, with the loop closed."""
@@ -250,6 +261,22 @@ class _Sampled:
             np.linalg.eigvals(loop.A), loop.period,
             step_response(loop.A, loop.B, loop.C, loop.D, loop.period, loop.times),
         )  # fmt: skip
+
+    def mention_hold(self, at: str) -> None:
+        """Warn where a signal changes between ticks, and something continuous reads it."""
+        s = model_of(self.system, [self.whole], [self.whole], self.point, self.parameters).system
+        signal = s.signal(self.whole).expression[self.component]
+        added = pick(s.h, s.perturbed[self.whole].index[self.component : self.component + 1])
+        if ca.depends_on(signal, ca.vertcat(s.t, s.x, s.w)) and ca.depends_on(
+            ca.vertcat(s.derivative, s.residual, *[d.signal for d in s.delays]), added
+        ):
+            warn_user(
+                f"the margins at '{at}' are those of its loop with a hold there: the signal changes between "
+                "ticks and something continuous reads it, but in a sampled diagram what is added to a signal "
+                "is held from tick to tick, which lags. Ask at a signal that is sampled, such as "
+                "the output of the controller.",
+                HeldLoopWarning,
+            )
 
     def _ticks(self, period: CommonPeriod) -> list[int]:
         """Instants at which the signal may change."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.analysis.linear import linearize
-from cosim.analysis.margins import margins
+from cosim.analysis.margins import HeldLoopWarning, margins
 from cosim.compile.netlist import Netlist
 from cosim.run.context import Context
 from cosim.system import System
@@ -105,8 +105,16 @@ def _model(
         "dt": float(model.dt or 0.0),
         "poles": page.numbers.put(np.array([poles.real, poles.imag])),
         "margins": found,
-        "notes": sorted({str(w.message) for w in caught}),
+        "notes": _notes(caught),
     }
+
+
+def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
+    """What was warned of; of loops with a hold, one for all."""
+    held = sorted({str(w.message) for w in caught if w.category is HeldLoopWarning})
+    found = sorted({str(w.message) for w in caught if w.category is not HeldLoopWarning})
+    more = f" So it is at {len(held) - 1} more signals." if len(held) > 1 else ""
+    return [*found, *(text + more for text in held[:1])]
 
 
 def _margins(drawn: Any, components: list[str], at: Context | None) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Margins of loops against python-control, closed forms, and the gain that makes the loop unstable."""
 
+import warnings
+
 import control
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from blocks import (
 )
 from blocks.errors import PlantloopError
 from cosim import Diagram, linearize, margins, simulate
-from cosim.analysis.margins import margins_of
+from cosim.analysis.margins import HeldLoopWarning, margins_of
 
 
 def continuous(k=1.0, num=(4.0,), den=(1.0, 3.0, 3.0, 1.0)):
@@ -210,3 +212,19 @@ def test_the_delay_margin_of_a_held_signal_is_exact():
 
     assert radius(found.delay * (1 - 1e-5)) < 1 < radius(found.delay * (1 + 1e-5))
     assert found.delay == pytest.approx(np.radians(found.phase) / found.crossover, rel=0.05)
+
+
+def test_margins_with_a_hold_where_there_is_none_are_told():
+    """An integrator, a lag and a sampled gain: between the two a held perturbation is another loop."""
+    d = Diagram("lag")
+    d.add("x", Integrator())
+    d.add("lag", TransferFunction([1.0], [0.2, 1.0]))
+    d.add("c", StateFeedback([[2.0]], sample="0.1"))
+    d.connect("x.y -> lag.u", "lag.y -> c.x", "c.u -> x.u")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        phase = [margins(d, at).phase for at in ("c.u", "lag.y")]
+    assert phase[0] == pytest.approx(phase[1], abs=1e-6)  # what only the controller reads
+    with pytest.warns(HeldLoopWarning, match="margins at 'x.y' are those of its loop with a hold there"):
+        held = margins(d, "x.y")
+    assert held.phase < phase[0] - 1.0  # degrees
