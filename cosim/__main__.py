@@ -9,9 +9,8 @@ YOUNG = 300_000  # objects made between two looks for garbage; imports make 150 
 def main() -> None:
     """Run the command line."""
     gc.set_threshold(YOUNG)
-    atexit.register(
-        gc.freeze
-    )  # the interpreter's end looks for garbage twice: 0.2 s, in memory that goes anyway
+    # the interpreter's end looks for garbage twice: 0.2 s, in memory that goes anyway
+    atexit.register(gc.freeze)
     from cosim.cli.cli import app
     from cosim.cli.signals import ending_signals_interrupt
 

@@ -131,7 +131,7 @@ class OutputSegment(Segment):
 
 @dataclass(frozen=True)
 class LastSegment(OutputSegment):
-    """Memories of conditional parts that change behind all else: h[writes] = expression."""
+    """Memories of conditional parts that change last at an instant: h[writes] = expression."""
 
     word: ClassVar[str] = "afterwards"
 

@@ -78,18 +78,16 @@ class System:
     tick_slots: tuple[tuple[int, int, int], ...]
     schedule: tuple[Segment, ...]
     signals: Mapping[str, Signal]
-    logged: tuple[
-        str, ...
-    ]  # what a run keeps if nothing is chosen: the signals, and states of blocks that ask for it
+    # what a run logs by default: the signals, and states of blocks that declare `log_states`
+    logged: tuple[str, ...]
     derivative: ca.SX  # of x
     accepted: tuple[ca.SX, np.ndarray]  # new values and places in h
     starting: tuple[ca.SX, np.ndarray]  # modes that depend on where the run starts: values and places in h
     invariants: ca.SX  # zero along every solution
     tolerances: np.ndarray  # of each component of the invariants
     correction: ca.SX  # of x: what to add to bring the invariants back to zero
-    rounding: (
-        np.ndarray
-    )  # (nx,) times what a last digit changes is no error of a step; see `rounding_matters`
+    # (nx,) this factor times the change by a last digit is no error of a step; see `rounding_matters`
+    rounding: np.ndarray
     events: tuple[SystemEvent, ...]
     residual: ca.SX  # zero at the algebraic unknowns, which are the first places of w
     loops: tuple[Sought, ...]  # what each unknown of w stands for

@@ -28,7 +28,7 @@ Env = dict[Key, ca.SX]
 
 @dataclass(frozen=True)
 class ChartClock:
-    """How a chart tells time.
+    """The time as a chart sees it.
 
     now : what is noted on entering a state; elapsed : of what was noted, seconds since; time : t [s]
     crossed : has a guard crossed at this instant? Then one that is on its threshold holds (continuous charts)

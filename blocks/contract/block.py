@@ -78,7 +78,7 @@ class Block(metaclass=BlockType):
 
     @property
     def start_only(self) -> Mapping[str, str]:
-        """Numbers and texts of it that look like parameters and that no run can set: name -> what to do."""
+        """Names that look like parameters but cannot be set by a run: name -> what to do instead."""
         return {}
 
     @abc.abstractmethod
@@ -86,16 +86,16 @@ class Block(metaclass=BlockType):
         """Declare ports, states and equations on `b`."""
 
     def check_parameters(self, values: Mapping[str, Any]) -> None:
-        """Refuse numbers that a run was given for parameters, as where the block is made.
+        """Refuse values of parameters given to a run that the block would refuse when it is made.
 
-        values : of all its parameters; those that are the value of a field under the name of the field
+        values : of all its parameters; those that are fields have the names of the fields
         """
         known = {f.name for f in fields(self)}  # type: ignore[arg-type]
         if own := {name: value for name, value in values.items() if name in known}:
             self.with_fields(**own)
 
     def with_fields(self, **values: Any) -> Self:
-        """This block with other values in some fields; the others stay, expressions of parameters too."""
+        """This block with other values in some fields; expressions of parameters in the others are kept."""
         made: Self = with_fields(self, values)
         return made
 
@@ -106,25 +106,25 @@ class Block(metaclass=BlockType):
 
     @property
     def shares_equations(self) -> bool:
-        """May blocks of one shape share what `define` declares, functions with instances among it?"""
+        """Whether blocks of one shape share what `define` declares, including functions with instances."""
         return True
 
     def ports_by_name(self) -> tuple[Iterable[str], Iterable[str]] | None:
-        """Names of all inputs and outputs where they are known without the equations; None: by these."""
+        """Names of all inputs and outputs if they are known without tracing the equations, else None."""
         return None
 
     def picture(self) -> BlockPicture | None:
-        """What is drawn in its box in pictures of diagrams, where there is more to see than its type."""
+        """The picture in its box in drawings of diagrams; None shows its type only."""
         return None
 
     def driven(self) -> Block:
-        """What stands for it where a co-simulation master runs it; itself, if it does not step itself."""
+        """The block that replaces it under a co-simulation master; itself, unless it steps itself."""
         return self
 
     def uncoupled(self) -> Block:
-        """What stands for it in a run that says nothing of coupling; itself, if it needs no master."""
+        """The block that replaces it in a run without a coupling; itself, if it needs no master."""
         return self
 
     def port_name(self, name: str) -> str:
-        """The port a name means, where a user may spell it otherwise than `define` does; else the name."""
+        """The name of a port as `define` spells it, for another spelling that users may write."""
         return name

@@ -41,10 +41,10 @@ DISTRIBUTIONS = ("normal", "uniform")
 
 
 class Equations(EventEquations):
-    """Collects what one block declares while it is traced. Its calls are the whole block contract.
+    """Collects what a block declares while it is traced. These calls are the whole block contract.
 
     Signals, states and memories are 1-D arrays of shape (size,); scalar parameters and ``time`` have
-    shape (). An expression handed back is raveled and its size checked.
+    shape (). Expressions passed to these calls are flattened, and their sizes are checked.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Equations(EventEquations):
     ) -> Array:
         """Input port; `size=None` takes the size of what is connected. Returns (size,).
 
-        unit : what is connected is checked to be in it, as "N*m"; one per component, or for all
+        unit : the unit expected of the connected signal, such as "N*m"; one per component, or for all
         unconnected : (size,) its value where it is left open on purpose; default zeros
         """
         self._unique(name, self._inputs, "input")
@@ -98,7 +98,7 @@ class Equations(EventEquations):
         """Output port. With `sample` it is refreshed at its ticks and held in between, else continuous.
 
         unit : of its values, as "rad/s"; one per component, or for all
-        An `auxiliary` output is only there to be looked at, and no part of the block's linear model.
+        An `auxiliary` output is logged, but is not part of the block's linear model.
         """
         self._unique(name, self._outputs, "output")
         value = column(expression, f"output '{name}'")
@@ -181,7 +181,7 @@ class Equations(EventEquations):
         initial: Any = 0.0,
         name: str | None = None,
     ) -> Array:
-        """Memory refreshed with `expression` in the output phase of its ticks, held in between."""
+        """Memory that takes the value of `expression` in the output phase of its ticks; held in between."""
         label = name or f"sampled{len(self._memories)}"
         return self._sampled(label, column(expression), self._ticks(sample, offset), initial)
 
@@ -191,10 +191,10 @@ class Equations(EventEquations):
         return array
 
     def sample_history(self, newest: Array, older: Sequence[Array]) -> None:
-        """Say that discrete states are the older samples of a sampled memory, the newest of them first.
+        """Declare discrete states as the older samples of a sampled memory, the newest of them first.
 
-        All have the ticks and the size of `newest`. In steady running they are equal to it, which linear
-        models take as given; `sample_count` says how many of them count, which events restart.
+        All have the ticks and the size of `newest`. In a steady state they are equal to it, which linear
+        models assume. `sample_count` tells how many of them are valid; events restart it.
         """
         now = self._memories[self._name_of(newest, "a history of samples")]
         states = [self._memories[self._name_of(state, "a history of samples")] for state in older]
@@ -209,7 +209,7 @@ class Equations(EventEquations):
         self._histories.append(SampleHistory(now.name, tuple(m.name for m in states), now.rate))
 
     def tick_time(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
-        """Time of the newest tick [s]; before the first one, its time to come."""
+        """Time of the newest tick [s]; before the first tick, the time of the first tick."""
         return as_scalar(self._rate_symbols(self._ticks(sample, offset))[0])
 
     def tick_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
@@ -231,10 +231,10 @@ class Equations(EventEquations):
         initial: Any = 0.0,
         about: str = FUNCTION,
     ) -> Array:
-        """Output of something that is not looked into, called by the host at its ticks: y = call(t, u).
+        """Output of an opaque function that is called at ticks: y = call(t, u).
 
-        ``make()`` gives every run an `Instance` of its own: called, saved, loaded and closed with it.
-        Messages say `about`.
+        ``make()`` gives every run an `Instance` of its own, which is called, saved, loaded and closed with
+        the run. `about` names it in messages.
         """
         return self._memory(
             ExternalOutput,
@@ -246,7 +246,7 @@ class Equations(EventEquations):
         )
 
     def delivered(self, name: str, initial: Any, size: int, sample: Rate | Ticks) -> Array:
-        """What a co-simulation master writes at the ticks of a rate, before all else there."""
+        """A value that a co-simulation master writes at the ticks of a rate, before anything else there."""
         return self._memory(DeliveredOutput, name, initial, size, ticks=self._ticks(sample, 0))
 
     def opaque(
@@ -263,13 +263,14 @@ class Equations(EventEquations):
     ) -> Array:
         """A pure Python function inside continuous equations: y = function(t, u), (size,).
 
-        It is called at every evaluation, also at trial values, so it must keep nothing. ``jacobian(t, u)``
-        gives dy/du, (size, n); without it CasADi takes central differences. ``hessian(t, u)`` gives d2y/du2,
-        (size, n, n), of a function that does not look at t. Compiled code calls it as well.
+        It is called at every evaluation, also with trial values, so it must not keep anything between calls.
+        ``jacobian(t, u)`` gives dy/du, (size, n); without it CasADi takes central differences.
+        ``hessian(t, u)`` gives d2y/du2, (size, n, n), of a function that does not use t. Compiled code calls
+        it as well.
 
-        What a run needs of its own is made by ``make()``, once per run for all calls that share it;
-        functions then take it first, ``function(instance, t, u)``. Where it has ``save() -> bytes`` and
-        ``load(bytes)`` it is part of snapshots; a ``close()`` is called at the end. Messages say `about`.
+        ``make()`` makes an instance for a run, once for all calls that share it; functions then take it as
+        their first argument, ``function(instance, t, u)``. An instance with ``save() -> bytes`` and
+        ``load(bytes)`` is part of snapshots; ``close()`` is called at the end. `about` names it in messages.
         ``compiled(instance)`` gives what the native engine may call instead, or None, see `PythonCall`.
         """
         u = column(argument)
@@ -289,7 +290,7 @@ class Equations(EventEquations):
         return self._memory(CountedInstants, label, 0.0, 1, times=exact, times_field=owner)
 
     def accepted(self, name: str, expression: Any, initial: Any, size: int | None = None) -> Array:
-        """Memory refreshed with `expression` after every accepted step and event.
+        """Memory that takes the value of `expression` after every accepted step and event.
 
         `expression` may be a function of the memory itself: ``lambda old: np.maximum(old, u)``.
         """
@@ -316,7 +317,7 @@ class Equations(EventEquations):
     def afterwards(
         self, name: str, initial: Any, value: Any, ticks: Ticks | None = None, start: Any = None
     ) -> Array:
-        """Like `conditional`, but it changes behind all else at an instant."""
+        """Like `conditional`, but it changes last at an instant."""
         first = None if start is None else column(start)
         array = self._memory(Afterwards, name, initial, None, ticks=ticks, start=first)
         self._complete(array, Afterwards, value(array), "value")
@@ -333,8 +334,8 @@ class Equations(EventEquations):
     ) -> Array:
         """The value of `expression` so many seconds ago; `initial` before there is a past.
 
-        Where `seconds` changes during a run it stays within `shortest` and `longest` [s]: no step is longer
-        than the one, and the past is kept for the other.
+        If `seconds` changes during a run, it must stay within `shortest` and `longest` [s]: no step is
+        longer than `shortest`, and the past is kept for `longest`.
         """
         value, label = column(expression), name or f"delayed{len(self._memories)}"
         limits = {"shortest": float(shortest), "longest": float(longest)}
@@ -351,10 +352,11 @@ class Equations(EventEquations):
     ) -> Array:
         """How fast `expression` changes along the solution, per s: its exact derivative by time.
 
-        For crossings and resets of events, for derivatives of continuous states, and, of expressions without
-        unknowns, for residuals. What is held between instants does not change, nor, here, a delayed signal.
+        It may be used in crossings and resets of events, in derivatives of continuous states and, for
+        expressions without unknowns, in residuals. Values held between instants count as constant, and so do
+        delayed signals.
 
-        assuming : unknowns of this block, and the numbers to take for them instead of their values
+        assuming : unknowns of this block, with numbers that replace their values
         exact : in residuals: a delayed signal is refused
         """
         value = column(expression)
@@ -382,7 +384,7 @@ class Equations(EventEquations):
     def algebraic(self, name: str, guess: Any, size: int | None = None, about: str = "") -> Array:
         """Implicit unknown, found so that `residual` is zero; Newton starts from `guess`.
 
-        about : whose equation it is, for messages
+        about : the equation it belongs to, for messages
         """
         return self._memory(AlgebraicUnknown, name, guess, size, about=about)
 
@@ -393,8 +395,9 @@ class Equations(EventEquations):
     def invariant(self, expression: Any, tolerance: float = 1e-13) -> None:
         """Expression kept at zero by projecting the continuous states.
 
-        After every accepted step, and at every logged instant, states that miss `tolerance` by more than its
-        tenth are corrected: by what `correction` gives, else by the least change of this block's states.
+        After every accepted step, and at every logged instant, the states are corrected if the expression
+        exceeds a tenth of `tolerance`: by `correction` if it is given, else by the smallest change of this
+        block's states.
         """
         self._invariants.append((column(expression), tolerance))
 
@@ -406,12 +409,12 @@ class Equations(EventEquations):
         self._states_logged = True
 
     def rounding_matters(self, factor: float) -> None:
-        """Near some states a last digit decides where the invariants lead: steps are not asked for more.
+        """Near singular states of the invariants, demand no more of steps than rounding permits.
 
-        For invariants whose rank falls at singular states, such as those of closed loops in a stretched pose.
-        When a step fails its tolerances, its start is moved by a last digit and back onto the invariants;
-        `factor` times what that changes is no error of the step. Without it every error above the tolerances
-        counts.
+        For invariants whose rank drops at singular states, such as those of closed loops in a stretched
+        pose. When a step fails its tolerances, its start is moved by one last digit and projected back onto
+        the invariants; `factor` times the resulting change is not counted as an error of the step. Without
+        this call every error above the tolerances counts.
         """
         if not factor >= 0:
             raise BlockError(f"rounding_matters({factor}): expected a factor of 0 or more.", value=factor)
@@ -420,8 +423,8 @@ class Equations(EventEquations):
     def correction(self, state: Array, expression: Any) -> None:
         """What to add to a continuous state to bring the invariants of this block (nearly) to zero.
 
-        A Gauss-Newton step; it is repeated until the tolerances hold. Where one state of a block has a
-        correction, all its corrections are given this way.
+        A Gauss-Newton step, repeated until the tolerances hold. If one state of a block has a correction,
+        all corrections of the block must be given this way.
         """
         memory = self._memories[self._name_of(state, "a correction")]
         if not isinstance(memory, ContinuousState):

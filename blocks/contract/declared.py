@@ -59,7 +59,7 @@ class Input:
 class Output:
     """Output port: its value as an expression, and a label for each component (may be empty).
 
-    An `auxiliary` output is there to be looked at: it is logged, but no part of the block's linear model.
+    An `auxiliary` output is logged, but is not part of the block's linear model.
     units : of its components, or one for all
     """
 
@@ -97,10 +97,10 @@ class Parameter:
 class BlockEvent:
     """Zero crossing with resets: when `crossing` crosses zero in `direction`, each target takes its value.
 
-    A stop event has no resets but a message; `warning` is what a run that it fired in ends with, `unmet` one
-    that began beyond the crossing, in its direction, and in which it did not fire. `rest`
-    is the sign (-1 or 1) of a crossing that rests exactly on zero: where it is armed to fire, unless it says
-    otherwise. An `eager` one also fires where a run starts beyond it.
+    A stop event has a message instead of resets. `warning` is given at the end of a run in which the event
+    fired, `unmet` of a run that began beyond the crossing, in its direction, and in which it did not fire.
+    `rest` is the sign (-1 or 1) of a crossing that rests exactly on zero; by default that from which it can
+    fire. An `eager` event also fires if a run starts beyond the crossing.
     """
 
     name: str

@@ -87,7 +87,7 @@ class SteppingUnit(Protocol):
         """Parameters from now on."""
 
     def keep(self, room: Any = None) -> Any:
-        """Its state, for `restore`; `room` is what an earlier call gave and nobody needs any more."""
+        """Its state, for `restore`; `room` is the result of an earlier call, which may be overwritten."""
 
     def restore(self, kept: Any) -> None:
         """Back to what `keep` gave."""
@@ -103,13 +103,13 @@ class SteppingUnit(Protocol):
 
 
 class CalledUnit(SteppingUnit, Protocol):
-    """A unit that compiled code calls: it is told of what was done with it."""
+    """A unit that compiled code calls, which then reports what it has done."""
 
     def came_to(self, t: float) -> None:
-        """It was let step to t [s]."""
+        """Compiled code has stepped it to t [s]."""
 
     def stepped(self, end: float, status: int, bent: bool) -> Reached:
-        """It was let step from where it stood to `end` [s], which gave a status that says more than that.
+        """Compiled code has tried to step it to `end` [s], and the FMU returned this status.
 
         bent : were inputs not held over the step?
         """

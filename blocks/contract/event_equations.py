@@ -21,9 +21,10 @@ class EventEquations(Declarations):
     def mode(self, name: str, initial: Any, size: int | None = None, at_ticks: Any = None) -> Array:
         """Discrete state without ticks, changed only by events.
 
-        With `at_ticks`, an expression or a function of the mode itself, it starts from that value and takes
-        it at every instant with ticks, in dependency order: sampled blocks never see a branch that a jump at
-        the same instant has left. Between ticks it is memory and needs events (`when`).
+        `at_ticks` is an expression, or a function of the mode itself. The mode starts from its value and
+        takes it at every instant with ticks, in dependency order, so that sampled blocks never see a branch
+        that a jump at the same instant has left. Between ticks the mode is constant and needs events
+        (`when`).
         """
         if at_ticks is None:
             return self._memory(ModeMemory, name, initial, size)
@@ -56,14 +57,14 @@ class EventEquations(Declarations):
     ) -> None:
         """Zero-crossing event: when `crossing` crosses zero each state of `resets` takes its new value.
 
-        With direction "both", what the reset of a continuous state does to the crossing is no crossing of
-        this event.
+        With direction "both", a sign change of the crossing that its own reset of a continuous state causes
+        does not count.
 
         resets : {state: value}, or a list of (state, value)
-        warning : what to warn of at the end of a run in which it fired
-        anew : names of events of this block for which nothing that the resets do is a crossing
-        unmet : the same of a run that began beyond the crossing, and in which it did not fire
-        by_value : on the threshold the value alone decides, and nobody asks how the crossing moves there
+        warning : text of a warning at the end of a run in which it fired
+        anew : names of events of this block whose signs are determined anew after the resets, without firing
+        unmet : text of a warning of a run that began beyond the crossing and in which it did not fire
+        by_value : on the threshold the value of the crossing alone decides, not how it moves
         """
         pairs = []
         for state, value in resets.items() if isinstance(resets, Mapping) else resets:

@@ -22,7 +22,7 @@ class Instance(Protocol):
         """Put back what `save` returned, perhaps in another process."""
 
     def close(self) -> None:
-        """Free what it holds; it is not called any more."""
+        """Free its resources; it is not called again."""
 
 
 Make = Callable[[], Instance]

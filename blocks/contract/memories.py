@@ -46,7 +46,7 @@ from blocks.contract.rate import Ticks
 # --- what kinds have in common ----------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Memory:
-    """What all kinds have; each kind is a subclass of its own.
+    """What all kinds of memories have in common; each kind is a subclass.
 
     symbol : (size,) symbols of its value; initial : (size,) float
     field : the dataclass field of the block that gives the initial value, None if none does
@@ -377,7 +377,7 @@ class HeldState(Conditional):
 
 @dataclass(frozen=True)
 class Afterwards(Started, Evolving):
-    """A memory that changes when all else at an instant is done: at its ticks, or (None) at every instant."""
+    """A memory that changes last at an instant: at its ticks, or (None) at every instant."""
 
     _: KW_ONLY
     ticks: Ticks | None = None
@@ -402,7 +402,7 @@ class StartValue(Started):
 
 @dataclass(frozen=True)
 class LatchedOutput(Started, AcceptedMemory):
-    """The newest value of a signal while the part that it leaves was active."""
+    """The last value of an output of a conditional part while the part was active."""
 
     word: ClassVar[str] = "a latched output"
 
@@ -425,7 +425,7 @@ class RandomDraw(Ticked):
 
 @dataclass(frozen=True)
 class DeliveredOutput(Ticked):
-    """What a block that steps itself delivers at its ticks; a co-simulation master writes it."""
+    """An output of a block that steps itself, written by a co-simulation master at its ticks."""
 
     word: ClassVar[str] = "an output of a co-simulated block"
 
@@ -479,10 +479,10 @@ class DelayedSignal(Evolving):
 
 @dataclass(frozen=True)
 class Slope(Evolving):
-    """How fast its expression changes along the solution, per s: put in once all derivatives are known.
+    """The derivative of its expression along the solution, per s, inserted once all derivatives are known.
 
     assuming : unknowns of the block by name, and what they are taken to be
-    exact : refuse a delayed signal, which else counts as one that stands still
+    exact : refuse delayed signals, which otherwise count as constant
     """
 
     _: KW_ONLY

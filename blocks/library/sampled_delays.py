@@ -109,9 +109,8 @@ class ResettableDelay(Block):
         u, initial = together(b, self, u=u, initial=initial)
         start = b.input("x0", size=u.size) if self.external_initial else initial
         trigger = Trigger(b, self)
-        taken = b.discrete(
-            "taken", 0.0, self.sample, self.offset, size=1
-        )  # samples since the start or a reset
+        # samples since the start or a reset
+        taken = b.discrete("taken", 0.0, self.sample, self.offset, size=1)
         count = trigger.chosen(np.zeros(1), taken)
         b.update(taken, np.minimum(count + 1.0, float(self.n)))
         x = [b.discrete(f"u{k}", 0.0, self.sample, self.offset, size=u.size) for k in range(1, self.n + 1)]

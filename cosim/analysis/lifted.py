@@ -82,9 +82,9 @@ class PeriodWalk:
 
     inputs : places in h; output : numbers looked at, kept under `key`; opened : places in h that stand for
     numbers, which are kept under a key
-    when : the instants at which inputs take new values and
-    outputs are looked at, by numbers in the instants of the common period, None: the first only. The period
-    walked through begins at the first of them: what was put in before does not last beyond it
+    when : the instants at which inputs take new values and outputs are read, by numbers in the instants of
+    the common period, None: the first only. The period begins at the first of them: earlier inputs have no
+    effect beyond it
     """
 
     system: System

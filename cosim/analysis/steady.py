@@ -1,4 +1,4 @@
-"""Is an operating point at rest, or in a steady motion, so that a linear model speaks of its stability?
+"""Is an operating point at rest or in steady motion, so that the linear model describes its stability?
 
 The eigenvalues of A = df/dx belong to a system only where f = 0. In other coordinates y(x) the matrix is
 Y A Y^-1 + Y' Y^-1, with Y = dy/dx and Y' its rate along the motion: the second part is 0 at rest. It is 0

@@ -41,7 +41,7 @@ class SparseJacobian:
 
 @dataclass(frozen=True)
 class Moved:
-    """What everything does per unit of what a model is told to vary, one column each.
+    """Derivatives of all values by the quantities that a model varies, one column each.
 
     x (nx, n), z (nz, n) states of Padé approximants, h and next (nh, n), late (nw, n) what delays show
     """

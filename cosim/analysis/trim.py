@@ -287,9 +287,8 @@ class _Trim:
         free = np.concatenate([self.x_index, still])
         derivative = s.function("derivative", lambda: [s.derivative])
         correction = s.function("correction", lambda: [s.correction])
-        tangent = Tangent(
-            s, c, Delays(s, c, 0, sampled=False)
-        )  # what is delayed is as late as it likes at rest
+        # what is delayed is as late as it likes at rest
+        tangent = Tangent(s, c, Delays(s, c, 0, sampled=False))
 
         def put(x: np.ndarray) -> None:
             c.x[free] = x

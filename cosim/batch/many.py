@@ -150,7 +150,7 @@ def _run_groups(
 
 
 def _from(done: int, tell: Callable[[int], None] | None) -> Callable[[int], None] | None:
-    """What is told how many runs of one group are done, after those of others."""
+    """Progress of one group of runs, counted on from the runs of the groups before it."""
     return tell if tell is None or not done else lambda k: tell(done + k)
 
 

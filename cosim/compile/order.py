@@ -44,9 +44,8 @@ class Dependencies:
         self.solved: list[list[SignalNode]] = []  # memories that depend on themselves at a tick, loop by loop
         self.split: set[WholeSignal] = set()
         self.held: set[WholeSignal] = set()  # branches of a cycle at a tick: they change after it
-        self.alone: set[SignalNode] = (
-            set()
-        )  # memories of a cycle whose rates never meet: each its own segment
+        # memories of a cycle whose rates never meet: each its own segment
+        self.alone: set[SignalNode] = set()
         self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
         self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
         self._sizes: dict[WholeSignal, int] = {}

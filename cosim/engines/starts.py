@@ -11,12 +11,13 @@ from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
 
+# states of a run; an engine may write codes of its own above 0
 DONE, WAITING, RUNNING, FAILED = (
     0,
     -1,
     -2,
     -3,
-)  # states of a run; an engine may write codes of its own above 0
+)
 
 
 @dataclass(frozen=True)

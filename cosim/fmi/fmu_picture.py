@@ -1,4 +1,4 @@
-"""An FMU as a small picture: a sealed unit with what it speaks."""
+"""An FMU as a small picture: a sealed unit with the version and kind of FMI."""
 
 from __future__ import annotations
 

@@ -160,9 +160,8 @@ def _refuse_empty(name: str, found: Distribution, own: Mapping[str, float], cut:
         raise PlantloopError(f"distribution '{name}' has {between}.")
 
 
-Recipe = tuple[
-    tuple[str, ...], list[str], Callable[..., Any]
-]  # numbers needed, all it may have, what it makes
+# numbers needed, all it may have, what it makes
+Recipe = tuple[tuple[str, ...], list[str], Callable[..., Any]]
 
 
 def _plain(name: str) -> Recipe:

@@ -36,9 +36,8 @@ def estimated(plan: StudyPlan, manifest: Manifest, sample: int) -> Estimate:
     count = len(plan.cases)
     some = np.unique(np.linspace(0, count - 1, max(1, min(sample, count))).astype(int))
     runner = Runner(plan)
-    runner.run(
-        some[np.unique(plan.cases.variant[some], return_index=True)[1]]
-    )  # what is compiled is compiled once
+    # what is compiled is compiled once
+    runner.run(some[np.unique(plan.cases.variant[some], return_index=True)[1]])
     began = time.perf_counter()
     runner.run(some)
     seconds = (time.perf_counter() - began) / len(some)

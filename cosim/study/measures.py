@@ -1,9 +1,8 @@
 """Metrics and requirements: which signals they need, and their values from those, many runs at a time.
 
 Formulas inside are compiled into the system (`cosim.study.probes`); integrals are states, exact to the
-solver's
-tolerance. What is taken over a run looks at the instants of the study's grid, and at nothing that is
-stored; extrema and margins see what smooth signals do in between (`cosim.study.between`).
+solver's tolerance. Reductions over a run use the instants of the study's grid, whatever is stored; extrema
+and margins see what smooth signals do in between (`cosim.study.between`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ POPULATION = 16  # points of a generation
 
 
 class Optimiser(Protocol):
-    """Asks for points of the unit cube, and is told what they are worth; less is better."""
+    """Proposes points of the unit cube and receives their values; smaller is better."""
 
     def ask(self) -> np.ndarray:
         """Points to look at, (m, n)."""

@@ -52,11 +52,11 @@ class Study:
     ----------
     model : Diagram, Block, Scenario, or path     a path names a study file; its tables are those below
     until : float               end of every run [s]; that of the scenario where it is one
-    sweep : dict                name -> list of values, or {"from": , "to": , "count": , "spacing": }; a grid
-                                of all;
-                                "zip": [{name: list, ...}] for names that change together
+    sweep : dict                name -> list of values, or {"from": , "to": , "count": , "spacing": };
+                                together they form a grid; "zip": [{name: list, ...}] for names that vary
+                                together
     sampling : dict             {"method": "sobol", "runs": 4096, "seed": 1, "parameters": {name: {...}}}
-    variants : list or dict     of a scenario the tables that differ, each with a name; of a diagram {name:
+    variants : list or dict     of a scenario the tables that differ, each with a name; of diagrams {name:
                                 Diagram}
     actions, requirements : list of dict;  metrics, stop, store, search : dict      as the tables of a
                                                                                 study file

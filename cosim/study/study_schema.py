@@ -387,9 +387,8 @@ class RequirementTable:
 class StoreTable:
     """``[store]``: what is kept of every run besides its row in the table."""
 
-    signals: tuple[str, ...] = key(
-        list_of(name_of_column), default=()
-    )  # names or patterns ("plant.*"); all by default
+    # names or patterns ("plant.*"); all by default
+    signals: tuple[str, ...] = key(list_of(name_of_column), default=())
     every: Any = key(duration(above=0), default=None)  # s
     keep: str = key(one_of(KEEP), default="all")
     dtype: str = key(one_of(DTYPES), default="float64")

@@ -144,10 +144,11 @@ class ConsequenceVerdict(Block):
         looks, over = self.span.declare(b)
         verdict, open_ = _verdict(b)
         cause = np.where(looks, _sharp(p), -1.0)
+        # s, when p ended last, and what it asks for
         held, lapsed = (
             b.mode("held", -1.0),
             b.mode("lapsed", -1.0),
-        )  # s, when p ended last, and what it asks for
+        )
         b.when(cause, [(held, b.time)], "falling", "cause ends")
         if math.isfinite(self.within):
             late = np.where(held[0] > lapsed[0], b.time - held[0] - (self.within + EPS), -1.0)

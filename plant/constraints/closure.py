@@ -109,9 +109,8 @@ class Closure:
         pairs = list(zip(parts[0::2], parts[1::2], strict=True))
         self.wrenches: dict[int, tuple[Matrix, Matrix]] = dict(zip(wrenches, pairs, strict=True))
         roots = local.roots
-        self.roots = (
-            Roots(roots.v, local.actual(roots.R)) if roots.v.numel() else roots
-        )  # unknowns in the conditions
+        # unknowns in the conditions
+        self.roots = Roots(roots.v, local.actual(roots.R)) if roots.v.numel() else roots
         self.J = self._jacobian()
 
     def _jacobian(self) -> Matrix:

@@ -94,10 +94,11 @@ class LocalScope:
             self.local.unknown(v, value - v)
             return v
         v = self._variables[variable.id] = setting.variable(variable.id)
+        # it stands for its root: no recursion goes through it
         under_way, self._under_way = (
             self._under_way,
             [],
-        )  # it stands for its root: no recursion goes through it
+        )
         g = self.value(variable)
         self._under_way = under_way
         self.local.unknown(v, g - v if role is Role.ITSELF else g)

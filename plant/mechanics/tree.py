@@ -184,9 +184,8 @@ class Tree:
             self.S.append(S)
             self.v.append(v)
             self._c.append(c)
-        self.starts: list[int] = starts_of(
-            mechanism
-        )  # where the rates of each joint begin; their number last
+        # where the rates of each joint begin; their number last
+        self.starts: list[int] = starts_of(mechanism)
         self._mass: Matrix | None = None
         self._poses: dict[int, tuple[Matrix, Matrix]] = {GROUND: (ca.SX.eye(3), ca.SX(3, 1))}
 

@@ -93,9 +93,8 @@ class NumberColumn:
     column: int
 
 
-ShapeOperand = (
-    PlaceColumn | NumberColumn | WrittenNumber | EarlierResult
-)  # a result is the number of an operation of the shape
+# a result is the number of an operation of the shape
+ShapeOperand = PlaceColumn | NumberColumn | WrittenNumber | EarlierResult
 
 
 @dataclass(frozen=True)

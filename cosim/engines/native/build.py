@@ -31,16 +31,18 @@ if TYPE_CHECKING:  # the printer is imported where the cache does not have the c
 
 ENGINES = Path(__file__).parents[1]
 RUNTIME = ENGINES / "native" / "runtime"
+# all that decides what code looks like
 GENERATOR = (
     ENGINES.parent / "compile",  # writes how crossings move, beside the equations that are hashed themselves
     ENGINES / "codegen",
     ENGINES / "methods",
     ENGINES / "native",
-)  # all that decides what code looks like
+)
+# over all crossings or states, several at once
 LOOPS = (
     "crossings.c",
     "explicit.c",
-)  # over all crossings or states, several at once
+)
 
 
 def runtime_file(path: Path) -> CFile:

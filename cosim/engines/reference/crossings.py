@@ -114,9 +114,8 @@ class Crossings:
             if sign == stored[k]:
                 continue
             anew = stored[k] == ANEW
-            armed = (
-                stored[k] != 0.0 or moving[k] or event.eager
-            )  # 0: the start of a run, where only a crossing counts
+            # 0: the start of a run, where only a crossing counts
+            armed = stored[k] != 0.0 or moving[k] or event.eager
             stored[k] = sign
             if armed and not anew and event.direction in (0, sign):
                 due.append(k)

@@ -99,5 +99,5 @@ class Library:
             ) from None
 
     def close(self) -> None:
-        """Unload it; nothing of it may be called any more."""
+        """Unload the library; no function of it may be called after this."""
         self._close()

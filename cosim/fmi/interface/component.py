@@ -119,7 +119,7 @@ class Component:
             )
 
     def close(self) -> None:
-        """Free the instance; nothing may be called any more."""
+        """Free the instance; no function may be called after this."""
         self._free()
         self.call.component = ffi().NULL
 

@@ -88,9 +88,8 @@ def _acceleration(
     name: str, signature: str, evaluate: Callable[..., ca.SX], quantity: str
 ) -> LanguageFunction:
     def accelerates(i: int, j: int, *others: int) -> tuple[Reference, ...]:
-        return tuple(
-            ("acceleration", (id,)) for id in (i, j, others[-1]) if id
-        )  # L is the last, K needs none
+        # L is the last, K needs none
+        return tuple(("acceleration", (id,)) for id in (i, j, others[-1]) if id)
 
     example = f"{name}(1, 2, 3, 4)" if "K" in signature else f"{name}(1, 2, 3)"
     return LanguageFunction(name, signature, evaluate, example, refers=accelerates, quantity=quantity)
