@@ -120,6 +120,11 @@ def _limits_of(name: str, value: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def _largest(residual: np.ndarray) -> int:
+    """Which equation is missed most."""
+    return int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
+
+
 class _Trim:
     def __init__(
         self,
@@ -243,6 +248,11 @@ class _Trim:
             cure = "Free an input or a state, widen the bounds, or start from a better guess"
             if sides.several:
                 cure += ", on the other side of a switch: they stand as in a run that begins there"
+            if self._is_driven(found):
+                cure = (
+                    "Trim it with the motion at a constant place or without it; a steady motion is "
+                    "linearised where it is, linearize(system, at={states and inputs})"
+                )
             raise PlantloopError(f"no equilibrium found: {self._worst(residual)}.", hint=f"{cure}.")
         return self._point(float(np.abs(residual).max()) if len(residual) else 0.0)
 
@@ -326,10 +336,19 @@ class _Trim:
         return not bool((np.abs(residual) <= np.fmax(tolerance, rounding)).all())
 
     def _worst(self, residual: np.ndarray) -> str:
-        k = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
+        k = _largest(residual)
         named = k < len(self.equation_names)
         what = self.equation_names[k] if named else "an invariant or algebraic equation"
+        if not named and self._is_driven(self._here()):
+            what = "a velocity that a motion or a constraint asks for, where nothing moves at rest,"
         return f"{what} is {residual[k]:.3g}"
+
+    def _is_driven(self, v: np.ndarray) -> bool:
+        """Is what is missed most an invariant that nothing which may vary here has a part in?"""
+        residual, jacobian = self._evaluate(v)
+        k = _largest(residual)
+        first = len(self.equation_names)
+        return first <= k < first + self.model.system.invariants.numel() and not jacobian[k].any()
 
     def _point(self, residual: float) -> OperatingPoint:
         model, s, c = self.model, self.model.system, self.model.context

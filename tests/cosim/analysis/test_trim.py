@@ -13,6 +13,8 @@ from blocks import (
     PlantloopError,
 )
 from cosim import OperatingPoint, trim
+from plant import Plant
+from tests.helpers.decks import deck, pendulum
 from tests.helpers.linearised import Pendulum, Spacecraft
 from tests.helpers.runs import Simulation, build
 
@@ -112,3 +114,12 @@ def test_a_guess_at_which_the_equations_are_not_finite_is_refused():
     with pytest.raises(PlantloopError, match="the derivative of state 'x.x' is nan"):
         trim(d)
     assert trim(d, x={"x.x": 1.0}).states["x.x"].item() == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_joint_that_is_driven_on_and_on_has_no_rest_and_the_error_says_why(coordinates):
+    """It was "an invariant or algebraic equation is -8", with the advice to free a state."""
+    motion = '<Motion_Joint id="1" joint_id="1" joint_type="R" type="EXPRESSION" val_type="V" expr="8"/>'
+    driven = Plant.read(deck(pendulum(0.5) + motion), coordinates=coordinates)
+    with pytest.raises(PlantloopError, match=r"a velocity that a motion .* is -8.*without it; a steady"):
+        trim(driven)
