@@ -1,1 +1,1 @@
-"""What can be said of a system without running it: linear models, operating points, statics, modes."""
+"""Analysis of a system without running it: linear models, operating points, statics, modes."""

@@ -29,7 +29,7 @@ LOOK = 1 / 8  # of the time since the last stop: how far to go before looking at
 
 @dataclass(frozen=True)
 class Attrition:
-    """What it took: swings, and the kinetic energy at the peak of the last one."""
+    """Statistics of an attrition: the number of swings, and the kinetic energy at the last peak."""
 
     swings: int
     energy: float
@@ -44,7 +44,7 @@ def attrition(
     least: float = ENERGY,
     seed: int = 20240501,
 ) -> tuple[Context, Attrition]:
-    """Take a simulation at rest to where it comes to rest by itself.
+    """Let a simulation swing from rest until it comes to rest by itself.
 
     Parameters
     ----------

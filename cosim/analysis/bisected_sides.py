@@ -1,4 +1,4 @@
-"""Both sides of a switch by numbers: conditions are bisected down to neighbouring floats.
+"""Both sides of a switch, found numerically: conditions are bisected down to neighbouring floats.
 
 Along lines through random points; a jump that no line meets is not found, nor one inside a call (a plant, a
 spline).

@@ -1,4 +1,4 @@
-"""Look over a diagram by numbers: continuous equations that jump where a condition switches.
+"""Find continuous equations that jump where a condition switches, numerically.
 
 Along lines through random points the conditions are bisected down to neighbouring floats, and the equations
 compared on both sides. A jump that no line meets is not found, nor one inside a call (a plant, a spline).

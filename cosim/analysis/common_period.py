@@ -15,7 +15,7 @@ MOST = 50_000  # instants of one period; a model of more takes too long
 
 @dataclass(frozen=True)
 class CommonPeriod:
-    """What happens in one common period, again and again.
+    """The instants of one common period, which repeat in every period.
 
     length : s, the least time after which all rates are as they were
     instants : times [s] since its beginning, ascending, the first is 0; rates : which tick at each
@@ -27,7 +27,7 @@ class CommonPeriod:
 
     @staticmethod
     def of(rates: Sequence[Ticks], name: str = "") -> CommonPeriod:
-        """Of all rates; it begins at a tick of the slowest one, the first of several.
+        """The period of all rates; it begins at a tick of the slowest one, the first of several.
 
         Raises
         ------

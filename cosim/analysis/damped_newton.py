@@ -23,7 +23,7 @@ Equations = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # v (n,) -> r
 
 
 def damped_newton(equations: Equations, start: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Unknowns (n,) at which Newton's method comes to rest; whether all equations hold there is to be seen.
+    """Unknowns (n,) at which Newton's method comes to rest; the caller checks that the equations hold there.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where the delay in a loop comes from: who brings it in, what phase it costs, what would be left without it.
+"""Where the delay in a loop comes from: its causes, the phase each costs, and the margin without each.
 
 A delay T turns the loop by w T at its crossover w. What is held for a period T between ticks is on average
 T / 2 old; what goes on between them as the line through two samples lags by w T - arctan(w T) only. A filter
@@ -197,7 +197,7 @@ class _Audit:
         return float(np.array(found).sum())
 
     def _response(self, block: Block, w: float) -> tuple[float, float, bool] | None:
-        """Gain at rest, angle at w, and is its gain the same everywhere? None: it is no stable lag."""
+        """Gain at frequency 0, angle at w, and whether the gain is constant; None if it is no stable lag."""
         try:
             model = linearize(block)
         except PlantloopError:

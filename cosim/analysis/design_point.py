@@ -1,4 +1,4 @@
-"""A plant as controllers are designed for it: its linear model at rest, and where that rest is.
+"""A plant as controllers are designed for it: an equilibrium, and the linear model about it.
 
 `LQR.of`, `MPC.of` and the like ask for it (`blocks.library.designed`).
 """
@@ -113,7 +113,7 @@ def _period(rates: Sequence[Ticks]) -> tuple[Fraction, Fraction]:
 
 
 def _held_at_rest(model: SystemAtPoint) -> dict[str, tuple[str, float]]:
-    """What is held at the rest of a sampled diagram: label of a state to its name and value.
+    """Values held at the equilibrium of a sampled diagram: label of a state -> its name and value.
 
     The context is left just before a tick.
     """

@@ -1,4 +1,4 @@
-"""Look over a diagram: jumps, unit faults, outputs nobody reads, rates that do not go well together.
+"""Findings in a diagram: jumps, unit errors, unused outputs, rates that do not match.
 
 Nothing is run. Each finding says its place, what is wrong and the cure; a `fault` makes numbers wrong or
 keeps the diagram from running, what is no fault may well be meant.
@@ -34,7 +34,7 @@ KINDS = ("jumps", "units", "open outputs", "rates")
 
 @dataclass(frozen=True)
 class DiagramFinding:
-    """Something to look at.
+    """One finding in a diagram.
 
     kind : one of "jumps", "units", "open outputs", "rates"
     place : the block, signal or wire; text : what is wrong there; cure : what to do
@@ -53,7 +53,7 @@ class DiagramFinding:
 
 @dataclass
 class _Seen:
-    """What flattening came across."""
+    """What flattening found."""
 
     drivers: dict[Port, Port | None] = field(default_factory=dict)
     outports: set[Port] = field(default_factory=set)
@@ -69,7 +69,7 @@ class _Seen:
 
 
 def findings(drawn: Netlist, solve_loops: bool = False) -> tuple[DiagramFinding, ...]:
-    """All that is to be said of a diagram, faults first.
+    """All findings in a diagram, errors first.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _unread(system: System, seen: _Seen) -> Iterator[DiagramFinding]:
-    """Outputs that nobody reads, of blocks that others are made for: those at the end are looked at."""
+    """Inputs of the diagram, and outputs of blocks, that nothing reads."""
     read = {source for source in seen.drivers.values() if source is not None} | seen.outports | seen.beside
     open_: dict[str, list[str]] = {}
     for name, signal in system.signals.items():
@@ -119,7 +119,7 @@ def _unread(system: System, seen: _Seen) -> Iterator[DiagramFinding]:
 
 
 def _rates(system: System, seen: _Seen) -> Iterator[DiagramFinding]:
-    """Rates that hardly were meant, and wires between rates that do not fit."""
+    """Rates that are probably mistakes, and wires between rates that do not match."""
     users: dict[Ticks, list[str]] = {}
     for inst in system.signals.values():
         if inst.ticks is not None:

@@ -1,4 +1,4 @@
-"""Modes on the edge of stability that have no part in a loop, as of a shaft whose speed alone is controlled.
+"""Modes on the stability limit that are not part of a loop, as of a shaft whose speed alone is controlled.
 
 The angle of such a shaft integrates its speed and comes back nowhere: a pole at 0 (at 1 of a sampled model)
 that no factor or delay on the looked-at signal moves. Asked how far the loop is from instability, it is left
@@ -55,7 +55,7 @@ def _hidden(A: np.ndarray, C: np.ndarray, sampled: bool) -> tuple[complex, np.nd
 
 
 def _on_edge(values: np.ndarray, sampled: bool) -> list[complex]:
-    """Where on the edge of stability the poles near it are."""
+    """The poles near the stability limit, moved onto it."""
     size = float(np.abs(values).max(initial=1.0))
     near = values[(np.abs(np.abs(values) - 1.0) if sampled else np.abs(values.real)) < EDGE * size]
     near = near / np.abs(near) if sampled else 1j * near.imag

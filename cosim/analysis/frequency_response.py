@@ -68,7 +68,7 @@ class FrequencyResponse:
         return np.asarray(np.degrees(np.unwrap(np.angle(self.response))))
 
     def plot(self, *others: FrequencyResponse, path: Any = None) -> Any:
-        """Bode picture as a matplotlib figure, with other responses beside it; written to `path` if given."""
+        """Bode plot as a matplotlib figure, together with other responses; written to `path` if given."""
         from matplotlib.figure import Figure
 
         from cosim.result.result_plot import save_figure
@@ -104,7 +104,7 @@ def frequency_response(
     pade: int | None = None,
     **settings: Unpack[Keywords],
 ) -> FrequencyResponse:
-    """Response of an output to what is added to an input, as a function of frequency.
+    """Frequency response of an output to a perturbation of an input.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _ticks(system: System, name: str) -> Ticks | None:
 
 # --- linear -----------------------------------------------------------------------------------------------
 def _continuous(model: SystemAtPoint, w: np.ndarray) -> np.ndarray:
-    """With delays as what they are: one set of equations in (x, w) per frequency."""
+    """With exact delays: one set of equations in (x, w) per frequency."""
     s, c = model.system, model.context
     if not s.delays:
         A, B, C, D = model.continuous()
@@ -219,7 +219,7 @@ def _continuous(model: SystemAtPoint, w: np.ndarray) -> np.ndarray:
 
 
 def _sampled(model: SystemAtPoint, w: np.ndarray, pade: int | None, ticks: Ticks) -> np.ndarray:
-    """What of the answer to a sampled sine has its own frequency, at the same ticks."""
+    """The part of the response to a sampled sine that has its frequency, at the same ticks."""
     own = model.system.rates.index(ticks)
     when = lambda period: [k for k, rates in enumerate(period.rates) if own in rates]
     basis = basis_of(model, "minimal")
@@ -315,7 +315,7 @@ class _Measured:
         return w, (fit[:m] - 1j * fit[m:]) / (self.amplitude * np.exp(1j * phase))
 
     def _grid(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Frequencies with whole periods in a stretch of time, and the instants in it that are looked at."""
+        """Frequencies with whole periods in an interval of time, and the instants evaluated in it."""
         stretch = self.periods * 2 * np.pi / wanted.min()
         system = self.diagram.system()
         if self.ticks is None:

@@ -68,7 +68,7 @@ class LiftedModel:
 
 @dataclass
 class _Pending:
-    """What is on its way through a delay: arrives at `time` [s] since the beginning of the period."""
+    """Numbers inside a delay, which leave it at `time` [s] since the beginning of the period."""
 
     time: Fraction
     what: int  # number of the delay or echo
@@ -198,7 +198,7 @@ class PeriodWalk:
                 break
 
     def _wind_back(self) -> None:
-        """To just before the period: every rate has ticked for the last time in the one before."""
+        """Go to just before the period: every rate has ticked for the last time in the previous one."""
         c = self.context
         c.t = self._start
         for r, (time_place, count_place, fresh_place) in enumerate(self.system.tick_slots):
@@ -207,7 +207,7 @@ class PeriodWalk:
             c.h[[count_place, fresh_place]] = TICKS_DONE
 
     def _close(self, tangent: Tangent) -> None:
-        """What stands in the place of an opened signal is what that is."""
+        """Close an opened signal: its replacement has the value of the signal."""
         for key, places, numbers in self.opened:
             self.context.h[places] = tangent.at(("opened", key), lambda n=numbers: n).value  # type: ignore[misc]
             tangent.bring_to_rest()
@@ -363,7 +363,7 @@ class PeriodWalk:
 
     # --- delays ---------------------------------------------------------------------------------------
     def _on_the_way(self) -> tuple[list[_Pending], list[int]]:
-        """What is inside the delays when a period begins, and what they show then."""
+        """The contents of the delays when a period begins, and their outputs then."""
         pending, now = [], []
         for number, (d, times) in enumerate(zip(self._late, self._changes, strict=True)):
             firsts = [t + d.seconds for t in times]
@@ -404,7 +404,7 @@ class PeriodWalk:
 
 
 def refuse_opaque(system: System) -> None:
-    """What is called at ticks and has no derivative."""
+    """Refuse opaque blocks that are called at ticks: they have no derivative."""
     for segment in system.schedule:
         if segment.external is not None:
             raise PlantloopError(

@@ -153,7 +153,7 @@ def walk_of(
 
 
 def _held_names(model: SystemAtPoint, found: LiftedModel) -> list[str]:
-    """Of the states besides x; of a discrete state whose present value counts too, the next one says so."""
+    """Names of the states besides x; next values of discrete states are marked if present ones count too."""
     now = {place for place, is_next in found.held if not is_next}
     held = [model.held_names[p] + "_next" * (n and p in now) for p, n in found.held]
     return [*held, *found.past, *found.rational]
@@ -207,7 +207,7 @@ class Basis:
 
 
 def basis_of(model: SystemAtPoint, states: str) -> Basis:
-    """Of x at the point: what the invariants leave free, or all of it for states="full"."""
+    """Basis of x at the point: the directions that the invariants leave free, or all for states="full"."""
     if states == "full" or not model.system.invariants.numel():
         return Basis.full(len(model.system.x0))
     return _invariant_basis(model)

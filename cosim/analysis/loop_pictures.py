@@ -1,4 +1,4 @@
-"""How a closed loop answers a step at a signal, and its pictures: Bode, Nyquist, step and poles."""
+"""The step response of a closed loop at a signal, and its pictures: Bode, Nyquist, step and poles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEWEST, MOST = 20, 2000  # instants
 
 @dataclass(frozen=True)
 class LoopShown:
-    """What is drawn of a loop; the fields are those of `cosim.analysis.margins.Margins`."""
+    """The data of a loop's pictures; the fields are those of `cosim.analysis.margins.Margins`."""
 
     at: str
     crossover: float

@@ -207,7 +207,7 @@ def _one_component(flat: System, at: str) -> tuple[str, int]:
 
 
 def _no_loop(system: Any, at: str) -> PlantloopError:
-    """The error where nothing comes back to a signal, be it that none is drawn or that its slope is 0."""
+    """The error where nothing comes back to a signal: there is no loop, or its slope is 0."""
     what, hint = f"no loop goes through '{at}': nothing comes back to it.", None
     node = at.split(".")[0].split("/")[0]
     graph = system.graph if isinstance(system, Diagram) else nx.DiGraph()
@@ -347,7 +347,7 @@ class _Loop:
         return complex(self.at(np.array([w]))[0])
 
     def frequencies(self, poles: np.ndarray) -> np.ndarray:
-        """Where to look: from far below the slowest pole to Nyquist's frequency, or far above the fastest."""
+        """Frequencies to examine: from far below the slowest pole to Nyquist's, or far above the fastest."""
         with np.errstate(divide="ignore"):
             rates = np.abs(np.log(poles.astype(complex)) / self.dt) if self.dt else np.abs(poles)
         rates = rates[np.isfinite(rates) & (rates > 1e-12)]

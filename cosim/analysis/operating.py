@@ -229,7 +229,7 @@ class SystemAtPoint:
             place(s, c, name, value)
 
     def looking(self) -> contextlib.AbstractContextManager[None]:
-        """To evaluate Python functions inside the equations as a run at this point would."""
+        """Evaluate Python functions inside the equations as in a run at this point, in this context."""
         return looking_at(self.system, self.context.opaque)
 
     def arguments(self) -> list[ca.DM]:
@@ -335,5 +335,5 @@ def _places(name: str, slot: Slot, component: int | None) -> Sequence[int]:
 
 
 def static_of(slot: MemorySlot[ContinuousState]) -> str:
-    """What a state does in an equilibrium: "solve", "hold" or "zero"."""
+    """How an equilibrium treats a state: "solve", "hold" or "zero"."""
     return slot.memory.static

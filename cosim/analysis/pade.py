@@ -47,7 +47,7 @@ class Pade:
 
 
 def order(value: object) -> int | None:
-    """What a caller gives as ``pade=``: a whole number of states, or None.
+    """The argument ``pade=``, checked: a whole number of states, or None.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Diagrams as pictures on paper: where blocks and wires go, and how they look."""
+"""Pictures of diagrams: where blocks and wires go, and how they look."""

@@ -24,7 +24,7 @@ SWEEPS = 12
 
 @dataclass
 class Box:
-    """A box with ports at given heights below its top; where it is put is found.
+    """A box with ports at given heights below its top; the layout finds its place.
 
     inputs, outputs : port -> height below the top; x, y : left upper corner, y downwards
     """

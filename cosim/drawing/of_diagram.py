@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def draw_diagram(drawn: Netlist, flat: Callable[[], System], path: str | os.PathLike[str] | None) -> Figure:
-    """The picture of what is drawn; where `flat()` fails, it says why.
+    """The picture of a diagram; if `flat()` fails, the picture says why.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a run leaves behind: the result, its files and its pictures."""
+"""Results of runs, their files and their pictures."""
 
 from cosim.result.record import Event as Event
 from cosim.result.record import SettingValue as SettingValue

@@ -1,4 +1,4 @@
-"""What goes into a result: arrays of the right shape, read-only, and values that JSON can hold."""
+"""Checks of the contents of a result: read-only arrays of the right shape, and values that JSON can hold."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def checked_ticks(signal: str, time: object, values: object) -> TickSeries:
 
 
 def fitting(tree: SignalTree, width: Mapping[str, int]) -> SignalTree:
-    """What a tree says of signals of these widths.
+    """The facts of a tree about signals of these widths, checked.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a file of a result holds besides curves: the diagram and the plants as a page shows them."""
+"""What a result file contains besides curves: the diagram and the plants as the page shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scopes of a simulation under way: a figure that follows it."""
+"""Live scopes: a figure that follows a simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UnderWay(Protocol):
-    """What is followed: a `cosim.Simulation`."""
+    """The interface of what is followed: a `cosim.Simulation`."""
 
     @property
     def time(self) -> float:
@@ -106,7 +106,7 @@ def _unseen(rows: int) -> tuple[Figure, Any]:
 
 
 def _window(rows: int) -> tuple[Figure, Any]:
-    """A figure that somebody sees, and how it is shown anew."""
+    """A figure in a window or a notebook, and how it is refreshed."""
     if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
         figure, _ = _unseen(rows)
         handle = sys.modules["IPython"].display.display(figure, display_id=True)

@@ -1,4 +1,4 @@
-"""The data a run leaves behind: samples, events, settings, and which fields a whole record has."""
+"""The data of a result: samples, events, settings, and the fields of a whole record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves behind: logged signals, ticks, events, settings and statistics.
+"""The result of a run: logged signals, ticks, events, settings and statistics.
 
 A `Result` is plain data and never changes. It knows how to be looked at (`r["plant.pendulum"]`, `r.at`,
 `r.ticks`, `r.plot`), converted (`r.to_xarray`, `r.to_pandas`) and kept (`r.save`, `Result.load`). Files are

@@ -1,4 +1,4 @@
-"""How a result is laid out as named arrays over named dimensions, for xarray and for NetCDF files alike.
+"""The layout of a result as named arrays over named dimensions, for xarray and NetCDF files.
 
 The arrays carry everything: what one means is in its attribute ``role``, the signal's own name in ``signal``,
 because NetCDF allows fewer names than a diagram does.
@@ -178,7 +178,7 @@ def _events(
 
 
 def header_of(result: Record) -> dict[str, Any]:
-    """What is not an array, as texts and numbers."""
+    """Everything that is not an array, as texts and numbers."""
     return {
         "name": result.name,
         "complete": int(result.complete),
@@ -209,7 +209,7 @@ def _rate(leaf: Leaf) -> list[str]:
 
 
 def check_format(found: object, source: str) -> None:
-    """Refuse what is no result, or one of another version."""
+    """Refuse data that are no result, or one of another version."""
     if found is None:
         raise PlantloopError(
             f"{source} is no result of plantloop.", path=source, hint="Load a file written by Result.save."

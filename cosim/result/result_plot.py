@@ -181,7 +181,7 @@ def _alone(name: str, label: str, unit: str) -> str:
 
 
 def _fit(axes: Axes, span: tuple[float, float]) -> None:
-    """Scale an axis of values to what is seen of its lines in a window, and one point more on either side."""
+    """Scale an axis of values to its lines inside a window, with one more point on either side."""
     seen = []
     for line in axes.lines:
         time, values = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())

@@ -1,4 +1,4 @@
-"""Memory a run needs, worked out before it is taken: what does not fit is refused with the figure."""
+"""The memory a run needs, computed beforehand: a run that does not fit is refused with the figure."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Instances:
 
     # --- their life -------------------------------------------------------------------------------
     def load(self, states: Mapping[str, bytes]) -> None:
-        """Put back what `save` gave; what it does not know starts anew."""
+        """Restore what `save` returned; instances that are not in it start afresh."""
         for name, make in self._makes.items():
             if name not in states or name not in self._made:
                 self._close(name)
@@ -88,7 +88,7 @@ class Instances:
         return tuple(name for name, instance in self._made.items() if hasattr(instance, "save"))
 
     def save(self, without: Container[str] = ()) -> dict[str, bytes]:
-        """The state of each by name, but for some.
+        """The state of each instance by name, except some.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class Instances:
         return found
 
     def put_back(self, states: Mapping[str, bytes]) -> None:
-        """Put back what `save` gave for some; the others stay as they are."""
+        """Restore some of what `save` returned; the others stay as they are."""
         for name, state in states.items():
             with self._with_path(name):
                 self._made[name].load(state)
@@ -174,7 +174,7 @@ class Instances:
         self.interrupt(KeyboardInterrupt())
 
     def interrupt(self, why: BaseException) -> None:
-        """Note what is to end the run."""
+        """Record the exception that ends the run."""
         next(iter(self.calls.values())).interrupt = why
 
     def _forget(self) -> None:

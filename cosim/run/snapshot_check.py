@@ -1,4 +1,4 @@
-"""Is a context one that a run of this system can have? Looked at before machine code sees any of it.
+"""Can a run of this system have this context? Checked before machine code uses it.
 
 Machine code trusts what it is given: a count is a place in an array, a width a number of bytes. So a context
 from outside is compared with the system in full: names, shapes and types of everything, ranges of all counts,
@@ -24,7 +24,7 @@ VECTORS = ("x", "h", "w", "p", "next", "signs", "solution")
 
 
 def shape_faults(context: Context, system: System) -> Iterator[str]:
-    """What of a context does not fit the arrays of a system."""
+    """Arrays of a context that do not fit those of a system."""
     like = Context.initial(system)
     for name in VECTORS:
         yield from _vector(f"'{name}'", getattr(context, name), getattr(like, name).shape)

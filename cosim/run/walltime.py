@@ -1,4 +1,4 @@
-"""Where the wall time of a simulation goes: how much of it Python functions take, block by block."""
+"""Where the wall time of a simulation is spent: the share of Python functions, block by block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What blocks that watch a signal have to say at the end of a run."""
+"""Warnings of blocks that watch a signal, given at the end of a run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from cosim.system import System
 
 
 class WatchedSignalWarning(UserWarning):
-    """A block that watches a signal, such as `CheckRange`, saw what must not be."""
+    """A block that watches a signal, such as `CheckRange`, found a violation."""
 
 
 def warn_of_watched(system: System, events: Iterable[Event]) -> None:
-    """Warn, block by block, of the events that have something to warn of: first time and how often."""
+    """Warn, block by block, of events that fired and have a warning: the first time, and how often."""
     texts = {e.name: (e.path, e.warning) for e in system.events if e.warning}
     if not texts:
         return
