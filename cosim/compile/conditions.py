@@ -93,7 +93,7 @@ def _settled(
 
 
 def _calls(path: str, placed: Mapping[str, PlacedBlock], parts: Parts) -> PartControl | None:
-    """What calls a block: the control of the outermost called part around it."""
+    """The control that calls a block: that of the outermost called part around it."""
     return _first_call(around(path, parts), placed)
 
 

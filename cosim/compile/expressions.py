@@ -79,7 +79,7 @@ class Expressions:
         self._assign(node, symbol)
 
     def mismatch(self, node: SignalNode) -> ca.SX:
-        """What the equations give for an output minus what was assumed."""
+        """The value of an output by its equations, minus the assumed value."""
         value = self.of(node.path, f"y:{node.name}", self.placed[node.path].output(node.name).expression)
         port = (node.path, node.name)
         if port in self.added:
@@ -130,7 +130,7 @@ class Expressions:
         return ca.vertcat(*[self.memories.get((inst.path, m.name), inst.symbols[m.name]) for m in memories])
 
     def input(self, inst: PlacedBlock, k: int) -> ca.SX:
-        """What arrives at the k-th input of a block; nan where it is not evaluated yet."""
+        """The signal at the k-th input of a block; nan where it is not evaluated yet."""
         port, source = inst.traced.declared.inputs[k], inst.drivers[k]
         value = _unconnected(port) if source is None else self.find(source)
         if value is None:

@@ -232,7 +232,7 @@ class _Writer:
         )  # fmt: skip
 
     def _perturbations(self) -> dict[tuple[str, str], ca.SX]:
-        """What is added to ports: the symbols of the inputs that perturb them."""
+        """The symbols that are added to ports: those of the inputs that perturb them."""
         added: dict[tuple[str, str], ca.SX] = {}
         for name, slot in self.v.perturbed.items():
             symbol = self.v.h.symbols[list(self.v.h.slots).index(slot.name)]
@@ -260,7 +260,7 @@ class _Writer:
         return ca.vertcat(ca.SX(0, 1), *rates)
 
     def _inputs(self) -> dict[str, Slot]:
-        """What is set from outside between instants: external inputs, and signals that are perturbed."""
+        """Values set from outside between instants: external inputs, and perturbations of signals."""
         inputs = {
             inst.path: self.v.h.slots[f"{inst.path}.value"]
             for inst in self.placed.values()
@@ -414,7 +414,7 @@ class _Writer:
         return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])
 
     def _starting(self, between: Expressions, order: list[SignalNode]) -> tuple[ca.SX, np.ndarray]:
-        """What is found before the first instant, and its places."""
+        """Values determined before the first instant, and their places."""
         values, places = self._refreshed(between, Branch)
         for inst in self.placed.values():
             for m in inst.memories(Started):

@@ -48,7 +48,7 @@ ACTIVE, RESTARTS, FRESH = "(active)", "(restarts)", "(fresh)"  # inputs a block 
 
 @dataclass(frozen=True)
 class Obeyed:
-    """What the blocks of a part obey.
+    """The signals that control the blocks of a part.
 
     once : are they called? then `ticks` are those of the calls, None for any instant
     restarts : how many of the parts around them make them start anew?
@@ -294,7 +294,7 @@ class _Gate:
         yield replace(m, expression=value, seconds=seen(m.seconds))
 
     def _draw(self, m: RandomDraw) -> Iterable[Memory]:
-        """What is drawn for the next active tick, and what was for the newest."""
+        """Random draws for the next active tick, and those of the newest one."""
         drawn = ca.SX.sym(f"(draw of {m.name})", m.size)
         count = f"(ticks {self.d.ticks.index(m.ticks)})"
         ticks = (self.obeyed.ticks or m.ticks) if self.obeyed.once else m.ticks

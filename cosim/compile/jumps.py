@@ -91,7 +91,7 @@ def warn_of_jumps(placed: Mapping[str, PlacedBlock], between: Expressions) -> No
 
 
 def cures_of(found: Iterable[Jump]) -> list[str]:
-    """What to do about jumps, each cure once."""
+    """Cures of jumps, each listed once."""
     return list(dict.fromkeys(jump.cure for jump in found))
 
 
@@ -248,7 +248,7 @@ def _is_moving(between: Expressions, driver: tuple[str, str] | None) -> bool:
 
 
 def _conditions(traced: Traced, expressions: ca.SX) -> list[tuple[ca.SX, ca.SX, str]]:
-    """Of all switches: their value, what is zero where they switch, and what they are."""
+    """All switches: their value, an expression that is zero where they switch, and their kind."""
     f = ca.Function("f", traced.arguments, [expressions])
     work: dict[int, Any] = {}  # SX; the elements of one have a type of their own
     found: list[tuple[ca.SX, ca.SX, str]] = []
@@ -272,7 +272,7 @@ def _conditions(traced: Traced, expressions: ca.SX) -> list[tuple[ca.SX, ca.SX, 
 
 
 def _surface(code: int, given: list[Any]) -> ca.SX:
-    """What is zero where a switch is, at one of its places: floor, ceil and remainders have many."""
+    """An expression that is zero at one of the places of a switch: floor, ceil and remainders have many."""
     if code in (ca.OP_FLOOR, ca.OP_CEIL):
         return ca.SX(given[0] - 1)
     return ca.SX(given[0] - given[1] if len(given) == 2 else given[0])

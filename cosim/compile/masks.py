@@ -59,7 +59,7 @@ class MaskScope:
         )
 
     def roots(self, expression: ParameterExpression) -> set[Root]:
-        """What an expression depends on in the end."""
+        """The parameters that an expression finally depends on."""
         found: set[Root] = set()
         for leaf in expression.leaves():
             scope, name = self.find(leaf), leaf.arguments[1]
@@ -68,7 +68,7 @@ class MaskScope:
         return found
 
     def value(self, expression: ParameterExpression, look: Callable[[Root], Any]) -> Any:
-        """What an expression is, where `look` gives whole values of roots: numbers or symbols."""
+        """The value of an expression, with values of its roots from `look`: numbers or symbols."""
 
         def leaf_value(leaf: ParameterExpression) -> Any:
             scope, (_, name, place) = self.find(leaf), leaf.arguments
@@ -157,7 +157,7 @@ class Masks:
         return made
 
     def choice(self, path: str, chosen: ParameterExpression, scope: MaskScope) -> Any:
-        """What a parameter chooses; it is structural."""
+        """The choice that a parameter makes; the parameter is structural."""
         roots = scope.roots(chosen)
         self.used |= roots
         self.fixed |= {root: f"it chooses what '{path}' is" for root in roots if root not in self.fixed}
@@ -187,7 +187,7 @@ class Masks:
         return found[0]
 
     def _compute_one(self, expression: ParameterExpression, scope: MaskScope, what: str) -> None:
-        """What a Python function is given is structural."""
+        """Compute one function; the parameters it uses are structural."""
         if expression.by_numbers:
             for root in scope.roots(expression):
                 self.fixed.setdefault(root, f"{what} computed from it")
@@ -206,7 +206,7 @@ class Masks:
                 yield root, np.asarray(value, dtype=float)
 
     def refused(self) -> dict[str, Unsettable]:
-        """Why other parameters cannot be changed by a run, by name."""
+        """Reasons why other parameters cannot be changed by a run, by name."""
         tunable = {root for root, _ in self.tunable()}
         return {named(root): self._unsettable(root) for root in self.values if root not in tunable}
 
@@ -216,13 +216,13 @@ class Masks:
 
 
 def named(root: Root) -> str:
-    """What a run calls a parameter of a diagram: "motor.J", "J" for one of the whole."""
+    """The name of a diagram's parameter in a run: "motor.J", or "J" for the whole diagram."""
     path, name = root
     return f"{path}.{name}" if path else name
 
 
 def given_values(blocks: Mapping[str, Block], masks: Masks) -> dict[str, Any]:
-    """What fields of blocks (by their paths) and parameters of diagrams were given, by name."""
+    """Values given to fields of blocks (by their paths) and parameters of diagrams, by name."""
     own = {named(root): value for root, value in masks.values.items()}
     return own | {f"{path}.{f.name}": getattr(b, f.name) for path, b in blocks.items() for f in fields(b)}  # type: ignore[arg-type]
 

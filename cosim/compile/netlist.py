@@ -172,7 +172,7 @@ def _fields(block: Block) -> list[str]:
 
 
 def _near(nodes: Mapping[str, Block | Netlist | Inport], node: str, rest: str) -> str:
-    """What was likely meant by a node and what of it is to be changed."""
+    """The node and the field of it that were probably meant."""
     inner = nodes.get(node)
     if isinstance(inner, Netlist):
         return near_miss(rest, [*inner.nodes, *inner.parameters])

@@ -144,7 +144,7 @@ class Dependencies:
         return graph
 
     def _needs(self, node: SignalNode) -> Iterator[SignalNode]:
-        """What a node reads at the same instant."""
+        """The nodes that a node reads at the same instant."""
         inst = self.placed[node.path]
         key = (id(inst.traced), node.kind, node.name, node.component)
         if key not in self._used:  # blocks of one shape read the same
@@ -283,7 +283,7 @@ class Dependencies:
 def _up_to_memories(
     neighbours: Callable[[SignalNode], Iterable[SignalNode]], start: SignalNode
 ) -> tuple[set[SignalNode], set[SignalNode]]:
-    """What lies between a node and the nearest sampled memories in one direction, and those memories."""
+    """The nodes between a node and the nearest sampled memories in one direction, and those memories."""
     between: set[SignalNode] = set()
     memories: set[SignalNode] = set()
     queue = [start]

@@ -122,7 +122,7 @@ class SignalRates:
 def _through_branches(
     inst: PlacedBlock, found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What a value depends on, with what decides its branches in place of the branches."""
+    """The symbols a value depends on; branches are replaced by the symbols that decide them."""
     inputs, own, ticks, time = np.array(found[0]), np.array(found[1]), np.array(found[2]), np.array(found[3])
     for m in inst.memories(Branch):
         place = inst.traced.slices[m.name]

@@ -254,7 +254,7 @@ def _last(
     between: Expressions,
     place: Callable[[str], np.ndarray],
 ) -> list[Segment]:
-    """What changes behind all else at an instant, one segment per rate and one for every instant."""
+    """Segments of the memories that change last at an instant, one per rate and one for every instant."""
     found: dict[Ticks | None, list[tuple[str, str]]] = defaultdict(list)
     for inst in placed.values():
         for m in inst.memories(Afterwards):

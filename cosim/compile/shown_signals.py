@@ -56,7 +56,7 @@ class ShownSignals:
         }
 
     def name_of(self, port: tuple[str, str]) -> str:
-        """What the signal of an output is called: an inport by its own name."""
+        """The name of an output's signal; an inport has its own name."""
         return port[0] if isinstance(self.placed[port[0]].block, ExternalInput) else ".".join(port)
 
     def states_to_log(self, signals: Mapping[str, Signal]) -> list[str]:

@@ -83,5 +83,5 @@ WholeSignal = tuple[str, type[SignalKind], str]  # path, kind and name of a node
 
 
 def _for_all(mask: np.ndarray, rows: int) -> np.ndarray:
-    """What any component uses, for each of `rows` components."""
+    """The dependencies of all components together, for each of `rows` components."""
     return np.tile(np.any(mask, axis=0), (rows, 1))

@@ -42,7 +42,7 @@ class UnitFlow:
 
 @dataclass
 class _Step:
-    """What is known of one value on the way to the outcome."""
+    """The unit of one intermediate value, as far as it is known."""
 
     unit: Unit = None
     constant: float | None = None
@@ -50,7 +50,7 @@ class _Step:
     half: bool = False  # of a choice between two
 
     def bare(self) -> bool:
-        """Is it a number, a parameter or an input of which nothing is said?"""
+        """Is it a number, or a parameter or input without a unit?"""
         return self.unit is None and not self.product
 
 
@@ -136,7 +136,7 @@ def _outcome(
 
 
 def _of(op: int, operands: Sequence[_Step], mixed: Mixed, follows: bool) -> _Step:
-    """What is known behind one operation."""
+    """The unit behind one operation, as far as it is known."""
     first, last = operands[0], operands[-1]
     a, b = first.unit, last.unit
     if op in ALIKE:

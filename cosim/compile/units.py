@@ -34,7 +34,7 @@ class UnitFault(NamedTuple):
 
 @dataclass
 class WireUnits:
-    """What is known of the units of a flat diagram.
+    """The units of a flat diagram, as far as they are known.
 
     outputs, inputs : one unit per component, () where nothing is known
     parameters : by block and name
@@ -192,7 +192,7 @@ class _Units:
         return bool(units) and all(units)
 
     def _flow(self, path: str, arrived: list[Found]) -> UnitFlow:
-        """What comes out of a block; once for all blocks of a shape with the same units."""
+        """The units of a block's outputs; found once for all blocks of a shape with the same units."""
         traced, own = self.traced[path], self._own_parameters(path)
         key = (
             id(traced),
@@ -209,7 +209,7 @@ class _Units:
         return {n: u for n in names if (u := self.found.parameters.get((path, n))) is not None}
 
     def _mixed(self, path: str) -> None:
-        """What a block adds that does not fit."""
+        """Units that a block adds although they do not fit."""
         traced = self.traced[path]
         arrived = [self.found.inputs.get((path, i.name), ()) for i in traced.declared.inputs]
         if not any(arrived):
@@ -232,7 +232,7 @@ class _Units:
             self.fault(f"block '{path}' adds or compares {a} and {b}: {cure}", sure)
 
     def _arrive(self, path: str, name: str, source: Port, check: bool = False) -> Found:
-        """What arrives at an input, along its wire from an output: units behind all conversions."""
+        """The units at an input behind all conversions on its wire from an output."""
         size = next(i.size for i in self.traced[path].declared.inputs if i.name == name)
         declared = next(i.units for i in self.traced[path].declared.inputs if i.name == name)
         hops = self.wiring.route((path, name))
@@ -294,14 +294,14 @@ def _units_follow(block: object) -> bool:
 
 
 def _said(traced: Traced) -> bool:
-    """Does anything of a block say its unit?"""
+    """Does any port or parameter of a block have a unit?"""
     d = traced.declared
     ports = any(i.units for i in d.inputs) or any(o.units for o in d.outputs)
     return ports or any(q.unit for q in d.parameters)
 
 
 def _cure(a: PhysicalUnit, b: PhysicalUnit, where: str) -> str:
-    """What to do with a signal in `a` where `b` is expected."""
+    """The cure for a signal in `a` where `b` is expected."""
     if not a.is_kind_of(b):
         if {"rad", "cycle"} <= {*a.base.replace("^", " ").split(), *b.base.replace("^", " ").split()}:
             return f"one counts cycles, the other radians; put a Gain of 2 pi with a unit before {where}."

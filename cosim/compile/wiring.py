@@ -272,7 +272,7 @@ def _outports(diagram: Netlist, expander: _Expander, ports: dict[str, _Ports]) -
 
 
 def _borders(expander: _Expander, drivers: dict[Port, Port | None]) -> dict[Port, tuple[Port, ...]]:
-    """What is behind the ports of subsystems."""
+    """The ports of blocks that ports of subsystems lead to."""
     found: dict[Port, tuple[Port, ...]] = {}
     for path, node in expander.nodes.items():
         if isinstance(node, Netlist):

@@ -108,7 +108,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def log_mark(self) -> Any:
-        """How far the log is."""
+        """The present length of the log."""
 
     @abc.abstractmethod
     def log_back(self, mark: Any) -> None:
@@ -161,7 +161,7 @@ class Engine(abc.ABC):
         self.cancelled = True
 
     def coupling(self) -> CouplingQuality | None:
-        """How good the coupling of units that step themselves was; None where there is none."""
+        """The quality of the coupling of units that step themselves; None without a coupling."""
         return None
 
     @abc.abstractmethod

@@ -41,7 +41,7 @@ class LookBack:
         self._due = now + max(EVERY, SHARE * (now - began))
 
     def forget(self) -> None:
-        """What was copied is no past of what comes: something was changed from outside."""
+        """Forget the copies: something was changed from outside, so they are no past of what follows."""
         self._copies = []
 
     @property

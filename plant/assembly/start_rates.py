@@ -31,7 +31,7 @@ class Rates:
 
 
 def singular_start(mechanism: Mechanism, joints: list[str], rates: Rates) -> str:
-    """What is said of a start at a pose from which a mechanism can go on in several ways."""
+    """The warning about a start at a pose from which a mechanism can continue in several ways."""
     text = (
         f"{', '.join(joints)}: the start is a singular pose (axes or bars in line), from which the "
         "mechanism can go on in several ways"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Closing:
-    """What is known about the constraints before they are written down for good.
+    """Facts about the constraints that are found before the final equations are written.
 
     kept : (k,) int           conditions that restrict the coordinates; others hold by themselves
     pattern : (k, n) bool     which rates each of them contains

@@ -165,7 +165,7 @@ def _constrained(
 
 
 def _rounds(closure: Closure) -> int:
-    """How often the saddle-point system is solved: once, and the rest is refinement."""
+    """Number of solutions of the saddle-point system: one, and the others are refinements."""
     assert closure.closing is not None  # known before the equations are written
     return ROUNDS_WHERE_LIGHT if closure.closing.ballast.any() else ROUNDS
 

@@ -32,7 +32,7 @@ ROOT = 1e-13  # relative: how well they are found
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What a plant's equations are made of, once they are written down.
+    """The parts of a plant's equations, once they are written.
 
     closure : None without constraints
     """

@@ -46,7 +46,7 @@ AXES = "xyz"
 
 
 class Values:
-    """What the elements' conditions are made from."""
+    """The quantities from which conditions of elements are made."""
 
     def __init__(self, setting: Setting, scope: LocalScope) -> None:
         self._setting, self._scope = setting, scope

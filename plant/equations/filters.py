@@ -27,7 +27,7 @@ from plant.ports import Port
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What a plant's inputs are in its equations.
+    """The inputs of a plant as its equations see them.
 
     values : variable id -> (1, 1)                what VARVAL gives
     drifts : tuple of ((1, 1), (1, 1))            filtered values and their rates, each with its own rate

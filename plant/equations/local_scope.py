@@ -60,7 +60,7 @@ class LocalScope:
         return self.local.angle(turning, i, j, principal)
 
     def value(self, element: Element, attribute: str = "expr") -> ca.SX:
-        """What an expression, or else the subroutine, of an element gives; 0 where there is neither."""
+        """The value of an element's expression or subroutine; 0 where there is neither."""
         formula = self._setting.formula(element, attribute)
         if formula is not None:
             return formula.evaluate(self)

@@ -69,7 +69,7 @@ class Observed:
 
 
 def observed(model: Model, mechanism: Mechanism) -> Observed:
-    """What of a model is shown, in the order of the model."""
+    """The observed quantities of a model, in its order."""
     links = [(i, link.body.source) for i, link in enumerate(mechanism.links)]
     links = [(i, body) for i, body in links if getattr(body, "cg_id", None) is not None]
     joints = [e for kind in JOINTS for e in model.all(kind)]

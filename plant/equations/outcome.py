@@ -20,7 +20,7 @@ from plant.expressions.scope import Refusal
 
 
 class Outcome(Protocol):
-    """What a stage knows of the solution; any method may raise `Refusal`."""
+    """The part of the solution that a stage knows; any method may raise `Refusal`."""
 
     def accelerations(self, id: int) -> tuple[ca.SX | None, ca.SX | None]:
         """Acceleration of a marker's origin and angular acceleration, (3, 1) each, in the ground frame.

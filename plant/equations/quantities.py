@@ -382,7 +382,7 @@ class Quantities:
         return bool(found) and not any(element.is_active for element in found)
 
     def sliding(self, v: ca.SX, below: ca.SX, above: ca.SX, text: str) -> ca.SX | None:
-        """What a force that jumps with the sign of a velocity is where it holds it at zero."""
+        """The value of a force that jumps with the sign of a velocity while it holds the velocity at zero."""
         return self._sliding(v, below, above, text)
 
     def passed(self, times: tuple[float, ...]) -> ca.SX:

@@ -117,7 +117,7 @@ def mention_massless(mechanism: Mechanism) -> None:
 
 
 def _shifted_too_far(mechanism: Mechanism, i: int) -> str:
-    """What is wrong where moments about ``im_id`` leave less than nothing at the centre of mass; else ""."""
+    """The fault where moments about ``im_id`` give negative ones at the centre of mass; else ""."""
     body = mechanism.links[i].body.source
     if not isinstance(body, Body_Rigid) or body.im_id is None or body.cg_id is None or body.inertia is None:
         return ""

@@ -31,7 +31,7 @@ Applied = tuple[Wrench, ...]
 
 @dataclass(frozen=True, eq=False)
 class Spin:
-    """What turns an inertia wheel, along its axis, all (1, 1).
+    """The torques on an inertia wheel along its axis, all (1, 1).
 
     torque [force length] of its motor, momentum [force length time], rate [rad/time] in space
     """

@@ -28,7 +28,7 @@ Penalties = Mapping[tuple[str, int], Penalty]
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What acts on a mechanism besides its constraints.
+    """The loads on a mechanism besides its constraints.
 
     gravity : (3, 1)       acceleration in the ground frame
     on_links : dict        link -> (6, 1) force [n; f] at its origin and along its axes, of the force elements

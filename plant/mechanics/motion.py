@@ -97,7 +97,7 @@ class MotionDerivatives:
         return self._partial(g)
 
     def drift(self, g: ca.SX) -> ca.SX:
-        """What is left of the rate of g while all coordinates stand still."""
+        """The rate of g while all coordinates stand still."""
         roots, nowhere = self._roots(g), ca.SX(self._q.numel(), 1)
         if roots.v.numel():
             return self._partial(g, nowhere) + roots.through(g, self._partial(roots.R, nowhere))

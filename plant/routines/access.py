@@ -158,7 +158,7 @@ class Recorder(Access):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a routine asks for: texts of expressions, in order."""
+    """The quantities a routine asks for: texts of expressions, in order."""
 
     texts: tuple[str, ...]
     spline: Callable[[int], SplineData]

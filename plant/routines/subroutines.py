@@ -304,7 +304,7 @@ class RoutineCall:
         return parts
 
     def reason_not_traced(self, fault: Exception) -> str:
-        """Why the routine does not run on symbols, from what it raised; faults of another kind are raised."""
+        """The reason why the routine does not run on symbols, from its error; other errors are raised."""
         if isinstance(fault, Stateful):
             return str(fault)
         if isinstance(fault, ModelError) or not isinstance(fault, NOT_TRACEABLE):

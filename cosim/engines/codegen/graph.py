@@ -56,7 +56,7 @@ class Operation(NamedTuple):
 
     @property
     def cost(self) -> int:
-        """How much code it is: 1, for a call the numbers that go in and come out."""
+        """The amount of code: 1, or for a call the numbers of its arguments and results."""
         return 1 + len(self.operands) + len(self.results) if self.callee >= 0 else 1
 
 
@@ -159,7 +159,7 @@ class Graph:
         return [(place, value) for value, place in found.items()]
 
     def needed(self, values: Iterable[int], known: Collection[int]) -> list[Operation]:
-        """What must be done, in order, to have some values; those in `known` are there already."""
+        """The operations, in order, that compute some values; those in `known` are already computed."""
         maker, operations = self._maker, self.operations
         found = bytearray(len(operations))
         todo = list(values)

@@ -25,7 +25,7 @@ def called(function: ca.Function) -> Iterator[ca.Function]:
 
 
 def host_functions(functions: Iterable[ca.Function]) -> list[ca.Function]:
-    """What the host must evaluate for some functions, by number: in the order of first appearance."""
+    """Functions that the host must evaluate, by number in the order of first appearance."""
     found: dict[int, ca.Function] = {}
     for function in functions:
         for callee in called(function):

@@ -201,6 +201,6 @@ class Plan:
 
     @property
     def cost(self) -> int:
-        """How much code all of it is; a shape counts once."""
+        """The amount of code of the whole plan; a shape counts once."""
         shapes = {s.number: s for f in self.every for s in f.shapes}
         return sum(f.cost for f in self.every) + sum(len(s.operations) + 1 for s in shapes.values())

@@ -94,7 +94,7 @@ def planned(
 
 
 def _stored(stores: list[Output], places: Sequence[int] | None) -> list[Output]:
-    """What a function gives, at the places where it is wanted."""
+    """Results of a function, at the places where they are needed."""
     return stores if places is None else [(places[k], v) for k, v in stores]
 
 
@@ -192,7 +192,7 @@ def _cuts(parts: list[_Part]) -> list[Cut]:
 
 
 class _Sources(dict[int, str | float]):
-    """Where a value that no step of a piece makes comes from: its array, or the number itself.
+    """The source of a value that no step of a piece computes: its array, or the number itself.
 
     Found when first asked for: stretches of a large function are looked at again and again.
     """
@@ -332,7 +332,7 @@ class _Planner:
         return piece
 
     def _stores(self, v: int) -> tuple[ArrayPlace, ...]:
-        """Where a value goes that others read."""
+        """The place of a value that other pieces read."""
         found = []
         if v in self.crossing:
             found.append(ArrayPlace(SCRATCH, self.crossing[v]))
@@ -347,7 +347,7 @@ class _Planner:
         self.scratch = max(doubles, work), max(integers, callee.integers)
 
     def _read(self, v: int, piece: plan.Plain) -> Operand:
-        """How a piece reads a value made elsewhere."""
+        """The operand by which a piece reads a value computed elsewhere."""
         source = self._source(v)
         if isinstance(source, float):
             return WrittenNumber(source)
@@ -356,7 +356,7 @@ class _Planner:
         return ArrayPlace(source, self._place(v))
 
     def _place(self, v: int) -> int:
-        """Where in its array a value lies."""
+        """The place of a value in its array."""
         leaf = self.graph.leaves.get(v)
         if isinstance(leaf, GraphInput):
             return leaf.index
@@ -433,7 +433,7 @@ def _reads(cut: Cut) -> Iterator[int]:
 
 
 def _cost(cut: Cut) -> int:
-    """How much code a piece is; tables and shapes count little."""
+    """The amount of code of a piece; tables and shapes count little."""
     if isinstance(cut, stretches.Stretch):
         return 1
     return len(cut) if isinstance(cut, tuple) else sum(o.cost for o in cut)

@@ -34,7 +34,7 @@ Inside = Callable[[float], np.ndarray]  # t -> x within a step
 
 
 def corners_of(s: System) -> ca.SX:
-    """What is zero where comparisons in the derivative switch, (n,)."""
+    """Expressions (n,) that are zero where comparisons in the derivative switch."""
     found: ca.SX = s.derived.get("corners", lambda: _found(s))
     return found
 
@@ -63,7 +63,7 @@ def _bends(f: ca.Function, k: int) -> bool:
 
 
 def _differences(expression: ca.SX) -> list[ca.SX]:
-    """What the comparisons in an expression compare, each pair once, as differences."""
+    """Differences of the operands of all comparisons in an expression, each pair once."""
     waiting: list[Any] = [*expression.nonzeros()]  # SX; the elements of one have a type of their own
     seen = {hash_of(e) for e in waiting}
     found: dict[frozenset[int], ca.SX] = {}

@@ -17,7 +17,7 @@ SCIPY = ("Radau", "BDF", "LSODA", "RK45", "RK23", "DOP853")
 
 
 class StepSettings(Protocol):
-    """What integrators ask of the settings of a run (`RunSettings`)."""
+    """The settings of a run that integrators use (see `RunSettings`)."""
 
     @property
     def step(self) -> float:

@@ -27,7 +27,7 @@ Noise = Callable[[float, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Problem:
-    """What integrators ask of a system, all with what is held between instants as it stands.
+    """The functions of a system that integrators use, with all values held between instants constant.
 
     f           : (t, x) -> x' (nx,), a new array
     linearise   : (t, x) -> exact Jacobian (nx, nx) of f, dense or sparse, and its derivative in time (nx,)
@@ -58,7 +58,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Control:
-    """What step size control remembers from step to step; part of the context.
+    """The memory of step size control from step to step; part of the context.
 
     step : proposed size of the next step [s], 0: choose one; error : scaled error of the last one
     """

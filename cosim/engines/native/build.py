@@ -180,7 +180,7 @@ def _key(
     tables: NumberTables | None = None,
     more: Sequence[ca.Function] = (),
 ) -> str:
-    """What decides the code of a system, and of more functions: all but the numbers of tables."""
+    """Everything that decides the code of a system and of further functions, except the numbers of tables."""
     digest = hashlib.sha256()
     for text in (__version__, ca.CasadiMeta.version(), compiler.identity, fingerprint(*GENERATOR)):
         digest.update(text.encode() + b"\n")

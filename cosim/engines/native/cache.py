@@ -222,7 +222,7 @@ def _writable(home: Path) -> Path:
 # --- size -----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Content:
-    """What is in the cache."""
+    """The contents of the cache."""
 
     folder: Path
     entries: int

@@ -483,7 +483,7 @@ class NativeEngine(Engine):
 
 
 def obstacles(system: System, settings: RunSettings) -> list[str]:
-    """What this engine cannot run yet, in words."""
+    """Features that this engine cannot run, in words."""
     found = [
         f"'{d.name}' is a delay that depends on a delay or a loop"
         for d in system.delays

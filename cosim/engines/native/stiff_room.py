@@ -14,7 +14,7 @@ ROOM = {"iv": "long long[]", "pivots": "int32_t[]"}  # doubles that have room fo
 
 
 class StiffRoom:
-    """What a stiff run needs beyond others: the compiled Jacobian and room for its numbers and factors."""
+    """Additional data of a stiff run: the compiled Jacobian and room for its numbers and factors."""
 
     def __init__(self, system: System) -> None:
         found, n = compiled_jacobian(system), len(system.x0)

@@ -62,7 +62,7 @@ class Crossings:
         return signs, moving
 
     def begin(self) -> None:
-        """How far crossings go is looked at anew."""
+        """Begin to record afresh how far crossings go."""
         self.farthest[:] = self._largest[:] = 0.0
 
     def located(self, due: list[int]) -> None:
@@ -171,7 +171,7 @@ class Crossings:
         return not any(_there_and_back(known, q, TINY * size) for q in range(4))
 
     def _root(self, step: AcceptedStep, k: int, sign: float, low: float, high: float) -> float:
-        """To the last bit that matters; the end that has crossed, to `sign`, is returned.
+        """A root to the last bit that matters; returns the end that has crossed to `sign`.
 
         Secants, of which two in a row that leave more than half of the bracket are followed by its middle; an
         end that stays has its value halved (Dahlquist & Björck, Numerical Methods in Scientific Computing I,

@@ -48,7 +48,7 @@ class Invariants:
         self.unknowns.refresh()
 
     def noise(self, t: float, x: np.ndarray) -> np.ndarray:
-        """What rounding makes of the state: how far it moves by its last digit and back onto the invariants.
+        """The change of the state by a last digit and the way back onto the invariants.
 
         Near singular poses that is far, and an error estimate below it means nothing.
         """

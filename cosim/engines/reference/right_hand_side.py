@@ -30,7 +30,7 @@ class RightHandSide:
         return self._derivative().copy()
 
     def corners(self, t: float, x: np.ndarray) -> np.ndarray:
-        """What is zero at corners of the derivative, at (t, x); a new array."""
+        """Expressions that are zero at corners of the derivative, at (t, x); a new array."""
         self.workspace.put_trial(t, x)
         return self._corners().copy()
 

@@ -112,7 +112,7 @@ class Unknowns:
         residual()
 
     def stop_at_delayed_jumps(self) -> None:
-        """Where a delayed signal has just jumped, or begins, a delay later is a stop."""
+        """Add a stop one delay after a delayed signal has jumped or begun."""
         c = self.context
         if self.delays:
             self.workspace.put(c.t)

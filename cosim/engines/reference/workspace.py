@@ -21,7 +21,7 @@ from cosim.system import System
 
 
 class Workspace:
-    """Where bound functions look: at the states of the context, or at those a step tries.
+    """The numbers that bound functions use: the states of the context, or those that a step tries.
 
     time : (1,) s          of every evaluation
     trial : (nx,)          states that a step tries; all else is the context's

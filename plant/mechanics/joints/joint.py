@@ -234,7 +234,7 @@ class JointType:
         return "slider" if "T" in self.freedoms else "pin"
 
     def equations(self, setting: JointSetting) -> Parts:
-        """What it demands where it is a constraint."""
+        """Its equations where it is a constraint."""
         return [part for write in self.conditions for part in write(setting)]
 
     def made(self, numbers: Mapping[str, float]) -> Joint:
