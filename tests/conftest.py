@@ -17,13 +17,17 @@ from tests.helpers.checks_page import checked, pytest_addoption, pytest_configur
 def own_folders(tmp_path_factory):
     """Compiled code and temporary files of compilers stay out of the user's folders.
 
-    The workers of one run share what was compiled; several runs do with a folder in PLANTLOOP_TEST_CACHE.
+    The workers of one run share what was compiled, FMUs for tests too; several runs share compiled models with a
+    folder in PLANTLOOP_TEST_CACHE.
     """
     own = tmp_path_factory.getbasetemp()
-    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "compiled"
+    run = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    shared, units = run / "compiled", run / "units"
     shared.mkdir(mode=0o700, exist_ok=True)
+    units.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLANTLOOP_CACHE", os.environ.get("PLANTLOOP_TEST_CACHE", str(shared)))
+        patch.setenv("PLANTLOOP_TEST_UNITS", str(units))
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
         patch.setattr(tempfile, "tempdir", None)  # found again from TMPDIR
         yield

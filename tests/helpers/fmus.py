@@ -9,6 +9,7 @@ can be built that lie.
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import platform
 import shutil
@@ -111,20 +112,24 @@ def _folder_3() -> str:
 
 @functools.cache
 def _built(source: str, header: str, version: str) -> Path:
+    """The library of a unit; compiled once for all workers of a run."""
     import fmpy
 
     assert COMPILER is not None
-    folder = Path(tempfile.mkdtemp(prefix="fmu_binary_"))
+    shared = Path(os.environ.get("PLANTLOOP_TEST_UNITS") or tempfile.mkdtemp(prefix="fmu_binary_"))
+    library = shared / (hashlib.sha256(f"{source} {version} {header}".encode()).hexdigest() + _suffix())
+    if library.exists():
+        return library
+    folder = Path(tempfile.mkdtemp(dir=shared))
     (folder / "variables.h").write_text(header)
-    library = folder / f"unit{_suffix()}"
     headers = Path(fmpy.__file__).parent / "c-code"
     files = [SOURCES / f"fmi{version[0]}.c", SOURCES / "unit.c", SOURCES / f"{source}.c"]
     subprocess.run(
-        [COMPILER, "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-I", folder, "-I", SOURCES,
-         "-I", headers, "-o", library, *files, "-lm"],
+        [COMPILER, "-O0", "-shared", "-fPIC", "-fvisibility=hidden", "-I", folder, "-I", SOURCES,
+         "-I", headers, "-o", folder / "unit", *files, "-lm"],
         check=True,
     )  # fmt: skip
-    return library
+    return (folder / "unit").replace(library)  # another worker may have been there before: with the same
 
 
 def _library(name: str, unit: Unit, build: Build) -> Path:
