@@ -17,8 +17,8 @@ from tests.helpers.checks_page import checked, pytest_addoption, pytest_configur
 def own_folders(tmp_path_factory):
     """Compiled code and temporary files of compilers stay out of the user's folders.
 
-    The workers of one run share what was compiled, FMUs for tests too; several runs share compiled models with a
-    folder in PLANTLOOP_TEST_CACHE.
+    The workers of one run share what was compiled, FMUs too; several runs share models with a folder in
+    PLANTLOOP_TEST_CACHE.
     """
     own = tmp_path_factory.getbasetemp()
     run = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own

@@ -1,8 +1,7 @@
 """Every example, every scenario and the code in the README run, and give the answers they claim."""
 
-import importlib.util
+import functools
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,9 @@ import pytest
 from cosim import Result
 from cosim.scenario import load_scenario
 from cosim.scenario.report import findings, write
+from tests.helpers.example_runs import EXAMPLES, module, ran
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(path for path in EXAMPLES.rglob("*.py") if "\ndef main(" in path.read_text(encoding="utf-8"))
 SCENARIOS = sorted(EXAMPLES.rglob("*.toml"))
 PNG = b"\x89PNG"
@@ -23,33 +22,26 @@ def named(path: Path) -> str:
     return str(path.relative_to(EXAMPLES))
 
 
-def module(path: Path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    loaded = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))  # as for a script that is run
-    try:
-        spec.loader.exec_module(loaded)
-    finally:
-        sys.path.remove(str(path.parent))
-    return loaded
-
-
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
     """Examples run from any folder and leave nothing behind."""
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=named)
-def test_a_script_returns_its_results_and_prints_a_known_answer(path, tmp_path, capsys):
-    assert module(path).main() is not None
-    assert "known" in capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
+BESIDE = "".join(
+    (Path(__file__).parent / name).read_text(encoding="utf-8")
+    for name in ("test_control_examples.py", "test_studies.py")
+)  # they run others
+
+
+@pytest.mark.parametrize("path", [p for p in SCRIPTS if f'ran("{named(p)}")' not in BESIDE], ids=named)
+def test_a_script_returns_its_results_and_prints_a_known_answer(path):
+    ran(named(path))
 
 
 def test_a_fit_finds_the_numbers_its_data_came_from():
     """Within four standard deviations of what noise of 0.01 rad makes of 60 angles."""
-    fit = module(EXAMPLES / "parameter_fit.py").main()
+    fit = ran("parameter_fit.py")[1]
     assert fit.success and fit.nfev < 20
     assert (np.abs(fit.x - (0.8, 0.15)) < (0.0016, 0.0056)).all()
 
@@ -96,13 +88,8 @@ def test_every_example_has_a_line_in_the_table():
     assert [named(path) for path in [*SCRIPTS, *SCENARIOS] if f"| `{named(path)}` |" not in table] == []
 
 
-def example(name: str):
-    return module(EXAMPLES / name)
-
-
 def test_the_four_bar_gives_the_known_force_and_rests_at_the_known_angles():
-    four_bar = example("four_bar/four_bar.py")
-    r = four_bar.main()
+    four_bar, r = ran("four_bar/four_bar.py")
     assert np.isclose(np.hypot(*r["plant.joint_3_reaction"][0, :2]), four_bar.REACTION, rtol=0, atol=1e-4)
     angles = [r[f"plant.bar_{k}"][-1, 2] for k in (1, 2, 3)]
     assert np.allclose(angles, four_bar.ANGLES, rtol=0, atol=1e-9)
@@ -116,15 +103,16 @@ def test_the_four_bar_gives_the_known_force_and_rests_at_the_known_angles():
 
 
 def test_the_bead_and_the_particle_are_where_they_should_be():
-    bead, particle = (example(f"bead_on_catenary/{n}.py") for n in ("bead_on_catenary", "bouncing_particle"))
-    assert np.isclose(bead.main()["plant.bead"][-1, bead.X], bead.X_KNOWN, rtol=0, atol=1e-9)
-    rests = particle.main()["plant.particle"][-1, [particle.X, particle.Z]]
+    bead, r = ran("bead_on_catenary/bead_on_catenary.py")
+    assert np.isclose(r["plant.bead"][-1, bead.X], bead.X_KNOWN, rtol=0, atol=1e-9)
+    particle, r = ran("bead_on_catenary/bouncing_particle.py")
+    rests = r["plant.particle"][-1, [particle.X, particle.Z]]
     assert np.allclose(rests, [0.0, particle.Z_REST], rtol=0, atol=1e-6)
 
 
 def test_the_particle_slides_down_the_slope_as_if_it_were_free():
-    slope = example("bead_on_catenary/sloping_line.py")
-    x, y = slope.main()["plant.particle"].T
+    slope, r = ran("bead_on_catenary/sloping_line.py")
+    x, y = r["plant.particle"].T
     t = np.linspace(0, slope.UNTIL, len(x))
     assert np.allclose(x + y, slope.START.sum() - slope.G * t**2 / 2, rtol=0, atol=1e-8)
     depth = 1 + x - y
@@ -133,8 +121,7 @@ def test_the_particle_slides_down_the_slope_as_if_it_were_free():
 
 
 def test_four_ways_to_the_kinetic_energy():
-    throw = example("reference_variable/kinetic_energy.py")
-    r = throw.main()
+    throw, r = ran("reference_variable/kinetic_energy.py")
     E, z = r["plant.kinetic_energy"], r["plant.height"][:, 0]
     assert np.allclose(E[:, 0], E[:, 1], rtol=1e-14) and np.allclose(E[:, 2], E[:, 3], rtol=1e-14)
     assert np.allclose(E[:, 2], throw.START - throw.MASS * throw.G * (z - 1.0), rtol=1e-9)
@@ -143,8 +130,7 @@ def test_four_ways_to_the_kinetic_energy():
 
 
 def test_the_steering_gear_has_the_ratio_of_the_page():
-    steering = example("reference_variable/steering.py")
-    r = steering.main()
+    steering, r = ran("reference_variable/steering.py")
     angle, ratio, rate = r["plant.steering"].T
     known = {0: 1000, 100: 1000, 110: 1052, 120: 1176, 125: 1250, 140: 1448, 150: 1500, 200: 1500}
     for degrees, value in known.items():
@@ -153,8 +139,7 @@ def test_the_steering_gear_has_the_ratio_of_the_page():
 
 
 def test_the_sampled_subroutine_is_the_sampled_controller():
-    sampled = example("reference_variable/sampled.py")
-    r = sampled.main()
+    sampled, r = ran("reference_variable/sampled.py")
     n = sampled.PER_SAMPLE
     mass, force = r["plant.mass"][::n], r["plant.force"][:-1].reshape(-1, n)
     assert np.allclose(mass, sampled.known(), rtol=0, atol=1e-13)
@@ -163,48 +148,40 @@ def test_the_sampled_subroutine_is_the_sampled_controller():
 
 
 def test_both_soft_angles_swing_as_the_closed_form():
-    soft = example("reference_variable/soft_angle.py")
-    r = soft.main()
+    soft, r = ran("reference_variable/soft_angle.py")
     for angle in r["plant.angles"].T:
         assert np.allclose(angle, soft.closed_form(r.time), rtol=0, atol=1e-9)
     assert np.allclose(r["plant.violation"][:, 0], r["plant.angles"][:, 0] - soft.WANTED, rtol=0, atol=1e-14)
 
 
 def test_the_geared_robot_keeps_work_and_energy_equal():
-    planar2g = example("planar2g.py")
-    r = planar2g.main()
+    planar2g, r = ran("planar2g.py")
     q1 = r["robot.q"][:, 0]
     assert np.isclose(q1[-1], planar2g.Q1_KNOWN, rtol=0, atol=1e-7)
     assert np.allclose(r["robot.KE"][:, 0], q1, rtol=0, atol=1e-7)
 
 
 def test_four_procedures_and_the_account_inside_agree():
-    audit = example("energy_audit.py")
-    found = audit.main()
+    audit, found = ran("energy_audit.py")
     for energy in found.energies:
         assert np.allclose(energy, found.account.stored, rtol=0, atol=1e-10)
         assert np.allclose(energy, audit.KNOWN, rtol=1e-9)  # rtol 1e-11 of the run over 5 s
 
 
 def test_the_torques_of_the_robot_are_those_of_inverse_dynamics():
-    robot = example("robot_2d/robot_2d.py")
-    r = robot.main()
+    robot, r = ran("robot_2d/robot_2d.py")
     for t, known in robot.KNOWN.items():
         assert np.allclose(r.at(t, "plant.motor_torques"), known, rtol=0, atol=1e-6)
 
 
 def test_the_squeezer_gives_the_published_numbers():
-    squeezer = example("andrews_squeezer/andrews_squeezer.py")
-    r = squeezer.main()
+    squeezer, r = ran("andrews_squeezer/andrews_squeezer.py")
     for kind, rtol in enumerate((2e-9, 2e-7, 3e-6)):  # what the published digits are good for
         assert np.allclose(squeezer.angles(r, kind)[-1], squeezer.PUBLISHED[kind], rtol=rtol, atol=0)
     assert np.allclose(-r["plant.pins"][-1, 4:10], squeezer.PUBLISHED[3], rtol=3e-6, atol=0)
 
 
-def pendulum(name: str):
-    return module(EXAMPLES / "inverted_pendulum" / name)
-
-
+@functools.cache
 def scenario_result(name: str) -> Result:
     return load_scenario(EXAMPLES / "inverted_pendulum" / name).run()
 
@@ -215,7 +192,7 @@ def test_the_scenario_starts_with_the_rod_leaning_to_minus_x():
 
 
 def test_the_scenario_and_the_python_version_are_the_same_loop():
-    scenario, script = scenario_result("scenario.toml"), pendulum("python_version.py").main()
+    scenario, script = scenario_result("scenario.toml"), ran("inverted_pendulum/python_version.py")[1]
     for name in ("plant.pendulum", "plant.slider", "plant.control_force", "controller.u"):
         # rtol 1e-10 against the default 1e-8
         assert np.allclose(scenario[name], script[name], rtol=1e-6, atol=1e-7)
@@ -233,7 +210,7 @@ def test_the_disturbance_gives_the_known_motion():
 
 
 def test_the_holds_give_the_known_angles(tmp_path):
-    holds = pendulum("holds.py")
+    holds = module(EXAMPLES / "inverted_pendulum" / "holds.py")
     results = holds.main(str(tmp_path / "holds.png"))
     for order, theta in holds.THETA_REFERENCE.items():
         assert np.isclose(results[order].at(0.5, "plant.pendulum[0]"), theta, rtol=0, atol=1e-9)
@@ -241,8 +218,7 @@ def test_the_holds_give_the_known_angles(tmp_path):
 
 
 def test_the_designed_poles_are_those_of_the_diagram_and_of_its_motion():
-    design = pendulum("design.py")
-    found = design.main()
+    design, found = ran("inverted_pendulum/design.py")
     assert np.allclose(found.K, design.K_REFERENCE, rtol=1e-8)
     assert np.allclose(found.closed, found.designed, rtol=0, atol=1e-12)
     assert np.allclose(found.simulated, found.designed, rtol=0, atol=1e-7)  # the angle is small, not zero
@@ -259,7 +235,7 @@ def test_the_code_in_the_readme_runs(tmp_path):
         exec(compile(code, "README.md", "exec"), names)
     result = names["r"]
     assert isinstance(result, Result)
-    expected = pendulum("python_version.py").main()
+    expected = ran("inverted_pendulum/python_version.py")[1]
     assert np.array_equal(result["plant.pendulum"], expected["plant.pendulum"])
     assert (tmp_path / "pendulum.png").read_bytes().startswith(PNG)
     assert (tmp_path / "pendulum.html").stat().st_size > 1e6
@@ -283,12 +259,12 @@ def test_the_picture_in_the_readme_is_there():
 
 
 def test_the_pendulum_is_swung_up_and_caught_at_the_first_try():
-    found = module(EXAMPLES / "swing_up" / "swing_up.py").main()
+    found = ran("swing_up/swing_up.py")[1]
     assert found.caught < 5.0 and found.catches == 1.0
     assert found.rest < 1e-6  # rad
 
 
 def test_the_thermostat_switches_when_the_closed_form_does():
-    found = module(EXAMPLES / "thermostat" / "thermostat.py").main()
+    found = ran("thermostat/thermostat.py")[1]
     assert len(found.found) == 10
     assert found.found == pytest.approx(found.known, abs=1e-5)

@@ -8,6 +8,7 @@ import pytest
 
 from cosim import Study, simulate
 from cosim.scenario import load_scenario
+from tests.helpers.example_runs import ran
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "inverted_pendulum"
 
@@ -34,10 +35,9 @@ def test_robustness_of_the_pendulum(tmp_path):
     assert np.array_equal(s.signals["plant.pendulum"][k, :, 0], angle.astype("float32"))
 
 
-def test_the_scheduled_car_is_worst_where_the_linear_model_says():
-    from tests.examples.test_examples import module
-
-    worst = module(EXAMPLES.parent / "steering_falsified.py").main()
+def test_the_scheduled_car_is_worst_where_the_linear_model_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, worst = ran("steering_falsified.py")
     assert worst.margin == pytest.approx(worst.grid_margin, abs=1e-4)
     assert worst.margin < 0
     assert worst.speed == pytest.approx(worst.grid_speed, abs=0.3)
