@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,19 @@ class ScenarioFile:
     path: Path
     text: str
     tables: dict[str, Any]
+    changes: Mapping[str, Any] = field(default_factory=dict)  # tables that came from elsewhere in the file
+    home: Keys = ()  # where those stand
+
+    def _origin(self, keys: Keys) -> Keys:
+        """Where a key stands in the file: with the changes where it is one of these."""
+        inside: Any = self.changes
+        for key in keys:
+            if not isinstance(inside, Mapping):
+                break
+            if key not in inside:
+                return keys
+            inside = inside[key]
+        return (*self.home, *keys) if keys else keys
 
     @cached_property
     def _index(self) -> tuple[dict[Keys, int], set[Keys]]:
@@ -50,6 +63,7 @@ class ScenarioFile:
     def line(self, keys: Keys, item: object = None) -> int | None:
         """Line on which a key stands, or the nearest thing around it; that of a text in a list, if given."""
         lines, _ = self._index
+        keys = self._origin(keys)
         while keys and keys not in lines:
             keys = keys[:-1]
         start = lines.get(keys)
@@ -60,7 +74,7 @@ class ScenarioFile:
 
     def where(self, keys: Keys, item: object = None) -> str:
         """Place in words: ``pendulum.toml:12: [run] step``."""
-        line = self.line(keys, item)
+        line, keys = self.line(keys, item), self._origin(keys)
         _, headers = self._index
         depth = max((n for n in range(len(keys) + 1) if keys[:n] in headers), default=0)
         table = f"[{_dotted(keys[:depth])}]" if depth else ""

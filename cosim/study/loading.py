@@ -310,15 +310,16 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
 RESERVED = ("case", "variant", "seed", "status", "message", "wall_time", "end_time")
 
 
-def variant_scenario(scenario: Scenario, change: Mapping[str, Any], trust: bool) -> Scenario:
-    """The scenario with the tables of a variant put into its own, key by key.
+def variant_scenario(scenario: Scenario, k: int, change: Mapping[str, Any], trust: bool) -> Scenario:
+    """The scenario with the tables of the k-th variant put into its own, key by key.
 
     Raises
     ------
     ScenarioError     the variant does not fit
     """
     changed = {name: value for name, value in change.items() if name != "name"}
-    source = replace(scenario.source, tables=_merged(scenario.source.tables, changed))
+    tables = _merged(scenario.source.tables, changed)
+    source = replace(scenario.source, tables=tables, changes=changed, home=("variants", k))
     try:
         return scenario_from(source, trust)
     except PlantloopError as error:

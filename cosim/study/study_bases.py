@@ -35,7 +35,7 @@ def bases_of_scenario(
     trust: bool,
 ) -> tuple[tuple[Base, ...], tuple[str, ...]]:
     """A scenario, or its variants, with what a call gives on top."""
-    made = [(v["name"], variant_scenario(scenario, v, trust)) for v in tables.variants]
+    made = [(v["name"], variant_scenario(scenario, k, v, trust)) for k, v in enumerate(tables.variants)]
     found = []
     for name, one in made or [("", scenario)]:
         base = Base.of_scenario(one)

@@ -11,8 +11,9 @@ from cosim.study.study_plots import BANDS, worst
 from cosim.study.study_view import StudyView
 from cosim.viewer.page_data import PageData
 
-MOST_CURVES = 4_000_000  # numbers of single curves in a page (32 MB before compression)
-MOST_CASES = 100_000  # rows in a page, those that failed or miss a requirement first
+MOST_CURVES = 400_000  # numbers of single curves in a page, about 4 MB of it
+MOST_NUMBERS = 400_000  # in the table of a page, about 4 MB; cases that failed or miss a requirement first
+WORST = 100  # cases whose curves come first
 LONGEST = 200
 EXACT = 2**53
 
@@ -22,9 +23,10 @@ def of_study(view: StudyView) -> PageData:
     m = view.store.manifest
     page = PageData(m.name)
     table, failed = view.table, view.failed.index
-    if len(table) > MOST_CASES:
+    most = max(1, MOST_NUMBERS // (1 + len(table.columns)))
+    if len(table) > most:
         others = table.index.difference(failed)
-        chosen = [*failed[:MOST_CASES], *others[: max(0, MOST_CASES - len(failed))]]
+        chosen = [*failed[:most], *others[: max(0, most - len(failed))]]
         table = table.loc[sorted(chosen)]
     roles = {"variant": "case", "seed": "case", "status": "status", "message": "message", "wall_time": "wall"}
     for names, role in ((m.parameters, "parameter"), (m.metrics, "metric"), (m.requirements, "requirement")):
@@ -67,37 +69,44 @@ def _column(page: PageData, values: Any) -> dict[str, Any]:
 
 
 def _signals(page: PageData, view: StudyView, cases: np.ndarray) -> list[dict[str, Any]]:
-    """Percentiles over all cases of every component, and as many single curves as the page has room for."""
+    """Percentiles over all cases of every component, and the curves of as many as the page has room for."""
     m = view.store.manifest
     if not m.stored:
         return []
-    found, room = [], MOST_CURVES
-    data = view.signals
-    wanted = (
-        np.unique([*worst(view, 100), *cases[:: max(1, len(cases) // 1000)]]) if len(cases) > 1000 else cases
-    )
+    data, wanted = view.signals, _drawn(view, cases)
+    found = []
     for name, (size, labels) in m.stored.items():
         leaf = Leaf(name, 0, size, labels if any(labels) else ())
         whole = np.asarray(data[name], dtype=float).reshape(m.count, len(m.times), size)
         for k, component in enumerate(leaf.components):
             values = whole[cases, :, k]
-            some = np.isfinite(values).any(axis=1)
-            if not some.any():
+            if not np.isfinite(values).any():
                 continue
-            edges = [p for band in BANDS for p in band] + [50]
-            with np.errstate(all="ignore"):
-                band = np.full((len(edges), len(m.times)), np.nan)
-                full = np.isfinite(values).any(axis=0)
-                band[:, full] = np.nanpercentile(values[:, full], edges, axis=0)
-            entry: dict[str, Any] = {
-                "name": component,
-                "unit": leaf.unit(k),
-                "envelope": page.numbers.put(band),
-            }
+            band = page.numbers.put(_bands(values))
+            entry: dict[str, Any] = {"name": component, "unit": leaf.unit(k), "envelope": band}
             stored = [int(c) for c in wanted if np.isfinite(whole[c, :, k]).any()]
-            stored = stored[: max(0, room // len(m.times))]
             if stored:
                 entry |= {"cases": stored, "curves": page.numbers.put(whole[stored, :, k])}
-                room -= len(stored) * len(m.times)
             found.append(entry)
+    return found
+
+
+def _drawn(view: StudyView, cases: np.ndarray) -> np.ndarray:
+    """Cases whose curves are in a page: all, or the worst and some evenly among the others."""
+    m = view.store.manifest
+    most = max(1, MOST_CURVES // (len(m.times) * sum(size for size, _ in m.stored.values())))
+    if len(cases) <= most:
+        return cases
+    first = [k for k in worst(view, min(WORST, most)) if k in cases]
+    others = np.setdiff1d(cases, first)
+    return np.union1d(first, others[:: max(1, -(-len(others) // max(1, most - len(first))))]).astype(int)
+
+
+def _bands(values: np.ndarray) -> np.ndarray:
+    """Percentiles of (cases, n) values, (edges, n); nan where no case has one."""
+    edges = [p for band in BANDS for p in band] + [50]
+    found = np.full((len(edges), values.shape[1]), np.nan)
+    full = np.isfinite(values).any(axis=0)
+    with np.errstate(all="ignore"):
+        found[:, full] = np.nanpercentile(values[:, full], edges, axis=0)
     return found

@@ -53,6 +53,15 @@ viewer.drawn = (study, f) => {
   if (study.chosen >= 0) f(study.chosen, true);
 };
 
+// a number with as many digits as there is room for, two at least
+viewer.fitting = (g, value, room) => {
+  for (let digits = 6; digits > 2; digits--) {
+    const text = viewer.shown(Number(value.toPrecision(digits)));
+    if (g.measureText(text).width <= room) return text;
+  }
+  return viewer.tick(Number(value.toPrecision(2)));
+};
+
 viewer.parallel = (study) => {
   const place = document.querySelector("#parallel .canvas"), varies = (c) => { const v = c.list.find(Number.isFinite); return c.list.some((w) => Number.isFinite(w) && w !== v); };
   const axes = study.numeric.filter((c) => c.role !== "wall" && varies(c)).slice(0, 14).map((c) => ({ ...c, range: viewer.range(c.list), brush: null }));
@@ -78,10 +87,11 @@ viewer.parallel = (study) => {
       g.beginPath(); g.moveTo(x, top); g.lineTo(x, h - bottom); g.stroke();
       g.fillStyle = c.ink;
       g.textAlign = "center";
-      g.fillText(a.name, x, 11 + (k % 2) * 11 * (axes.length > 6), 90);
+      const room = (w - 90) / Math.max(1, axes.length - 1);
+      g.fillText(a.name, x, 11 + (k % 2) * 11 * (axes.length > 6), Math.min(90, room * (axes.length > 6 ? 2 : 1) - 6));
       g.fillStyle = c.faint;
-      g.fillText(viewer.shown(a.range[0]), x, h - 6);
-      g.fillText(viewer.shown(a.range[1]), x, top - 4);
+      g.fillText(viewer.fitting(g, a.range[0], room - 6), x, h - 6, room - 4);
+      g.fillText(viewer.fitting(g, a.range[1], room - 6), x, top - 4, room - 4);
       if (a.brush) { g.fillStyle = "#0072b255"; g.fillRect(x - 7, Y(a, a.brush[1]), 14, Math.max(2, Y(a, a.brush[0]) - Y(a, a.brush[1]))); }
     });
   });
@@ -215,7 +225,7 @@ viewer.envelopes = (study) => {
     if (k !== undefined) curve(curves[k], "#e69f00", 2.5);
     g.fillStyle = c.ink;
     g.textAlign = "left";
-    g.fillText((s.name + (s.unit ? ` [${s.unit}]` : "")) + `: ${bands.slice(0, 2).join(" to ")}, ${bands.slice(2, 4).join(" to ")}, ${bands.slice(4, 6).join(" to ")} and median of all cases` + (study.chosen >= 0 ? (k === undefined ? `; nothing stored of case ${study.number(study.chosen)}` : `; case ${study.number(study.chosen)}`) : ""), left, 12, w - left - right);
+    g.fillText((s.name + (s.unit ? ` [${s.unit}]` : "")) + `: ${bands.slice(0, 2).join(" to ")}, ${bands.slice(2, 4).join(" to ")}, ${bands.slice(4, 6).join(" to ")} and median of all cases` + (study.chosen >= 0 ? (k === undefined ? `; no curve here of case ${study.number(study.chosen)}` : `; case ${study.number(study.chosen)}`) : ""), left, 12, w - left - right);
     g.textAlign = "center"; g.fillText("time [s]", (left + w) / 2, h - 5);
     study.lines = lines + (k !== undefined ? 1 : 0);
   });

@@ -9,6 +9,8 @@ import pytest
 
 from blocks import Gain, Step, Sum, TransferFunction
 from cosim import Diagram, Study, open_study
+from cosim.study.study_plots import worst
+from cosim.viewer import study_data
 from tests.helpers.browser import shown
 
 
@@ -135,3 +137,18 @@ def test_the_command_shows_a_folder_also_one_that_is_not_complete(study, tmp_pat
     half.view(out=out)
     with shown(out) as page:
         assert page.locator("#about").inner_text().startswith(f"0 of {len(s)} cases done")
+
+
+def test_a_page_has_room_for_so_many_numbers_the_worst_cases_first(study, monkeypatch):
+    """The first signals took all the room, and the worst cases had no curve where they came late."""
+    s, _ = study
+    width = sum(size for size, _ in s.store.manifest.stored.values())
+    monkeypatch.setattr(study_data, "MOST_CURVES", 5 * width * len(s.store.manifest.times))
+    monkeypatch.setattr(study_data, "WORST", 3)
+    signals = study_data.of_study(s).content["study"]["signals"]
+    drawn = signals[0]["cases"]
+    assert len(signals) == width and 3 < len(drawn) <= 5 and set(worst(s, 3)) < set(drawn)
+    assert all(one["cases"] == drawn for one in signals)
+    monkeypatch.setattr(study_data, "MOST_NUMBERS", 6 * (1 + len(s.table.columns)))
+    columns = {c["name"]: c for c in study_data.of_study(s).content["study"]["columns"]}
+    assert columns["case"]["values"]["shape"] == [6]
