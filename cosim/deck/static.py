@@ -89,6 +89,7 @@ def equilibrium(
         set_input(model.system, context, name, value)
     model.context.assign(context)
     set_input(model.system, model.context, TIME, time)
+    model.context.t = time  # what user subroutines are given
     swings = 0
     try:
         if limits.method == "MKEAM" and not quasi:

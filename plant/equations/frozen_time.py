@@ -4,7 +4,8 @@ An equilibrium at time t has no velocities, although motions and forces are func
 a plant input that is set from outside and does not change: motions on positions hold where they are at that
 time, those on velocities and accelerations hold where they stand. Sensors watch a motion and are left out.
 
-User subroutines take their time from the run itself, so what they give keeps changing with it.
+User subroutines take their time from the run itself: it stands still while an equilibrium is looked for, but
+not while energy attrition swings.
 """
 
 from __future__ import annotations

@@ -327,6 +327,20 @@ def test_turns_are_counted_over_a_switch(engine):
     assert run.result["plant.request_angle[1]"] == pytest.approx(10 * t, abs=1e-8)
 
 
+@pytest.mark.parametrize("opaque", [False, True])
+def test_a_subroutine_in_quasi_statics_knows_the_time(opaque, tmp_path):
+    """A force of 20 t on a spring of 50: each equilibrium had the force of the one before."""
+    late = "    if py_sysfnc('DZ', [20])[0] > 1e9: return 0.0\n" * opaque
+    (tmp_path / "s.py").write_text(f"def VARSUB(id, time, *rest):\n{late}    return 20.0*time\n")
+    force = (
+        f'<Reference_Variable id="1" type="USERSUB" script_name="{tmp_path}/s.py" interpreter="PYTHON"/>'
+        '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" ref_marker_id="11" '
+        'fz_expression="VARVAL(1)"/>'
+    )
+    run = ran(slider() + force, simulate("Static", end_time=1, print_interval=0.5), gravity=0.0, trust=True)
+    assert mass(run)[0] == pytest.approx([-1.0, -0.8, -0.6], abs=1e-9)
+
+
 # --- changes --------------------------------------------------------------------------------------------
 def test_elements_change_between_simulations(how):
     """Gravity off, then the spring twice as stiff: each a swing about its own rest."""
