@@ -155,6 +155,7 @@ class SystemAtPoint:
         self._variables = ca.vertcat(s.x, pick(s.h, self.input_index), s.w[: s.residual.numel()])
         self._jacobian: Bound | None = None
         self._time = np.zeros(1)
+        self._given: dict[int, tuple[bytes, ca.DM]] = {}
         self.labels: dict[Any, Any] = {}  # what `linearize` keeps for a next time
         self.state_names, self.held_names = (
             [n.removeprefix(self.prefix) for n in component_names(slots, size)]
@@ -183,6 +184,8 @@ class SystemAtPoint:
         """Branches, and what else is found before a run, as they are at this point."""
         s, c = self.system, self.context
         expression, places = s.starting
+        if not len(places):
+            return
         function = s.function("starting", lambda: [expression])
         for _ in range(len(places) + 1):  # one may depend on another
             before = c.h[places].copy()
@@ -235,7 +238,14 @@ class SystemAtPoint:
     def arguments(self) -> list[ca.DM]:
         """t, x, h, w, p at the operating point."""
         c = self.context
-        return [ca.DM(c.t), ca.DM(c.x), ca.DM(c.h), ca.DM(c.w), ca.DM(c.p)]
+        return [ca.DM(c.t), *(self._matrix(k, v) for k, v in enumerate((c.x, c.h, c.w, c.p)))]
+
+    def _matrix(self, place: int, values: np.ndarray) -> ca.DM:
+        """Numbers as CasADi takes them, converted where they changed: it takes longer than most functions."""
+        bits = values.tobytes()
+        if place not in self._given or self._given[place][0] != bits:
+            self._given[place] = bits, ca.DM(values)
+        return self._given[place][1]
 
     def continuous(self) -> tuple[np.ndarray, ...]:
         """Full A, B, C, D; algebraic unknowns follow by the implicit function theorem."""
