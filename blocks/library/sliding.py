@@ -33,6 +33,8 @@ class SlidingSwitch:
             f"side{name}", 1.0, at_ticks=lambda old: np.where(np.abs(u) > JUMP, np.sign(u), old)
         )
         self._drift = b.mode(f"drift{name}", 0.0)  # how far u stood on the wrong side when it left
+        away = np.where(self._mode[0] * u > JUMP, 0.0, 1.0)
+        self._near = b.accepted(f"near{name}", away, 1.0)  # 0: it was on its side since, and meets 0 there
         self.unknown = b.algebraic(
             f"s{name}", 1.0, size=1, about=f"the equivalent value of a switch{self.about}"
         )
@@ -52,7 +54,7 @@ class SlidingSwitch:
         self._b.residual(np.where(apart, self.s - side, slope + own))
         met = np.where(above < below, 0.0, -side)
         self._b.when(
-            np.where(apart, side * u + drift[0], 1.0),
+            np.where(apart, side * u + drift[0] * self._near[0], 1.0),
             [(mode, np.where(np.abs(u) > JUMP, np.sign(u), met)), (drift, BAND)],
             "falling",
             f"meets 0{self.about}",

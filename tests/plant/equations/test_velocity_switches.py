@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from blocks import BlockError, Demux, Sine, TransportDelay
@@ -284,3 +285,27 @@ def test_a_belt_that_nobody_knows_the_acceleration_of_is_refused(between, why):
         d.connect("plant.y -> parts.in", "parts.out2 -> plant.belt")
     with pytest.raises(BlockError, match=rf"plant.rate of the input in SIGN\(.*{why}.*STEP5"):
         run(d, 1.0)
+
+
+def test_stick_slip_under_stribeck_friction_repeats_itself():
+    """Every cycle is like the first; the held speed went off by 1e-10 a cycle, and so did the period.
+
+    On a belt at 0.1 m/s it sticks until 10 x = 2 N, then slips until it is as fast as the belt again.
+    """
+
+    def slips(_, z):
+        return [z[1], -10 * z[0] + 1 + np.exp(-(((z[1] - 0.1) / 0.3) ** 2))]
+
+    def as_fast(_, z):
+        return z[1] - 0.1
+
+    as_fast.direction, as_fast.terminal = 1, True
+    start = [0.2, 0.1 - 1e-13]
+    z = solve_ivp(slips, (0, 3), start, "DOP853", events=as_fast, rtol=1e-13, atol=1e-15)
+    period = z.t[-1] + (0.2 - z.y[0, -1]) / 0.1
+    speed = "(VX(20) - 0.1)"
+    law = f"-(1 + EXP(-({speed}/0.3)**2))*SIGN(1, {speed}) - 10*DX(20)"
+    d = diagram("joint", *sled(2, 1.0), pushed(20, law), *outputs("VX(20)"))
+    r = run(d, 25.0, rtol=1e-10, atol=1e-12)
+    assert np.diff(instants(r, "leaves")) == pytest.approx(period, abs=5e-10)
+    assert len(instants(r, "leaves")) == 8
