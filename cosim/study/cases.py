@@ -167,11 +167,16 @@ def _seeds(values: Sequence[Any], where: Callable[[int], str]) -> np.ndarray:
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not whole or not 0 <= value < 2**63:
             raise PlantloopError(
-                f"{where(k)}: got {value!r}, expected a whole number from 0 to 2^63 - 1.",
+                f"{where(k)}: got {_cell(value)}, expected a whole number from 0 to 2^63 - 1.",
                 path=SEED,
                 hint="Seeds of cases are in the table of a study, and shown by --dry-run.",
             )
     return np.array([int(v) for v in values], dtype=np.uint64)
+
+
+def _cell(value: Any) -> str:
+    """What stands in a cell, as a message shows it; of a table that pandas read an empty one is nan."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _from_file(path: Path, given: str) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
@@ -200,7 +205,7 @@ def _from_file(path: Path, given: str) -> tuple[dict[str, np.ndarray], np.ndarra
         values = pd.to_numeric(frame[name], errors="coerce")
         if bad := [int(k) for k in np.flatnonzero(~np.isfinite(values.to_numpy(dtype=float)))]:
             raise PlantloopError(
-                f"'{path.name}', column '{name}', row {bad[0] + 1}: got {frame[name].iloc[bad[0]]!r}, "
+                f"'{path.name}', column '{name}', row {bad[0] + 1}: got {_cell(frame[name].iloc[bad[0]])}, "
                 "expected a finite number.",
                 path=given,
             )

@@ -296,6 +296,7 @@ def test_one_clear_error(name, study_file, tmp_path):
         ("k.k\n1\nx\n", "column 'k.k', row 2: got 'x'"),
         ("k.k,k.k\n1,2\n", "has a column 'k.k' twice"),
         ("k.q\n1\n", "no parameter or initial value 'k.q'"),
+        ("k.k,lag.x\n1,2\n,3\n", "column 'k.k', row 2: got nan, expected a finite number"),
         ("k.k,lag.x\n1,2\n1,2,3\n", "cannot read the cases in 'cases.csv'"),
         ("k.k\n", "has no rows"),
         ("", "cannot read the cases in 'cases.csv'"),
