@@ -23,11 +23,11 @@ def around(block: Block, name: str = "block") -> Diagram:
     node = d.add(ALONE, block)
     probe = trace(block, {}, guess=1).declared
     for i in probe.inputs:
-        inport = d._node(i.name, Inport(i.size, start=i.unconnected))
+        inport = d._node(i.name, Inport(i.size, start=i.unconnected), of_port=True)
         d.connect(inport["out"], node[i.name])
     for o in probe.outputs:
         if not o.auxiliary:
-            d.outport(o.name, node[o.name])
+            d._show(o.name, node[o.name])
     return d
 
 

@@ -206,7 +206,10 @@ class Diagram(DiagramWires):
 
     def outport(self, name: str, source: PortRef | Node | str) -> None:
         """Show a signal of the inside as an output of the diagram."""
-        checked_name(name, "an outport's")
+        self._show(checked_name(name, "an outport's"), source)
+
+    def _show(self, name: str, source: PortRef | Node | str) -> None:
+        """An outport called whatever the output of a block alone is called, such as "motor.phi" of an FMU."""
         end = self._end(source, "output")
         if self._outports.get(name, end) != end:
             raise WiringError([f"'{self.name}' has an output '{name}' already."], path=name)

@@ -159,8 +159,12 @@ class DiagramWires(abc.ABC):
         content: Any,
         given: Mapping[str, Any] = NOTHING,
         units: Mapping[str, Units] = NOTHING,
+        of_port: bool = False,
     ) -> Node:
-        checked_block_name(name, "inport('name')" if isinstance(content, Inport) else "add('name', block)")
+        """A new node; `of_port`: it is called what a port of a block alone is, such as "motor.u"."""
+        if not of_port:
+            call = "inport('name')" if isinstance(content, Inport) else "add('name', block)"
+            checked_block_name(name, call)
         if name in self._graph:
             taken = f"diagram '{self.name}' has a block '{name}' already; give this one another name."
             raise WiringError([taken], path=name)

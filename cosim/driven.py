@@ -113,7 +113,7 @@ def _source(name: str, value: Any, port: Inport) -> Block | Diagram:
     from blocks.library.sources import TimeTable
 
     if callable(value):
-        return _of_function(name, value)
+        return _of_function(value)
     if not isinstance(value, tuple):
         _warn_of_rows(value.index, f"input '{name}'")
     times, values = value if isinstance(value, tuple) else (value.index, value.to_numpy())
@@ -137,11 +137,11 @@ def _source(name: str, value: Any, port: Inport) -> Block | Diagram:
     return TimeTable(instants, table, interpolation="linear")
 
 
-def _of_function(name: str, function: Callable[[Any], Any]) -> Diagram:
+def _of_function(function: Callable[[Any], Any]) -> Diagram:
     from blocks.library.python_function import Function
     from blocks.library.sources import Clock
 
-    inside = Diagram(name)
+    inside = Diagram("course")
     value = inside.add("value", Function(function))
     inside.connect(inside.add("clock", Clock())["y"], value.the("input"))
     inside.outport("y", value["y"])
@@ -153,10 +153,10 @@ def _put(diagram: Diagram, name: str, source: Block | Diagram) -> None:
     readers = [(into, data["target"]) for _, into, data in diagram.graph.out_edges(name, data=True)]
     shown_at = [out for out, ref in diagram.outports.items() if ref.node == name]
     diagram.remove(name)
-    node = diagram.add(name, source)
+    node = diagram._node(name, source, of_port=True)
     for into, port in readers:
-        diagram.connect(node["y"], f"{into}.{port}")
+        diagram.connect(node["y"], diagram[into][port])
     for out in shown_at:
-        diagram.outport(out, node["y"])
+        diagram._show(out, node["y"])
     if name not in diagram.outports:
-        diagram.outport(name, node["y"])
+        diagram._show(name, node["y"])

@@ -123,7 +123,8 @@ class SystemAtPoint:
     ) -> None:
         inports = Names("input", f"'{diagram.name}'", diagram.inports, prefix=diagram.prefix, parts=False)
         chosen = [found[0] if (found := inports.find(n)) else n for n in inputs or ()]
-        parts = [_component(n) for n in (diagram.inports if inputs is None else chosen)]
+        every = diagram.inports  # of an FMU alone one may be called "u[1]"
+        parts = [(n, None) if n in every else _component(n) for n in (every if inputs is None else chosen)]
         wanted = [name for name, _ in parts]
         for name in wanted:
             if name not in diagram.inports and "." not in name:

@@ -147,7 +147,7 @@ def refuse_python(system: System, settings: RunSettings) -> None:
     """
     found = obstacles(system, settings)
     ticked = [s.path for s in system.schedule if s.external is not None]
-    paths = [*dict.fromkeys([*system.opaque, *ticked])]
+    paths = [*dict.fromkeys([*system.opaque, *ticked, *(unit.path for unit in system.units)])]
     found += [f"block '{path}' runs in Python, or in a library of its own" for path in paths]
     if found:
         raise PlantloopError(

@@ -89,6 +89,23 @@ def test_names_with_odd_characters(version: str, kind: str) -> None:
     assert r["unit.y"][-1, 0] == pytest.approx(1 - math.exp(-1 / 0.5), abs=1e-7)
 
 
+@pytest.mark.parametrize("kind", ["cs", "me"])
+@pytest.mark.parametrize("name", ["motor.voltage", "u[1]"])
+def test_names_with_dots_and_brackets_of_an_fmu_alone(name: str, kind: str) -> None:
+    """As Modelica tools write them: y = 1 - exp(-t) from a constant, a course and a function of time."""
+
+    def change(text: str) -> str:
+        return text.replace('name="u"', f'name="{name}"').replace('name="y"', 'name="motor.y[2]"')
+
+    fmu = FMU(build_fmu("lag", change=change), kind=kind, sample=0.1 if kind == "cs" else None)
+    courses = [([0.0, 1.0], [1.0, 1.0]), lambda t: 1.0 + 0.0 * t] if kind == "cs" else []
+    for value in (1.0, *courses):
+        r = simulate(fmu, until=1.0, inputs={name: value}, engine="reference")
+        assert r["plant.motor.y[2]"][-1, 0] == pytest.approx(1 - math.exp(-1), abs=1e-7)
+    if kind == "me" and name == "u[1]":
+        assert linearize(fmu).B.tolist() == [[1.0]]
+
+
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 def test_derivatives_that_it_says_it_gives_but_refuses(version: str) -> None:
     """Differences are taken then, with a warning."""

@@ -10,10 +10,11 @@ from typer.testing import CliRunner
 
 from blocks import Integrator, PythonFunction
 from blocks.errors import PlantloopError
-from cosim import Diagram, export_fmu, simulate
+from cosim import FMU, Diagram, export_fmu, simulate
 from cosim.cli.cli import app
 from cosim.scenario import load_scenario
 from tests.helpers.exported import MODELS, ball, columns, first, pendulum
+from tests.helpers.fmus import build_fmu
 
 VERSIONS = ["2.0", "3.0"]
 
@@ -121,6 +122,11 @@ def test_a_block_in_python_is_refused_by_name(tmp_path):
     d.connect(d.inport("u"), f["u"])
     with pytest.raises(PlantloopError, match="'device' runs in Python"):
         export_fmu(d, tmp_path / "x.fmu")
+    d = Diagram("with_unit")
+    d.add("unit", FMU(build_fmu("stair"), kind="cs", sample=0.1))
+    for driven in (False, True, "held"):  # as a run with and without a coupling has it
+        with pytest.raises(PlantloopError, match="'unit' runs in Python, or in a library"):
+            export_fmu(d.system(driven=driven), tmp_path / "x.fmu")
     assert not list(tmp_path.iterdir())
 
 
