@@ -21,6 +21,8 @@ from blocks import (
     TransportDelay,
 )
 from cosim import Diagram, Simulation, linearize, simulate, trim
+from cosim.analysis.sides import Sides
+from cosim.run.context import Context
 from plant import Plant
 from tests.helpers.decks import body, deck, joint, marker
 
@@ -172,3 +174,9 @@ def test_an_opened_loop_holds_its_value_while_switches_are_found():
     d.connect("one.y", "push.u")
     d.connect("push.y", "i.u")
     assert linearize(d, ["push.y"], ["i.y"], open=["push.y"]).B.tolist() == [[0.0]]
+
+
+def test_a_system_without_modes_has_no_sides():
+    system = fed_back(Gain(1.0)).system()
+    sides = Sides(system, Context.initial(system))
+    assert not (sides.several or sides.open or sides.find())

@@ -155,6 +155,7 @@ def test_a_run_of_a_batch_begins_with_its_own_numbers_and_no_past(runtime):
     assert [h.count for h in history] == [0, 0]
     assert (context.ticks[0], context.instants[0], context.signs[0]) == (0, 0, 0.0)
     assert (context.t, context.started, context.stopped, context.n_stops) == (0.0, 0, 0, 0)
+    assert (context.step, context.error) == (0.0, 1e-4)
     assert r.settings.seed == 2
 
 
