@@ -31,6 +31,10 @@ void pl_explicit_interpolate(pl_run *r, double t, double *x) { x[0] = r->value; 
 }
 CALLED = """
 double pl_pairwise_sum(const double *v, int n);
+double pl_largest_absolute(const double *v, int n);
+void pl_update_constants(pl_run *r);
+void pl_set_state(pl_run *r, double t, const double *x);
+int pl_update_accepted(pl_run *r, double t, const double *x);
 int pl_factor(pl_stiff *s, int n, double diagonal);
 void pl_solve_factored(const pl_stiff *s, int n, double *b);
 void pl_evaluate_some(pl_run *r, const pl_parts *f, const int32_t *places, int n, double *out);
@@ -59,6 +63,14 @@ def test_sums_have_numpys_order(runtime, n):
     assert runtime.c.pl_pairwise_sum(runtime.array([*v, 1e300]), n) == np.sum(v)
 
 
+def test_the_largest_is_looked_for_among_all_and_nowhere_else(runtime):
+    around = runtime.array([9.0, -1.0, 4.0, -7.0, 2.0, 9.0])
+    assert runtime.c.pl_largest_absolute(around + 1, 4) == 7.0
+    assert runtime.c.pl_largest_absolute(around, 0) == 0.0
+    around[2] = math.nan
+    assert math.isnan(runtime.c.pl_largest_absolute(around + 1, 4))
+
+
 def matrix_of(runtime, J, sparse):
     """J as the stiff method has it; the pattern of its factors is full."""
     n = len(J)
@@ -66,7 +78,7 @@ def matrix_of(runtime, J, sparse):
     return runtime.new(
         "pl_stiff",
         sparse=sparse,
-        column_start=runtime.array(range(0, n * n + 1, n), "int32_t"),
+        column_start=runtime.array([0, *range(0, n * n + 1, n)], "int32_t") + 1,
         rows=runtime.array([k % n for k in every], "int32_t"),
         jacobian=runtime.array(J.T.ravel()),
         order=runtime.array(range(n), "int32_t"),
@@ -76,7 +88,7 @@ def matrix_of(runtime, J, sparse):
         lu_place=runtime.array([(k % n) * n + k // n for k in every], "int32_t"),
         work=runtime.array([0.0] * n),
         factors=runtime.array([0.0] * n * n),
-        dense=runtime.array([0.0] * n * n),
+        dense=runtime.array([0.0] * (n * n + n + 1)) + n + 1,
         pivots=runtime.array([0] * n, "int32_t"),
     )
 
@@ -89,6 +101,7 @@ def test_factors_solve_what_numpy_solves(runtime, sparse, diagonal):
     s = matrix_of(runtime, J, sparse)
     assert runtime.c.pl_factor(s, 5, diagonal) == 1
     assert s.pivoted == (not (sparse and diagonal))
+    assert s.dense[-6] == 0.0  # before the matrix
     b = runtime.array([1.0, -2.0, 3.0, 0.5, 4.0])
     expected = np.linalg.solve(diagonal * np.eye(5) - J, list(b))
     runtime.c.pl_solve_factored(s, 5, b)
@@ -125,6 +138,27 @@ def test_pieces_that_are_asked_for_are_called_with_those_they_need(runtime):
         called.clear()
         runtime.c.pl_evaluate_some(r, f, runtime.array(places, "int32_t"), len(places) - 1, out)
         assert called == expected, places
+
+
+def test_constants_are_made_anew_where_a_parameter_changed(runtime):
+    """Any of them; else they stay."""
+    made, p = [], runtime.array([1.0, 2.0, 3.0])
+    model = {"np": 3, "prepare": runtime.function(CODE, lambda a, out: made.append(a.p[2]))}
+    r = runtime.run(model, context=runtime.new("pl_context", p=p), prepared=runtime.array([0.0] * 3))
+    for change in (3.0, 3.0, 4.0, 4.0):
+        p[2] = change
+        runtime.c.pl_update_constants(r)
+    assert made == [3.0, 4.0] and list(r.prepared[0:3]) == [1.0, 2.0, 4.0]
+
+
+def test_an_accepted_state_is_whole_and_with_it_the_solution_to_start_from(runtime):
+    w, solution = runtime.array([5.0, 6.0, 7.0]), runtime.array([0.0, 0.0, 8.0])
+    context = runtime.new("pl_context", x=runtime.array([0.0] * 3), w=w, solution=solution)
+    r = runtime.run({"nx": 2}, {"n_unknowns": 2}, context=context)
+    runtime.c.pl_set_state(r, 1.5, runtime.array([1.0, 2.0, 3.0]))
+    assert (context.t, *context.x[0:3]) == (1.5, 1.0, 2.0, 0.0)
+    assert runtime.c.pl_update_accepted(r, 1.5, context.x) == runtime.c.PL_DONE
+    assert list(solution) == [5.0, 6.0, 8.0]
 
 
 def test_held_numbers_are_set_and_it_is_known_whether_one_changed(runtime):
