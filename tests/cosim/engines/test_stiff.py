@@ -10,6 +10,7 @@ import pytest
 from blocks import Constant, Gain, Integrator, StateSpace, Sum
 from blocks.contract.block import Block, Equations
 from cosim import Diagram, simulate
+from tests.helpers.made import alone
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,22 @@ def test_unknowns_are_part_of_the_jacobian():
     outer["y"] >> x["u"]
     r = simulate(d, 1.0, solver="rodas4", solve_loops=True, log_every=0.1, rtol=1e-9, atol=1e-12)
     assert np.abs(r["x.y"][:, 0] - np.exp(-1e4 / 1001 * r.time)).max() < 1e-9
+
+
+def test_one_state_may_depend_on_another_through_an_unknown():
+    """x1' = -x1, x0' = -z with z = x0 + x1, so x0 = (1 - t) exp(-t)."""
+
+    def equations(b):
+        x, z = b.continuous("x", [1.0, 1.0]), b.algebraic("z", 2.0)
+        b.residual(z - x[0] - x[1])
+        b.derivative(x, np.array([-z[0], -x[1]]))
+        b.output("x", x)
+
+    r = simulate(
+        alone(equations), 2.0, engine="reference", solver="rodas4", log_every=0.5, rtol=1e-9, atol=1e-12
+    )
+    expected = np.exp(-r.time)[:, None] * np.column_stack([1 - r.time, 0 * r.time + 1])
+    assert np.abs(r["it.x"] - expected).max() < 1e-8
 
 
 def test_many_states_use_a_sparse_factorisation():
