@@ -111,11 +111,12 @@ def test_factors_solve_what_numpy_solves(runtime, sparse, diagonal):
 
 
 @pytest.mark.parametrize("sparse", [1, 0])
-def test_whole_numbers_are_factored_exactly(runtime, sparse):
-    """[[1, -1], [-1, 3]] [2, 3] = [-1, 7]: rows are subtracted once, added and left alone."""
-    s = matrix_of(runtime, np.array([[0.0, 1.0, 0.0], [1.0, -2.0, 0.0], [0.0, 0.0, -1.0]]), sparse)
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_whole_numbers_are_factored_exactly(runtime, sparse, side):
+    """[[1, s], [s, 3]] [2, 3] = [2 + 3 s, 2 s + 9]: rows are subtracted once, added and left alone."""
+    s = matrix_of(runtime, np.array([[0.0, -side, 0.0], [-side, -2.0, 0.0], [0.0, 0.0, -1.0]]), sparse)
     assert runtime.c.pl_factor(s, 3, 1.0) == 1 and s.pivoted == (not sparse)
-    b = runtime.array([-1.0, 7.0, 8.0])
+    b = runtime.array([2.0 + 3.0 * side, 2.0 * side + 9.0, 8.0])
     runtime.c.pl_solve_factored(s, 3, b)
     assert list(b) == [2.0, 3.0, 4.0]
 
