@@ -14,7 +14,14 @@ TEXTS = {
     "lu": '#include "lu.c"',
     "pace": '#include "pace.c"',
     "evaluate": '#include "evaluate.c"\nvoid pl_update_w(void *r, const pl_args *a) {}',
-    "batch": """#include "batch.c"
+    "batch": """#define pl_advance told
+#include "batch.c"
+int told(pl_run *r, double until)
+{
+    r->log->log.rows[r->log->log.count++ * 2] = r->context->x[0];
+    r->context->t = until;
+    return r->context->x[0] == 3.0 ? PL_CANCELLED : PL_DONE;
+}
 void start_run(pl_run *r, const pl_batch *b, int64_t i) { start(r, b, i); }""",
     "invariants": '#include "invariants.c"',
     "stiff": """#include "rosenbrock.c"
@@ -172,26 +179,45 @@ def test_held_numbers_are_set_and_it_is_known_whether_one_changed(runtime):
 
 
 def test_a_run_of_a_batch_begins_with_its_own_numbers_and_no_past(runtime):
-    widths = {"nx": 1, "nh": 1, "nw": 3, "np": 1}
+    widths = {"nx": 2, "nh": 4, "nw": 3, "np": 5}
     history = runtime.array([{"count": 4}, {"count": 5}], "pl_history")
     context = runtime.new(
         "pl_context", histories=history, n_stops=2, t=3.0, started=1, stopped=2,
         solution=runtime.array([0.0] * 2), ticks=runtime.array([7], "int64_t"),
         instants=runtime.array([7], "int64_t"), signs=runtime.array([1.0]),
-        **{name[1:]: runtime.array([0.0] * n) for name, n in widths.items()}, next=runtime.array([0.0]),
+        **{name[1:]: runtime.array([0.0] * n) for name, n in widths.items()}, next=runtime.array([0.0] * 4),
     )  # fmt: skip
     numbers = {name[1:]: runtime.array(np.arange(3.0 * n) + 10 * n) for name, n in widths.items()}
     b = runtime.new("pl_batch", seed=runtime.array([1, 2, 3], "uint64_t"), **numbers)
     r = runtime.run(widths, {"n_unknowns": 2, "n_delays": 2, "n_rates": 1, "n_lists": 1, "n_events": 1},
                     context=context, settings=runtime.new("pl_settings"))  # fmt: skip
     runtime.c.start_run(r, b, 1)
-    assert [*context.w[0:3], *context.solution[0:2]] == [33.0, 34.0, 35.0, 33.0, 34.0]
-    assert (context.x[0], context.h[0], context.next[0], context.p[0]) == (11.0, 11.0, 11.0, 11.0)
+    for name, n in widths.items():
+        assert list(getattr(context, name[1:])[0:n]) == [11.0 * n + k for k in range(n)]
+    assert list(context.next[0:4]) == list(context.h[0:4])
+    assert list(context.solution[0:2]) == [33.0, 34.0]
     assert [h.count for h in history] == [0, 0]
     assert (context.ticks[0], context.instants[0], context.signs[0]) == (0, 0, 0.0)
     assert (context.t, context.started, context.stopped, context.n_stops) == (0.0, 0, 0, 0)
     assert (context.step, context.error) == (0.0, 1e-4)
     assert r.settings.seed == 2
+
+
+def test_each_run_of_a_batch_logs_into_its_own_rows_until_it_is_cancelled(runtime):
+    log = runtime.new("pl_log")
+    log.log.width = 1
+    context = runtime.new("pl_context", x=runtime.array([0.0]))
+    r = runtime.run({"nx": 1}, context=context, settings=runtime.new("pl_settings"), log=log)
+    kinds = {"logged": "int64_t", "stopped": "int32_t", "reason": "int32_t"}
+    room = {name: runtime.array([9] * 5, kind) for name, kind in kinds.items()}
+    b = runtime.new("pl_batch", until=2.5, capacity=1, x=runtime.array([5.0, 1.0, 2.0, 3.0, 4.0]),
+                    seed=runtime.array([0] * 5, "uint64_t"), rows=runtime.array([0.0] * 10),
+                    ended=runtime.array([0.0] * 5), **room)  # fmt: skip
+    assert runtime.c.pl_run_batch(r, b, 1, 5, 0) == 5
+    assert list(b.rows[0:10]) == [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0]
+    assert (list(b.logged[0:5]), list(b.stopped[0:5])) == ([9, 1, 1, 1, 9], [9, 0, 0, 0, 9])
+    assert list(b.reason[0:5]) == [9, 0, 0, runtime.c.PL_CANCELLED, 9]
+    assert list(b.ended[0:5]) == [0.0, 2.5, 2.5, 2.5, 0.0]
 
 
 def test_a_state_goes_back_to_where_its_invariant_is_zero(runtime):
