@@ -44,7 +44,8 @@ def read_model(path: str | Path | IO[bytes] | IO[str] | bytes) -> Model:
     data, name, file = _load(path)
     reader = _Reader(parse(data, name), Draft(Path(name).stem, name))
     reader.read()
-    if reader.draft.problems:  # else whoever uses the model finds what is wrong with its expressions
+    # where there are no problems yet, whoever uses the model finds those of its expressions
+    if reader.draft.problems and reader.draft.elements:
         reader.draft.problems.extend(expression_faults(reader.draft, reader.expressions))
     reader.draft.report()
     return Model.of(reader.draft, file)
