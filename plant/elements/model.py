@@ -33,11 +33,11 @@ class Model:
     file: str | None = field(default=None, compare=False)
     units: Param_Unit = field(default_factory=Param_Unit)
     gravity: Force_Gravity = field(default_factory=Force_Gravity)
-    elements: Mapping[str, Mapping[int, Element]] = field(default_factory=dict)
+    elements: Mapping[str, Mapping[int, Element]] = cast(Any, None)
     commands: tuple[Element, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.elements:
+        if not isinstance(self.name, str) or self.elements is None:
             what = f"Model({shown(self.name)}): elements become a model with Model.build(elements)."
             raise ModelProblems([what], about="Model")
 
