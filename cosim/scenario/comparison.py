@@ -228,7 +228,7 @@ def _dynamics(block: Block) -> Any:
 def _run(scenario: Scenario, system: System, settings: RunSettings, used: set[str]) -> Result:
     """A run at the scenario's log instants, with its numbers but for some initial values."""
     run = scenario.tables.run
-    wanted = [n for n in scenario.tables.outputs.signals if n in system.signals]
+    wanted = [n for n in scenario.signals_to_log(scenario.system()) or () if n in system.signals]
     return simulate(
         system, run.until, settings=settings, log_every=run.log_every, log_at=run.log_at,
         parameters=scenario.tables.parameters,
@@ -243,7 +243,7 @@ def _fmu(scenario: Scenario, step: float) -> Result:
     from cosim.fmi.fmu import FMU
 
     system, settings = scenario.system(), scenario.settings()
-    names = [n for n in (scenario.tables.outputs.signals or system.signals) if n in system.signals]
+    names = [n for n in (scenario.signals_to_log(system) or system.signals) if n in system.signals]
     run = scenario.tables.run
     with tempfile.TemporaryDirectory() as folder:
         path = export_fmu(

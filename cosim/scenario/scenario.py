@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -301,16 +302,20 @@ class Scenario:
                 here.add_problem(str(error))
 
     def _check_signals(self, system: System, place: FilePlace) -> None:
-        for at, name in self._named_signals(place):
+        def check(at: FilePlace, name: str, find: Callable[[str], object]) -> None:
             try:
-                signal_of(system, name)
+                find(name)
             except PlantloopError as error:
                 at.add_problem(str(error), name)
 
-    def _named_signals(self, place: FilePlace) -> Iterable[tuple[FilePlace, str]]:
+        for k, name in enumerate(self.tables.outputs.signals):
+            check(place.at("outputs", "signals", k), name, system.chosen)
+        for at, name in self._single_signals(place):
+            check(at, name, partial(signal_of, system))
+
+    def _single_signals(self, place: FilePlace) -> Iterable[tuple[FilePlace, str]]:
+        """The signals that pictures and checks name, one by one."""
         outputs, checks = self.tables.outputs, self.tables.checks
-        for k, name in enumerate(outputs.signals):
-            yield place.at("outputs", "signals", k), name
         for k, plot in enumerate(outputs.plots):
             for i, row in enumerate(plot.signals):
                 at = place.at("outputs", "plots", k, "signals", i)
@@ -324,10 +329,10 @@ class Scenario:
 
     def signals_to_log(self, system: System) -> list[str] | None:
         """What is logged: the listed signals and those that pictures and checks need; None for all."""
-        if not self.tables.outputs.signals:
+        listed = self.tables.outputs.signals
+        if not listed:
             return None
-        named = (signal_of(system, name) for _, name in self._named_signals(self._place()))
-        return list(dict.fromkeys(named))
+        return system.chosen([*listed, *(name for _, name in self._single_signals(self._place()))])
 
     def _with_scenario_setting(self, result: Result) -> Result:
         """The result, with the file it comes from among its settings."""

@@ -144,6 +144,18 @@ def test_only_the_listed_signals_are_logged_and_those_that_are_shown(tmp_path):
     assert list(load_scenario(written(tmp_path, text)).run()) == ["lag.y", "push.y", "error.y"]
 
 
+def test_a_star_in_a_listed_signal_stands_for_any_text(tmp_path):
+    text = LOOP + '[outputs]\nsignals = ["lag.*"]\nplots = [{ file = "a.png", signals = ["push.y"] }]\n'
+    scenario = load_scenario(written(tmp_path, text))
+    assert set(scenario.run(engine="reference")) == {"lag.y", "lag.x", "lag.num", "lag.den", "push.y"}
+    for old, new, place in (
+        ("lag.*", "leg.*", r"\[outputs\] signals\[0\]"),
+        ('["push.y"]', '["push.*"]', "plots"),
+    ):
+        with pytest.raises(ScenarioError, match=rf"{place}.*no signal"):
+            load_scenario(written(tmp_path, text.replace(old, new))).system()
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_can_be_named_with_its_settings(solver, tmp_path):
     own = "rtol = 1e-5\natol = 1e-7\nmax_step = 0.5" if SOLVERS[solver].adaptive else "step = 0.01"
