@@ -18,11 +18,11 @@ FAULTS = (PlantloopError, TypeError, ValueError, ArithmeticError, MemoryError, R
 
 
 def block_type(name: object) -> type[Block]:
-    """The block of the library, or for hardware in the loop, of this name; only its family is imported.
+    """Find a block by name, in the library or among those for hardware in the loop; imports only its family.
 
     Raises
     ------
-    PlantloopError      there is none
+    PlantloopError      there is no block of this name
     """
     found = None
     if isinstance(name, str) and name in library.HOMES:
@@ -47,7 +47,7 @@ def _hardware() -> dict[str, type[Block]]:
 
 
 def block(value: Any, place: FilePlace) -> Block | None:
-    """The block a table describes; what its own checks raise becomes a problem of the place."""
+    """Make the block a table describes; an error from its own checks becomes a problem at that place."""
     if not isinstance(value, dict):
         raise Expected("a table with the type and the fields of a block")
     cls = _type(value, place)
@@ -80,7 +80,7 @@ def block(value: Any, place: FilePlace) -> Block | None:
 
 
 def _type(table: dict[str, Any], place: FilePlace) -> type[Block] | None:
-    """Class named by the key ``type``, None and a problem."""
+    """The class named by the key ``type``; None, with a problem noted, if there is none."""
     if "type" not in table:
         place.add_problem("key 'type' is missing; write for instance type = \"StateFeedback\".")
         return None
@@ -100,7 +100,7 @@ def _type(table: dict[str, Any], place: FilePlace) -> type[Block] | None:
 
 
 def _place_of(error: Exception, cls: type[Block], given: dict[str, Any], place: FilePlace) -> FilePlace:
-    """The key an error of a block is about: "StateFeedback: K is ..." starts with it."""
+    """The place of the key that an error of a block is about: "StateFeedback: K is ..." starts with it."""
     first = re.match(rf"{cls.__name__}: (\w+)", str(error))
     name = first[1] if first else ""
     return place.at(name) if name in given else place

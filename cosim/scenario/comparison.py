@@ -1,4 +1,4 @@
-"""One scenario in several ways: whole, its blocks as co-simulated units, as an FMU, with halved steps."""
+"""One scenario run in several ways: whole, with co-simulated blocks, as an FMU, with halved steps."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Way = Callable[["Scenario", float], Result]
 
 @dataclass(frozen=True)
 class Differences:
-    """How far runs of one scenario are from the first of them.
+    """Differences between runs of one scenario, each compared with the first run.
 
-    ways : their names, the first is what the others are compared with
+    ways : names of the runs; the others are compared with the first
     worst : (way, signal) -> largest difference at the logged instants, in the signal's unit
     size : signal -> its largest magnitude in the first run
     notes : what was run, in words
@@ -52,9 +52,9 @@ class Differences:
         return worst / size if size > 0 else (0.0 if worst == 0 else float("inf"))
 
     def coupling_share(self, signal: str) -> float | None:
-        """What of the difference of the co-simulated run is due to the coupling, 0 to 1.
+        """The share of the co-simulated run's difference that is due to the coupling, 0 to 1.
 
-        An FMU of the whole diagram has no coupling: what it is off by is due to solvers and sampling of logs.
+        An FMU of the whole diagram has no coupling: its difference is due to solvers and sampling of logs.
         """
         if not {"cosim", "fmu"} <= set(self.ways[1:]):
             return None
@@ -62,7 +62,7 @@ class Differences:
         return 0.0 if coupled == 0 else max(0.0, 1.0 - alone / coupled)
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """As a table: signal by signal, largest difference and its part of the signal."""
+        """Rows of a table: per signal the largest difference, absolute and relative to the signal."""
         for k, note in enumerate(self.notes):
             yield ("runs" if k == 0 else ""), note
         others = self.ways[1:]
@@ -75,7 +75,7 @@ class Differences:
 
 
 def differences(runs: Mapping[str, Result], notes: Sequence[str] = ()) -> Differences:
-    """Of runs that logged at the same instants, by their names."""
+    """Compare runs, by name, that logged at the same instants."""
     (_, base), *others = runs.items()
     signals = [n for n in base if all(n in r for _, r in others)]
     worst: dict[tuple[str, str], float] = {}
@@ -89,10 +89,10 @@ def differences(runs: Mapping[str, Result], notes: Sequence[str] = ()) -> Differ
 
 # --- halved steps -----------------------------------------------------------------------------------------
 def halved_steps(scenario: Scenario, result: Result, engine: str | None = None) -> Differences:
-    """A run of a scenario against one in which every step is half as long.
+    """Compare a run of a scenario with one in which every step is half as long.
 
     Steps of a fixed-step solver and communication steps of units are halved; an adaptive solver gets a tenth
-    of its tolerances. Sample times of blocks are part of the diagram, and stay.
+    of its tolerances. Sample times of blocks are part of the diagram and are not changed.
     """
     settings = scenario.settings()
     notes = []
@@ -114,7 +114,7 @@ def halved_steps(scenario: Scenario, result: Result, engine: str | None = None) 
 
 
 def _halved(netlist: Netlist, path: str = "") -> tuple[Netlist, list[tuple[str, float]]]:
-    """A diagram whose units step twice as often, and the steps that they had."""
+    """A diagram whose units step twice as often, and the steps that they had before."""
     from cosim.fmi.fmu import FMU
 
     nodes: dict[str, Any] = {}
@@ -137,12 +137,12 @@ def _halved(netlist: Netlist, path: str = "") -> tuple[Netlist, list[tuple[str, 
 def compared(
     scenario: Scenario, ways: Sequence[str] = ("monolithic", "cosim", "fmu"), step: float | None = None
 ) -> Differences:
-    """One scenario in several ways.
+    """Run one scenario in several ways and compare the results.
 
-    ways : the first is what the others are compared with
+    ways : the others are compared with the first
 
     ==========  ==================================================================================
-    monolithic  as it is
+    monolithic  the scenario as it is written
     cosim       every block with states or ticks is a co-simulated unit with a run of its own; FMUs for
                 co-simulation are units already
     fmu         the whole diagram, written by `export_fmu` and run by its binary; left out, with a note,
@@ -178,7 +178,7 @@ def compared(
 
 
 def _refused(scenario: Scenario) -> str:
-    """Why its diagram does not become an FMU, "" if it does."""
+    """The reason why a scenario's diagram cannot be exported as an FMU, "" if it can."""
     from cosim.fmi.export.fmu_file import refuse_python
 
     settings = scenario.settings()
@@ -194,7 +194,7 @@ def _monolithic(scenario: Scenario, step: float) -> Result:
 
 
 def _cosim(scenario: Scenario, step: float) -> Result:
-    """Blocks with states or ticks as units that know each other by their signals only."""
+    """Run blocks with states or ticks as units that exchange only their signals."""
     settings = scenario.settings()
     own = RunSettings.of(settings, coupling=None)
     netlist = scenario.diagram().netlist()
@@ -216,7 +216,7 @@ def _cosim(scenario: Scenario, step: float) -> Result:
 
 
 def _dynamics(block: Block) -> Any:
-    """The period of a sampled block, 0 of one with continuous states, None of one without a memory."""
+    """The period of a sampled block, 0 for one with continuous states, None for one without a memory."""
     from cosim.block_alone import around
 
     system = around(block).system()
@@ -226,7 +226,7 @@ def _dynamics(block: Block) -> Any:
 
 
 def _run(scenario: Scenario, system: System, settings: RunSettings, used: set[str]) -> Result:
-    """A run at the scenario's log instants, with its numbers but for some initial values."""
+    """Run a system at the scenario's log instants, with its numbers except the initial values in `used`."""
     run = scenario.tables.run
     wanted = [n for n in scenario.signals_to_log(scenario.system()) or () if n in system.signals]
     return simulate(
@@ -238,7 +238,7 @@ def _run(scenario: Scenario, system: System, settings: RunSettings, used: set[st
 
 
 def _fmu(scenario: Scenario, step: float) -> Result:
-    """The whole diagram as an FMU, its signals as variables of it."""
+    """Run the whole diagram as an FMU whose variables include its signals."""
     from cosim.fmi.export.fmu_file import export_fmu
     from cosim.fmi.fmu import FMU
 
@@ -264,12 +264,12 @@ def _fmu(scenario: Scenario, step: float) -> Result:
 
 
 def _log_interval(log_every: Any, until: float) -> Any:
-    """Between two rows of the log [s]: the FMU is asked where it is looked at."""
+    """The time between two rows of the log [s], at which the FMU is stepped."""
     return until / 1000 if log_every is None or isinstance(log_every, str) else log_every
 
 
 def _variables(name: str, size: int, known: Mapping[str, Any]) -> list[str]:
-    """What the components of a signal are called in an exported FMU; none where it has not got it."""
+    """Names of a signal's components in an exported FMU; none if the FMU lacks the signal."""
     names = [name] if size == 1 else [f"{name}[{k + 1}]" for k in range(size)]
     return names if all(n in known for n in names) else []
 

@@ -16,7 +16,7 @@ from cosim.scenario.keys import FilePlace
 
 
 def module_file(scenario: Path, factory: str) -> Path:
-    """Where a factory lies: ``loops.pendulum:build`` is in ``loops/pendulum.py`` beside the scenario."""
+    """The file of a factory: ``loops.pendulum:build`` is in ``loops/pendulum.py`` beside the scenario."""
     module = factory.partition(":")[0]
     return scenario.parent.joinpath(*module.split(".")).with_suffix(".py")
 
@@ -56,7 +56,7 @@ def _error(place: FilePlace, text: str) -> ScenarioError:
 
 
 def _line(error: Exception, file: Path) -> str:
-    """The deepest line in the folder of the user's file that the error passed through."""
+    """The innermost line in the folder of the user's file that an error came through."""
     folder = file.parent.resolve()
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if folder in Path(frame.filename).resolve().parents:
@@ -68,9 +68,9 @@ def _load(file: Path) -> ModuleType:
     """Execute a Python file as a module of its own; it may import the files beside it."""
     name = f"scenario_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]}_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None  # a .py file has both
+    assert spec is not None and spec.loader is not None  # a .py file always has both
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look themselves up there
+    sys.modules[name] = module  # dataclasses look up their own module there
     sys.path.insert(0, str(file.parent))
     try:
         spec.loader.exec_module(module)

@@ -1,4 +1,4 @@
-"""What a scenario that failed leaves behind: a snapshot from shortly before, and where it belongs."""
+"""Files about a scenario that failed: a snapshot from shortly before, and the facts to replay it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from cosim.system import System
 
 FORMAT = "plantloop failure 1"
 FACTS, SNAPSHOT = "failure.json", "failure.npz"
-MOST_BYTES = 1_000_000  # of the facts
+MOST_BYTES = 1_000_000  # largest size of failure.json
 
 
 def write_failure(
     scenario: Scenario, system: System, error: SimulationError, folder: Path, engine: str | None
 ) -> Path | None:
-    """Write failure.json and failure.npz into a folder; None where no snapshot is known.
+    """Write failure.json and failure.npz into a folder; None if there is no snapshot.
 
-    engine : that of the run, where it was not the scenario's
+    engine : the engine of the run, if it was not the scenario's
     """
     if error.before is None or error.time is None:
         return None
@@ -46,11 +46,11 @@ def write_failure(
 
 
 def replay_failure(path: Path, trust: bool = False, steps: int | None = None) -> Replay:
-    """The last steps of what `write_failure` wrote about, see `cosim.replay`.
+    """Replay the last steps before the failure that `write_failure` recorded, see `cosim.replay`.
 
     Raises
     ------
-    PlantloopError      no such file, a damaged one, or the scenario is another one by now
+    PlantloopError      no such file, a damaged one, or the scenario has changed since
     """
     facts = _facts(path)
     source = path.parent / facts["scenario"]

@@ -1,4 +1,4 @@
-"""FMUs in a scenario: ``[fmus.motor]`` with its file and how to use it. They run with trust only."""
+"""FMUs in a scenario: ``[fmus.motor]`` with its file and arguments. They run with trust only."""
 
 # ruff: noqa: RUF009 (a field is made by `key`, which is dataclasses.field with a check)
 
@@ -30,7 +30,7 @@ IMPORTERS = ("native", "fmpy", "pyfmi")
 
 
 def start_values(value: Any, place: FilePlace) -> dict[str, Any]:
-    """Values by name; the FMU says which it takes."""
+    """Start values by name; the FMU checks later which names it has."""
     if not isinstance(value, dict):
         raise Expected("values by name, as in { J = 0.1 }")
     return dict(value)
@@ -53,7 +53,7 @@ class FMUTable:
 
 
 def check_fmus(tables: Mapping[str, FMUTable], place: FilePlace, trust: bool) -> None:
-    """They are there, and may be run."""
+    """Check that the files of the FMUs exist and may be run."""
     for name, table in tables.items():
         file = place.source.path.parent / table.file
         if not file.is_file():
@@ -66,7 +66,7 @@ def check_fmus(tables: Mapping[str, FMUTable], place: FilePlace, trust: bool) ->
 
 
 def fmu_blocks(tables: Mapping[str, FMUTable], place: FilePlace) -> dict[str, FMU]:
-    """The blocks.
+    """The FMUs of the tables as blocks.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What whoever watches a run may take hold of: parameters, open inputs, and pushes on bodies.
+"""Handles for someone who watches a run: parameters, open inputs, and pushes on bodies.
 
 Inputs that were left open on purpose, and the pushes of plants, are driven by a `Constant` each, whose value
 is a parameter like any other. While inputs have the values they have when left open, and pushes are zero, the
@@ -29,7 +29,7 @@ class PushHandle:
     """A body that can be pushed.
 
     plant : path of its block; link : number of the link of the body
-    parameter : what sets the force along global axes and its point along the axes of the link, (6,)
+    parameter : sets the force along global axes and its point along the axes of the link, (6,)
     """
 
     plant: str
@@ -38,7 +38,7 @@ class PushHandle:
 
     @property
     def signal(self) -> str:
-        """The signal that has its value."""
+        """The signal with the value of the push."""
         return f"{self.parameter.rpartition('.')[0]}.y"
 
 
@@ -46,8 +46,8 @@ class PushHandle:
 class Opened:
     """A diagram with handles.
 
-    opened : parameter -> the port it drives, of the inputs that were open
-    pushes : of every plant that can be pushed
+    opened : parameter -> the port it drives, for the inputs that were open
+    pushes : one for each link of the plants that can be pushed
     """
 
     netlist: Netlist
@@ -94,9 +94,9 @@ def _level(drawn: Netlist, prefix: str, opened: dict[str, str], pushes: list[Pus
 
 
 def _open_value(block: Block, port: str) -> np.ndarray | None:
-    """Value of an input that is left open, (size,); None where there is no such input, or it cannot be known.
+    """Value (size,) of an input that is left open; None if there is no such input or its value is unknown.
 
-    One whose size is that of its signal has one component; one of an FMU keeps its start value.
+    An input that takes the size of its signal gets one component; an input of an FMU keeps its start value.
     """
     if isinstance(block, Plant):
         return np.zeros(block.inputs[port].size) if port in block.inputs else None

@@ -1,4 +1,4 @@
-"""How the keys of a table are checked: what a value may be, unknown and missing keys, near misses.
+"""Checks of the keys of a table: allowed values, unknown and missing keys, near misses.
 
 A table is a frozen dataclass whose fields are made with `key`; each carries the check of its value::
 
@@ -36,7 +36,7 @@ SHOWN = 20  # unknown keys of a table that are looked at one by one
 
 
 class Expected(Exception):
-    """What a key expects, raised where its value is something else."""
+    """Raised where a value is wrong, with what its key expects."""
 
     def __init__(self, expected: str, hint: str = "") -> None:
         super().__init__(expected)
@@ -45,7 +45,7 @@ class Expected(Exception):
 
 @dataclass(frozen=True)
 class FilePlace:
-    """Where a value stands in the file, and the list that problems with it go to."""
+    """The place of a value in the file, and the list in which problems with it are collected."""
 
     source: ScenarioFile
     keys: Keys = ()
@@ -56,14 +56,14 @@ class FilePlace:
         return FilePlace(self.source, self.keys + keys, self.problems)
 
     def add_problem(self, text: str, item: object = None) -> None:
-        """Note a problem; `item` is the text in a list that it is about."""
+        """Note a problem; `item` is the text in a list that the problem is about."""
         if len(self.problems) >= LOOKED_UP:
-            item = None  # the line on which the list begins is reported then, without a search in it
+            item = None  # only the line on which the list begins is reported then, without a search in it
         line = self.source.line(self.keys, item) or 0
         self.problems.append((line, f"{self.source.where(self.keys, item)}: {text}"))
 
     def read(self, value: object, check: Check) -> Any:
-        """The checked value, or None and a problem."""
+        """The checked value; None, with a problem noted, if it is wrong."""
         try:
             return check(value, self)
         except Expected as wrong:
@@ -111,7 +111,7 @@ def keys_among(checks: Mapping[str, Check]) -> Any:
 
 
 def record(cls: type) -> Check:
-    """A table with the keys of a dataclass."""
+    """A check of a table with the keys of a dataclass."""
 
     def check(value: Any, place: FilePlace) -> Any:
         table = _table(value, place)
@@ -149,7 +149,7 @@ def check_known(
     place: FilePlace,
     homes: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Complain about keys that are not known; `homes` says in which table some of them belong."""
+    """Note unknown keys as problems; `homes` names the table in which some of them belong."""
     unknown, what = [name for name in table if name not in known], "key" if place.keys else "table"
     for name in unknown[:SHOWN]:
         belongs = f"'{name}' is a key of [{homes[name]}]." if name in homes else near_miss(name, known)
@@ -293,7 +293,7 @@ def one_of(choices: Iterable[str]) -> Check:
 
 
 def either(*checks: Check) -> Check:
-    """What the first fitting check accepts; if none does, the last one says what is expected."""
+    """The value as the first fitting check returns it; if none fits, the last one says what is expected."""
 
     def check(value: Any, place: FilePlace) -> Any:
         for option in checks[:-1]:

@@ -1,11 +1,11 @@
-"""What was done to a run while it was watched, and doing it again, bit for bit.
+"""The actions on a run that was watched, and how they are replayed, bit for bit.
 
-A run that is watched stops at multiples of an interval, and wherever somebody stepped to. Between two stops
-numbers are changed. Where an adaptive solver stops changes the last digits of what follows, so the stops are
+A run that is watched stops at multiples of an interval, and at the instants a user stepped to. Numbers are
+changed at these stops. Stops of an adaptive solver affect the last digits of all later results, so they are
 part of the recording::
 
     [replay]
-    every = "1/50"                      # s: it stopped at all multiples of this
+    every = "1/50"                      # s: the run stopped at all multiples of this
     stops = [0.013]                     # s: and here
 
     [[replay.changes]]
@@ -32,7 +32,7 @@ from cosim.simulation import Simulation, check_log
 
 @dataclass(frozen=True)
 class Change:
-    """At a time [s] a parameter or an input got a value."""
+    """A value given to a parameter or an input at a time [s]."""
 
     at: float
     name: str
@@ -41,7 +41,7 @@ class Change:
 
 @dataclass
 class Recording:
-    """Everything that was done to a run.
+    """All actions on a run.
 
     every : s      the run stopped at all multiples of this
     stops : list   and at these instants [s], increasing
@@ -56,17 +56,17 @@ class Recording:
         self._interval: Fraction = rational(self.every, "every")
 
     def stop(self, k: int) -> float:
-        """The k-th multiple of the interval [s]."""
+        """The k-th multiple of the interval, as an instant [s]."""
         return float(k * self._interval)
 
     def add(self, change: Change) -> None:
-        """Note a change; an earlier one of the same name at the same instant is forgotten."""
+        """Note a change; it replaces an earlier one of the same name at the same instant."""
         keep = [c for c in self.changes if c.at != change.at or c.name != change.name]
         self.changes[:] = keep
         self.changes.append(change)
 
     def until(self, end: float) -> Recording:
-        """The part of it up to an instant [s]."""
+        """The part of the recording up to an instant [s]."""
         return replace(
             self,
             stops=[t for t in self.stops if t <= end],
@@ -74,7 +74,7 @@ class Recording:
         )
 
     def all_stops(self, end: float) -> Iterator[float]:
-        """Every instant [s] at which the run stopped, up to its end, which is the last."""
+        """All instants [s] at which the run stopped; the last one is its end."""
         left, k = list(self.stops), 1
         while True:
             t = self.stop(k)
@@ -89,11 +89,11 @@ class Recording:
 
 
 def put(sim: Simulation, name: str, value: Any) -> None:
-    """Set an input of a diagram or a parameter, whichever has the name.
+    """Set the input of a diagram or the parameter with this name.
 
     Raises
     ------
-    PlantloopError      there is neither, or the value does not fit
+    PlantloopError      there is no such name, or the value does not fit
     """
     if name in sim.system.inputs:
         sim.set_input(name, np.asarray(value, dtype=float))
@@ -104,7 +104,7 @@ def put(sim: Simulation, name: str, value: Any) -> None:
 def play(
     sim: Simulation, recording: Recording, until: float, progress: Callable[[float], None] | None
 ) -> None:
-    """Advance a simulation to `until` [s] with everything that was recorded.
+    """Advance a simulation to `until` [s] and repeat everything that was recorded.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def play(
 def played(
     sim: Simulation, recording: Recording, until: float, log: tuple[Any, Any], progress: Any = None
 ) -> Result:
-    """The result of a simulation with everything that was recorded.
+    """Run a simulation with everything that was recorded and return its result.
 
     log : log_every and log_at, as for `cosim.simulate`
 

@@ -1,4 +1,4 @@
-"""What a scenario shows of a result: its checks, and the files it writes."""
+"""The report of a scenario: the outcomes of its checks, and the files it writes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from cosim.result.result import Result
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.schema import Plot
 
-MOST_ROWS = 6  # signals in the picture drawn when a scenario lists none
+MOST_ROWS = 6  # signals in the picture that is drawn when a scenario lists none
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One check and what came out.
+    """The outcome of one check.
 
     passed : bool or None     None for a number that is reported without a limit
     """
 
     what: str  # "final plant.pendulum[0]"
-    value: float  # nan where there is none
+    value: float  # nan where there is no value
     text: str
     passed: bool | None = None
 
@@ -64,7 +64,7 @@ def settling_time(time: np.ndarray, values: np.ndarray, value: float, band: floa
 
 
 def write(scenario: Scenario, result: Result, folder: Path, plots: bool = False) -> list[Path]:
-    """Write the result and, if asked for, the pictures into a folder; returns the files."""
+    """Write the result, and pictures if the scenario has any, into a folder; returns the files."""
     target = folder / scenario.tables.outputs.result
     result.save(target)
     written = [target]
@@ -76,7 +76,7 @@ def write(scenario: Scenario, result: Result, folder: Path, plots: bool = False)
 
 
 def draw(plot: Plot, result: Result, path: Path) -> None:
-    """One picture of a result."""
+    """Draw one picture of a result."""
     from cosim.result.result_plot import save_figure
 
     figure = result.plot(*plot.signals, title=plot.title)
@@ -90,7 +90,7 @@ def draw(plot: Plot, result: Result, path: Path) -> None:
 
 
 def _default_plot(scenario: Scenario, result: Result) -> Plot:
-    """The ports of the model, or else the first signals."""
+    """Signals to draw by default: the ports of the model, or else the first signals."""
     model = scenario.tables.model
     ports = [name for name in result if model and name.startswith(f"{model.block}.")]
     return Plot(file=f"{scenario.name}.png", signals=tuple((ports or list(result))[:MOST_ROWS]))

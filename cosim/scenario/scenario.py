@@ -1,4 +1,4 @@
-"""A scenario that was read: the diagram it describes, and running it."""
+"""A scenario read from a file: the diagram it describes, and how to run it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A run described in a file: the diagram, its numbers, the settings, what to show.
+    """A run described in a file: the diagram, its numbers, the settings, and the outputs.
 
     Parameters
     ----------
     source : Source     the file
-    tables : Tables     what it says; ``scenario.tables.run.until`` and so on
-    trust : bool        may the Python code it names be run?
+    tables : Tables     the contents of the file; ``scenario.tables.run.until`` and so on
+    trust : bool        whether the Python code it names may be run
 
     Made by `load_scenario`.
     """
@@ -53,16 +53,16 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """What the run is called: ``[scenario] name``, else the name of the file."""
+        """The name of the run: ``[scenario] name``, else the name of the file."""
         return self.tables.scenario.name or self.source.path.stem
 
     def plant(self) -> Plant | None:
-        """The block of ``[model]`` with its ports as the scenario wants them, None without a model.
+        """The block of ``[model]`` with the scenario's changes to its ports, None without a model.
 
         Raises
         ------
         ModelError        the model is wrong
-        ScenarioError     it has no such ports, or they cannot be changed so
+        ScenarioError     the model has no such ports, or they cannot be changed in this way
         """
         model = self.tables.model
         if model is None:
@@ -116,7 +116,7 @@ class Scenario:
         return d
 
     def settings(self) -> RunSettings:
-        """How ``[run]`` says to run it."""
+        """The settings in ``[run]``."""
         return RunSettings.of(origin=f"{self.source.path.name} [run]", **self.tables.run.settings)
 
     def system(self) -> System:
@@ -161,7 +161,7 @@ class Scenario:
         system: System | None = None,
         settings: RunSettings | None = None,
     ) -> Result:
-        """Run it as ``[run]`` says.
+        """Run the scenario with the settings in ``[run]``.
 
         Parameters
         ----------
@@ -220,11 +220,11 @@ class Scenario:
         )  # fmt: skip
 
     def recording(self) -> Recording | None:
-        """What ``[replay]`` says was done to the run; None without it."""
+        """The recorded actions in ``[replay]``; None without this table."""
         return None if self.tables.replay is None else self.tables.replay.recording()
 
     def refuse_replay(self, what: str) -> None:
-        """Raise if the file says what was done to one run, for `what` cannot do that.
+        """Raise if the file has a table [replay], which `what` cannot use because it is about a single run.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class Scenario:
         for source, target in entry.pairs:
             try:
                 d.connect(source, target, convert=any(names_port(target, port) for port in converted))
-            except WiringError as error:  # no only port
+            except WiringError as error:  # the block has several ports, or none
                 place = self._place("wiring", "connect")
                 for problem in error.problems:
                     place.add_problem(problem, entry.written)
@@ -251,7 +251,7 @@ class Scenario:
         return FilePlace(self.source, keys)
 
     def _wiring_place(self, problem: str, place: FilePlace) -> FilePlace:
-        """The list in the file that a wiring problem is about, as far as its text says."""
+        """The place in the file that a wiring problem is about, as far as its text tells."""
         if self._connection_named_in(problem):
             return place.at("wiring", "connect")
         if problem.startswith(("units of", "the unit of")):
@@ -261,7 +261,7 @@ class Scenario:
         return place.at("blocks", named) if named else place.at("wiring")
 
     def _connection_named_in(self, problem: str) -> str | None:
-        """The connection both of whose ports, or else one, a wiring problem names."""
+        """The connection of which a wiring problem names both ports, or else one of them."""
         named = set(re.findall(r"'([^'\s]+\.[^'\s]+)'", problem))
         named |= {f"{block}.{port}" for block, port in re.findall(r"'(\S+)' has \w+ \w+ '(\S+)'", problem)}
         connections = self.tables.wiring.connect
@@ -270,7 +270,7 @@ class Scenario:
         return written if most else None
 
     def _check_numbers(self, system: System, place: FilePlace) -> None:
-        """Names and sizes of parameters and initial values, each on its own so that all are reported."""
+        """Check names and sizes of parameters and initial values, one by one to report all problems."""
         for table, give in (("parameters", set_parameter), ("initial", set_initial)):
             for name, value in getattr(self.tables, table).items():
                 try:
@@ -279,7 +279,7 @@ class Scenario:
                     place.at(table, *self._keys(table, name)).add_problem(str(error))
 
     def _keys(self, table: str, name: str) -> Iterable[str]:
-        """Keys of a dotted name, which the file may write as one quoted key or as tables."""
+        """Keys of a dotted name; the file may write it as one quoted key or as nested tables."""
         inside, keys, rest = self.source.tables[table], [], name
         while isinstance(inside, dict) and rest not in inside:
             first = next(k for k in inside if rest.startswith(f"{k}."))
@@ -288,7 +288,7 @@ class Scenario:
         return [*keys, rest]
 
     def _check_replay(self, system: System, place: FilePlace) -> None:
-        """Names and sizes of what changes, and that it does so before the end."""
+        """Check names and sizes of replayed changes, and that each is before the end of the run."""
         if self.tables.replay is None or not self.tables.replay.changes:
             return
         sim = Simulation(system)
@@ -314,7 +314,7 @@ class Scenario:
             check(at, name, partial(signal_of, system))
 
     def _single_signals(self, place: FilePlace) -> Iterable[tuple[FilePlace, str]]:
-        """The signals that pictures and checks name, one by one."""
+        """The single signals that pictures and checks name."""
         outputs, checks = self.tables.outputs, self.tables.checks
         for k, plot in enumerate(outputs.plots):
             for i, row in enumerate(plot.signals):
@@ -328,27 +328,27 @@ class Scenario:
                 yield place.at("checks", f.name, name), name
 
     def signals_to_log(self, system: System) -> list[str] | None:
-        """What is logged: the listed signals and those that pictures and checks need; None for all."""
+        """The signals to log: the listed ones and those that pictures and checks need; None for all."""
         listed = self.tables.outputs.signals
         if not listed:
             return None
         return system.chosen([*listed, *(name for _, name in self._single_signals(self._place()))])
 
     def _with_scenario_setting(self, result: Result) -> Result:
-        """The result, with the file it comes from among its settings."""
+        """The result, with the scenario's file added to its settings."""
         scenario = SettingValue(str(self.source.path), self.tables.scenario.description or "file")
         return replace(result, settings={**result.settings, "scenario": scenario})
 
 
 def _with_origin(plant: Plant, port: str, file: str) -> Plant:
-    """The plant, one of whose ports says that its hold comes from a file."""
+    """The plant, with the file recorded as the origin of the hold of one of its ports."""
     ports = plant.inputs if port in plant.inputs else plant.outputs
     named = MappingProxyType({**ports, port: replace(ports[port], origin=file)})
     return replace(plant, inputs=named) if ports is plant.inputs else replace(plant, outputs=named)
 
 
 def signal_of(system: System, name: str) -> str:
-    """The signal a name means: itself, or the one it is a component of (``signal[i]``, ``signal.label``).
+    """The signal of this name, or with a component of this name (``signal[i]``, ``signal.label``).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""All tables and keys of a scenario file, with what each may be.
+"""All tables and keys of a scenario file, and the values they accept.
 
 A file describes either a diagram (``[model]``, ``[blocks]``, ``[wiring]``) or names a Python function that
 makes one (``[diagram]``), then how to run it and what to show::
@@ -73,7 +73,7 @@ function = matching(
 
 
 def block_name(value: Any, place: FilePlace) -> str:
-    """Name of a block in a diagram."""
+    """A check of the name of a block in a diagram."""
     if not isinstance(value, str) or not value or FORBIDDEN & set(value):
         raise Expected("a block name without . / [ ] and blanks")
     return value
@@ -81,7 +81,7 @@ def block_name(value: Any, place: FilePlace) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """``[scenario]``: what the run is called; the name defaults to that of the file."""
+    """``[scenario]``: the name of the run, by default that of the file, and a description."""
 
     name: str = key(plain_name, default="")
     description: str = key(text, default="")
@@ -89,7 +89,7 @@ class About:
 
 @dataclass(frozen=True, kw_only=True)
 class PortTable:
-    """``[model.ports.<port>]``: other values than the model's for one port; see `plant.Plant.with_port`."""
+    """``[model.ports.<port>]``: values of one port in place of the model's; see `plant.Plant.with_port`."""
 
     hold_order: int | None = key(integer(least=0), default=None)
     sampling_period: Any = key(duration(least=0), default=None)  # s; 0 takes the rate of what drives the port
@@ -133,7 +133,7 @@ class WiringTable:
     """``[wiring]``: which output drives which input, and which inputs are left open (zero) on purpose."""
 
     connect: tuple[ConnectEntry, ...] = key(list_of(connection), default=())
-    convert: tuple[str, ...] = key(list_of(port), default=())  # inputs whose signal takes their unit
+    convert: tuple[str, ...] = key(list_of(port), default=())  # inputs that get signals in their own units
     ground: tuple[str, ...] = key(list_of(port), default=())
 
 
@@ -145,7 +145,7 @@ class Factory:
 
 
 def setting(name: str) -> Check:
-    """What a setting of a run may be, by its own rule."""
+    """A check of a setting of a run, by the setting's own rule."""
     rule = SETTINGS[name].metadata["rule"]
 
     def check(value: Any, place: FilePlace) -> Any:
@@ -158,12 +158,12 @@ def setting(name: str) -> Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """``[run]``: how long, and with what settings; the same as the arguments of `cosim.simulate`."""
+    """``[run]``: the length of the run and its settings; the same as the arguments of `cosim.simulate`."""
 
     until: float = key(number(least=0, unit="s"))
     log_every: Any = key(either(one_of(["step"]), duration(above=0)), default=None)  # s, or "step"
     log_at: tuple[float, ...] | None = key(moments, default=None)  # s
-    settings: Mapping[str, Any] = keys_among({name: setting(name) for name in SETTINGS})  # those given
+    settings: Mapping[str, Any] = keys_among({name: setting(name) for name in SETTINGS})  # given ones only
 
 
 def row_of_plot(value: Any, place: FilePlace) -> Any:
@@ -178,13 +178,13 @@ class Plot:
     file: str = key(file_name(*PICTURES))
     signals: tuple[str | tuple[str, ...], ...] = key(list_of(row_of_plot))
     title: str | None = key(text, default=None)
-    labels: tuple[str, ...] = key(list_of(text), default=())  # over the rows, instead of the signals' names
+    labels: tuple[str, ...] = key(list_of(text), default=())  # over the rows, in place of the names
     time: tuple[float, float] | None = key(interval, default=None)  # s, the part of the run to show
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outputs:
-    """``[outputs]``: what is logged and written; without `signals` everything is logged."""
+    """``[outputs]``: signals to log and files to write; without `signals` everything is logged."""
 
     signals: tuple[str, ...] = key(list_of(text), default=())
     result: str = key(file_name(*RESULTS), default="result.nc")
@@ -226,7 +226,7 @@ class Checks:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayChange:
-    """``[[replay.changes]]``: at an instant [s] a parameter or an input got a value."""
+    """``[[replay.changes]]``: a value given to a parameter or an input at an instant [s]."""
 
     at: float = key(number(least=0, unit="s"))
     name: str = key(text)
@@ -235,14 +235,14 @@ class ReplayChange:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayTable:
-    """``[replay]``: what was done to a run that was watched; see `cosim.scenario.replay`."""
+    """``[replay]``: the actions on a run that was watched; see `cosim.scenario.replay`."""
 
     every: Any = key(duration(above=0))  # s
     stops: tuple[float, ...] = key(list_of(number(least=0)), default=())  # s
     changes: tuple[ReplayChange, ...] = key(list_of(record(ReplayChange)), default=())
 
     def recording(self) -> Recording:
-        """What it says, in the order of time."""
+        """The changes and stops as a `Recording`, in the order of time."""
         changes = sorted((Change(c.at, c.name, c.value) for c in self.changes), key=lambda c: c.at)
         return Recording(self.every, sorted(self.stops), changes)
 

@@ -1,4 +1,4 @@
-"""A session of a diagram written in Python, replayed: ``replay(d, "session.toml")``."""
+"""Replay of a saved session of a diagram written in Python: ``replay(d, "session.toml")``."""
 
 # ruff: noqa: RUF009 (a field is made by `key`, which is dataclasses.field with a check)
 
@@ -25,7 +25,7 @@ from cosim.simulation import Simulation
 
 @dataclass(frozen=True, kw_only=True)
 class SessionTables:
-    """Tables of a session's file."""
+    """The tables of a session's file."""
 
     run: Run = key(record(Run))
     replay: ReplayTable = key(record(ReplayTable))
@@ -35,9 +35,9 @@ class SessionTables:
 
 
 def replay(drawn: Diagram | Block, path: str | os.PathLike[str]) -> Result:
-    """The run that a live view of a diagram saved, again and bit for bit.
+    """Repeat the run that a live view of a diagram saved, bit for bit.
 
-    drawn : the diagram the session was of; path : what `LiveView.save` wrote
+    drawn : the diagram of the session; path : the file that `LiveView.save` wrote
 
     Raises
     ------

@@ -17,8 +17,8 @@ from blocks.files import is_folder, read_whole
 Keys = tuple[str | int, ...]  # ("outputs", "plots", 0, "file"): names of tables and keys, places in lists
 
 SUFFIX = ".toml"
-DEEPEST = 40  # tables and lists in each other
-HINTS = (  # what tomllib says, and what usually lies behind it
+DEEPEST = 40  # how deep tables and lists may be nested
+HINTS = (  # texts of errors of tomllib, and their usual causes
     ("Invalid value", 'Text needs quotes: solver = "rk4".'),
     ("Expected '=' after a key", "Every line is key = value, a [table], or a # comment."),
     ("Cannot declare", "A table stands in the file once; put its keys together."),
@@ -32,16 +32,16 @@ HINTS = (  # what tomllib says, and what usually lies behind it
 
 @dataclass(frozen=True)
 class ScenarioFile:
-    """A scenario file: its path, its text, and the tables in it."""
+    """A scenario file: its path, its text, and its tables."""
 
     path: Path
     text: str
     tables: dict[str, Any]
-    changes: Mapping[str, Any] = field(default_factory=dict)  # tables that came from elsewhere in the file
-    home: Keys = ()  # where those stand
+    changes: Mapping[str, Any] = field(default_factory=dict)  # tables from another place in the file
+    home: Keys = ()  # the path of that place
 
     def _origin(self, keys: Keys) -> Keys:
-        """Where a key stands in the file: with the changes where it is one of these."""
+        """The path of a key in the file: a key of the changes is inside their table."""
         inside: Any = self.changes
         for key in keys:
             if not isinstance(inside, Mapping):
@@ -53,7 +53,7 @@ class ScenarioFile:
 
     @cached_property
     def _index(self) -> tuple[dict[Keys, int], set[Keys]]:
-        """Line of every key, and the paths that are headers of tables; made for the first problem only."""
+        """Lines of all keys, and the paths that are headers of tables; computed for the first problem."""
         return _lines_of_keys(self.text)
 
     @cached_property
@@ -61,7 +61,7 @@ class ScenarioFile:
         return self.text.splitlines()
 
     def line(self, keys: Keys, item: object = None) -> int | None:
-        """Line on which a key stands, or the nearest thing around it; that of a text in a list, if given."""
+        """Line of a key, or of the nearest table around it; with a text, its line in a list."""
         lines, _ = self._index
         keys = self._origin(keys)
         while keys and keys not in lines:
@@ -103,7 +103,7 @@ def read_source(path: Path) -> ScenarioFile:
 
 
 def source_of(path: Path, text: str) -> ScenarioFile:
-    """A text as that of a scenario file.
+    """Make a scenario file of a text.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _too_much(path: Path, what: str) -> ScenarioError:
 
 
 def _depth(tables: dict[str, Any]) -> int:
-    """How deep tables and lists stand in each other, counted up to one more than is allowed."""
+    """The depth of nesting of tables and lists, counted up to one more than is allowed."""
     depth = 0
     level: list[Any] = [tables]
     while level and depth <= DEEPEST:
@@ -153,7 +153,7 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def no_such_file(path: Path, what: str) -> str:
-    """There is no such file: which folder was looked in, and the nearest name in it."""
+    """The error for a missing file: the folder that was searched, and the nearest name in it."""
     folder = path.parent
     if is_folder(path):
         return f"'{path}' is a folder, expected a {what}."
