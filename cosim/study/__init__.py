@@ -25,6 +25,6 @@ _HOMES = {
     "open_study": "cosim.study.opening",
 }
 
-if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else
+if not TYPE_CHECKING:  # type checkers see only what is imported above
     _exports = Exports(__name__, _HOMES)
     __getattr__, __dir__ = _exports.get, _exports.dir

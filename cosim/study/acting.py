@@ -66,13 +66,13 @@ def acted(
 
 
 def _moment(action: ActionTable) -> Fraction:
-    """When it begins; those on a condition come last."""
+    """The instant an action begins, as a sort key; actions on a condition come last."""
     return Fraction(10**12) if action.at is None else instant(action.at)
 
 
 @dataclass
 class _Making:
-    """Collects what actions add."""
+    """Collects the additions of actions to a diagram."""
 
     system: System
     diagram: Diagram
@@ -83,7 +83,7 @@ class _Making:
     parameters: dict[str, list[str]] = field(default_factory=dict)
 
     def additions(self) -> Additions:
-        """All of it."""
+        """All additions together."""
         return Additions(
             self.blocks,
             self.inputs,
@@ -93,7 +93,7 @@ class _Making:
         )
 
     def add(self, action: ActionTable, name: str) -> None:
-        """One action; with several things in one, each is a block of its own."""
+        """Add one action; if it changes several things, each change becomes a block of its own."""
         beginning = Beginning(action.at, action.lasts)
         several = [
             (deed, key, v)
@@ -113,14 +113,14 @@ class _Making:
             self._condition(name, action.when)
 
     def stop(self, one: RequirementTable, name: str) -> None:
-        """A requirement that ends the run where it is broken."""
+        """Add a requirement that ends the run when it is broken."""
         end = one.after + one.within if one.within is not None else one.before
         message = f"requirement '{one.name}' is not met"
         self.blocks[name] = RequirementStop(message, one.after, None if math.isinf(end) else end)
         self._condition(name, one.always, sharp=False)  # met where the margin is not negative
 
     def end(self, ending: Ending) -> None:
-        """What watches requirements, and ends the run once verdicts are certain."""
+        """Add blocks that watch requirements and end the run once verdicts are certain."""
         watched = ending.watched()
         for k, one in enumerate(watched.values()):
             name = f"{VERDICT}{k}"
@@ -194,7 +194,7 @@ class _Making:
         self.inputs[name, port] = (f"{name}_{port}", "y")
 
     def _output(self, full: str, shown: str) -> Port:
-        """The output of a block that a signal is."""
+        """The output of a block that carries a signal."""
         path, _, port = full.partition(".")
         if (path, port) not in outputs_of(self.diagram):
             raise PlantloopError(
@@ -205,7 +205,7 @@ class _Making:
 
 
 def inputs_of(diagram: Diagram) -> Mapping[Port, tuple[Port, ...]]:
-    """Inputs of blocks, and of subsystems with those inside that they drive."""
+    """The inputs of blocks, and of subsystems together with the inputs inside that they drive."""
     from blocks.contract.trace import TraceCache
     from cosim.compile.wiring import expand
 
@@ -216,7 +216,7 @@ def inputs_of(diagram: Diagram) -> Mapping[Port, tuple[Port, ...]]:
 
 
 def outputs_of(diagram: Diagram) -> set[Port]:
-    """Outputs of blocks."""
+    """The outputs of blocks."""
     from blocks.contract.trace import TraceCache
     from cosim.compile.wiring import expand
 

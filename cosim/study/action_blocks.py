@@ -1,4 +1,4 @@
-"""Blocks that actions of a study become: they begin at an instant or on a condition."""
+"""The blocks that actions of a study are compiled into: they begin at an instant or on a condition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Beginning:
     lasts: float | None = None
 
     def declare(self, b: Equations) -> tuple[Array, Array, Array]:
-        """Is it on, how long it has been [s], and a signal that rises through zero when it begins."""
+        """Return whether it is on, the time since it began [s], and a signal that rises through zero then."""
         if self.at is not None:
             begun = b.instants([self.at], name="begun")[0] > 0.5
             on, since = begun, b.time - float(self.at)
@@ -100,7 +100,7 @@ def _robust(formula: Formula, known: dict[str, Any], sharp: bool) -> Any:
 
 @dataclass(frozen=True)
 class RequirementStop(Block):
-    """Ends the run when its input "when", how much margin there is, falls below 0; from `after` to `end` [s].
+    """Ends the run when its input "when", a requirement's margin, falls below 0; from `after` to `end` [s].
 
     Direct feedthrough: none.
     """
@@ -120,7 +120,7 @@ class RequirementStop(Block):
 
 @dataclass(frozen=True)
 class ParameterMove(Block):
-    """How far a parameter has gone to a `target`: outputs "share" (0 to 1) and "target".
+    """The progress of a parameter towards a `target`: outputs "share" (0 to 1) and "target".
 
     At once, or with `over` linearly in that time [s].  Direct feedthrough: none.
     """
@@ -140,7 +140,7 @@ class ParameterMove(Block):
 
 @dataclass(frozen=True)
 class InputPulse(Block):
-    """Adds `amount` to a signal while it is on: y = u + amount.  Direct feedthrough: u to y."""
+    """Adds `amount` to a signal while the pulse is on: y = u + amount.  Direct feedthrough: u to y."""
 
     amount: Any
     beginning: Beginning
@@ -156,7 +156,7 @@ class InputPulse(Block):
 
 @dataclass(frozen=True)
 class InputSwitch(Block):
-    """Puts a `value` in the place of a signal while it is on.  Direct feedthrough: u to y."""
+    """Replaces a signal by a `value` while the switch is on.  Direct feedthrough: u to y."""
 
     value: Any
     beginning: Beginning
@@ -172,7 +172,7 @@ class InputSwitch(Block):
 
 @dataclass(frozen=True)
 class SensorFault(Block):
-    """A signal with a fault in one component, or in all: y is what is read in its place.
+    """A fault of a sensor in one component of a signal, or in all: y is the faulty reading.
 
     kind : "stuck" (at `number`, or where it was when the fault began), "bias" (+ number), "noise" (normal,
         standard
@@ -200,7 +200,7 @@ class SensorFault(Block):
         b.output("y", np.stack([np.where(on, wrong[k], u[k]) if k in mine else u[k] for k in range(u.size)]))
 
     def _wrong(self, b: Equations, u: Array, number: Array, on: Array, begins: Array) -> Any:
-        """What is read while it is on, for every component."""
+        """The faulty reading of every component while the fault is on."""
         if self.kind == "bias":
             return u + number
         if self.kind == "noise":

@@ -1,4 +1,4 @@
-"""Values that actions give to parameters, asked of the blocks as those of runs are."""
+"""Checks by blocks of the values that actions give to their parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cosim.system import System
 
 
 def check_moves(system: System, p: np.ndarray, ends: Ends, actions: Sequence[ActionTable]) -> None:
-    """Refuse what `set` and `ramp` make of a parameter if its block does, whatever the others are by then.
+    """Refuse values that `set` and `ramp` give to a parameter if its block refuses them in all cases.
 
     p : (np,) numbers that all cases share; ends : by places in p, the least and largest of all cases
 
@@ -44,11 +44,11 @@ def check_moves(system: System, p: np.ndarray, ends: Ends, actions: Sequence[Act
 
 
 def _moved(system: System, p: np.ndarray, values: Mapping[str, Any]) -> np.ndarray:
-    """Parameters with values by their names."""
+    """Parameters, with some values replaced by name."""
     found = p.copy()
     for name, value in values.items():
         full = system.names("parameter").find(name)
-        assert full is not None  # actions were compiled in
+        assert full is not None  # actions are compiled in by now
         slot = system.parameters[full[0]]
         found[slot.index] = np.broadcast_to(np.asarray(value, dtype=float), slot.shape)[slot.mask]
     return found

@@ -1,4 +1,4 @@
-"""What a study runs: a scenario, or a diagram with its settings; one for every variant."""
+"""The models that a study runs: a scenario, or a diagram with its settings; one for every variant."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Base:
 
     @staticmethod
     def of_scenario(scenario: Scenario, name: str = "") -> Base:
-        """What a scenario says."""
+        """The base that a scenario describes."""
         run, outputs = scenario.tables.run, scenario.tables.outputs
         return Base(
             name or scenario.name,
@@ -51,7 +51,7 @@ class Base:
         )
 
     def system(self) -> System:
-        """The flat system, made once; a scenario's names are checked."""
+        """The flat system, made once; the names that a scenario uses are checked."""
         if "_system" not in vars(self):
             vars(self)["_system"] = self._flattened()
         found: System = vars(self)["_system"]
@@ -63,15 +63,15 @@ class Base:
         return self.made.system(self.settings.solve_loops, driven=self.settings.driven)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is given, without the system made of it."""
+        """The fields, without the system that is derived from them."""
         return {name: value for name, value in vars(self).items() if name != "_system"}
 
     def diagram(self) -> Diagram:
-        """What is drawn."""
+        """The diagram."""
         return self.made.diagram() if isinstance(self.made, Scenario) else self.made
 
     def files(self) -> list[Path]:
-        """Files it was read from."""
+        """The files that the model was read from."""
         if not isinstance(self.made, Scenario):
             return []
         source, tables = self.made.source, self.made.tables

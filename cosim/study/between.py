@@ -1,4 +1,4 @@
-"""What a signal does between two instants of the grid: extrema, from its values and slopes at both.
+"""Extrema and level crossings of a signal between two instants of the grid, from values and slopes at both.
 
 Between two instants a smooth signal is the cubic with its values and slopes there (Hermite), whose extremum
 is off by h^4/384 times the largest fourth derivative (h: the distance of the instants). Signals are not
@@ -30,7 +30,7 @@ LIKE = 3.0  # times the change of slope of a neighbouring interval
 
 @dataclass(frozen=True)
 class SignalCourse:
-    """A signal of some runs on the grid.
+    """A signal on the grid, in some runs.
 
     time : (n,) s; values, slopes : (runs, n), slopes None where they are not known
     smooth : (runs or 1, n - 1) bool, where nothing makes it jump between two instants
@@ -43,7 +43,7 @@ class SignalCourse:
 
     @staticmethod
     def constant(time: np.ndarray, value: float | np.ndarray) -> SignalCourse:
-        """What stays as it is: one value, or one for each run."""
+        """A constant signal: one value, or one for each run."""
         column = np.atleast_1d(np.asarray(value, dtype=float))[:, None]
         values = np.broadcast_to(column, (len(column), len(time)))
         return SignalCourse(time, values, np.zeros((1, len(time))))
@@ -135,7 +135,7 @@ class SignalCourse:
         return best, when
 
     def _believed(self, at: tuple[np.ndarray, ...], d: np.ndarray, top: np.ndarray, when: np.ndarray) -> None:
-        """Extrema of the intervals `at`, where they can be believed, into `top` and `when`."""
+        """Put the extrema of the intervals `at` that can be trusted into `top` and `when`."""
         *runs, k = at
         after = (*runs, k + 1)
         with np.errstate(all="ignore"):
@@ -152,7 +152,7 @@ class SignalCourse:
 
 
 def _beside(d: np.ndarray, at: tuple[np.ndarray, ...]) -> np.ndarray:
-    """How much the slope changes in the intervals before and after: the larger of both."""
+    """The larger of the changes of slope in the intervals before and after."""
     change = np.abs(np.diff(d, axis=-1))
     *runs, k = at
     last = change.shape[-1] - 1

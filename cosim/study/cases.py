@@ -1,4 +1,4 @@
-"""The cases of a study: which variant, which numbers, which seed; case k is the same whoever asks for it."""
+"""The cases of a study: variants, numbers and seeds; case k is the same for whoever asks for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cosim.run.memory import check_memory
 from cosim.study.sample_draws import drawn
 from cosim.study.study_schema import Axis, SamplingTable, StudyTables
 
-SEED = "seed"  # the column of a file of cases that gives their seeds
+SEED = "seed"  # the column with the seeds in a file of cases
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Cases:
 
     @property
     def flat(self) -> dict[str, np.ndarray]:
-        """A column per number: "controller.K[0]", "controller.K[1]" of several."""
+        """One column per number: "controller.K[0]", "controller.K[1]" for a name with several numbers."""
         found: dict[str, np.ndarray] = {}
         for name, values in self.columns.items():
             width = values.shape[1]
@@ -45,19 +45,19 @@ class Cases:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with any number of any case."""
+        """A hash that changes with any number of any case."""
         digest = hashlib.sha256(repr({n: v.shape for n, v in self.columns.items()}).encode())
         for values in (*self.columns.values(), self.variant, self.seeds):
             digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()[:16]
 
     def take(self, cases: Sequence[int] | np.ndarray) -> Cases:
-        """Some of them, in that order."""
+        """The cases with these numbers, in the order given."""
         return Cases({n: v[cases] for n, v in self.columns.items()}, self.variant[cases], self.seeds[cases])
 
 
 def seeds_of(seed: int, count: int) -> np.ndarray:
-    """(count,) uint64 below 2^63: the k-th depends on the seed and k alone.
+    """Seeds, (count,) uint64 below 2^63: the k-th depends on the seed and k alone.
 
     Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014
     (SplitMix).
@@ -99,7 +99,7 @@ def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) 
 
 
 def _grid(axes: Sequence[Axis]) -> tuple[dict[str, np.ndarray], int]:
-    """Values of all names at every point of the grid, and how many there are."""
+    """Values of all names at every point of the grid, and the number of points."""
     sizes = [len(axis.rows) for axis in axes]
     count = math.prod(sizes)
     _check_room(count, sum(np.size(v) for axis in axes for v in axis.rows[0]))
@@ -111,7 +111,7 @@ def _grid(axes: Sequence[Axis]) -> tuple[dict[str, np.ndarray], int]:
 
 
 def _check_room(count: int, width: int) -> None:
-    """Is there room for the numbers of all cases, and for what is written of them?
+    """Refuse cases whose numbers and results would not fit into memory.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _listed(cases: Sequence[Mapping[str, Any]]) -> tuple[dict[str, np.ndarray], 
 
 
 def _seeds(values: Sequence[Any], where: Callable[[int], str]) -> np.ndarray:
-    """(cases,) uint64 of seeds as they are given, digit for digit: a double keeps only 53 bits of them."""
+    """Seeds, (cases,) uint64, read digit for digit: a double keeps only 53 bits of them."""
     for k, value in enumerate(values):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not whole or not 0 <= value < 2**63:
@@ -175,7 +175,7 @@ def _seeds(values: Sequence[Any], where: Callable[[int], str]) -> np.ndarray:
 
 
 def _cell(value: Any) -> str:
-    """What stands in a cell, as a message shows it; of a table that pandas read an empty one is nan."""
+    """The content of a cell as a message shows it; nan for an empty cell of a table that pandas read."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
@@ -222,7 +222,7 @@ def _from_file(path: Path, given: str) -> tuple[dict[str, np.ndarray], np.ndarra
 
 
 def parsed_cases(text: str, count: int) -> list[int]:
-    """Numbers of cases from "17,42" or "3-9,20".
+    """Read the numbers of cases from "17,42" or "3-9,20".
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Two studies beside each other: which verdicts changed, how far metrics and signals moved."""
+"""Comparison of two studies: the verdicts that changed, and how far metrics and signals moved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cosim.study.study_view import StudyView
 
 @dataclass(frozen=True)
 class Comparison:
-    """What differs from a study to another, over the cases both have done.
+    """Differences between two studies, over the cases that both have run.
 
     cases : how many those are; worse, better : requirement -> cases that no longer meet it, that newly do
     metrics, signals : name -> (largest absolute difference, its case); changed : parts of the study that
@@ -29,13 +29,13 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """Is there no difference in any result?"""
+        """Whether no result differs."""
         moved = [*self.metrics.values(), *self.signals.values()]
         return not any(d for d, _ in moved) and not any([*self.worse.values(), *self.better.values()])
 
 
 def compare(before: StudyView, after: StudyView) -> Comparison:
-    """Compare case by case, by number.
+    """Compare two studies, matching cases by number.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def compare(before: StudyView, after: StudyView) -> Comparison:
 def _farthest(x: np.ndarray, y: np.ndarray, cases: np.ndarray) -> tuple[float, int]:
     with np.errstate(invalid="ignore"):
         apart = np.where((np.isnan(x) & np.isnan(y)) | (x == y), 0.0, np.abs(x - y))
-    apart[np.isnan(apart)] = np.inf  # a value on one side only
+    apart[np.isnan(apart)] = np.inf  # a value in only one of the studies
     k = int(np.argmax(apart))
     return float(apart[k]), int(cases[k])
 

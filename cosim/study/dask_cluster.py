@@ -1,4 +1,4 @@
-"""A study on Dask: work stealing, lost workers, back-pressure and memory are Dask's."""
+"""A study on Dask, which does work stealing, recovery from lost workers, back-pressure and memory limits."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ GUARD = (
     'Workers read a script again when they start: put what runs the study under if __name__ == "__main__":, '
     "or use executor='processes'."
 )
-RETRIES = 3  # of a piece whose worker was lost
-PAUSE = 1.0  # s until a worker that is going has gone
+RETRIES = 3  # attempts at a piece whose worker was lost
+PAUSE = 1.0  # s until a worker that is shutting down is gone
 DIED = "the run ended its worker each time it was tried"
 
 
 def on_dask(job: Job, tell: Tell) -> None:
-    """Have all chunks worked at; see `cosim.study.executors`.
+    """Run all chunks on Dask; see `cosim.study.executors`.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _hand_out(job: Job, tell: Tell) -> None:
 
 
 class _Hands:
-    """Workers that have the plan; where all that had it died it is given to them anew."""
+    """Workers that have the plan; it is sent again if all workers that had it died."""
 
     def __init__(self, client: Any, job: Job) -> None:
         self._client, self._job = client, job
@@ -95,18 +95,18 @@ class _Hands:
             try:
                 self._plan = self._client.scatter(self._job.plan, broadcast=True, hash=False)
                 return
-            except (CommClosedError, TimeoutError):  # of a worker that is just going, or of the scheduler
+            except (CommClosedError, TimeoutError):  # a worker is shutting down, or the scheduler
                 if self._client.status != "running" or attempt == RETRIES:
                     raise
                 time.sleep(PAUSE)
 
     def submit(self, piece: list[Chunk]) -> Any:
-        """A piece of work that is under way from now on."""
+        """Submit a piece of work."""
         url = self._job.store.folder.url
         return self._client.submit(worked, self._plan, url, piece, pure=False, retries=RETRIES)
 
     def result(self, one: Any) -> Tally | str:
-        """What came of a piece, or that its workers died."""
+        """The tally of a piece, or a text if its workers died."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
@@ -122,7 +122,7 @@ class _Hands:
             return DIED
 
     def alone(self, some: Chunk) -> Tally | str:
-        """Work at some cases of a chunk while nothing else is under way."""
+        """Run some cases of a chunk while nothing else is running."""
         for _ in range(RETRIES):
             found = self.result(self.submit([some]))
             if isinstance(found, Tally):
@@ -131,7 +131,7 @@ class _Hands:
 
 
 def worked(plan: StudyPlan, url: str, piece: list[Chunk]) -> Tally:
-    """What a worker does: the plan stays with it, and so do the engines made for it."""
+    """Run a piece on a worker, which keeps the plan and the engines made for it."""
     found = vars(plan).get("_worker")
     if found is None:
         found = vars(plan)["_worker"] = Worker(plan, StudyStore.opened(url))
@@ -174,7 +174,7 @@ def client_of(job: Job) -> Any:
 
 
 class _OwnCluster:
-    """A client that closes its cluster with itself."""
+    """A client that closes its cluster together with itself."""
 
     def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
@@ -191,7 +191,7 @@ class _OwnCluster:
 
 
 def _wait_for_workers(client: Any, job: Job) -> None:
-    """Until one is there: a queue of a cluster may take its time to start them."""
+    """Wait until there is a worker: the queue of a cluster may take a while to start one."""
     if client.nthreads():
         return
     job.begun(f"the scheduler has no workers yet; waiting for the first, {WORKERS} s at most")
@@ -206,7 +206,7 @@ def _wait_for_workers(client: Any, job: Job) -> None:
 
 
 def _check_versions(client: Any) -> None:
-    """Do all workers have this version of plantloop?"""
+    """Refuse workers with another version of plantloop."""
     found = client.run(_version_here)
     for address, other in found.items():
         if other != __version__:

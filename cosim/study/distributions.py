@@ -1,4 +1,4 @@
-"""Distributions of parameters: those of scipy.stats by name, some by plainer words; truncated if wanted.
+"""Distributions of parameters: those of scipy.stats by name, some by simpler names; truncated if wanted.
 
 Those of whole numbers ("poisson", "randint") take the numbers scipy.stats gives them, low and high included.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from blocks.errors import PlantloopError, near_miss
 
 PLAIN: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
-    # name: what it needs, the frozen distribution of scipy.stats
+    # name -> the numbers it needs, the frozen distribution of scipy.stats
     "normal": (("mean", "std"), lambda s, mean, std: s.norm(mean, std)),
     "lognormal": (("mean", "std"), lambda s, mean, std: _lognormal(s, mean, std)),
     "triangular": (("low", "mode", "high"), lambda s, low, mode, high: _triangular(s, low, mode, high)),
@@ -23,13 +23,13 @@ PLAIN: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "loguniform": (("low", "high"), lambda s, low, high: s.loguniform(low, high)),
     "randint": (("low", "high"), lambda s, low, high, loc=0.0: s.randint(low, high, loc)),  # below high
 }
-OTHER_NUMBERS = {"uniform": ("loc", "scale"), "loguniform": ("a", "b")}  # those of scipy.stats, for the same
+OTHER_NUMBERS = {"uniform": ("loc", "scale"), "loguniform": ("a", "b")}  # the names scipy.stats has for them
 LOGARITHMIC = ("loguniform", "reciprocal")  # names of the one whose logarithm is uniform
 BOUNDED = ("triangular", "uniform", "loguniform", "randint")  # low and high are their own
 
 
 def _lognormal(stats: Any, mean: float, std: float) -> Any:
-    """The lognormal distribution whose own mean and standard deviation these are."""
+    """The lognormal distribution that itself has this mean and standard deviation."""
     sigma = math.sqrt(math.log1p((std / mean) ** 2))
     return stats.lognorm(sigma, scale=mean / math.sqrt(1 + (std / mean) ** 2))
 
@@ -40,7 +40,7 @@ def _triangular(stats: Any, low: float, mode: float, high: float) -> Any:
 
 @dataclass(frozen=True)
 class Distribution:
-    """One of scipy.stats, cut off below `low` and above `high`.
+    """A distribution of scipy.stats, cut off below `low` and above `high`.
 
     spec : as written: name under "distribution", numbers by their names
     whole : what its values are whole numbers from, its `loc`; None where they are any numbers
@@ -53,24 +53,24 @@ class Distribution:
     whole: float | None = None
 
     def quantile(self, u: np.ndarray) -> np.ndarray:
-        """Values at these shares of probability, 0 < u < 1."""
+        """Quantiles at these probabilities, 0 < u < 1."""
         if math.isinf(self.low) and math.isinf(self.high):
             return np.asarray(self.frozen.ppf(u), dtype=float)
         a, b = self._shares()
         return np.clip(np.asarray(self.frozen.ppf(a + u * (b - a)), dtype=float), self.low, self.high)
 
     def _shares(self) -> tuple[float, float]:
-        """Probabilities to be below `low`, and to be `high` at most."""
+        """Probabilities of a value below `low`, and of one up to `high`."""
         below = self.low if self.whole is None else self.low - 1.0
         return float(self.frozen.cdf(below)), float(self.frozen.cdf(self.high))
 
     def nearest(self, values: np.ndarray) -> np.ndarray:
-        """The values it can have that come next to some between its bounds."""
+        """The possible values nearest to some values between the bounds."""
         return values if self.whole is None else np.round(values - self.whole) + self.whole
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Where it is cut off, or has no values beyond; else its quantiles of 0.1 % and 99.9 %."""
+        """The bounds or the ends of the support; for an infinite end the quantile of 0.1 % or 99.9 %."""
         low, high = self.frozen.support()
         low, high = max(low, self.low), min(high, self.high)
         near = [float(v) for v in self.quantile(np.array([0.001, 0.999]))]
@@ -111,7 +111,7 @@ def distribution(spec: Mapping[str, Any]) -> Distribution:
 
 
 def _checked_numbers(spec: Mapping[str, Any]) -> dict[str, float]:
-    """What is given besides the name: finite numbers."""
+    """The numbers in a table of a distribution, all finite."""
     numbers = {name: value for name, value in spec.items() if name != "distribution"}
     for key, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
@@ -136,7 +136,7 @@ def _checked_name(spec: Mapping[str, Any], numbers: Mapping[str, float], stats: 
 def _refuse_misfits(
     name: str, numbers: Mapping[str, float], needed: Sequence[str], allowed: Sequence[str]
 ) -> None:
-    """Refuse numbers that the distribution does not have, and one that it needs and was not given."""
+    """Refuse numbers that the distribution does not have, and a missing number that it needs."""
     for key in numbers:
         if key not in allowed:
             raise PlantloopError(
@@ -148,7 +148,7 @@ def _refuse_misfits(
 
 
 def _refuse_empty(name: str, found: Distribution, own: Mapping[str, float], cut: Mapping[str, float]) -> None:
-    """Refuse numbers that make no distribution, and bounds between which it has no values."""
+    """Refuse numbers that define no distribution, and bounds between which it has no values."""
     with np.errstate(all="ignore"):
         below, upto = found._shares()
     if np.isnan(upto):
@@ -160,7 +160,7 @@ def _refuse_empty(name: str, found: Distribution, own: Mapping[str, float], cut:
         raise PlantloopError(f"distribution '{name}' has {between}.")
 
 
-# numbers needed, all it may have, what it makes
+# numbers needed, all numbers allowed, the function that makes it
 Recipe = tuple[tuple[str, ...], list[str], Callable[..., Any]]
 
 

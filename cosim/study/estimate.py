@@ -1,4 +1,4 @@
-"""What a study would cost, from a few of its cases."""
+"""An estimate of the cost of a study, from a few of its cases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBER = 8
 
 @dataclass(frozen=True)
 class Estimate:
-    """Numbers of a study before it is run.
+    """Estimates for a study before it is run.
 
     seconds : of one case, on one processor; table, signals : bytes on disk, signals uncompressed
     """
@@ -32,7 +32,7 @@ class Estimate:
 
 
 def estimated(plan: StudyPlan, manifest: Manifest, sample: int) -> Estimate:
-    """Run a few cases, evenly spread, and write nothing."""
+    """Run a few cases, evenly spread, without writing anything."""
     count = len(plan.cases)
     some = np.unique(np.linspace(0, count - 1, max(1, min(sample, count))).astype(int))
     runner = Runner(plan)
@@ -55,7 +55,7 @@ LONG, PART = 0.05, 50  # s that these should take together; at most one of so ma
 
 
 def seconds_of_a_case(plan: StudyPlan) -> float:
-    """About how long one case takes [s], of many that are run together; 1 s where that fails."""
+    """The approximate time of one case [s] among many that are run together; 1 s where the timing fails."""
     until = plan.bases[0].until
     try:
         with simulation(plan, 0) as sim:
@@ -66,18 +66,18 @@ def seconds_of_a_case(plan: StudyPlan) -> float:
             found = (time.perf_counter() - began) / SHARE
     except PlantloopError:
         return 1.0
-    if found > QUICK or plan.python:  # which may end its process, as a run of the study may
+    if found > QUICK or plan.python:  # Python code may end its process, as a run of the study may
         return found
     runner = Runner(plan)
     try:
-        runner.run(np.arange(min(SOME, len(plan.cases))))  # the first ones make an engine and find memory
+        runner.run(np.arange(min(SOME, len(plan.cases))))  # the first runs make an engine and allocate memory
         return _timed(runner, len(plan.cases))
     finally:
         runner.close()
 
 
 def _timed(runner: Runner, cases: int) -> float:
-    """Time of a case among as many as take long [s]: what a batch costs by itself is not theirs."""
+    """The time of one case [s], from as many cases as take long enough to hide the fixed cost of a batch."""
     count, most = min(SOME, cases), max(min(SOME, cases), cases // PART)
     while True:
         began = time.perf_counter()
@@ -89,7 +89,7 @@ def _timed(runner: Runner, cases: int) -> float:
 
 
 def in_units(size: float) -> str:
-    """Bytes in words."""
+    """A number of bytes in words."""
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if size < 1000 or unit == "TB":
             break

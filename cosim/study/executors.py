@@ -1,4 +1,4 @@
-"""Who does the pieces of work of a study: threads, processes, or Dask, here or on a cluster.
+"""Executors for the work of a study: threads, processes, or Dask, here or on a cluster.
 
 An executor is a function (job, tell) that has every chunk of the job worked at and calls `tell` with the
 tally of each piece. Chunks are put together into pieces that take long enough for the handing out to cost
@@ -29,7 +29,7 @@ LOOK = 0.1  # s between two looks
 
 # --- threads ----------------------------------------------------------------------------------------------
 def in_threads(job: Job, tell: Tell) -> None:
-    """Threads of this process, which compiled code runs in at the same time."""
+    """Run in threads of this process; compiled code runs in them at the same time."""
     worker, pieces = Worker(job.plan, job.store), Pieces(job.chunks, job.workers)
     try:
         with futures.ThreadPoolExecutor(job.workers) as pool:
@@ -60,7 +60,7 @@ def _keep_busy(
 
 # --- processes --------------------------------------------------------------------------------------------
 def in_processes(job: Job, tell: Tell) -> None:
-    """Processes of this machine; a run that ends its process is a row, and the others go on."""
+    """Run in processes of this machine; a run that ends its process becomes a row, and others continue."""
     if (obstacle := no_processes()) is not None:
         raise PlantloopError(f"executor 'processes': {obstacle}.", hint="Use 'threads' or 'dask'.")
     for k in range(len(job.plan.variants)):
@@ -76,7 +76,7 @@ def in_processes(job: Job, tell: Tell) -> None:
 
 
 def _processes_once(job: Job, chunks: list[Chunk], tell: Tell) -> tuple[list[Chunk], list[Chunk]]:
-    """Work until all is done, or a process dies: what is left, and what was under way then."""
+    """Work until all is done or a process dies; returns the chunks left, and those running at that moment."""
     pieces = Pieces(chunks, job.workers)
     under_way: dict[futures.Future[Tally], list[Chunk]] = {}
     context: Any = multiprocessing.get_context("fork")
@@ -105,7 +105,7 @@ def _went_well(one: futures.Future[Tally]) -> bool:
 
 
 def _end_processes(pool: futures.ProcessPoolExecutor, under_way: Iterable[futures.Future[Tally]]) -> None:
-    """End the processes of a pool, whatever they are at.
+    """End the processes of a pool, whatever they are doing.
 
     Nobody waits for them: where one was killed while it waited for work, it still holds the lock of the
     queue, and a pool that asks the others to end through it waits forever.
@@ -126,7 +126,7 @@ def _begin_process(plan: StudyPlan, store: StudyStore) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, killed as it may be: nobody else would."""
+    """End this process when its parent is gone, even if that was killed: nobody else would end it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -138,7 +138,7 @@ def _in_process(piece: list[Chunk]) -> Tally:
 
 
 def _alone(job: Job, some: Chunk) -> Tally | str:
-    """Work at some cases of a chunk in a process of their own; what came of it, or how that ended."""
+    """Run some cases of a chunk in a process of their own; returns the tally, or how the process ended."""
     context: Any = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_send_tally, args=(Worker(job.plan, job.store), some, there))
@@ -157,7 +157,7 @@ def _alone(job: Job, some: Chunk) -> Tally | str:
 
 
 def _send_tally(worker: Worker, some: Chunk, there: Any) -> None:
-    """What a process of its own does."""
+    """The main function of such a process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
@@ -168,7 +168,7 @@ def _send_tally(worker: Worker, some: Chunk, there: Any) -> None:
 
 # --- which there are --------------------------------------------------------------------------------------
 def in_dask(job: Job, tell: Tell) -> None:
-    """Dask's workers: a cluster on this machine, or the one of a scheduler that is given."""
+    """Run on Dask's workers: a cluster on this machine, or that of a given scheduler."""
     from cosim.study.dask_cluster import on_dask
 
     on_dask(job, tell)
@@ -182,7 +182,7 @@ EXECUTORS: Mapping[str, Callable[[Job, Tell], None]] = {
 
 
 def executor_for(plan: StudyPlan, wanted: str | None, scheduler: str | None) -> str:
-    """The executor that was asked for, or the fastest that is possible.
+    """The executor that was asked for, or the fastest one possible.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def executor_for(plan: StudyPlan, wanted: str | None, scheduler: str | None) -> 
 
 
 def processors() -> int:
-    """How many this program may use."""
+    """The number of processors this program may use."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""A folder of results: on disk, where files appear whole or not at all, or anywhere fsspec reaches ("s3://...")."""
+"""A folder of results: on disk, with only whole files, or anywhere fsspec reaches ("s3://...")."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from blocks.arguments import file_path
 from blocks.errors import PlantloopError
 
-LEFTOVERS = (".writing-*", "*.partial")  # files that were not finished: ours, and those of Zarr
+LEFTOVERS = (".writing-*", "*.partial")  # unfinished files: ours, and those of Zarr
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Folder:
 
     @property
     def remote(self) -> bool:
-        """Is it somewhere else than on disk?"""
+        """Whether it is somewhere else than on disk."""
         return "://" in self.url
 
     @cached_property
@@ -36,11 +36,11 @@ class Folder:
         return system, str(root)
 
     def path(self, name: str) -> Path:
-        """Where a file is on disk."""
+        """The path of a file on disk."""
         return Path(self.url) / name
 
     def exists(self, name: str = "") -> bool:
-        """Is there such a file or folder?"""
+        """Whether there is such a file or folder."""
         if self.remote:
             system, root = self._system
             return bool(system.exists(f"{root}/{name}" if name else root))
@@ -69,7 +69,7 @@ class Folder:
         return self.path(name).read_bytes()
 
     def stamp(self, name: str) -> object:
-        """Changes with the content of a file."""
+        """A stamp that changes with the content of a file."""
         if self.remote:
             system, root = self._system
             found = system.info(f"{root}/{name}")
@@ -78,7 +78,7 @@ class Folder:
         return (known.st_size, known.st_mtime_ns, known.st_ino)
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a file there, whole or not at all.
+        """Write a file, whole or not at all.
 
         Raises
         ------
@@ -115,13 +115,13 @@ class Folder:
             self.path(name).unlink(missing_ok=True)
 
     def remove_if_empty(self) -> None:
-        """Remove the folder itself where nothing is in it."""
+        """Remove the folder itself if it is empty."""
         if not self.remote:
             with contextlib.suppress(OSError):
                 Path(self.url).rmdir()
 
     def remove_leftovers(self) -> None:
-        """Remove what killed processes had begun to write."""
+        """Remove files that killed processes left unfinished."""
         if not self.remote and Path(self.url).is_dir():
             for pattern in LEFTOVERS:
                 for aside in Path(self.url).rglob(pattern):
@@ -130,7 +130,7 @@ class Folder:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Total bytes of all files."""
         if self.remote:
             system, root = self._system
             return int(system.du(root))
@@ -148,7 +148,7 @@ def url_of(path: Any, what: str) -> str:
 
 
 def cannot_write(url: str, error: OSError) -> PlantloopError:
-    """The error about a folder that takes nothing more."""
+    """The error for a folder that cannot be written to."""
     return PlantloopError(
         f"cannot write to '{url}': {error.strerror or error}.",
         path=url,

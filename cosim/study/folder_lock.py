@@ -1,4 +1,4 @@
-"""One run of a study at a time in a folder of results.
+"""A lock that allows one run of a study at a time in a folder of results.
 
 The folder itself is locked, which leaves no file behind, and the system lets go of a lock when the process
 that holds it ends, however it ends: none is ever stale. Where folders cannot be locked (Windows, object
@@ -17,13 +17,13 @@ from pathlib import Path
 from blocks.errors import PlantloopError
 from cosim.study.folder import Folder, cannot_write
 
-LONGEST_WAIT = 3.0  # s; workers of a run that was killed hold what it held, until they have noticed
+LONGEST_WAIT = 3.0  # s; workers of a killed run keep its lock until they have noticed
 RETRY = 0.05  # s between two tries
 
 
 @contextlib.contextmanager
 def alone_in(url: str) -> Iterator[None]:
-    """No other run writes to this folder meanwhile; it is made where it is not there, and not left empty.
+    """Keep other runs from writing to this folder; it is made if missing, and removed if it stays empty.
 
     Raises
     ------
@@ -38,12 +38,12 @@ def alone_in(url: str) -> Iterator[None]:
     finally:
         if fresh:
             Folder(url).remove_if_empty()
-        _lock(place, False)  # also what processes hold that were divided off meanwhile
+        _lock(place, False)  # also for processes forked meanwhile, which share the lock
         os.close(place)
 
 
 def _locked(url: str) -> tuple[int, bool]:
-    """The folder, opened and locked, and whether it was made for that."""
+    """Open and lock the folder; returns its descriptor, and whether the folder was made by this call."""
     end = time.monotonic() + LONGEST_WAIT
     while True:
         fresh = not Path(url).exists()
@@ -65,7 +65,7 @@ def _locked(url: str) -> tuple[int, bool]:
 
 
 def _lock(place: int, wanted: bool) -> bool:
-    """Lock, or let go; False: another holds it. A folder that cannot be locked counts as ours."""
+    """Lock, or unlock; False if another run holds the lock. A folder that cannot be locked counts as ours."""
     import fcntl
 
     try:
@@ -76,7 +76,7 @@ def _lock(place: int, wanted: bool) -> bool:
 
 
 def _still_there(url: str, place: int) -> bool:
-    """Is it still this folder that is found there, not one that was made after it was removed?"""
+    """Whether the path still leads to this folder, not to a new one made after it was removed."""
     try:
         return os.path.samestat(os.fstat(place), os.stat(url))
     except OSError:

@@ -47,7 +47,7 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any], Callable[..., Any]]] = {
     "min": (2, np.minimum, ca.fmin),
     "max": (2, np.maximum, ca.fmax),
 }
-REDUCTIONS = {  # over a whole run: name -> numbers besides the signal
+REDUCTIONS = {  # reductions over a whole run: name -> the numbers they take besides the signal
     "integral": 0, "max": 0, "min": 0, "mean": 0, "rms": 0, "std": 0, "final": 0, "initial": 0, "median": 0,
     "percentile": 1, "time_of_max": 0, "time_of_min": 0, "count": 0, "duration": 0,
 }  # fmt: skip
@@ -108,7 +108,7 @@ class Reduced(Formula):
 
 @dataclass(frozen=True)
 class Compared(Formula):
-    """A comparison of two numbers; its robustness is how far they are apart."""
+    """A comparison of two numbers; its robustness is their distance."""
 
     sign: str
     left: Formula
@@ -137,7 +137,7 @@ CONDITIONS = (Compared, Logic, Temporal)
 
 
 def parts(formula: Formula) -> list[Formula]:
-    """What a formula is made of, one level down."""
+    """The formulas a formula is made of, one level down."""
     sides = [part for name in ("left", "right", "of") if (part := getattr(formula, name, None)) is not None]
     return [*sides, *getattr(formula, "parts", ()), *getattr(formula, "arguments", ())]
 
@@ -152,7 +152,7 @@ def below(formula: Formula) -> Iterator[Formula]:
 
 
 def depth(formula: Formula) -> int:
-    """How many operations stand on one another; of any formula, however deep."""
+    """The number of operations nested in each other; works for formulas of any depth."""
     levels, now = 0, [formula]
     while now:
         levels, now = levels + 1, [part for one in now for part in parts(one)]
@@ -160,7 +160,7 @@ def depth(formula: Formula) -> int:
 
 
 def names(formula: Formula) -> list[str]:
-    """Signals a formula needs, each once."""
+    """The signals a formula needs, each once."""
     return list(dict.fromkeys(p.name for p in below(formula) if isinstance(p, Named) and p.name != TIME))
 
 
@@ -246,7 +246,7 @@ class Parser:
                 return
 
     def read(self, condition: bool | None = None) -> Formula:
-        """The whole formula; `condition` says whether it must be one, or a number."""
+        """Read the whole formula; `condition` says whether it must be a condition, or a number."""
         found = self._implies()
         if depth(found) > LEVELS:
             raise self.error(f"the formula is too long: more than {LEVELS} operations on one another.", 0)
@@ -284,7 +284,7 @@ class Parser:
         return formula
 
     def _inner(self, part: Callable[[], Formula]) -> Formula:
-        """A part that may have others like it inside."""
+        """Parse a part that may have parts like itself inside."""
         if self.inside == NESTED:
             raise self.error(f"more than {NESTED} parts inside one another.", self._column)
         self.inside += 1
@@ -445,7 +445,7 @@ class Parser:
         return limits[0], limits[1]
 
     def _unit(self) -> float:
-        """Seconds that a unit behind a number means; 1 where there is none."""
+        """The length in seconds of the unit behind a number; 1 if there is none."""
         kind, word, _ = self.tokens[self.at]
         if kind != "word" or word not in SECONDS:
             return 1.0

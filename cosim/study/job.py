@@ -1,4 +1,4 @@
-"""What an executor is given: a plan, where results go, and chunks in pieces of a good size."""
+"""The input of an executor: a plan, a place for results, and chunks in pieces of a suitable size."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cosim.study.study_plan import StudyPlan
 from cosim.study.work import Chunk, Tally
 
 PIECE = 1.0  # s that a piece of work should take at least
-HAND_OUT = 0.01  # s of a processor that handing out a piece takes at most, client and scheduler together
-MOST_CHUNKS = 64  # in a piece
+HAND_OUT = 0.01  # s of processor time to hand out a piece at most, in client and scheduler together
+MOST_CHUNKS = 64  # most chunks in a piece
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done, and by how many.
+    """The work to do, and the number of workers.
 
     begun : called with where to look at the work, such as the address of a dashboard
     """
@@ -34,19 +34,19 @@ Tell = Callable[[Tally], None]
 
 
 class Pieces:
-    """Chunks that are left, in pieces whose size follows the time they take."""
+    """The remaining chunks, in pieces whose size follows the time they take."""
 
     def __init__(self, chunks: list[Chunk], workers: int) -> None:
         self.left = deque(chunks)
         self._workers, self._size = workers, 1
-        self._wanted = max(PIECE, HAND_OUT * workers)  # s: as long as handing out to all others takes
+        self._wanted = max(PIECE, HAND_OUT * workers)  # s: the time to hand out pieces to all other workers
 
     def next(self) -> list[Chunk]:
-        """Some chunks; towards the end fewer, so that all workers end at about the same time."""
+        """The next chunks; fewer towards the end, so that all workers finish at about the same time."""
         fair = max(1, len(self.left) // (2 * self._workers))
         return [self.left.popleft() for _ in range(min(self._size, fair, len(self.left)))]
 
     def took(self, chunks: int, seconds: float) -> None:
-        """So many chunks took a worker so long, without the time they waited for it."""
+        """Note the time a worker took for some chunks, without the time they waited for it."""
         wanted = chunks * self._wanted / max(seconds, 1e-3)
         self._size = int(max(1, min(MOST_CHUNKS, 2 * self._size, wanted)))

@@ -12,7 +12,7 @@ ALLOWED = {9, 10, 13}  # control characters that XML can hold
 
 
 def junit(view: StudyView) -> str:
-    """The text of the file: a case that failed is an error, one that misses requirements a failure.
+    """The text of the file: a case that failed is an error, one that misses requirements is a failure.
 
     Cases that were not run are skipped tests.
     """

@@ -29,11 +29,11 @@ from cosim.study.study_schema import (
     signals_outside,
 )
 
-CALL = Path("Study(...)")  # where problems with arguments are said to be
+CALL = Path("Study(...)")  # the file name in messages about arguments
 
 
 def load_study_file(path: Path, trust: bool = False) -> tuple[Scenario, StudyTables, FilePlace]:
-    """The scenario of a study file, its other tables, and where they stand.
+    """The scenario of a study file, its other tables, and their places in the file.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def load_study_file(path: Path, trust: bool = False) -> tuple[Scenario, StudyTab
 
 
 def tables_of_call(arguments: Mapping[str, Any]) -> tuple[StudyTables, FilePlace]:
-    """The same of keyword arguments; NumPy's arrays and numbers are as good as lists and Python's."""
+    """The same from keyword arguments; arrays and numbers of NumPy count as lists and Python's numbers."""
     given = {name: plain(value) for name, value in arguments.items() if value is not None}
     place = FilePlace(ScenarioFile(CALL, "", given))
     return read_tables(given, place), place

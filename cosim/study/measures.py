@@ -1,4 +1,4 @@
-"""Metrics and requirements: which signals they need, and their values from those, many runs at a time.
+"""Metrics and requirements: the signals they need, and their values, for many runs at a time.
 
 Formulas inside are compiled into the system (`cosim.study.probes`); integrals are states, exact to the
 solver's tolerance. Reductions over a run use the instants of the study's grid, whatever is stored; extrema
@@ -35,22 +35,22 @@ from cosim.study.step_metrics import described
 from cosim.study.study_schema import METRICS, MetricTable, RequirementTable
 from cosim.study.true_spans import TrueSpans
 
-ROBUSTNESS = ".robustness"  # behind the name of a requirement: the column of its margin
-AT_END = ("integral", "mean", "rms", "final")  # reductions that look at the last instant only
-EXTREMA = ("max", "min", "time_of_max", "time_of_min")  # those that look between instants too
-SLOPE = "'"  # behind the name of a probe: that of its slope
+ROBUSTNESS = ".robustness"  # appended to the name of a requirement: the column of its margin
+AT_END = ("integral", "mean", "rms", "final")  # reductions that use the last instant only
+EXTREMA = ("max", "min", "time_of_max", "time_of_min")  # reductions that also use what is between instants
+SLOPE = "'"  # appended to the name of a probe: the probe of its slope
 Columns = Mapping[str, np.ndarray]  # probe -> (runs, n)
 
 
 def requirement_formula(r: RequirementTable) -> Formula:
-    """One formula for the keys of a requirement; it is taken at the start of the run."""
+    """One formula for the keys of a requirement; its value at the start of the run counts."""
     if r.check is not None:
         return r.check
     if r.formula is not None:
         return r.formula
     if r.whenever is not None:
         then = r.eventually or r.always
-        assert then is not None  # the file was checked
+        assert then is not None  # checked when the file was read
         word = "eventually" if r.eventually is not None else "always"
         inner = Temporal(0, word, (then,), 0.0, math.inf if r.within is None else r.within)
         return Temporal(0, "always", (Logic(0, "implies", (r.whenever, inner)),), r.after, r.before)
@@ -79,7 +79,7 @@ class Measures:
 
     @cached_property
     def _numeric(self) -> tuple[dict[Formula, str], dict[Formula, str]]:
-        """Numeric formulas to look at, and to integrate, with the names of their probes."""
+        """Numeric formulas to observe, and to integrate, with the names of their probes."""
         looked: dict[Formula, str] = {}
         integrated: dict[Formula, str] = {}
         for formula in self._roots():
@@ -105,7 +105,7 @@ class Measures:
         ]
 
     def probes(self) -> Probes:
-        """What has to be added to a system."""
+        """The probes to add to a system."""
         looked, integrated = self._numeric
         formulas = {name: f for f, name in looked.items() if not isinstance(f, PlainNumber)}
         slopes = {name + SLOPE: f for name, f in formulas.items() if f in self._turning}
@@ -113,7 +113,7 @@ class Measures:
 
     @cached_property
     def _turning(self) -> set[Formula]:
-        """Formulas whose extrema between the instants of the grid are asked for."""
+        """Formulas whose extrema between the instants of the grid are needed."""
         found = {
             _operand(m) for m in self.metrics.values() if isinstance(m, MetricTable) and m.percentile is None
         }
@@ -128,7 +128,7 @@ class Measures:
         return found
 
     def told(self, error: PlantloopError) -> str:
-        """An error's text; of a probe's with the metric or requirement that looks at it."""
+        """The text of an error; an error of a probe names the metric or requirement that uses it."""
         probe = str(error.path)
         found = next((f for part in self._numeric for f, name in part.items() if name == probe), None)
         if found is None or error.time is None:
@@ -141,7 +141,7 @@ class Measures:
 
     @property
     def need_grid(self) -> bool:
-        """Is anything looked at before the end of a run?"""
+        """Whether any instant before the end of a run is used."""
         tables = any(isinstance(m, MetricTable) for m in self.metrics.values())
         parts = [p for f in self._roots() for p in below(f)]
         return tables or any(
@@ -177,7 +177,7 @@ class Measures:
             else:
                 found[name] = over_run(one, reduce)
         for name, formula in self.requirements.items():
-            margin = robust_over_run(formula, time, look, reduce) + 0.0  # no -0
+            margin = robust_over_run(formula, time, look, reduce) + 0.0  # makes -0 plain 0
             found[name], found[name + ROBUSTNESS] = margin >= 0, margin
         return found
 
@@ -187,7 +187,7 @@ def _squared(formula: Formula) -> Formula:
 
 
 def _looked_at(one: Formula | MetricTable) -> list[Formula]:
-    """All parts of what a metric or requirement says."""
+    """All formulas in a metric or requirement."""
     parts = [*below(_operand(one) if isinstance(one, MetricTable) else one)]
     return [*parts, *(_squared(p.of) for p in parts if isinstance(p, Reduced) and p.reduction == "rms")]
 
@@ -202,7 +202,7 @@ def _operand(table: MetricTable) -> Formula:
 
 
 def over_run(formula: Formula, reduce: Callable[[Reduced], np.ndarray]) -> np.ndarray:
-    """A number of a whole run: arithmetic on reductions."""
+    """A number about a whole run: arithmetic on reductions."""
     if isinstance(formula, Reduced):
         return reduce(formula)
     if isinstance(formula, Arithmetic):
@@ -235,7 +235,7 @@ def robust_over_run(
     look: Callable[[Formula], SignalCourse],
     reduce: Callable[[Reduced], np.ndarray],
 ) -> np.ndarray:
-    """Robustness at the start of a run, (runs,); of comparisons of numbers of the whole run as well."""
+    """Robustness at the start of a run, (runs,); comparisons may also be of numbers about the whole run."""
 
     within = any(isinstance(p, Temporal) for p in below(formula))
     seen = time if within else time[:1]  # operators over time look at every instant, also of what stays
@@ -284,5 +284,5 @@ def reduction(
 
 
 def measures_of(metrics: Mapping[str, Any], requirements: Sequence[RequirementTable]) -> Measures:
-    """Those of a study's tables."""
+    """The measures in a study's tables."""
     return Measures(dict(metrics), {r.name: requirement_formula(r) for r in requirements})

@@ -1,4 +1,4 @@
-"""A fingerprint of all in a model that decides its results besides equations and numbers.
+"""A fingerprint of everything in a model that decides its results besides equations and numbers.
 
 The hash of a system is that of its compiled code, of which instants, signals behind all states, files and
 Python functions are no part. What is looked at here must be the same in any process: functions count by
@@ -24,12 +24,12 @@ from blocks.contract.callback import PythonCall
 from blocks.contract.memories import CountedInstants
 from cosim.system import System, text_of
 
-DEPTH = 12  # of objects inside one another
+DEPTH = 12  # most levels of objects inside one another
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def model_print(system: System, names: Sequence[str]) -> str:
-    """Of the instants a system lists, what Python computes in it, and the expressions of some signals."""
+    """Print of the instants a system lists, the Python code it calls, and the expressions of some signals."""
     signals = ca.vertcat(ca.SX(0, 1), *(system.signal(name).expression for name in names))
     shown = ca.Function("f", [system.t, system.x, system.h, system.w, system.p], [signals])
     digest = hashlib.sha256(text_of(shown).encode())
@@ -69,7 +69,7 @@ def as_texts(value: Any, depth: int = 0) -> Iterator[str]:
             inner = (*_code(value.__code__), value.__defaults__, *_used(value))
         case PythonCall():
             inner = [v for n, v in sorted(vars(value).items()) if n != "this"]
-        case Block() if value.reaches:  # files it writes are no part of it
+        case Block() if value.reaches:  # the files it writes are not part of it
             yield repr(value)
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):  # blocks too
             inner = [getattr(value, f.name, None) for f in dataclasses.fields(value)]
@@ -78,12 +78,12 @@ def as_texts(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _file(path: Path) -> str:
-    """A file by its content; one that is not there by its name."""
+    """The content of a file; its name if there is no such file."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else path.name
 
 
 def _code(code: types.CodeType) -> list[Any]:
-    """What a function does, wherever in its file it stands."""
+    """The code of a function, independent of its place in its file."""
     found: list[Any] = [code.co_code, code.co_names]
     for constant in code.co_consts:
         found += _code(constant) if isinstance(constant, types.CodeType) else [constant]

@@ -1,4 +1,4 @@
-"""One case of a study by itself: run again, the same to the bit; or from shortly before it failed."""
+"""One case of a study by itself: repeated, bit for bit, or replayed from shortly before it failed."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class OneCase:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What makes it this case: variant, seed, numbers by name."""
+        """The definition of the case: variant, seed, numbers by name."""
         found = case_columns(self.plan, np.array([self.number]))
         return {name: value[0] for name, value in found.items()}
 
     @cached_property
     def measures(self) -> dict[str, Any]:
-        """Metrics and requirements, status and message: its row of the table, found anew."""
+        """The metrics, requirements, status and message of the case, computed again: its row of the table."""
         runner = Runner(self.plan)
         try:
             return {name: value[0] for name, value in runner.run([self.number]).table.items()}
@@ -47,11 +47,11 @@ class OneCase:
 
     @cached_property
     def result(self) -> Result:
-        """All signals at the instants of the study's grid; of a run that fails, what there is until then."""
+        """All signals at the instants of the study's grid; for a run that fails, up to the failure."""
         return self.run()
 
     def run(self, engine: str | None = None) -> Result:
-        """Run it, with the engine of the study or another."""
+        """Run the case with the engine of the study or another one."""
         with self.simulation(engine) as sim:
             sim.log(self.times)
             try:
@@ -64,11 +64,11 @@ class OneCase:
             return sim.result()
 
     def simulation(self, engine: str | None = None) -> Simulation:
-        """It at its start, to be run step by step."""
+        """A simulation of the case at its start, to be run step by step."""
         return simulation(self.plan, self.number, engine)
 
     def replayed(self, engine: str = "reference") -> Simulation:
-        """It shortly before it failed, every step logged from there on; at its start without a snapshot.
+        """The last steps before the failure, every step logged; without a snapshot, from the start.
 
         Raises
         ------
@@ -86,12 +86,12 @@ class OneCase:
 
     @property
     def times(self) -> np.ndarray:
-        """Instants of the study's grid that it reaches, and its end [s]."""
+        """Instants of the study's grid up to the end of the case, and this end [s]."""
         return self.plan.times_of(self._variant)
 
     @property
     def until(self) -> float:
-        """Its end, that of its variant [s]."""
+        """The end of the case, which is that of its variant [s]."""
         return self.plan.bases[self._variant].until
 
     @property

@@ -1,4 +1,4 @@
-"""What a study has left behind so far, also while it runs."""
+"""The results of a study so far; they can be read while it is running."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StudyResult:
     # --- looking --------------------------------------------------------------------------------------------
     @property
     def table(self) -> pd.DataFrame:
-        """One row per case done so far: what it is, metrics, requirements, status, message, wall time [s].
+        """One row per case done so far: definition, metrics, requirements, status, message, wall time [s].
 
         A requirement is a column of True and False; how much margin there is, is beside it as
         "NAME.robustness".
@@ -73,17 +73,17 @@ class StudyResult:
 
     @property
     def complete(self) -> bool:
-        """Are all cases done?"""
+        """Whether all cases are done."""
         return len(self.missing) == 0
 
     @property
     def passed(self) -> bool:
-        """Did no case fail, and do all meet all requirements?"""
+        """Whether no case failed and all meet all requirements."""
         return len(self.failed) == 0
 
     @property
     def signals(self) -> xr.Dataset:
-        """Stored signals over (case, time), read when they are looked at; nan where nothing is stored.
+        """Stored signals over (case, time), read when they are used; nan where nothing is stored.
 
         Outputs of subsystems are there by their own names and by those of the signals they show.
 
@@ -102,7 +102,7 @@ class StudyResult:
         return found.assign({name: found[full] for name, full in self.store.manifest.other_names.items()})
 
     def case(self, number: int) -> OneCase | StoredCase:
-        """One case: ``.result`` is all of its signals, run anew; those stored where the model is not at hand.
+        """One case: ``.result`` has all its signals, run again; without the model only the stored ones.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class StudyResult:
 
     @cached_property
     def plan(self) -> StudyPlan | None:
-        """What was run: given, or read from the files kept with the results; None where that cannot be."""
+        """The plan of the study, as given or read from the files in the results; None if unreadable."""
         return self.find_plan()
 
     def plot(
@@ -143,7 +143,7 @@ class StudyResult:
         return figure
 
     def report(self, file: str | os.PathLike[str]) -> None:
-        """Write it as one HTML page that needs nothing else."""
+        """Write the results as one self-contained HTML page."""
         from cosim.study.study_report import report
 
         file_path(file, "the page", "report.html").write_text(report(self), encoding="utf-8")
@@ -193,7 +193,7 @@ class StudyResult:
         return view(of_study(self), out, show)
 
     def sensitivity(self, metric: str, method: str = "auto") -> pd.DataFrame:
-        """How much each parameter matters for a metric; see `cosim.study.sensitivity`."""
+        """The influence of each parameter on a metric; see `cosim.study.sensitivity`."""
         from cosim.study.sensitivity import sensitivity
 
         return sensitivity(self, metric, method)
@@ -215,14 +215,14 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class StoredCase:
-    """A case of which there is what was stored."""
+    """A case of which only the stored results are available."""
 
     of: StudyResult
     number: int
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What makes it this case."""
+        """The definition of the case: variant, seed, numbers by name."""
         m, row = self.of.store.manifest, self._row
         return {name: row[name] for name in ("variant", "seed", *m.parameters) if name in row}
 
@@ -240,7 +240,7 @@ class StoredCase:
 
     @property
     def result(self) -> Result:
-        """Its stored signals.
+        """The stored signals of the case.
 
         Raises
         ------

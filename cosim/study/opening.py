@@ -1,4 +1,4 @@
-"""`open_study`: the results of a study, at any time."""
+"""`open_study`: open the results of a study at any time."""
 
 from __future__ import annotations
 

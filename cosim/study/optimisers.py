@@ -1,4 +1,4 @@
-"""Optimisers that searches ask for points: those of the packages cma and pymoo."""
+"""Optimisers that propose points to searches: those of the packages cma and pymoo."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 
-POPULATION = 16  # points of a generation
+POPULATION = 16  # points in a generation
 
 
 class Optimiser(Protocol):
     """Proposes points of the unit cube and receives their values; smaller is better."""
 
     def ask(self) -> np.ndarray:
-        """Points to look at, (m, n)."""
+        """Points to evaluate, (m, n)."""
 
     def tell(self, points: np.ndarray, values: np.ndarray, broken: np.ndarray) -> None:
-        """Values of objectives, (m, k), and by how much requirements are missed, (m, r), above 0."""
+        """Receive objectives, (m, k), and the amounts by which requirements are missed, (m, r), above 0."""
 
 
 def cma_es(width: int, seed: int) -> Optimiser:
-    """CMA-ES in `width` dimensions, for one objective; requirements are not looked at."""
+    """CMA-ES in `width` dimensions, for one objective; requirements are ignored."""
     try:
         import cma
     except ImportError:
@@ -31,13 +31,13 @@ def cma_es(width: int, seed: int) -> Optimiser:
     draws = np.random.default_rng(seed)
     options = {
         "bounds": [0.0, 1.0], "popsize": POPULATION, "verbose": -9,
-        # else it draws from NumPy's global generator
+        # otherwise it draws from NumPy's global generator
         "seed": math.nan, "randn": lambda *shape: draws.standard_normal(shape),
     }  # fmt: skip
 
     class Cma:
         def __init__(self) -> None:
-            self._strategy = self._begun([0.5] * max(2, width))  # the package has two dimensions or more
+            self._strategy = self._begun([0.5] * max(2, width))  # the package needs two dimensions at least
             self._asked: list[Any] = []
 
         def _begun(self, centre: list[float]) -> Any:
@@ -50,7 +50,7 @@ def cma_es(width: int, seed: int) -> Optimiser:
         def tell(self, points: np.ndarray, values: np.ndarray, broken: np.ndarray) -> None:
             if len(values) == len(self._asked):
                 self._strategy.tell(self._asked, values[:, 0].tolist())
-                if self._strategy.stop():  # it has arrived somewhere: look elsewhere with the rest
+                if self._strategy.stop():  # it has converged: the remaining runs start from another point
                     self._strategy = self._begun(draws.random(max(2, width)).tolist())
 
     return Cma()

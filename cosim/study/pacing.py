@@ -1,4 +1,4 @@
-"""Runs at the pace of a clock: how late each instant was, and how often too late."""
+"""Runs at the pace of a clock: the lateness of each instant, and how often it was too much."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from blocks.arguments import number
 from blocks.errors import PlantloopError
 from cosim.simulation import Simulation
 
-SLICE = 0.01  # s simulated between two looks at the clock, where there are no ticks
-SPIN = 2e-3  # s before an instant from which on the clock is watched instead of slept
+SLICE = 0.01  # s simulated between two readings of the clock, where there are no ticks
+SPIN = 2e-3  # s before an instant from which on the clock is polled instead of sleeping
 
 
 @dataclass(frozen=True)
 class PaceReport:
-    """How well a run kept its pace.
+    """How well a run kept pace with the clock.
 
     overruns : how often an instant was not done when as much time as led to it had passed again
     late : (instants,) s behind the clock when each began
@@ -30,11 +30,11 @@ class PaceReport:
 
     @property
     def instants(self) -> int:
-        """How often the clock was looked at."""
+        """The number of readings of the clock."""
         return len(self.late)
 
     def rows(self) -> list[tuple[str, str]]:
-        """In words."""
+        """The report as rows of text."""
         if not len(self.late):
             return [("pace", f"{self.pace:g} x real time, nothing to wait for")]
         middle, high, most = np.percentile(self.late, [50, 99, 100]) * 1e6

@@ -1,4 +1,4 @@
-"""Where the numbers of a case go: a name means a parameter or an initial value, whole or one component."""
+"""The places of a case's numbers: a name stands for a parameter or an initial value, or one component."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Target:
     places: np.ndarray
     take: np.ndarray
     size: int
-    label: str  # what messages call it
+    label: str  # the word for it in messages
 
 
 def target(system: System, name: str) -> Target:
-    """What a name means.
+    """Find the target that a name stands for.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _component_of_parameter(system: System, name: str) -> Target | None:
 
 
 def checked(system: System, goal: Target, values: np.ndarray) -> None:
-    """Do the numbers of all cases, (cases, size), fit?
+    """Check that the numbers of all cases, (cases, size), fit.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def checked(system: System, goal: Target, values: np.ndarray) -> None:
 
 
 def distinct(goals: Mapping[str, Target]) -> None:
-    """Does every number of a case come from one name alone?
+    """Refuse two names that stand for the same number.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def put_one(
     initial: Mapping[str, Any],
     context: Context,
 ) -> None:
-    """Numbers of one case into a context: parameters, what follows from them, initial values.
+    """Put numbers of one case into a context: parameters, values that follow from them, initial values.
 
     initial : values that all cases share, which come before those of the case
     """
@@ -150,7 +150,7 @@ def put(
     start: Context,
     into: Mapping[str, np.ndarray],
 ) -> None:
-    """Numbers of some cases, (cases, size), into the vectors of their starts, (cases, n)."""
+    """Put numbers of some cases, (cases, size), into the vectors of their starts, (cases, n)."""
     if not system.starts:
         for name, goal in goals.items():
             into[goal.vector][:, goal.places] = columns[name][:, goal.take]

@@ -1,4 +1,4 @@
-"""A system that shows more: formulas of its signals as signals of their own, and integrals as further states.
+"""A system with probes: formulas of its signals as further signals, and integrals as further states.
 
 What is added changes nothing of what was there, not by a bit: formulas and their slopes are only looked at,
 and the states of integrals take no part in the choice of steps (their nominal size is infinite).
@@ -22,14 +22,14 @@ from cosim.study.formulas import TIME, Formula, value
 from cosim.system import System, stack
 from cosim.system_parts import Signal
 
-INSIDE = "@"  # no block may be called so: names of what is added begin with it
-JUMPS = f"{INSIDE}jumps"  # how many events there were so far, where there can be any
+INSIDE = "@"  # names of what is added begin with it; no block may have such a name
+JUMPS = f"{INSIDE}jumps"  # the number of events so far, if there can be any
 SAME = 1e-11  # relative: two times that close are one
 
 
 @dataclass(frozen=True)
 class Probes:
-    """What is added: formulas by the names of their signals, and integrands by those of integrals.
+    """The additions: formulas by the names of their signals, and integrands by those of integrals.
 
     slopes : formulas, also among those, by the names of the signals of their slopes; 0 where they cannot be
     known
@@ -41,17 +41,17 @@ class Probes:
 
     @property
     def steep(self) -> tuple[str, ...]:
-        """Names of the formulas whose slopes are asked for."""
+        """Names of the formulas whose slopes are needed."""
         return tuple(name for name, formula in self.formulas.items() if formula in self.slopes.values())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Signals of all of them, `JUMPS` aside."""
+        """Signals of all probes, except `JUMPS`."""
         return (*self.formulas, *self.integrands, *self.slopes)
 
 
 class FormulaError(PlantloopError):
-    """A formula names what is no signal."""
+    """A formula names something that is not a signal."""
 
 
 def scalar(system: System, name: str) -> ca.SX:
@@ -80,7 +80,7 @@ def scalar(system: System, name: str) -> ca.SX:
 
 
 def _driver(system: System, name: str) -> str | None:
-    """The output that drives an input of a block, by their names."""
+    """The output that drives an input of a block, both given by name."""
     wires = getattr(system.drawn, "connections", ())
     return next((".".join(source) for source, target in wires if ".".join(target) == name), None)
 
@@ -91,7 +91,7 @@ def expression_of(system: System, formula: Formula) -> ca.SX:
 
 
 def slope_of(system: System, formula: Formula) -> ca.SX:
-    """How fast a formula changes along the solution; 0 where that is not known, which claims nothing.
+    """The rate of change of a formula along the solution; 0, a value that claims nothing, if it is unknown.
 
     So it is where it is infinite, as of a distance sqrt(x^2 + y^2) that is 0: the formula itself has a value.
 
@@ -115,13 +115,13 @@ def slope_of(system: System, formula: Formula) -> ca.SX:
 
 
 def follow_held(system: System, formula: Formula) -> bool:
-    """Does a formula or its slope depend on what is held between instants, and jump with it?"""
+    """Whether a formula or its slope depends on values held between instants, and jumps with them."""
     both = ca.vertcat(expression_of(system, formula), slope_of(system, formula))
     return bool(ca.depends_on(both, system.h)) or bool(ca.depends_on(both, system.w))
 
 
 def probed(system: System, probes: Probes) -> System:
-    """The system with these signals and states besides its own.
+    """The system with these signals and states added.
 
     Raises
     ------

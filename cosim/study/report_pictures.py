@@ -1,4 +1,4 @@
-"""Pictures of a report, as text to be put into its page."""
+"""Pictures of a report, as text to embed in its page."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 80
-MOST = 6  # pictures of one kind
-POINTS = 4000  # in one scatter plot
-LINES = 400  # in parallel coordinates
+MOST = 6  # largest number of pictures of one kind
+POINTS = 4000  # most points in one scatter plot
+LINES = 400  # most cases in parallel coordinates
 COLUMNS = 500  # of the picture of requirements
-MET, NOT_MET = "#0072b2", "#d55e00"  # colours that everybody tells apart
+MET, NOT_MET = "#0072b2", "#d55e00"  # colours that people with colour blindness can distinguish
 
 
 def picture(figure: Figure, title: str) -> str:
@@ -44,7 +44,7 @@ def _bad(view: StudyView) -> np.ndarray:
 
 
 def distributions(view: StudyView) -> Iterator[str]:
-    """How often each value of each metric and of each margin occurs."""
+    """Histograms of the values of each metric and of each margin."""
     m = view.store.manifest
     margins = [f"{r}.robustness" for r in m.requirements]
     for name in (*m.metrics, *margins):
@@ -63,7 +63,7 @@ def distributions(view: StudyView) -> Iterator[str]:
 
 
 def matrix(view: StudyView) -> str:
-    """Cases beside each other, requirements below each other: met, not met, failed.
+    """A matrix of cases (columns) and requirements (rows): met, not met, failed.
 
     Of more cases than are told apart: the share of neighbours that meet it.
     """
@@ -94,7 +94,7 @@ def matrix(view: StudyView) -> str:
 
 
 def scatters(view: StudyView) -> Iterator[str]:
-    """Metrics over the parameters."""
+    """Scatter plots of metrics over the parameters."""
     m, table, bad = view.store.manifest, view.table, _bad(view)
     names = [n for n in m.parameters if table[n].nunique() > 1][:MOST]
     step = max(1, len(table) // POINTS)
@@ -117,7 +117,7 @@ def scatters(view: StudyView) -> Iterator[str]:
 
 
 def parallel(view: StudyView) -> str:
-    """Each case as a line through its parameters and metrics; red where something is not met."""
+    """Each case as a line through its parameters and metrics; red if it misses a requirement."""
     m, table, bad = view.store.manifest, view.table, _bad(view)
     names = [n for n in (*m.parameters, *m.metrics) if table[n].nunique() > 1]
     if len(names) < 2:

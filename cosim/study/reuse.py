@@ -1,4 +1,4 @@
-"""Cases of an earlier study that are the same again: their rows and signals are copied instead of run."""
+"""Reuse of cases of an earlier study: their rows and signals are copied instead of run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ CASES = "cases"  # the fingerprint that may differ
 
 
 def comparable(old: Manifest, new: Manifest, url: str) -> None:
-    """Are two studies the same but for their cases?
+    """Check that two studies are the same except for their cases.
 
     Raises
     ------
-    PlantloopError     what differs
+    PlantloopError     names what differs
     """
     before, now = old.fingerprints, new.fingerprints
     changed = [n for n in dict.fromkeys([*before, *now]) if n != CASES and before.get(n) != now.get(n)]
@@ -39,7 +39,7 @@ def comparable(old: Manifest, new: Manifest, url: str) -> None:
 def reused(
     plan: StudyPlan, store: StudyStore, wanted: np.ndarray, old: StudyStore
 ) -> tuple[np.ndarray, Tally]:
-    """Copy what an earlier study has of these cases: those it has not, and a tally of the others.
+    """Copy results of these cases from an earlier study; returns the cases it lacks, and a tally of the rest.
 
     A case is the same if its variant and numbers are, and its seed where something draws; the rest is what
     `comparable` looks at.
@@ -62,12 +62,12 @@ def reused(
 
 
 def draws(plan: StudyPlan) -> bool:
-    """Does a run depend on its seed? What is not looked into may."""
+    """Whether a run depends on its seed; code that cannot be inspected is assumed to."""
     return plan.python or any(plan.prepared(k).system.draws for k in range(len(plan.variants)))
 
 
 def _keys(columns: Mapping[str, np.ndarray]) -> list[bytes]:
-    """A key per case: equal where all columns are."""
+    """A key per case; keys are equal if all columns are."""
     parts = [
         column.astype(str).tolist() if column.dtype == object else column.tolist()
         for column in columns.values()
@@ -77,7 +77,7 @@ def _keys(columns: Mapping[str, np.ndarray]) -> list[bytes]:
 
 
 def _copied(old: StudyStore, cases: np.ndarray, found: np.ndarray, plan: StudyPlan) -> CaseOutcome:
-    """Rows and signals of cases `found` of the earlier study, as those of `cases` of this one."""
+    """Rows and signals of cases `found` of the earlier study, renumbered as `cases` of this one."""
     rows = old.table().loc[found]
     said = [WARNINGS] if plan.watches else []
     columns = [*plan.measures.columns, "end_time", "status", "message", *said, "wall_time"]

@@ -1,4 +1,4 @@
-"""How much margin a condition has, instant by instant: the robustness of signal temporal logic.
+"""The margin of a condition, instant by instant: the robustness of signal temporal logic.
 
 A comparison a < b has the robustness b - a: positive where it holds, and by how much; "and" is the least of
 its parts, "or" the largest, "not" the negative. Where a and b are equal a == b holds and a != b does not: the
@@ -24,7 +24,7 @@ from cosim.study.between import SignalCourse
 from cosim.study.formulas import Compared, Formula, Logic, Temporal
 
 Look = Callable[[Formula], np.ndarray]
-LEAST = float(np.finfo(float).tiny)  # margin of what holds, or does not, by equality
+LEAST = float(np.finfo(float).tiny)  # margin of an equality that holds or does not
 SIGNS: Mapping[str, Callable[..., np.ndarray]] = {
     "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
     "==": np.equal, "!=": np.not_equal,
@@ -34,7 +34,7 @@ SLACK = 1e-9  # relative: a window whose end misses an instant by rounding reach
 
 @dataclass(frozen=True)
 class Margin:
-    """A robustness on the grid, and beyond that what smooth signals make it between two instants.
+    """The robustness on the grid, and its extrema between two instants where signals are smooth.
 
     at : (..., n) at the instants; low, high : (..., n - 1) the least and largest inside each interval, inf
     and -inf where those at its ends are beyond; None where nothing is known of any
@@ -51,13 +51,13 @@ class Margin:
 
     @property
     def bottom(self) -> np.ndarray:
-        """The least of each interval, its ends included, (..., n - 1)."""
+        """The least value in each interval, its ends included, (..., n - 1)."""
         ends = np.minimum(self.at[..., :-1], self.at[..., 1:])
         return ends if self.low is None else np.minimum(ends, self.low)
 
     @staticmethod
     def least_of(parts: Sequence[Margin]) -> Margin:
-        """The least of several, as of "and".
+        """The least of several margins, as for "and".
 
         Its peak inside an interval is that of the one that is below all others there; where two cross, none.
         """
@@ -74,7 +74,7 @@ class Margin:
 
 
 def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
-    """Robustness at every instant, (..., n), of signals of which nothing is known between the instants.
+    """Robustness at every instant, (..., n), of signals that are unknown between the instants.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
 
 
 def margins(formula: Formula, time: np.ndarray, look: Callable[[Formula], SignalCourse]) -> Margin:
-    """Robustness at every instant and in between; operators over time see both.
+    """Robustness at every instant and in between; operators over time use both.
 
     time : (n,) s, increasing; look : the course of a numeric part of the formula
     """
@@ -125,7 +125,7 @@ def _apart(sign: str, a: SignalCourse, b: SignalCourse) -> Margin:
 
 
 def _highest(part: Margin, time: np.ndarray, formula: Temporal) -> Margin:
-    """The largest margin of each window: of instants in it, and of intervals between two of them."""
+    """The largest margin of each window: of its instants, and of the intervals between two of them."""
     found = largest(part.at, time, formula.begin, formula.end)
     if part.high is not None and np.isfinite(part.high).any():
         found = np.maximum(found, largest(part.high, time, formula.begin, formula.end, between=True))
@@ -133,7 +133,7 @@ def _highest(part: Margin, time: np.ndarray, formula: Temporal) -> Margin:
 
 
 def holds(formula: Formula, look: Look) -> np.ndarray:
-    """Is a condition without operators over time true, instant by instant, (..., n) bool.
+    """Whether a condition without operators over time is true, instant by instant, (..., n) bool.
 
     Unlike the sign of its robustness this tells a < b from a <= b where both are equal: a lamp that is 0 is
     not lamp.y > 0.  look : as of `robustness`
@@ -142,7 +142,7 @@ def holds(formula: Formula, look: Look) -> np.ndarray:
 
 
 def truth(formula: Formula, compared: Callable[[Compared], np.ndarray]) -> np.ndarray:
-    """The same where it is known which comparisons are true."""
+    """The same, given which comparisons are true."""
     match formula:
         case Compared():
             return compared(formula)
@@ -200,7 +200,7 @@ def largest(
 
 
 def until(p: Margin, q: Margin, time: np.ndarray, begin: float, end: float) -> np.ndarray:
-    """``p until[begin, end] q``, (..., n): from each instant on, p has to hold before the instant of q.
+    """Robustness of ``p until[begin, end] q``, (..., n): p has to hold from each instant until that of q.
 
     What p falls to and q rises to between two instants counts, before q the least p of the interval.
     """

@@ -1,4 +1,4 @@
-"""Runs of some cases of a study in this thread, and what comes out of them."""
+"""Runs of some cases of a study in this thread, and their results."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from cosim.study.verdicts import with_verdicts
 BATCH = 4 * 2**20  # bytes of rows that are in memory at a time
 MOST = 1024  # runs between two looks
 FINISHED, STOPPED, FAILED = "done", "stopped", "failed"
-WARNINGS = "warnings"  # column of what blocks that watch a signal had to say, where there are any
+WARNINGS = "warnings"  # column of the messages of blocks that watch a signal, if there are any
 
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """What some cases gave.
+    """The results of some cases.
 
     cases : (m,) their numbers; table : column -> (m,)
     signals : (m, n, width), nan where nothing was logged; None where nothing is stored
@@ -38,7 +38,7 @@ class CaseOutcome:
 
     @staticmethod
     def joined(parts: Sequence[CaseOutcome], signals: np.ndarray | None) -> CaseOutcome:
-        """Several as one, in the order of their numbers; `signals` are those of all, in that order."""
+        """Several outcomes as one, in the order of their numbers; `signals` has the signals in that order."""
         cases = np.concatenate([p.cases for p in parts])
         order = np.argsort(cases, kind="stable")
         table = {n: np.concatenate([p.table[n] for p in parts])[order] for n in parts[0].table}
@@ -54,7 +54,7 @@ class Runner:
         self._memory = np.zeros(0)  # of rows, used again for every batch
 
     def run(self, cases: Sequence[int] | np.ndarray) -> CaseOutcome:
-        """Run these cases, each once, in the order of their numbers; one that fails is a row."""
+        """Run these cases, each once, in the order of their numbers; a case that fails becomes a row."""
         numbers = np.unique(np.asarray(cases, dtype=np.int64))
         variants = self.plan.cases.variant[numbers]
         signals = self._room(len(numbers))
@@ -69,7 +69,7 @@ class Runner:
         return CaseOutcome.joined(parts, signals)
 
     def _room(self, count: int) -> np.ndarray | None:
-        """Where the stored signals of so many cases go; None where nothing is stored."""
+        """Memory for the stored signals of `count` cases; None where nothing is stored."""
         ready = self.plan.prepared(0)
         if not ready.stored:
             return None
@@ -108,7 +108,7 @@ class Runner:
         into: np.ndarray,
         refused: Mapping[int, PlantloopError],
     ) -> CaseOutcome:
-        """Run those cases that no block refuses; `refused` : the others, by their places, and why."""
+        """Run the cases that no block refuses; `refused` : the reasons for the others, by their places."""
         bad = sorted(refused)
         if signals is not None:
             signals[into[bad]] = np.nan
@@ -125,12 +125,12 @@ class Runner:
         return self._engines[variant]
 
     def cancel(self) -> None:
-        """End what another thread is at."""
+        """Cancel what another thread is running."""
         for engine in self._engines.values():
             engine.cancel()
 
     def close(self) -> None:
-        """Close what engines hold open."""
+        """Close resources that engines hold open."""
         for engine in self._engines.values():
             engine.instances.close()
         self._engines.clear()
@@ -159,7 +159,7 @@ def starts_of(
 def outcome(
     plan: StudyPlan, ready: Prepared, starts: Starts, numbers: np.ndarray, engine: Engine, spent: float
 ) -> CaseOutcome:
-    """Rows of the table, and signals, from what an engine wrote."""
+    """Rows of the table, and signals, from the rows of an engine."""
     count = len(numbers)
     failures: dict[int, str] = {}
     for k in map(int, np.flatnonzero(starts.state != DONE)):
@@ -185,7 +185,7 @@ def outcome(
 
 
 def refused_outcome(plan: StudyPlan, numbers: np.ndarray, messages: Sequence[str]) -> CaseOutcome:
-    """Rows of the table of cases whose numbers a block refuses: none of them was run."""
+    """Rows of the table for cases whose numbers a block refuses; they were not run."""
     count = len(numbers)
     table = _unmeasured(plan, count)
     table["end_time"] = np.full(count, np.nan)
@@ -197,7 +197,7 @@ def refused_outcome(plan: StudyPlan, numbers: np.ndarray, messages: Sequence[str
 
 
 def warnings_of(starts: Starts) -> np.ndarray:
-    """What blocks that watch a signal had to say in each run, (runs,): a line per block, or nothing."""
+    """Messages of blocks that watch a signal in each run, (runs,): a line per block, or ""."""
     lines: list[list[str]] = [[] for _ in range(len(starts))]
     for (path, text), numbers in WatchedRuns.of(starts, range(len(starts))).found.items():
         for k in numbers:
@@ -213,7 +213,7 @@ def _keep_signals(
     signals: np.ndarray,
     into: np.ndarray,
 ) -> None:
-    """Signals from an engine's rows, as they are stored: nan where nothing was logged or is kept.
+    """Copy signals from an engine's rows; nan where nothing was logged, and for runs that are not kept.
 
     Where a variant ends between two instants of the grid, its end is measured and has no place in the store.
     """
@@ -236,7 +236,7 @@ def _keep_signals(
 
 
 def _unmeasured(plan: StudyPlan, count: int) -> dict[str, np.ndarray]:
-    """Metrics and requirements of runs of which nothing is known."""
+    """Metrics and requirements of runs without results."""
     return {
         name: np.zeros(count, bool) if name in plan.measures.requirements else np.full(count, np.nan)
         for name in plan.measures.columns
@@ -244,7 +244,7 @@ def _unmeasured(plan: StudyPlan, count: int) -> dict[str, np.ndarray]:
 
 
 def _measured(plan: StudyPlan, ready: Prepared, starts: Starts, status: np.ndarray) -> dict[str, np.ndarray]:
-    """Metrics and requirements: of runs that logged as many instants together."""
+    """Metrics and requirements; runs with the same number of logged instants are evaluated together."""
     measures, count = plan.measures, len(starts)
     found = _unmeasured(plan, count)
     if not measures.columns:

@@ -1,4 +1,4 @@
-"""Numbers for the cases of a sampled study: shares of probability, and what distributions make of them.
+"""Numbers for the cases of a sampled study: samples in the unit cube, mapped by the distributions.
 
 Row k depends on the seed and k alone (of Latin hypercubes: and on how many rows there are). Designs come in
 groups of rows that belong together, from which `cosim.study.sensitivity` finds indices.
@@ -22,11 +22,11 @@ DESIGNS: Mapping[str, int] = {SALTELLI: 2, MORRIS: 1}  # rows of a group, beside
 METHODS = (*SHARES, *DESIGNS, "file", "list", "corners")
 LEVELS = 4  # of a parameter in a design of Morris; a step goes half of them, 2/3 of the way from low to high
 MOST_CORNERS = 20  # parameters
-TINY = 1e-12  # shares stay this far from 0 and 1, where distributions have no values
+TINY = 1e-12  # samples stay this far from 0 and 1, where distributions have no values
 
 
 def shares(method: str, runs: int, width: int, seed: int) -> np.ndarray:
-    """Shares of probability, (runs, width), each above 0 and below 1."""
+    """Samples of the unit cube, (runs, width), each above 0 and below 1."""
     from scipy.stats import qmc
 
     engines: dict[str, Callable[[], Any]] = {
@@ -38,13 +38,13 @@ def shares(method: str, runs: int, width: int, seed: int) -> np.ndarray:
         found: np.ndarray = np.random.Generator(np.random.Philox(key=seed)).random((runs, width))
     else:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a number of runs that is no power of 2 is fine here
+            warnings.simplefilter("ignore")  # the number of runs need not be a power of 2 here
             found = engines[method]().random(runs)
     return np.clip(found, TINY, 1 - TINY)
 
 
 def saltelli(groups: int, width: int, seed: int) -> np.ndarray:
-    """Shares of a design for Sobol indices, (groups (width + 2), width).
+    """Samples of a design for Sobol indices, (groups (width + 2), width).
 
     A group is a point A, the points that are A but for one number, which is that of B, and B; A and B are
     halves of a point of Sobol's sequence.
@@ -78,7 +78,7 @@ def trajectories(groups: int, width: int, seed: int) -> np.ndarray:
 
 
 def correlated(u: np.ndarray, correlation: np.ndarray) -> np.ndarray:
-    """Shares whose normal scores have these correlations: a Gaussian copula. The first column stays.
+    """Samples whose normal scores have these correlations: a Gaussian copula. The first column is unchanged.
 
     Raises
     ------

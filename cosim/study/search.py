@@ -1,4 +1,4 @@
-"""Cases that a search chooses: the worst for a requirement, or the best for metrics; stored as a study.
+"""Searches that choose their cases: the worst for a requirement, or the best for metrics; stored as a study.
 
 An optimiser asks for cases, which are run and written down like those of any study, and is told what came
 out. It is deterministic: gone on with after an interruption it asks for the same cases again, and those
@@ -33,7 +33,7 @@ WORST = 1e30  # stands for the value of a case that failed
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search has found.
+    """The result of a search.
 
     study : all cases it looked at; best : the best of them (its row of the table), front : those that none
     is better than in everything, in all variants; objectives : columns that were made small
@@ -46,13 +46,13 @@ class SearchResult:
 
     @property
     def case(self) -> int:
-        """Number of the best case."""
+        """The number of the best case."""
         return int(self.best.name)
 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """What may vary: name -> least and largest value; and what stays: name -> numbers of all cases.
+    """The varying numbers, name -> least and largest value, and the fixed ones, name -> numbers of all cases.
 
     logarithmic : names of which equal steps are equal ratios; whole : names of distributions of whole
     numbers
@@ -64,7 +64,7 @@ class SearchSpace:
     whole: Mapping[str, Distribution] = field(default_factory=dict)
 
     def cases(self, shares: np.ndarray, variants: int, seed: int) -> Cases:
-        """All variants of every point, whose values are shares of the way between the bounds, (points, n)."""
+        """All variants of every point, given as fractions of the way between the bounds, (points, n)."""
         count = len(shares)
         columns = {}
         for k, (name, (low, high)) in enumerate(self.bounds.items()):
@@ -80,7 +80,7 @@ class SearchSpace:
 
 
 def space_of(sampled: Mapping[str, Distribution], cases: Cases, structural: Container[str]) -> SearchSpace:
-    """Between the bounds of distributions, and the least and largest values of a sweep.
+    """The bounds of distributions, and the least and largest values of a sweep, as a search space.
 
     structural : names that decide how the model is built
 
@@ -116,7 +116,7 @@ def space_of(sampled: Mapping[str, Distribution], cases: Cases, structural: Cont
 
 @dataclass(frozen=True)
 class Aim:
-    """What makes a point good: columns to make small, and columns that should not be negative.
+    """The criterion for a good point: columns to minimise, and columns that should not be negative.
 
     least : of several variants the least value counts (that of a requirement to be broken), else the largest
     """
@@ -126,7 +126,7 @@ class Aim:
     least: bool
 
     def worth(self, table: pd.DataFrame, variants: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of every point, its variants together: objectives (points, k), how much is missed (points, r).
+        """Objectives (points, k) and missed amounts (points, r), the variants of each point taken together.
 
         A run that failed is what a search for a broken requirement looks for, and of no use to others.
         """
@@ -191,7 +191,7 @@ def optimise(
 
 @dataclass(frozen=True)
 class SearchRuns:
-    """Where cases go and who runs them.
+    """The store of the cases, and the executor that runs them.
 
     store : makes the store of a plan, or goes on with one
     tell : called with the tally of each piece of work

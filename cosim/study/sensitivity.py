@@ -1,4 +1,4 @@
-"""How much each parameter of a study matters for a metric."""
+"""The influence of each parameter of a study on a metric."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 METHODS = ("auto", "sobol", "morris", "regression", "pawn", "rbd_fast")
-FEWEST = 10  # cases
-PAWN = 1000  # cases at most: it compares distributions exactly
+FEWEST = 10  # fewest cases
+PAWN = 1000  # most cases: distributions are compared exactly
 
 
 def sensitivity(result: StudyView, metric: str, method: str = "auto") -> pd.DataFrame:
@@ -79,7 +79,7 @@ def sensitivity(result: StudyView, metric: str, method: str = "auto") -> pd.Data
 def _of_design(
     result: StudyView, y: np.ndarray, metric: str, design: str | None, method: str
 ) -> pd.DataFrame:
-    """Indices that the groups of a design give; those with a case that has no value are left out."""
+    """Indices computed from the groups of a design; groups with a case without a value are left out."""
     import pandas as pd
 
     m, table = result.store.manifest, result.table
@@ -114,7 +114,7 @@ def sobol_indices(groups: np.ndarray) -> dict[str, np.ndarray]:
     """First-order and total indices from values of Saltelli's groups, (groups, parameters + 2)."""
     centred = groups - groups.mean()
     a, mixed, b = centred[:, :1], centred[:, 1:-1], centred[:, -1:]
-    variance = centred[:, [0, -1]].var() or np.nan  # without a spread there are no shares of it
+    variance = centred[:, [0, -1]].var() or np.nan  # without variance there are no shares of it
     return {
         "first order": (b * (mixed - a)).mean(axis=0) / variance,  # table 2 (b)
         "total": 0.5 * ((a - mixed) ** 2).mean(axis=0) / variance,  # table 2 (f)
@@ -127,7 +127,7 @@ def elementary_effects(x: np.ndarray, groups: np.ndarray) -> dict[str, np.ndarra
     moved = (moves != 0).argmax(axis=2)
     share = (LEVELS // 2) / (LEVELS - 1)
     sign = np.sign(np.take_along_axis(moves, moved[:, :, None], axis=2)[:, :, 0])
-    effects = np.empty(changes.shape)  # column k: that of parameter k
+    effects = np.empty(changes.shape)  # column k is that of parameter k
     np.put_along_axis(effects, moved, changes * sign / share, axis=1)
     return {
         "mean size": np.abs(effects).mean(axis=0),
@@ -151,7 +151,7 @@ def _by_salib(names: list[str], x: np.ndarray, y: np.ndarray, method: str) -> di
         "bounds": [[float(a), float(b)] for a, b in zip(x.min(0), x.max(0), strict=True)],
     }
     found = {}
-    with np.errstate(all="ignore"):  # of a metric that is the same in all cases: nothing matters to it
+    with np.errstate(all="ignore"):  # the metric is the same in all cases: no parameter has an influence
         if method in ("auto", "pawn"):
             some = slice(None, None, -(-len(y) // PAWN))
             found["pawn"] = pawn.analyze(problem, x[some], y[some], S=10, seed=0)["median"]

@@ -18,7 +18,7 @@ from cosim.study.study_schema import MetricTable
 
 
 def described(table: MetricTable, course: SignalCourse) -> np.ndarray:
-    """A metric with its numbers beside it, (runs,)."""
+    """A metric that is written as a table, (runs,)."""
     values = course.values
     if table.percentile is not None:
         return np.asarray(np.percentile(values, table.q or 0.0, axis=1))
@@ -37,14 +37,14 @@ def described(table: MetricTable, course: SignalCourse) -> np.ndarray:
 
 
 def _overshoot(course: SignalCourse, end: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """How far it goes beyond the end, in percent of the way."""
+    """Overshoot beyond the end value, in percent of the change from the start to it."""
     beyond = np.where(way > 0, course.highest()[0] - end, (-course).highest()[0] + end)
     beyond = np.where(way == 0, 0.0, beyond)
     return np.asarray(np.maximum(100.0 * beyond / np.abs(way), 0.0))
 
 
 def _rise(course: SignalCourse, start: np.ndarray, way: np.ndarray, limits: Sequence[float]) -> np.ndarray:
-    """From when it has gone the first of two shares of the way to when it has gone the second [s]."""
+    """Time from reaching the first of two fractions of the change until reaching the second [s]."""
     sign = np.where(way < 0, -1.0, 1.0)
     upwards = course.times(sign)
     low, high = (_first(upwards, sign * (start + share * way), way) for share in limits)
@@ -52,7 +52,7 @@ def _rise(course: SignalCourse, start: np.ndarray, way: np.ndarray, limits: Sequ
 
 
 def _first(course: SignalCourse, level: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """When each run first reaches its level from below [s]; nan where it never does, or has no way to go."""
+    """When each run first reaches its level from below [s]; nan if it never does, or if nothing changes."""
     runs, n = course.values.shape
     there = course.values >= (level - SLACK * np.abs(way))[:, None]
     at = np.where(there.any(axis=1), np.argmax(there, axis=1), n)
@@ -70,7 +70,7 @@ def _first(course: SignalCourse, level: np.ndarray, way: np.ndarray) -> np.ndarr
 
 
 def settling(course: SignalCourse, end: np.ndarray, band: np.ndarray) -> np.ndarray:
-    """When each run comes within its band about its end for good [s]; nan where it is outside at the last.
+    """When each run enters its band about its end value for good [s]; nan if it ends outside.
 
     end, band : (runs,)
     """
@@ -92,5 +92,5 @@ def settling(course: SignalCourse, end: np.ndarray, band: np.ndarray) -> np.ndar
 
 
 def _last(true: np.ndarray) -> np.ndarray:
-    """Where each row is true for the last time, (runs,); -1 where it never is."""
+    """The last place where each row is true, (runs,); -1 if it never is."""
     return np.where(true.any(axis=1), true.shape[1] - 1 - np.argmax(true[:, ::-1], axis=1), -1)

@@ -1,4 +1,4 @@
-"""What a study leaves on disk: a row per case, signals in chunks of many cases, and what it was made from.
+"""The results of a study on disk: a row per case, signals in chunks of many cases, and the study's inputs.
 
 ::
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MANIFEST, TABLE, SIGNALS, INPUTS, FAILURES = "study.json", "table", "signals.zarr", "inputs", "failures"
-MOST_CASES, MOST_BYTES = 10_000, 64 * 2**20  # in a chunk
-CHUNK_SECONDS, PIECES = 1.0, 8  # of work in a chunk; chunks for each worker
+MOST_CASES, MOST_BYTES = 10_000, 64 * 2**20  # most cases, and bytes, in a chunk
+CHUNK_SECONDS, PIECES = 1.0, 8  # s of work in a chunk; chunks for each worker
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is in a store; plain data.
+    """The description of a store's contents, as plain data.
 
     stored : signals that are kept -> (size, labels); columns : of the table, those of cases first
     """
@@ -59,14 +59,14 @@ class Manifest:
     fingerprints: Mapping[str, str]
     study_file: str = ""
     files: Mapping[str, str] = field(default_factory=dict)  # name in inputs/ -> sha256
-    design: str = ""  # of the samples, where they are one of `cosim.study.sample_draws.DESIGNS`
+    design: str = ""  # of the samples, if it is one of `cosim.study.sample_draws.DESIGNS`
     sampled: tuple[str, ...] = ()  # parameters of the design, in its order
     other_names: Mapping[str, str] = field(default_factory=dict)  # outputs of subsystems -> stored signals
     format: int = FORMAT
 
     @staticmethod
     def read(content: bytes, url: str) -> Manifest:
-        """From the file.
+        """Read a manifest from the file of a store.
 
         Raises
         ------
@@ -86,11 +86,11 @@ class Manifest:
             raise PlantloopError(f"'{url}/{MANIFEST}' is damaged: {error}.", path=url) from error
 
     def text(self) -> bytes:
-        """As it is written."""
+        """The manifest as the bytes of its file."""
         return json.dumps(asdict(self), indent=1).encode()
 
     def changes(self, new: Manifest) -> list[str]:
-        """What differs in a new manifest, in words."""
+        """Differences from a new manifest, in words."""
         found = []
         if self.count != new.count:
             found.append(f"it has {self.count} cases, now there are {new.count}")
@@ -105,7 +105,7 @@ class Manifest:
 
 
 def chunk_size(count: int, bytes_each: int, seconds: float, workers: int) -> int:
-    """How many cases stand together in the store: enough that writing costs little beside running.
+    """The number of cases stored in one chunk: enough that writing costs little compared with running.
 
     seconds : one case takes; workers : that are to have something to do at the end too
     """
@@ -124,7 +124,7 @@ class StudyStore:
 
     @staticmethod
     def opened(url: str) -> StudyStore:
-        """One that is there.
+        """Open an existing store.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class StudyStore:
 
     @staticmethod
     def create(url: str, manifest: Manifest, files: Mapping[str, bytes]) -> StudyStore:
-        """A new one; the manifest is written last.
+        """Create a store; the manifest is written last.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class StudyStore:
         return made
 
     def discard(self) -> None:
-        """Remove what `create` has written, of a study of which no case was run."""
+        """Remove the files `create` has written, if no case of the study was run."""
         if len(self.done()):
             return
         for name in (MANIFEST, INPUTS, SIGNALS, TABLE):
@@ -183,7 +183,7 @@ class StudyStore:
         from zarr.codecs import BloscCodec, Crc32cCodec
 
         m = self.manifest
-        # bytes of like weight together, then lz4: a third of the time of zstd on numbers, and no larger
+        # bytes of equal weight together, then lz4: a third of the time of zstd on numbers, and no larger
         compressor = BloscCodec(cname="lz4", clevel=1, shuffle="shuffle", typesize=np.dtype(m.dtype).itemsize)
         try:
             group = self._zarr("w")
@@ -243,11 +243,11 @@ class StudyStore:
 
     # --- rows -----------------------------------------------------------------------------------------------
     def rows_name(self, chunk: int) -> str:
-        """File of the rows of a chunk."""
+        """The file with the rows of a chunk."""
         return f"{TABLE}/{chunk:06d}.parquet"
 
     def commit(self, chunk: int, done: CaseOutcome, cases: Mapping[str, np.ndarray]) -> None:
-        """Write cases of one chunk: signals first, then the rows, which make it count.
+        """Write cases of one chunk: signals first, then the rows, which make the cases count as done.
 
         cases : columns that say what each of them is, (m,) each
         """
@@ -293,7 +293,7 @@ class StudyStore:
         return found
 
     def _no_rows(self) -> pd.DataFrame:
-        """The table before the first case is done: its columns."""
+        """The table without rows, before the first case is done."""
         import pandas as pd
 
         m = self.manifest
@@ -306,7 +306,7 @@ class StudyStore:
 
     @cached_property
     def _read(self) -> dict[str, Any]:
-        """The table as it was read last, and the files it was read from."""
+        """The table as last read, and the files it was read from."""
         return {}
 
     def done(self) -> np.ndarray:
@@ -331,5 +331,5 @@ class StudyStore:
 
 
 def _key(name: str) -> str:
-    """A signal's name as that of an array: a slash would be a group."""
+    """The name of the array of a signal; a slash would make a group."""
     return name.replace("/", "|")

@@ -1,4 +1,4 @@
-"""Numbers of cases that decide how a model is built: a build for every combination of them."""
+"""Structural numbers of cases, which decide how a model is built: one build for every combination of them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cosim.diagram_facts import builds
 from cosim.study.bases import Base
 from cosim.study.cases import Cases
 
-MOST = 200  # builds of a model, each with its equations and its engine
+MOST = 200  # most builds of a model, each with its equations and its engine
 
 
 def built_for_cases(
     bases: Sequence[Base], names: Sequence[str], cases: Cases
 ) -> tuple[tuple[Base, ...], tuple[str, ...], Cases]:
-    """Bases built with every combination of structural numbers that occurs, and cases that name them.
+    """Bases built with every combination of structural numbers that occurs, and cases that refer to them.
 
     names : of the variants, one per base; those given back repeat where a variant is built several times
 
@@ -49,7 +49,7 @@ def built_for_cases(
 
 
 def _combinations(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows at which each combination comes first, in their order, and the combination of every row."""
+    """The first row of each combination, in their order, and the combination of every row."""
     _, first, which = np.unique(np.hstack(columns), axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], np.argsort(order)[np.ravel(which)]
@@ -80,7 +80,7 @@ def _built(base: Base, values: Mapping[str, Any]) -> Base:
 
 
 def _plain(values: np.ndarray) -> Any:
-    """As a field takes it: a number, whole where it is one; or several."""
+    """A value as a field takes it: a number, an int if it is whole; or several numbers."""
     if len(values) > 1:
         return values.copy()
     value = float(values[0])

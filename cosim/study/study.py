@@ -1,4 +1,4 @@
-"""`Study`: what is to be run how often, and running it."""
+"""`Study`: many runs of a model, and the methods to run them."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Study:
     def _loaded(
         self, model: Diagram | Block | Scenario | str | os.PathLike[str], given: Mapping[str, Any]
     ) -> Diagram | Block | Scenario:
-        """What runs, with the tables of its file, or those that were `given`."""
+        """Load the model to run, with the tables of its file, or the `given` ones."""
         self.tables: StudyTables
         if not isinstance(model, (str, os.PathLike)):
             self.tables, self._place = tables_of_call(given)
@@ -151,7 +151,7 @@ class Study:
         return loaded
 
     def _located(self, make: Callable[[], Any]) -> Any:
-        """What a function makes; its error says in which file, where there is one."""
+        """Call a function; an error in it names the file, if there is one."""
         try:
             return make()
         except ScenarioError:
@@ -165,7 +165,7 @@ class Study:
             ) from error
 
     def _where(self, error: PlantloopError) -> str:
-        """The key of the study's tables that an error is about, by the name in it."""
+        """The key of the study's tables that an error is about, found by a name in the error."""
         source = self._place.source
         name = str(error.path)
         formulas = ("metrics", "requirements", "actions")
@@ -175,11 +175,11 @@ class Study:
                 return source.where((table, *keys))
         sampling = self.tables.sampling
         if sampling is not None and sampling.file and "cases" in vars(self) and name in self.cases.columns:
-            return source.where(("sampling", "file"))  # a column of that file
+            return source.where(("sampling", "file"))  # a column of the file of cases
         return source.path.name
 
     def _plan(self) -> StudyPlan:
-        """All of it as data, checked against the model."""
+        """The whole study as data, checked against the model."""
         measures = measures_of(self.tables.metrics, self.tables.requirements)
         made = StudyPlan(
             self._bases[0].name,
@@ -208,7 +208,7 @@ class Study:
         return estimated(self.plan, self.manifest(), sample)
 
     def manifest(self, seconds: float = 1.0, workers: int = 1, plan: StudyPlan | None = None) -> Manifest:
-        """What a store of this study is made for; how long a case takes decides how many stand together."""
+        """The manifest of a store for this study; the time of a case decides how many are stored together."""
         plan = plan or self.plan
         ready = plan.prepared(0)
         tree = ready.system.tree(ready.stored)
@@ -250,7 +250,7 @@ class Study:
         reuse: str | os.PathLike[str] | None = None,
         progress: Callable[[Tally], None] | bool | None = None,
     ) -> StudyResult:
-        """Run all cases, or those that are missing, and store the results in a folder.
+        """Run all cases, or the missing ones, and store the results in a folder.
 
         Parameters
         ----------
@@ -293,13 +293,13 @@ class Study:
                         _do(name, job, teller)
                     except PlantloopError:
                         if fresh:
-                            store.discard()  # nobody could work at it: as if it had not been asked for
+                            store.discard()  # no worker could work at it: treat it as not asked for
                         raise
                 warn_of_cases(store, self.plan)
         return StudyResult(store, lambda: self.plan)
 
     def open_store(self, url: str, resume: bool, workers: int = 1) -> StudyStore:
-        """The folder of results, new or gone on with.
+        """The folder of results, created or reopened.
 
         Raises
         ------
@@ -330,13 +330,13 @@ class Study:
         return store
 
     def _named(self, only: str | Sequence[int] | None) -> np.ndarray | None:
-        """Cases that are named by their numbers; None of those that only the store knows."""
+        """Cases that are given by their numbers; None if the store has to find them."""
         if only is None or (isinstance(only, str) and only in ("missing", "failed")):
             return None
         return np.array(parsed_cases(only if isinstance(only, str) else ",".join(map(str, only)), len(self)))
 
     def _wanted(self, store: StudyStore, only: str | Sequence[int] | None) -> np.ndarray:
-        """Numbers of the cases that are not done, or that are wrong."""
+        """Numbers of the cases that are not done, or of those that failed or miss a requirement."""
         if only != "failed":
             return np.setdiff1d(np.arange(len(self)), store.done())
         table = store.table()
@@ -358,7 +358,7 @@ class Study:
         scheduler: str | None = None,
         progress: Callable[[Tally], None] | bool | None = None,
     ) -> SearchResult:
-        """Look for the parameters that come nearest to breaking a requirement, within the study's bounds.
+        """Search for the parameters that come nearest to breaking a requirement, within the study's bounds.
 
         All cases that were looked at are a study in `out`; of variants each is run at every point, and the
         least robustness counts. See `run` for the other arguments.
@@ -390,7 +390,7 @@ class Study:
         scheduler: str | None = None,
         progress: Callable[[Tally], None] | bool | None = None,
     ) -> SearchResult:
-        """Look for the parameters that make metrics small and meet requirements, within the study's bounds.
+        """Search for parameters that minimise metrics and meet requirements, within the study's bounds.
 
         Of several metrics the front is found: the cases that none is better than in all. Of several variants
         the worst counts. See `falsify`.
@@ -406,12 +406,12 @@ class Study:
             return self._warned(optimise(self.plan, self.space, names, count, chosen, made))
 
     def _warned(self, found: SearchResult) -> SearchResult:
-        """What a search has found, after the warnings of its cases."""
+        """Give the warnings of the cases of a search, and return its result."""
         warn_of_cases(found.study.store, self.plan)
         return found
 
     def _workers(self, wanted: int | None, scheduler: str | None) -> int:
-        """How many work at once: one where a block of the model allows no more."""
+        """The number of workers: one if a block of the model allows no more."""
         held = self.plan.alone
         count = (1 if held else processors()) if wanted is None else _whole(wanted, "workers")
         if held and (count > 1 or scheduler is not None):
@@ -452,7 +452,7 @@ class Study:
 
     @property
     def space(self) -> SearchSpace:
-        """Where a search looks.
+        """The space that a search explores.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""From what `Study` is given, a scenario or diagrams, to a base for every variant."""
+"""The bases of a study's variants, made from a scenario or from diagrams."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bases_of_scenario(
     keywords: Mapping[str, Any],
     trust: bool,
 ) -> tuple[tuple[Base, ...], tuple[str, ...]]:
-    """A scenario, or its variants, with what a call gives on top."""
+    """The base of a scenario, or of its variants, with the arguments of a call added."""
     made = [(v["name"], variant_scenario(scenario, k, v, trust)) for k, v in enumerate(tables.variants)]
     found = []
     for name, one in made or [("", scenario)]:
@@ -58,7 +58,7 @@ def bases_of_scenario(
 
 
 def _one_grid(variants: Sequence[tuple[str, Base]]) -> None:
-    """Do all variants ask for the same instants?
+    """Refuse variants that ask for different instants.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _one_grid(variants: Sequence[tuple[str, Base]]) -> None:
 
 
 def _say_what_counts_not(scenario: Scenario) -> None:
-    """Warn of instants of a single run that are not those of a study, which has one grid for all cases."""
+    """Warn that instants of a single run are ignored in a study, which has one grid for all cases."""
     run = scenario.tables.run
     said = 'log_every = "step"' if run.log_every == "step" else "log_at"
     if run.log_every == "step" or run.log_at is not None:
@@ -89,7 +89,7 @@ def _say_what_counts_not(scenario: Scenario) -> None:
 
 
 def _interval_given(log_every: Any) -> Any:
-    """`log_every` of a call.
+    """The interval in `log_every` of a call.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def bases_of_diagrams(
     settings: RunSettings | None,
     keywords: Mapping[str, Any],
 ) -> tuple[tuple[Base, ...], tuple[str, ...]]:
-    """A diagram, or several by name.
+    """The base of a diagram, or of several by name.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def _given_in(settings: RunSettings | None) -> dict[str, Any]:
 
 
 def files_of(scenario: Scenario, tables: StudyTables) -> dict[str, Path]:
-    """Files to copy into a store, by the names they get there."""
+    """Files to copy into a store, by their names there."""
     base = Base.of_scenario(scenario)
     folder, paths = scenario.source.path.parent, base.files()
     if tables.sampling is not None and tables.sampling.file:
@@ -168,7 +168,7 @@ def files_of(scenario: Scenario, tables: StudyTables) -> dict[str, Path]:
 
 
 def _inside(path: Path, folder: Path) -> str:
-    """A path relative to a folder, or the name alone of one that is elsewhere."""
+    """A path relative to a folder, or only the name for a path elsewhere."""
     try:
         return path.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:

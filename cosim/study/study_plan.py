@@ -1,4 +1,4 @@
-"""All of a study as data: what is run, how often, what is kept. It travels to other machines."""
+"""A whole study as data: the models, the cases, and what to store. It can be sent to other machines."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from cosim.study.verdicts import VERDICT, Ending
 from cosim.system import System
 from cosim.version import __version__
 
-NOT_SENT = ("_prepared", "_asked", "_worker")  # of a plan: made anew on another machine
+NOT_SENT = ("_prepared", "_asked", "_worker")  # fields of a plan that are derived again on another machine
 
-SENT = "_sent"  # a mark of a plan that comes from elsewhere
+SENT = "_sent"  # marks a plan that was sent
 
 
 @dataclass(frozen=True)
@@ -53,33 +53,33 @@ class StudyPlan:
     measures: Measures
     actions: tuple[ActionTable, ...]
     store: StoreTable
-    stops: tuple[RequirementTable, ...] = ()  # requirements that end a run where they are broken
-    ending: Ending | None = None  # what ends a run once verdicts are certain
+    stops: tuple[RequirementTable, ...] = ()  # requirements that end a run when they are broken
+    ending: Ending | None = None  # when to end a run whose verdicts are certain
 
     @cached_property
     def times(self) -> np.ndarray:
-        """Instants of the grid [s], that of the longest runs: those of metrics and of stored signals."""
+        """Instants of the grid of the longest runs [s]: those of metrics and of stored signals."""
         every = self.store.every if self.store.every is not None else self.bases[0].log_every
         found = log_times(0.0, max(base.until for base in self.bases), every, None)
         assert found is not None  # an interval, or a thousandth of the run
         return found
 
     def times_of(self, variant: int) -> np.ndarray:
-        """Instants of the grid [s] that a variant reaches, and its end, which may lie between two of them."""
+        """Instants of the grid [s] up to the end of a variant, and this end, perhaps between two of them."""
         end = self.bases[variant].until
         last = np.abs(self.times - end) <= SNAP * end
         reached = self.times[(self.times <= end) | last]
         return reached if last.any() else np.append(reached, end)
 
     def prepared(self, variant: int) -> Prepared:
-        """A variant, flattened and checked; of several those signals are stored that all have.
+        """A variant, flattened and checked; several variants store the signals that all of them have.
 
         Raises
         ------
         PlantloopError     a name that is not there, numbers that do not fit
         """
         if not self._prepared:
-            with _quiet() if SENT in vars(self) else nullcontext():  # where it was made they were shown
+            with _quiet() if SENT in vars(self) else nullcontext():  # they were shown where the plan was made
                 made = [Prepared.of(self, k) for k in range(len(self.bases))]
             self._prepared.update(enumerate(_alike(made)))
         return self._prepared[variant]
@@ -89,7 +89,7 @@ class StudyPlan:
         return {}
 
     def asked(self, variant: int) -> RunChecks:
-        """The blocks of a variant that may refuse numbers which its cases give to parameters."""
+        """The checks by blocks of a variant of the numbers that its cases give to parameters."""
         if variant not in self._asked:
             ready = self.prepared(variant)
             ends = self.ends(variant, ready.goals)
@@ -113,7 +113,7 @@ class StudyPlan:
 
     @property
     def python(self) -> bool:
-        """Is there Python in a run: an engine that is Python, or blocks that are not looked into?"""
+        """Whether a run executes Python code: the reference engine, opaque functions, external blocks."""
         made = [self.prepared(k) for k in range(len(self.bases))]
         return any(
             one.settings.engine == "reference"
@@ -124,7 +124,7 @@ class StudyPlan:
 
     @property
     def alone(self) -> tuple[str, str] | None:
-        """A block that one run at a time can have, and why; None where there is none."""
+        """A block that allows only one run at a time, and why; None if there is none."""
         for k in range(len(self.bases)):
             for segment in self.prepared(k).system.schedule:
                 block = getattr(segment.external and segment.external.make, "__self__", None)
@@ -134,27 +134,27 @@ class StudyPlan:
 
     @property
     def watches(self) -> bool:
-        """Are there blocks that warn (`CheckRange`, `Assertion`)? What they say is a column of the table."""
+        """Whether blocks warn (`CheckRange`, `Assertion`); their messages are a column of the table."""
         made = [self.prepared(k) for k in range(len(self.bases))]
         return any(event.warning for one in made for event in one.system.events)
 
     @property
     def several(self) -> bool:
-        """Are there variants, whose names tell cases apart?"""
+        """Whether there are variants, whose names distinguish cases."""
         return len(set(self.variants)) > 1
 
     def with_cases(self, cases: Cases) -> StudyPlan:
-        """The same with other numbers for the same names; what is prepared stays."""
+        """The same plan with other numbers for the same names; prepared variants are kept."""
         found = replace(self, cases=cases)
         vars(found)["_prepared"] = self._prepared
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is given; what is derived is made again where it is needed."""
+        """The given fields; derived ones are computed again after unpickling."""
         return {name: value for name, value in vars(self).items() if name not in NOT_SENT} | {SENT: True}
 
     def fingerprints(self) -> dict[str, str]:
-        """What decides the results, part by part, as texts that change with it."""
+        """Everything that decides the results, part by part, as texts that change with it."""
         ends = dict.fromkeys(f"{base.until:.17g} s" for base in self.bases)
         found = {
             "cases": self.cases.fingerprint,
@@ -184,7 +184,7 @@ class StudyPlan:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without warnings."""
+    """Suppress warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -226,7 +226,7 @@ class Prepared:
     held: Mapping[str, bool] = field(default_factory=dict)
 
     def smooth(self, time: np.ndarray, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Between which instants of the grid probes make no jump, (runs or 1, n - 1) each.
+        """Intervals of the grid in which probes do not jump, (runs or 1, n - 1) each.
 
         time : (n,) s; columns : signal -> (runs, n)
         """
@@ -299,7 +299,7 @@ class Prepared:
 
 
 def _alike(made: list[Prepared]) -> list[Prepared]:
-    """Variants that store the same signals: those all have, in as many components."""
+    """Variants that store the same signals: those that all have, with as many components."""
     sizes = [{n: one.system.signal(n).size for n in one.stored} for one in made]
     first = made[0].stored
     both = tuple(n for n in first if all(other.get(n) == sizes[0][n] for other in sizes))
@@ -310,13 +310,13 @@ def _alike(made: list[Prepared]) -> list[Prepared]:
 
 
 def _with_others(one: Prepared, stored: tuple[str, ...]) -> tuple[str, ...]:
-    """What is logged where fewer signals are stored."""
+    """The signals to log if only some signals are stored."""
     more = (*one.logged[len(one.stored) :], *kept_for_warnings(one.system, stored))
     return (*stored, *dict.fromkeys(more))
 
 
 def _stored(system: System, shown: tuple[str, ...], store: StoreTable, base: Base) -> tuple[str, ...]:
-    """Signals that names and patterns mean; outputs of subsystems by the names they have outside too."""
+    """Signals that match names and patterns; outputs of subsystems also by the names they have outside."""
     if not store.signals:
         return tuple(system.chosen(base.signals)) if base.signals is not None else shown
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""Pictures of a study: envelopes of signals over all cases, columns of the table over each other."""
+"""Pictures of a study: envelopes of signals over all cases, and scatter plots of columns of the table."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _whole(name: str) -> str:
 
 
 def values_of(result: StudyView, name: str) -> np.ndarray:
-    """A stored signal, or a component of it, of all cases: (cases, n); the first component of several."""
+    """A stored signal, or a component of it, of all cases: (cases, n); the first one if it has several."""
     array = result.signals[_whole(name)]
     found = COMPONENT.fullmatch(name)
     if array.ndim == 3:
@@ -68,7 +68,7 @@ def values_of(result: StudyView, name: str) -> np.ndarray:
 
 
 def worst(result: StudyView, count: int) -> list[int]:
-    """Cases with the least margin of any requirement; the first ones where nothing is required."""
+    """Cases with the least margin of any requirement; the first cases if there are no requirements."""
     table = result.table
     margins = [f"{n}.robustness" for n in result.store.manifest.requirements]
     if not margins:

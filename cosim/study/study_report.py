@@ -1,4 +1,4 @@
-"""A study as one HTML page that needs nothing else: ``cosim report DIR``."""
+"""A study as one self-contained HTML page: ``cosim report DIR``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ $("only").onchange=()=>{page=0;draw()};$("back").onclick=()=>{page--;draw()};$("
 
 
 def report(view: StudyView) -> str:
-    """The page, as text."""
+    """The text of the page."""
     m, table = view.store.manifest, view.table
     failed = view.failed
     status = [str(s) for s in table["status"]]
@@ -159,7 +159,7 @@ class _Raw(str):
 
 
 def _table(head: tuple[str, ...], rows: list[Any]) -> str:
-    """A table; the last entry of a row is its class."""
+    """An HTML table; the last entry of a row is its class."""
     cell = lambda v: v if isinstance(v, _Raw) else html.escape(str(v))
     lines = ["<table><tr>" + "".join(f"<th>{html.escape(h)}</th>" for h in head) + "</tr>"]
     for *values, style in rows:
@@ -176,9 +176,9 @@ def _columns(view: StudyView) -> list[str]:
 
 
 def _rows(view: StudyView) -> list[list[Any]]:
-    """Cases of the page's table, numbers to six digits; the last entry says whether something is wrong."""
+    """Cases in the page's table, numbers to six digits; the last entry marks rows with a fault."""
     table, failed = view.table, set(view.failed.index)
-    if len(table) > LISTED:  # those that are wrong first
+    if len(table) > LISTED:  # those with a fault first
         bad = [k for k in table.index if k in failed][:LISTED]
         rest = [k for k in table.index if k not in failed][: LISTED - len(bad)]
         table = table.loc[sorted([*bad, *rest])]

@@ -1,4 +1,4 @@
-"""The tables a study file has besides those of a scenario, with what each key may be.
+"""The tables that a study file adds to those of a scenario, and the values their keys accept.
 
 ``[sweep]``, ``[sampling]``, ``[[variants]]``, ``[[actions]]``, ``[metrics]``, ``[[requirements]]``,
 ``[stop]``, ``[store]``, ``[search]``.
@@ -73,7 +73,7 @@ def written(condition: bool | None) -> Check:
 
 
 class Broken(Exception):
-    """A problem that is noted already."""
+    """Raised for a problem that is already noted."""
 
 
 # --- [sweep] ----------------------------------------------------------------------------------------------
@@ -127,14 +127,14 @@ def _zipped(value: Any, place: FilePlace) -> list[Axis]:
 
 
 def _has_name(path: tuple[str, ...], place: FilePlace) -> bool:
-    """Notes a problem with an empty name."""
+    """Note a problem if a name is empty."""
     if not all(path):
         place.add_problem('the name is empty, expected that of a number such as "block.k".')
     return all(path)
 
 
 def _leaves(table: Mapping[str, Any], place: FilePlace) -> list[tuple[tuple[str, ...], Any]]:
-    """Names and values of nested tables; a range is a value."""
+    """Names and values of nested tables; a table that is a range counts as a value."""
     found: list[tuple[tuple[str, ...], Any]] = []
     for name, value in table.items():
         if isinstance(value, dict) and not set(value) & {*RANGE, "values"}:
@@ -207,7 +207,7 @@ def spread(value: Any, place: FilePlace) -> Distribution:
 
 
 def spreads(value: Any, place: FilePlace) -> dict[str, Distribution]:
-    """``[sampling.parameters]``: by dotted names, nested tables allowed."""
+    """``[sampling.parameters]``: distributions by dotted names; nested tables are allowed."""
     if not isinstance(value, dict):
         raise Expected("a table of distributions by name")
     found: dict[str, Distribution] = {}
@@ -245,7 +245,7 @@ def correlation(value: Any, place: FilePlace) -> tuple[str, str, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingTable:
-    """``[sampling]``: how cases are drawn; beside a sweep, at every point of its grid."""
+    """``[sampling]``: how cases are drawn; with a sweep, at every point of its grid."""
 
     method: str = key(one_of(METHODS), default="sobol")
     runs: int | None = key(integer(least=1), default=None)
@@ -258,7 +258,7 @@ class SamplingTable:
 
 # --- [[variants]], [[actions]] ----------------------------------------------------------------------------
 def variant(value: Any, place: FilePlace) -> dict[str, Any]:
-    """A name and the tables that differ; they are checked where the variant is made."""
+    """A name and the tables that differ; they are checked when the variant is made."""
     if not isinstance(value, dict) or not isinstance(value.get("name"), str) or not value["name"]:
         raise Expected("a table with a name and what differs from the file")
     for name in value:
@@ -269,7 +269,7 @@ def variant(value: Any, place: FilePlace) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class ActionTable:
-    """``[[actions]]``: what happens to the running system, `at` an instant or `when` something holds."""
+    """``[[actions]]``: changes to the running system, `at` an instant or `when` a condition becomes true."""
 
     name: str | None = key(plain_word, default=None)
     at: Any = key(duration(least=0), default=None)  # s
@@ -290,7 +290,7 @@ class ActionTable:
 
     @property
     def deeds(self) -> list[str]:
-        """Which of the kinds of actions it is; one of them where all is well."""
+        """The kinds of action in the table; exactly one in a valid table."""
         return [name for name in DEEDS if getattr(self, name)]
 
 
@@ -315,7 +315,7 @@ class MetricTable:
 
 
 def signals_outside(formula: Formula) -> list[str]:
-    """Signals that no reduction over the run stands around."""
+    """Signals that are not inside a reduction over the run."""
     if isinstance(formula, Reduced):
         return []
     return (
@@ -380,12 +380,12 @@ class RequirementTable:
     after: float = key(number(least=0, unit="s"), default=0.0)
     before: float = key(number(least=0, unit="s"), default=math.inf)
     within: float | None = key(number(least=0, unit="s"), default=None)
-    stop: bool = key(boolean, default=False)  # end the run where it is broken
+    stop: bool = key(boolean, default=False)  # end the run when it is broken
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoreTable:
-    """``[store]``: what is kept of every run besides its row in the table."""
+    """``[store]``: results to keep of every run besides its row in the table."""
 
     # names or patterns ("plant.*"); all by default
     signals: tuple[str, ...] = key(list_of(name_of_column), default=())
@@ -396,18 +396,18 @@ class StoreTable:
 
 @dataclass(frozen=True, kw_only=True)
 class StopTable:
-    """``[stop]``: which verdict ends a run before its end, once it is certain."""
+    """``[stop]``: which verdict ends a run early once it is certain."""
 
     when: str = key(one_of(STOPS_WHEN))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchTable:
-    """``[search]``: what `cosim falsify` and `cosim optimise` look for between the bounds of what varies."""
+    """``[search]``: goals of `cosim falsify` and `cosim optimise`, within the bounds of varying numbers."""
 
-    requirement: str | None = key(text, default=None)  # to be broken
-    metrics: tuple[str, ...] = key(list_of(text), default=())  # to be made small
-    runs: int = key(integer(least=1), default=200)  # cases
+    requirement: str | None = key(text, default=None)  # requirement to break
+    metrics: tuple[str, ...] = key(list_of(text), default=())  # metrics to minimise
+    runs: int = key(integer(least=1), default=200)  # number of cases
     seed: int = key(integer(least=0), default=0)
 
 

@@ -1,4 +1,4 @@
-"""What pictures, reports and analyses look at: the results of a study, however they are come by."""
+"""The interface of results that pictures, reports and analyses use, whatever the source of the results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class StudyView(Protocol):
 
     @property
     def store(self) -> StudyStore:
-        """Where they are kept."""
+        """The store of the results."""
 
     @property
     def table(self) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Finding the case that ends its process: what was under way when a worker died, in ever smaller parts.
+"""Search for the case that ends its process, in ever smaller parts of what ran when a worker died.
 
 Parts of one chunk are tried one after the other, since they go to the same files.
 """
@@ -13,11 +13,11 @@ from cosim.study.job import Job, Tell
 from cosim.study.running import FAILED, CaseOutcome
 from cosim.study.work import Chunk, Tally, case_columns
 
-Attempt = Callable[[Chunk], Tally | str]  # what came of some cases, or how the process ended that had them
+Attempt = Callable[[Chunk], Tally | str]  # the tally of some cases, or a text about how their process ended
 
 
 def find_culprits(job: Job, suspects: list[Chunk], attempt: Attempt, tell: Tell) -> None:
-    """Have all cases of these chunks worked at; one that ends its process by itself becomes a row.
+    """Run all cases of these chunks; one that ends its process by itself becomes a row.
 
     attempt : works at some cases of a chunk where that harms nobody else
     """
@@ -40,7 +40,7 @@ def find_culprits(job: Job, suspects: list[Chunk], attempt: Attempt, tell: Tell)
 
 
 def lost_case(job: Job, chunk: int, case: int, message: str) -> Tally:
-    """Write down a case that gave nothing."""
+    """Write the row of a case without results."""
     measures = job.plan.measures
     table: dict[str, np.ndarray] = {}
     for name in measures.columns:

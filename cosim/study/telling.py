@@ -1,4 +1,4 @@
-"""How far a study is: a bar with counts, time to go and runs per second, nothing in pipes; its warnings."""
+"""The progress of a study: a bar with counts, time to go and runs per second, not in pipes; its warnings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cosim.study.work import Tally
 
 
 class Teller:
-    """Adds up tallies, and shows them to whoever wants to know."""
+    """Adds up tallies, and passes the sum to a function."""
 
     def __init__(
         self, called: Callable[[Tally], None] | None = None, say: Callable[[str], None] | None = None
@@ -26,21 +26,21 @@ class Teller:
         self._called, self._say = called, say
 
     def add(self, tally: Tally) -> None:
-        """So many more cases are done."""
+        """Add the tally of further cases."""
         self.total = self.total + tally
         if self._called is not None:
             self._called(self.total)
 
     def say(self, text: str) -> None:
-        """A line about the work itself."""
+        """Show a line about the work itself."""
         if self._say is not None:
             self._say(text)
 
 
 def warn_of_cases(store: StudyStore, plan: StudyPlan) -> None:
-    """Warn of what blocks that watch a signal had to say: in how many cases, and which was the first."""
+    """Warn once per message of blocks that watch a signal: in how many cases, and which was the first."""
     if not plan.watches or WARNINGS not in (table := store.table()):
-        return  # nobody watches, or no case is done
+        return  # no block watches, or no case is done
     said = table[WARNINGS]
     found: dict[str, list[int]] = {}
     for case, text in said[said != ""].items():
@@ -53,7 +53,7 @@ def warn_of_cases(store: StudyStore, plan: StudyPlan) -> None:
 
 @contextmanager
 def told(progress: Any, count: int) -> Iterator[Teller]:
-    """What tallies go to.
+    """A context with the teller that receives tallies.
 
     progress : a function of the `Tally` so far; True for a bar on standard error, where that is a terminal;
         None

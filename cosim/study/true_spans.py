@@ -1,4 +1,4 @@
-"""When conditions are true between the instants of the grid, for how long, and how often they come true.
+"""Times at which conditions are true between the instants of the grid, for how long, and how often.
 
 Where a side of a comparison jumps, or is not known, a condition is what it was at the instant before. Else it
 changes where the cubics of `cosim.study.between` pass each other, twice where one has a peak beyond.
@@ -19,7 +19,7 @@ from cosim.study.robustness import SIGNS, truth
 
 @dataclass(frozen=True)
 class TrueSpans:
-    """A condition of some runs.
+    """A condition in some runs.
 
     time : (n,) s; at : (runs, n), is it true at the instants
     where : runs and intervals, (m,) each, inside which it may change
@@ -58,13 +58,13 @@ class TrueSpans:
         return TrueSpans(time, at, where, np.diff(edges, axis=1), truth(formula, between))
 
     def duration(self) -> np.ndarray:
-        """How long it is true in each run [s], (runs,)."""
+        """The total time for which the condition is true in each run [s], (runs,)."""
         spans = self.at[:, :-1] * np.diff(self.time)
         spans[self.where] = (self.pieces * self.lengths).sum(axis=1)
         return np.asarray(spans.sum(axis=1), dtype=float)
 
     def count(self) -> np.ndarray:
-        """How often it comes true in each run, a true start included, (runs,)."""
+        """How often the condition becomes true in each run, (runs,); a true start counts."""
         rises = (self.at[:, 1:] & ~self.at[:, :-1]).astype(float)
         runs, k = self.where
         last, found = self.at[runs, k], np.zeros(len(runs))
@@ -78,27 +78,27 @@ class TrueSpans:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """One comparison `at` the instants, and `course`: above 0 where it is true, or where it is not."""
+    """One comparison `at` the instants, and its `course`: above 0 where it is true (or false)."""
 
     at: np.ndarray
     course: SignalCourse
 
     @staticmethod
     def of(part: Compared, look: Callable[[Formula], SignalCourse]) -> _Comparison:
-        """Zero is on the side of its course where it is not above, as the sign has it."""
+        """Choose the sign of the course so that its zero is on the side that is not above 0."""
         left, right = look(part.left), look(part.right)
         course = left - right if part.sign in (">", "<=") else right - left
         return _Comparison(SIGNS[part.sign](left.values, right.values), course)
 
     def for_runs(self, count: int) -> _Comparison:
-        """The same where it is one of constants, for so many runs."""
+        """A comparison of constants, repeated for so many runs."""
         shape = (count, self.at.shape[-1])
         values = np.broadcast_to(self.course.values, shape)
         return _Comparison(np.broadcast_to(self.at, shape), replace(self.course, values=values))
 
     @cached_property
     def beyond(self) -> tuple[np.ndarray, np.ndarray]:
-        """Intervals in which it changes and changes back, and when between [s], (runs, n - 1) each."""
+        """Intervals in which it changes and changes back, and an instant between [s], (runs, n - 1) each."""
         (high, when_high), (low, when_low) = self.course.peaks(), (-self.course).peaks()
         above = self.course.values > 0
         up = ~above[:, :-1] & ~above[:, 1:] & (high > 0)
@@ -111,7 +111,7 @@ class _Comparison:
         return np.asarray((self.at[:, 1:] != self.at[:, :-1]) | self.beyond[0])
 
     def passed(self, runs: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """When it changes in some intervals, and when again [s], (m,) each; their ends where it does not."""
+        """Instants of two changes in some intervals [s], (m,) each; the ends of those without a change."""
         begin, end = self.course.time[k], self.course.time[k + 1]
         back, peak = self.beyond[0][runs, k], self.beyond[1][runs, k]
         once = self.at[runs, k] != self.at[runs, k + 1]

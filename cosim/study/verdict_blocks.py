@@ -1,4 +1,4 @@
-"""Blocks that watch requirements while a run goes on: each says as soon as it is certain whether one is met.
+"""Blocks that watch requirements during a run: each reports a verdict as soon as it is certain.
 
 Their inputs are margins (robustness) of conditions of an instant; their output "y" is 1 once the requirement
 is certainly met, -1 once it is certainly broken, and 0 before. Nothing is sampled: events find the instant.
@@ -16,11 +16,11 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
 from cosim.study.action_blocks import EDGE, EPS
 
-MET, BROKEN, KNOWN = 1.0, -1.0, 2.0  # KNOWN: whatever comes changes nothing, the grid says what it is
+MET, BROKEN, KNOWN = 1.0, -1.0, 2.0  # KNOWN: nothing can change it, the grid decides
 
 
 def _sharp(margin: Array) -> Array:
-    """Above 0 where the margin is not negative, below 0 elsewhere, and never at 0."""
+    """Map a margin to a number above 0 where it is not negative, below 0 elsewhere, and never 0."""
     return np.where(margin >= 0, margin + EDGE, margin - EDGE)
 
 
@@ -32,7 +32,7 @@ class RequirementWindow:
     end: float = math.inf
 
     def declare(self, b: Equations) -> tuple[Array, Any]:
-        """Is it that time, and is it over: false forever where the window has no end."""
+        """Return whether time is in the window, and whether the window is over (never without an end)."""
         now = b.instants([max(self.begin, EPS)], name="begun")[0] > 0.5
         if math.isinf(self.end):
             return now, now & (b.time < -1.0)
@@ -41,13 +41,13 @@ class RequirementWindow:
 
 
 def _verdict(b: Equations) -> tuple[Array, Array]:
-    """The memory of what is certain, and whether nothing is yet."""
+    """The memory of the verdict, and whether it is still open."""
     verdict = b.mode("verdict", 0.0)
     return verdict, np.abs(verdict[0]) < 0.5
 
 
 def _decide(b: Equations, span: RequirementWindow, crossing: Array, comes: float, over: float) -> None:
-    """The verdict where `crossing` rises through 0 in the window, and the one where that passes without."""
+    """Decide `comes` if `crossing` rises through 0 in the window, `over` if the window passes without it."""
     looks, passed = span.declare(b)
     verdict, open_ = _verdict(b)
     b.when(np.where(open_ & looks, crossing, -1.0), [(verdict, comes)], "rising", "decides")
@@ -56,7 +56,7 @@ def _decide(b: Equations, span: RequirementWindow, crossing: Array, comes: float
 
 @dataclass(frozen=True)
 class AlwaysVerdict(Block):
-    """``always p``: broken where the input "p" falls below 0 in the window, met when that is over.
+    """``always p``: broken when the input "p" falls below 0 in the window, met when the window is over.
 
     Direct feedthrough: none.
     """
@@ -70,7 +70,7 @@ class AlwaysVerdict(Block):
 
 @dataclass(frozen=True)
 class EventuallyVerdict(Block):
-    """``eventually p``: met where "p" comes to 0 in the window, broken when that is over.
+    """``eventually p``: met when "p" reaches 0 in the window, broken when the window is over.
 
     Direct feedthrough: none.
     """
@@ -84,7 +84,7 @@ class EventuallyVerdict(Block):
 
 @dataclass(frozen=True)
 class UntilVerdict(Block):
-    """``p until q``: met where "q" comes to 0 in the window, broken where "p" falls below 0 before.
+    """``p until q``: met when "q" reaches 0 in the window, broken if "p" falls below 0 before.
 
     Direct feedthrough: none.
     """
@@ -105,7 +105,7 @@ class UntilVerdict(Block):
 
 @dataclass(frozen=True)
 class ReactionVerdict(Block):
-    """``whenever p eventually q within`` s: broken where "q" did not come to 0 so long after "p" had.
+    """``whenever p eventually q within`` s: broken if "q" has not reached 0 this time after "p" did.
 
     Direct feedthrough: none.
     """
@@ -130,7 +130,7 @@ class ReactionVerdict(Block):
 
 @dataclass(frozen=True)
 class ConsequenceVerdict(Block):
-    """``whenever p always q within`` s: broken where "q" is below 0 while "p" is not, or so long after.
+    """``whenever p always q within`` s: broken if "q" is below 0 while "p" is not, or within this time after.
 
     Direct feedthrough: none.
     """
@@ -144,7 +144,7 @@ class ConsequenceVerdict(Block):
         looks, over = self.span.declare(b)
         verdict, open_ = _verdict(b)
         cause = np.where(looks, _sharp(p), -1.0)
-        # s, when p ended last, and what it asks for
+        # s, when p ended last, and when its consequence lapsed last
         held, lapsed = (
             b.mode("held", -1.0),
             b.mode("lapsed", -1.0),
@@ -161,7 +161,7 @@ class ConsequenceVerdict(Block):
 
 @dataclass(frozen=True)
 class HorizonVerdict(Block):
-    """A formula that looks no further than `horizon` [s]: known from there on.  No inputs."""
+    """A formula that depends on no more than `horizon` [s]: known from then on.  No inputs."""
 
     horizon: float
 
@@ -172,7 +172,7 @@ class HorizonVerdict(Block):
 
 @dataclass(frozen=True)
 class VerdictStop(Block):
-    """Ends the run `when` something is certainly "broken", all is "decided", or one of both: it is "certain".
+    """Ends the run `when` a verdict is certainly "broken", all are "decided", or either: it is "certain".
 
     requirements : their names; inputs "v0", "v1", ... what is certain of each.  Direct feedthrough: none.
     """

@@ -1,4 +1,4 @@
-"""Ends of runs whose verdict is certain: what watches which requirement, and what it says of margins."""
+"""Early ends of runs whose verdict is certain: the blocks that watch requirements, and their conditions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cosim.study.verdict_blocks import (
     VerdictStop,
 )
 
-VERDICT = "@verdict"  # no block of a user may be called so: names of those that watch begin with it
+VERDICT = "@verdict"  # names of blocks that watch begin with it; no block of a user may have such a name
 ENDS = "@ends"
 
 
@@ -50,7 +50,7 @@ class Ending:
     requirements: tuple[RequirementTable, ...]
 
     def watched(self) -> dict[str, Watched]:
-        """What watches each requirement, by its name; none of one that is known at the end only.
+        """The blocks that watch requirements, by name; requirements that are known only at the end have none.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Ending:
 
 
 def watched(r: RequirementTable) -> Watched | None:
-    """What watches a requirement; None of one that is known at the end of a run only."""
+    """The block that watches a requirement; None if it is known only at the end of a run."""
     end = r.before if r.within is None or r.whenever is not None else r.after + r.within
     span, within = RequirementWindow(r.after, end), math.inf if r.within is None else r.within
     given = [f for f in (r.always, r.eventually, r.whenever, r.until) if f is not None]
@@ -98,12 +98,12 @@ def watched(r: RequirementTable) -> Watched | None:
         return Watched(UntilVerdict(span), (("p", r.always), ("q", r.until)), True)
     if r.always is not None:
         return Watched(AlwaysVerdict(span), (("p", r.always),), True)
-    assert r.eventually is not None  # the file was checked
+    assert r.eventually is not None  # checked when the file was read
     return Watched(EventuallyVerdict(span), (("p", r.eventually),), math.isfinite(end))
 
 
 def horizon(formula: Formula) -> float:
-    """How long after an instant a formula looks at signals at most [s]."""
+    """How far after an instant a formula depends on signals at most [s]."""
     later = max((horizon(part) for part in parts(formula)), default=0.0)
     return later + formula.end if isinstance(formula, Temporal) else later
 
