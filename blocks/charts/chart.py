@@ -43,7 +43,7 @@ class StateChart(Block):
     action says what outputs are while a state is active.
 
     inputs : names of signals, one component each; events : names of inputs that happen where they rise to
-        above 0
+        above 0; calls : names of inputs that happen where their number changes, as what another chart sends
     outputs, data : {name: first value}; sends : output events, counted on by ``send("name")``
     parameters : {name: value}; tunable, for guards and actions
     states, transitions : `State` and `Transition`, or tables of their fields; initial : "" for the first
@@ -79,9 +79,11 @@ class StateChart(Block):
     parallel: bool = False
     sample: Rate | None = None
     offset: Rate = 0
+    calls: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        names = {what: _names(what, getattr(self, what)) for what in ("inputs", "events", "sends")}
+        listed = ("inputs", "events", "calls", "sends")
+        names = {what: _names(what, getattr(self, what)) for what in listed}
         numbers = {what: _numbers(what, getattr(self, what)) for what in ("outputs", "data", "parameters")}
         checks.assign(self, **names, **numbers)
         every = [n for found in names.values() for n in found]
@@ -98,8 +100,8 @@ class StateChart(Block):
         checks.assign(self, states=states, transitions=transitions_of(self.transitions))
         checks.assign(self, parallel=checks.flag(self, "parallel"))
         for t in self.transitions:
-            if t.on and t.on not in self.events:
-                raise BlockError(f"StateChart: there is no event '{t.on}'; {near_miss(t.on, self.events)}")
+            if t.on and t.on not in (heard := (*self.events, *self.calls)):
+                raise BlockError(f"StateChart: there is no event '{t.on}'; {near_miss(t.on, heard)}")
         checks.rate(self, optional=True)
 
     @classmethod
@@ -141,6 +143,7 @@ class StateChart(Block):
         known |= {name: b.parameter(name, value) for name, value in self.parameters}
         ticks = None if self.sample is None else Ticks.of(self.sample, self.offset)
         happened = {name: self._happened(b, name, ticks) for name in self.events}
+        happened |= {name: self._called(b, name, ticks) for name in self.calls}
         time = column(b.time)
         crossed = b.mode("crossed", -1.0) if ticks is None else None
         clock = self._clock(b, ticks, None if crossed is None else column(crossed) == time)
@@ -199,6 +202,13 @@ class StateChart(Block):
             on = branch[0]
         before = b.afterwards(f"{name} before", 0.0, lambda _: on, ticks, start=on)
         return column(np.where(on > before[0], 1.0, 0.0)) > 0.5
+
+    @staticmethod
+    def _called(b: Equations, name: str, ticks: Ticks | None) -> ca.SX:
+        """Is the number at an input another than at the instant, or tick, before?"""
+        count = b.input(name, size=1)
+        before = b.afterwards(f"{name} before", 0.0, lambda _: count, ticks, start=count)
+        return column(count[0]) != column(before[0])
 
     def picture(self) -> BlockPicture | None:
         """See `Block.picture`."""
