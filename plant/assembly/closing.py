@@ -25,7 +25,7 @@ from blocks.contract.symbols import tracing
 from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
 from plant.assembly.failed_routines import not_met
-from plant.assembly.initial_rates import Wish
+from plant.assembly.initial_rates import Wish, weighted
 from plant.assembly.start_numbers import StartNumbers
 from plant.assembly.start_rates import Rates, null_space
 from plant.assembly.touching import refuse_touching, values_beside, written_by_hand
@@ -331,8 +331,7 @@ class Assembler:
         """(n,) rates of least size that come nearest to the wishes, whatever the constraints say."""
         if not wishes:
             return np.zeros(self.mechanism.dof)
-        rows = np.array([w.J for w in wishes])
-        return np.asarray(np.linalg.lstsq(rows, np.array([w.value for w in wishes]), rcond=1e-10)[0])
+        return np.asarray(np.linalg.lstsq(*weighted(wishes), rcond=1e-10)[0])
 
     def _rates_about(self, q: np.ndarray, wishes: Sequence[Wish], flow: np.ndarray | None) -> Rates:
         """The same with conditions linearised about rates `flow`, where they are curved in them."""
@@ -353,8 +352,8 @@ class Assembler:
         self._check_rates(rows, triangle.missed(x, target), target)
         N = triangle.free()
         if wishes:
-            A = root.rows(csr_array(np.array([w.J for w in wishes])))
-            b = np.array([w.value for w in wishes])
+            rows_of_wishes, b = weighted(wishes)
+            A = root.rows(csr_array(rows_of_wishes))
             if N.shape[1]:
                 left = A @ N
                 whole, free = (np.linalg.norm(M, axis=1) for M in (A.toarray(), left))
