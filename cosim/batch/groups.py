@@ -1,4 +1,4 @@
-"""Runs that need a diagram built anew: those with the same structural parameters are done together."""
+"""Runs that need the diagram built again: runs with the same structural parameters share one build."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cosim.names import mapped
 
 @dataclass(frozen=True)
 class BuiltRuns:
-    """Runs of one build of a diagram.
+    """The runs of one build of a diagram.
 
     parameters : for all of them; runs : by their numbers, without what it was built with
     """
@@ -36,7 +36,7 @@ def groups_of(
     solve_loops: bool,
     driven: Driven,
 ) -> list[BuiltRuns]:
-    """Runs by what their diagram is built with; a single group where no parameter is structural.
+    """Group runs by their structural parameters; a single group if no parameter is structural.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def groups_of(
 
 
 def joined(parts: Sequence[Runs], groups: Sequence[BuiltRuns]) -> Runs:
-    """The runs of all groups in the order of their numbers.
+    """The runs of all groups together, in the order of their numbers.
 
     Raises
     ------

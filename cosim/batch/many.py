@@ -135,7 +135,7 @@ def _run_groups(
     workers: int,
     progress: Progress | bool | None,
 ) -> Runs:
-    """Run the starts of every group, and join what they give in the order of the runs."""
+    """Run the starts of every group, and join the results in the order of the runs."""
     done, parts, watched = 0, [], []
     with telling(progress, sum(map(len, several)), "runs done") as tell:
         for starts, group, tree in zip(several, groups, trees, strict=True):
@@ -150,7 +150,7 @@ def _run_groups(
 
 
 def _from(done: int, tell: Callable[[int], None] | None) -> Callable[[int], None] | None:
-    """Progress of one group of runs, counted on from the runs of the groups before it."""
+    """The progress function of one group of runs, which adds the runs of the groups before it."""
     return tell if tell is None or not done else lambda k: tell(done + k)
 
 
@@ -216,7 +216,7 @@ def _starts(
     times: np.ndarray,
     names: list[str],
 ) -> Starts:
-    """The start of each run: the one with the parameters in common with its own numbers on top."""
+    """The start of each run: the start with the common parameters, and the run's own numbers on top."""
     count, mask = len(runs), 2**64 - 1
     x, h, w, p = (np.tile(v, (count, 1)) for v in (start.x, start.h, start.w, start.p))
     seeds = np.array(
@@ -266,7 +266,7 @@ def _give(system: System, context: Context, values: Mapping[str, Any], where: st
 def _all(
     starts: Starts, numbers: Sequence[int], workers: int, progress: Callable[[int], None] | None
 ) -> Runs:
-    """Do all runs in the fastest way that is possible; those that failed once more, for their reasons.
+    """Do all runs in the fastest way that is possible; repeat those that failed, to find the reason.
 
     numbers : what each is called in messages
     """
@@ -284,14 +284,14 @@ def _all(
             errors[k] = error
     messages = tuple(starts.system.stops[k - 1] if k else "" for k in starts.stopped)
     stopped = starts.stopped > 0
-    for k in map(int, np.flatnonzero(stopped)):  # its last row is the stop
+    for k in map(int, np.flatnonzero(stopped)):  # the last logged row is that of the stop
         starts.rows[k, starts.logged[k] :] = starts.rows[k, starts.logged[k] - 1]
     time_of_stop = np.where(stopped, starts.ended, np.nan)
     return Runs(starts.times, table, tree, errors, how, stopped, time_of_stop, messages)
 
 
 def _repeated(engine: Engine, starts: Starts, k: int, number: int) -> PlantloopError | None:
-    """Why a run ended early."""
+    """Repeat a run to find the reason why it ended early."""
     if starts.state[k] == RUNNING:
         starts.rows[k] = np.nan
         return SimulationError(

@@ -1,4 +1,4 @@
-"""Many runs in processes: for diagrams with Python in them, and for the engine that is Python.
+"""Many runs in processes: for diagrams that call Python, and for the engine that is Python.
 
 The program divides itself (fork), so that a process has the diagram as it is, whatever is in it. What runs
 log goes to memory that all share. A process takes the next run nobody has taken, so the numbers do not depend
@@ -23,14 +23,14 @@ from cosim.cli.signals import ending_signals, uninterrupted
 from cosim.engines.engine import Engine
 from cosim.engines.starts import DONE, FAILED, RUNNING, WAITING, Starts
 
-WRITTEN = ("rows", "logged", "stopped", "ended", "state")  # of `Starts`, by its runs
-LOOK = 0.1  # s between two looks at how many runs are done
+WRITTEN = ("rows", "logged", "stopped", "ended", "state")  # arrays of `Starts` that runs write to
+LOOK = 0.1  # s between two checks of how many runs are done
 
 
 def in_processes(
     engine: Engine, starts: Starts, workers: int, progress: Callable[[int], None] | None
 ) -> None:
-    """All runs; one whose process died stays RUNNING, one that raised something FAILED."""
+    """Do all runs; a run whose process died stays RUNNING, and one that raised an exception is FAILED."""
     written: dict[str, Any] = {name: _shared(getattr(starts, name)) for name in WRITTEN}
     shared = replace(starts, **written)
     context: Any = multiprocessing.get_context("fork")  # typed without its methods
@@ -66,11 +66,11 @@ def _shared(array: np.ndarray) -> np.ndarray:
 
 
 def _work(engine: Engine, starts: Starts, taken: Any) -> None:
-    """What each process does."""
+    """The main function of each process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
     for number in ending_signals():
         signal.signal(number, signal.SIG_DFL)
-    gc.freeze()  # what is shared is not written to, not even by looks for garbage
+    gc.freeze()  # shared memory stays unwritten, also by the garbage collector
     parent = os.getppid()
     while os.getppid() == parent:
         with taken.get_lock():

@@ -1,4 +1,4 @@
-"""What many runs leave behind."""
+"""The results of many runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_RUNS = How("one after the other", 1, "there are no runs")
 
 @dataclass(frozen=True, repr=False)
 class Runs:
-    """What many runs leave behind.
+    """The results of many runs.
 
     time : (n,) s                    instants logged, the same in all runs
     table : (runs, n, width)         all signals side by side; ``runs["plant.x"]`` is a view (runs, n, k)

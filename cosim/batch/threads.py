@@ -1,4 +1,4 @@
-"""Many runs in threads: for engines that need no Python on the way."""
+"""Many runs in threads: for engines that do not execute Python code during a run."""
 
 from __future__ import annotations
 

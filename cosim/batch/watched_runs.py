@@ -1,4 +1,4 @@
-"""What blocks that watch a signal have to say of many runs: which of them saw what must not be."""
+"""Warnings of blocks that watch a signal, over many runs: in which runs each block had to warn."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from cosim.system_parts import SystemEvent
 
 
 def kept_for_warnings(system: System, names: Sequence[str]) -> list[str]:
-    """What is logged besides `names`: all that events with a warning change, which tells if they fired."""
+    """Names to log besides `names`: all that events with a warning change, which shows whether they fired."""
     wanted = dict.fromkeys(target for e in _warning(system) for target in e.targets)
     return [name for name in wanted if name not in names]
 
 
 @dataclass(frozen=True)
 class WatchedRuns:
-    """Numbers of the runs in which a block had to warn, by its path and words; how many there were."""
+    """The runs in which blocks had to warn, by path and words of the block; and the number of all runs."""
 
     found: Mapping[tuple[str, str], Sequence[int]]
     count: int
 
     @staticmethod
     def of(starts: Starts, numbers: Sequence[int]) -> WatchedRuns:
-        """Those of a batch that is done: an event fired where what it changes is not as the run began."""
+        """The warnings in a batch that is done: an event fired if a value it changes is not as at the start."""
         found: dict[tuple[str, str], list[int]] = {}
         tree = starts.system.tree(starts.names)
         logged = np.flatnonzero(starts.logged > 0)
@@ -46,7 +46,7 @@ class WatchedRuns:
 
 
 def warn_of_runs(parts: Iterable[WatchedRuns]) -> None:
-    """Warn, block by block: in how many runs, and which was the first."""
+    """Warn, block by block: in how many runs, and which run was the first."""
     found: dict[tuple[str, str], list[int]] = {}
     count = 0
     for part in parts:

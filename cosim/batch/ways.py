@@ -1,4 +1,4 @@
-"""In which way many runs go: in threads, in processes, or one after the other; and why.
+"""The way in which many runs are done: in threads, in processes, or one after the other; and why.
 
 A way is a function (engine, starts, workers, progress) that does all runs of `starts` with instances of the
 engine and leaves in ``starts.state`` which of them are done. Another one (a cluster, a GPU) is one more file
@@ -22,7 +22,7 @@ Progress = Callable[[int], None] | None
 
 @dataclass(frozen=True)
 class How:
-    """How many runs went: "threads", "processes" or "one after the other", how many at once, and why."""
+    """The way of many runs: "threads", "processes" or "one after the other", how many at once, and why."""
 
     way: str
     workers: int
@@ -48,7 +48,7 @@ WAYS: dict[str, Callable[[Engine, Starts, int, Progress], None]] = {
 
 
 def way_for(engine: Engine, runs: int, workers: int) -> How:
-    """The fastest way that is possible."""
+    """The fastest way possible."""
     python, at_once = engine.needs_python, max(1, min(runs, workers))
     if not python:
         return How("threads", at_once, "compiled code alone, which threads run at the same time")
@@ -60,7 +60,7 @@ def way_for(engine: Engine, runs: int, workers: int) -> How:
 
 
 def no_processes() -> str | None:
-    """Why this program cannot divide itself into processes, None if it can."""
+    """The reason why this program cannot be forked into processes, None if it can."""
     if sys.platform != "linux" or "fork" not in multiprocessing.get_all_start_methods():
         return f"processes that share a diagram are not possible on {sys.platform}"
     if multiprocessing.current_process().daemon:
