@@ -1,4 +1,4 @@
-"""Decks run as they stand: the commands of a MotionSolve file's Command block, one after the other.
+"""Decks run as they are written: the commands of a MotionSolve file's Command block, in order.
 
 ::
 

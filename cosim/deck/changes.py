@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cosim.deck.stage import Stage
 
 
-OPEN = 1e-3  # length or rad: bodies that a switch moves further were not where its constraints hold
+OPEN = 1e-3  # length or rad: bodies that a switch moves further violated its constraints before
 
 USED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -60,14 +60,14 @@ STARTS: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def changed_by(command: Activate | Deactivate | Modification, model: Model) -> Element:
-    """The element of a model as it is after a command."""
+    """The element of a model as a command leaves it."""
     if isinstance(command, Modification):
         return command.apply(model)
     return command.switched(model, on=isinstance(command, Activate))
 
 
 def activate(stage: Stage, command: Activate) -> DeckStep:
-    """Switch an element on; constraints that come with it are closed."""
+    """Switch an element on; constraints that this adds are closed."""
     return _changed(stage, command, "on")
 
 
@@ -105,7 +105,7 @@ def _changed(stage: Stage, command: Activate | Deactivate | Modification, what: 
 
 
 def moves_in_words(moved: dict[str, float]) -> str:
-    """How far bodies were moved, "" where none was."""
+    """The moves of bodies in words, "" if none moved."""
     most = sorted(moved.items(), key=lambda item: -abs(item[1]))
     listed = ", ".join(f"{name} by {d:.6g}" for name, d in most[:4])
     return f"; constraints moved {listed}" + (f" and {len(most) - 4} more" * (len(most) > 4)) if most else ""
@@ -123,7 +123,7 @@ def assembly(stage: Stage, command: Simulate) -> DeckStep:
 
 
 def parameters(stage: Stage, command: Element) -> DeckStep:
-    """Settings of the simulations that follow: what is written replaces what was in force."""
+    """Settings for the simulations that follow: attributes of the command replace earlier ones."""
     before = stage.parameters.get(command.tag)
     stage.parameters[command.tag] = command if before is None else _over(before, command)
     unused = sorted(name for name, _ in _written(command) if name not in USED[command.tag])
@@ -136,19 +136,19 @@ def _over(before: Element, command: Element) -> Element:
 
 
 def _written(command: Element) -> list[tuple[str, Any]]:
-    """Attributes a command has, with their values."""
+    """The attributes given in a command, with their values."""
     own = [f for f in fields(command) if f.name not in ("id", "label", "source")]
     return [(f.name, getattr(command, f.name)) for f in own if getattr(command, f.name) != f.default]
 
 
 def add(stage: Stage, command: Element) -> DeckStep:
-    """An element of the model that stands among the commands, such as an array of print times."""
+    """Add a model element found among the commands, such as an array of print times."""
     stage.model = stage.model.changed(command)
     return DeckStep(command, stage.time, f"{command.tag} {command.id} added")
 
 
 def save(stage: Stage, command: Save) -> DeckStep:
-    """Write the model block in the present state; warns of what the file does not hold."""
+    """Write the model block in the present state; warns of state that the file format cannot hold."""
     from plant.formats.motionsolve.writer import model_text
 
     text = model_text(stage.plant, *stage.parts(), stage.values())
@@ -161,13 +161,13 @@ def save(stage: Stage, command: Save) -> DeckStep:
 
 
 def load_model(stage: Stage, command: Load_Model) -> DeckStep:
-    """Go on with another model, at t = 0."""
+    """Continue with another model, at t = 0."""
     stage.load(loaded(stage, command))
     return DeckStep(command, stage.time, f"model {command.model_file} loaded")
 
 
 def loaded(stage: Stage, command: Load_Model) -> Model:
-    """The model a command names: one that was saved in this run, or a file beside the deck."""
+    """The model a command names: one saved in this run, or a file beside the deck."""
     from plant.formats.motionsolve.reader import read_model
 
     if command.model_file in stage.saved:

@@ -1,4 +1,4 @@
-"""What a file that Save writes does not hold of where a deck stands: TIME, full turns, values of sensors."""
+"""State of a deck that a file written by Save does not hold: TIME, full turns, values of sensors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from cosim.deck.stage import Stage
 
 HALF_TURN = math.pi * (1 + 1e-9)
-SHOWN = 4  # places that are listed
+SHOWN = 4  # most places in a list
 
 
 def left_out(stage: Stage) -> Iterator[str]:
-    """A sentence for each kind of thing that matters to the model, with what to do."""
+    """A sentence for each kind of lost state that matters to the model, with advice."""
     readers = list(_reading_time(stage))
     if stage.time > 0 and readers:
         yield (
@@ -38,14 +38,14 @@ def left_out(stage: Stage) -> Iterator[str]:
 
 
 def _reading_time(stage: Stage) -> Iterator[str]:
-    """Expressions that depend on TIME, but for those of requests."""
+    """Expressions that depend on TIME, except those of requests."""
     for (tag, id, attribute), formula in stage.plant.formulas.items():
         if tag != Post_Request.tag and ("time", ()) in formula.references():
             yield f"{tag} {id} {attribute}"
 
 
 def _angles(stage: Stage) -> Iterator[tuple[str, float]]:
-    """Angles that count turns: coordinates of joints, and those that are remembered between markers."""
+    """Angles that count turns: coordinates of joints, and angles between markers with a memory."""
     for link, q in zip(stage.plant.mechanism.links, stage.parts()[0], strict=True):
         if link.joint.turn is not None:
             yield f"{link.name}.q", float(q[link.joint.turn])
@@ -62,7 +62,7 @@ def _angles(stage: Stage) -> Iterator[tuple[str, float]]:
 
 
 def _stored(stage: Stage) -> Iterator[tuple[int, float]]:
-    """What sensors have stored."""
+    """Sensors with stored values."""
     for sensor in stage.model.all(Sensor_Evaluate):
         slot = stage.system.held.get(f"{ALONE}.{stored_name(sensor)}")
         if slot is not None:

@@ -1,4 +1,4 @@
-"""Simulate with analysis_type Linear: A, B, C, D about where the deck stands, eigenvalues and modes, files.
+"""Simulate with analysis_type Linear: A, B, C, D about the present state, eigenvalues and modes, files.
 
 Inputs are the chosen Control_PlantInputs, about the values their own expressions have there, and count as
 independent; outputs are the chosen Control_PlantOutputs. States are independent coordinates, their rates,
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
     from cosim.deck.stage import Stage
 
-STATES = "plant_states"  # port of the variables a Reference_PlantState lists
-AT_REST = 1e-6  # units of a state per s: below it nothing moves
+STATES = "plant_states"  # name of the port for the variables of a Reference_PlantState
+AT_REST = 1e-6  # units of a state per s: a slower state counts as at rest
 NO = ("NO", "FALSE", "OFF", "NONE")
 DAMPING = ("damping", "penalty1", "cx", "cy", "cz", "ctx", "cty", "ctz")
 """Attributes of force elements that damp."""
 
 
 def linear(stage: Stage, command: Simulate) -> DeckStep:
-    """Linearise where the deck stands, write what Param_Linear asks for."""
+    """Linearise at the present state, and write the files that Param_Linear asks for."""
     found = stage.parameters.get(Param_Linear.tag)
     settings = found if isinstance(found, Param_Linear) else Param_Linear()
     plant = _with_ports(stage, settings)
@@ -68,7 +68,7 @@ def linear(stage: Stage, command: Simulate) -> DeckStep:
 
 # --- ports ----------------------------------------------------------------------------------------------
 def _with_ports(stage: Stage, settings: Param_Linear) -> Plant:
-    """The plant in its state with the chosen ports."""
+    """The plant in its present state with the chosen ports."""
     inputs = _chosen(stage.base.inputs, settings.pinput_id)
     outputs = _chosen(stage.base.outputs, settings.poutput_id)
     if settings.pstate_id:
@@ -88,7 +88,7 @@ def _chosen(ports: Ports, ids: tuple[int, ...]) -> dict[str, Port]:
 
 
 def _context(stage: Stage, plant: Plant) -> Context:
-    """A context of a plant with these ports where the deck stands."""
+    """A context of a plant with these ports, in the present state of the deck."""
     system = model_of(plant).system
     context = moved_context(system, stage.system, stage.context, stage.time)
     for name, value in _own_values(stage, plant).items():
@@ -97,7 +97,7 @@ def _context(stage: Stage, plant: Plant) -> Context:
 
 
 def _fastest(plant: Plant, context: Context) -> tuple[str, float]:
-    """The state that changes most, and its rate."""
+    """The state that changes fastest, and its rate."""
     model = model_of(plant, at=context)
     model.find_unknowns()
     derivative = model.system.function("derivative", lambda: [model.system.derivative])
@@ -109,7 +109,7 @@ def _fastest(plant: Plant, context: Context) -> tuple[str, float]:
 
 
 def _own_values(stage: Stage, plant: Plant) -> dict[str, np.ndarray]:
-    """What the variables of the inputs are where the deck stands, by port."""
+    """Present values of the variables of the inputs, by port."""
     if not plant.inputs:
         return {}
     look = replace(stage.plant, outputs=plant.inputs, requests=MappingProxyType({}))
@@ -160,7 +160,7 @@ def _modes(stage: Stage, settings: Param_Linear, model: control.StateSpace) -> M
 
 
 def _undamped(element: Element) -> Element | None:
-    """A force without its damping; None where it has none."""
+    """A force without its damping; None if it has none."""
     own: dict[str, Any] = {
         name: 0.0 for name in DAMPING if name in attributes_of(type(element)) and getattr(element, name)
     }
@@ -169,7 +169,7 @@ def _undamped(element: Element) -> Element | None:
 
 # --- files ----------------------------------------------------------------------------------------------
 def _write(stage: Stage, settings: Param_Linear, outcome: LinearModel) -> list[Path]:
-    """The files Param_Linear does not switch off, where the run has a folder."""
+    """Write the files that Param_Linear does not switch off, if the run has a folder."""
     folder = stage.options.folder
     if folder is None:
         return []
@@ -199,6 +199,6 @@ def _write(stage: Stage, settings: Param_Linear, outcome: LinearModel) -> list[P
 
 
 def _matrix(values: Any) -> str:
-    """Rows of numbers that MATLAB's load and NumPy's loadtxt read, exact."""
+    """Write rows of numbers that MATLAB's load and NumPy's loadtxt read, exact."""
     rows = np.atleast_2d(np.asarray(values, dtype=float))
     return "".join(" ".join(repr(float(v)) for v in row) + "\n" for row in rows)

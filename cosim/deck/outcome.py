@@ -1,4 +1,4 @@
-"""What a deck's commands leave behind: one step per command, and the whole run."""
+"""The results of a deck: one step per command, and the whole run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Outcome of a linear analysis at time [s]: the model and its modes."""
+    """The result of a linear analysis at time [s]: the model and its modes."""
 
     time: float
     model: control.StateSpace
@@ -32,7 +32,7 @@ class LinearModel:
 
 @dataclass(frozen=True, eq=False)
 class DeckStep:
-    """What one command did.
+    """The result of one command.
 
     command : Element          as the deck has it
     time : s                   where the deck stands after it
@@ -77,7 +77,7 @@ class DeckRun:
 
     @property
     def result(self) -> Result:
-        """All simulations joined: of two rows at one time the later simulation's stays."""
+        """All simulations joined; where two rows have the same time, that of the later simulation is kept."""
         results = [step.result for step in self.steps if step.result is not None]
         return joined(self.name, results, self.complete, self.message)
 
@@ -88,7 +88,7 @@ class DeckRun:
 
 
 def joined(name: str, results: list[Result], complete: bool = True, message: str = "") -> Result:
-    """One result of several that go on from each other; a signal is nan where a part does not have it.
+    """Join results that continue each other; a signal is nan where a part does not have it.
 
     It knows what was run, for pictures of its motion, where that was the same from the first simulation on.
     """
@@ -116,7 +116,7 @@ def joined(name: str, results: list[Result], complete: bool = True, message: str
 
 
 def _of_one_size(results: list[Result]) -> list[Result]:
-    """Without the states that a switched joint gave another size."""
+    """Drop states whose size a switched joint has changed."""
     sizes: dict[str, set[int]] = {}
     for result in results:
         for name, values in result.signals.items():
@@ -127,14 +127,14 @@ def _of_one_size(results: list[Result]) -> list[Result]:
 
 
 def _common_origin(results: list[Result]) -> Any:
-    """What was run in all simulations, if nothing was switched or changed between them; a rest is one row."""
+    """The origin shared by all simulations, None if the model changed between them; rests are one row."""
     ran = {id(r.origin[1]): r.origin for r in results if r.origin is not None and len(r.time) > 1}
     alike = len({frozenset(r.signals) for r in results}) == 1
     return next(iter(ran.values())) if alike and len(ran) == 1 else None
 
 
 def _then(first: Logged, later: Result) -> Logged:
-    """A log and a result that goes on from it, with the signals of both."""
+    """Append a result to a log, with the signals of both."""
     names = list(dict.fromkeys([*first.signals, *later.signals]))
     sampled = [n for n in later.ticks_of if n in first.ticks]
     both = Logged(
@@ -154,5 +154,5 @@ Signals = Mapping[str, np.ndarray]
 
 
 def _column(own: Signals, name: str, rows: int, other: Signals) -> np.ndarray:
-    """A signal, nan where these signals do not have it but the others do."""
+    """The values of a signal; nan if only the other part has it."""
     return own[name] if name in own else np.full((rows, other[name].shape[1]), np.nan)

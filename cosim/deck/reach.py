@@ -1,4 +1,4 @@
-"""Which files the commands of a deck may read and write.
+"""The files that the commands of a deck may read and write.
 
 A deck that is not trusted reads in its own folder and below, and writes in the output folder of its run and
 below; links are followed to where they lead. What Save wrote in this run is found by its name.
@@ -19,7 +19,7 @@ CURE = "run it with trust=True (--trust) if you trust whoever wrote the deck"
 
 @dataclass(frozen=True)
 class Reach:
-    """The folders of one run of a deck.
+    """The folders that one run of a deck may use.
 
     own : Path              where the deck lies
     out : Path or None      where it writes; None writes nothing
@@ -32,12 +32,12 @@ class Reach:
 
     @staticmethod
     def of(model: Model, out: Path | None, trust: bool) -> Reach:
-        """The reach of a deck; one that is no file has the working folder for its own."""
+        """The reach of a deck; for a deck that is not a file, the working folder."""
         return Reach(Path(model.file).parent if model.file else Path(), out, trust)
 
     # --- reading --------------------------------------------------------------------------------------
     def read(self, command: Load_Model | Load_Command, model: Model) -> Path:
-        """The file a command reads: relative to the model's, which may be one that was loaded.
+        """The file a command reads: relative to the present model's, which may be a loaded one.
 
         Raises
         ------
@@ -56,7 +56,7 @@ class Reach:
 
     # --- writing --------------------------------------------------------------------------------------
     def write(self, command: Save, text: str) -> Path | None:
-        """Write what a command saves; the file, None where this run writes nothing.
+        """Write a file that a command saves; returns its path, None if this run writes nothing.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class Reach:
 
     # --- both -----------------------------------------------------------------------------------------
     def faults(self, program: list[Element], model: Model) -> Iterator[str]:
-        """What commands name and may not have; what is loaded after another model is looked at then."""
+        """Files that commands name but may not use; files loaded after another model are checked then."""
         saved: set[str] = set()
         moved = False
         for command in program:

@@ -1,4 +1,4 @@
-"""What a run of a deck writes and shows: its result, the saved models, one line per command."""
+"""The files and lines of a finished deck: its result, the saved models, one line per command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from cosim.deck.outcome import DeckRun
 from cosim.result.result import Result
 
-MOST_ROWS = 6  # signals in the picture
+MOST_ROWS = 6  # most signals in the picture
 
 
 def write(result: Result, name: str, folder: Path, plot: bool = False) -> list[Path]:
@@ -25,13 +25,13 @@ def write(result: Result, name: str, folder: Path, plot: bool = False) -> list[P
 
 
 def _first(result: Result) -> list[str]:
-    """The first signals; states, which are behind them, where there are no others."""
+    """The first signals; states, which come last, only if there are no others."""
     known = result.signals if result.origin is None else result.origin[1].signals
     return ([name for name in result if name in known] or list(result))[:MOST_ROWS]
 
 
 def rows(run: DeckRun) -> Iterator[tuple[str, str]]:
-    """One line per command, the modes of every linear analysis, and where signals ended."""
+    """One line per command, the modes of every linear analysis, and final values of signals."""
     for step in run.steps:
         source = step.command.source
         where = f"line {source.line}" if source else step.command.tag

@@ -150,7 +150,7 @@ def _read(deck: str | Path | IO[bytes] | bytes) -> Model:
 
 @contextlib.contextmanager
 def _once(shown: set[str]) -> Iterator[None]:
-    """Warnings that were not shown before; every command builds the plant anew, which would repeat them."""
+    """Filter out warnings that were shown before; every command builds the plant again and repeats them."""
     caught: list[warnings.WarningMessage] = []
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -167,7 +167,7 @@ def _once(shown: set[str]) -> Iterator[None]:
 def _program(
     model: Model, commands: tuple[Element, ...], inside: tuple[Path, ...], reach: Reach
 ) -> Iterator[Element]:
-    """All commands, those of other files in their place."""
+    """All commands, with those of other files inserted in place."""
     from plant.formats.motionsolve.reader import read_commands
 
     for command in commands:
@@ -199,7 +199,7 @@ def _program(
 
 
 def _limited(program: Iterator[Element], model: Model) -> Iterator[Element]:
-    """The program without the Load_Command it came from, if it is not too long."""
+    """The program without the Load_Command it came from; refused if it is too long."""
     for count, command in enumerate(program):
         if count >= MOST_COMMANDS:
             raise ModelError(
@@ -213,7 +213,7 @@ def _limited(program: Iterator[Element], model: Model) -> Iterator[Element]:
 
 
 def _check(model: Model, program: list[Element], reach: Reach) -> None:
-    """Refuse a deck without commands, and everything that can be known to be wrong with them."""
+    """Refuse a deck without commands, and every error that can be found before anything runs."""
     about = model.file or f"model '{model.name}'"
     problems = [
         *_unknown(program),
@@ -244,9 +244,9 @@ def _unknown(program: list[Element]) -> Iterator[str]:
 
 
 def _past(model: Model, program: list[Element]) -> Iterator[str]:
-    """Simulations that end where those before them have been already."""
+    """Report simulations that end before the time that earlier ones have reached."""
     if any(sensor.return_ for sensor in model.all(Sensor_Event)):
-        return  # simulations may end earlier than they say
+        return  # simulations may end before their end time
     now, begun = 0.0, False
     for command in program:
         if isinstance(command, Load_Model):
@@ -265,7 +265,7 @@ def _past(model: Model, program: list[Element]) -> Iterator[str]:
 
 
 def _impossible(model: Model, program: list[Element]) -> Iterator[str]:
-    """Changes that leave a model which cannot be; up to where another model is loaded."""
+    """Report changes that leave an invalid model, up to a command that loads another model."""
     for command in program:
         if isinstance(command, Load_Model):
             return
@@ -278,7 +278,7 @@ def _impossible(model: Model, program: list[Element]) -> Iterator[str]:
 
 
 def _at_the_start(model: Model, program: list[Element]) -> Model:
-    """The model as the first analysis finds it: what is switched off until then need not fit the rest."""
+    """The model as the first analysis finds it; elements switched off before then are not checked."""
     for command in program:
         if isinstance(command, (Activate, Deactivate, Modification)):
             model = model.changed(changed_by(command, model))
@@ -293,7 +293,7 @@ def _is_silent(command: UnknownCommand) -> bool:
 
 
 class _Run:
-    """The commands of one deck under way."""
+    """Runs the commands of one deck."""
 
     def __init__(self, stage: Stage, on_step: Callable[[DeckStep], None] | None, shown: set[str]) -> None:
         self.stage, self.on_step, self._shown = stage, on_step, shown
@@ -338,7 +338,7 @@ class _Run:
             raise self._with_place(command, error) from error
 
     def _with_place(self, command: Element, error: PlantloopError) -> PlantloopError:
-        """The error with the command's place, and with all that was computed until then."""
+        """The error with the command's place, and with all results up to then."""
         parts = [step.result for step in self.steps if step.result is not None]
         if error.result is not None:
             parts.append(error.result)

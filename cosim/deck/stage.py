@@ -1,4 +1,4 @@
-"""Where a deck stands between two commands: its model, the plant of it, and the state of that.
+"""The state of a deck between two commands: its model, the plant made of it, and the plant's state.
 
 The plant stands alone: what a Control_PlantInput names keeps the value its own expression gives, unless a
 value for the port is given. Sampling of ports concerns a controller, of which there is none.
@@ -44,12 +44,12 @@ from plant.elements import (
 from plant.ports import Port
 from plant.reporting import PlantWarning
 
-REPEATS = f"{ALONE}.repeats"  # memories of how constraints repeat each other
+REPEATS = f"{ALONE}.repeats"  # names of memories of how constraints repeat each other
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a deck is run; see `run_deck`."""
+    """Options of a run of a deck; see `run_deck`."""
 
     settings: RunSettings = field(default_factory=RunSettings)
     coordinates: str = "joint"
@@ -78,7 +78,7 @@ class Stage:
         self.load(model)
 
     def load(self, model: Model) -> None:
-        """Begin with a model at t = 0."""
+        """Load a model at t = 0."""
         self.parameters: dict[str, Element] = {}
         for kind in (Param_Linear, Param_Simulation, Param_Static, Param_Transient):
             for element in model.elements.get(kind.tag, {}).values():  # the last one stands
@@ -87,12 +87,12 @@ class Stage:
         self._design(_with_results(model))
 
     def _design(self, model: Model) -> None:
-        """Stand where a model starts."""
+        """Start from the design of a model."""
         self.model = model
         self.base = self._base(model, first=True)
         self._check_inputs()
         plant = self._alone(self.base)
-        if self.base.jumpy:  # the plant was assembled with inputs that are zero
+        if self.base.jumpy:  # the plant was assembled with zero inputs
             plant = carried(plant, self.base, self.base.start, self.base.rates, 0.0, under_way=False)
         self._stand(plant)
         self.context = Context.initial(self.system)
@@ -100,7 +100,7 @@ class Stage:
 
     @property
     def time(self) -> float:
-        """Where the deck stands [s]."""
+        """Present time [s]."""
         return self.context.t
 
     @property
@@ -120,7 +120,7 @@ class Stage:
             )
 
     def _alone(self, base: Plant) -> Plant:
-        """The plant with the inputs that are given, and nothing sampled."""
+        """The plant with its given inputs, and without sampling."""
         given = {n: unsampled(p) for n, p in base.inputs.items() if n in self.options.inputs}
         outputs = {n: unsampled(p) for n, p in base.outputs.items()}
         jumpy = base.jumpy if given else ()
@@ -146,7 +146,7 @@ class Stage:
         return parts_of(self.plant, self.system, self.context)
 
     def _drawn(self) -> dict[Key, PoseAndTwist]:
-        """Every body at rest where the model draws it."""
+        """Every body at rest in the pose that the model draws."""
         links = self.plant.mechanism.links
         return {link.body.key: PoseAndTwist(link.frame, link.frame, np.zeros(6)) for link in links}
 
@@ -159,7 +159,7 @@ class Stage:
         return {n.removeprefix(prefix): self.context.x[s.index].copy() for n, s in self.system.states.items()}
 
     def standing(self) -> Plant:
-        """The plant with all its ports, starting where the deck stands."""
+        """The plant with all its ports, starting from the present state."""
         q, qd = self.parts()
         base = self.base
         return replace(
@@ -172,7 +172,7 @@ class Stage:
         )
 
     def change(self, *elements: Element) -> dict[str, float]:
-        """Go on with a model with these elements; how far constraints moved the bodies.
+        """Change elements of the model; returns how far constraints moved the bodies.
 
         Before the first analysis it starts from its own design and initial velocities.
         """
@@ -198,31 +198,31 @@ class Stage:
         new = carried(plant or self.plant, self.plant, *self.parts(), t, under_way=time is None)
         self._stand(new)
         self.context = moved_context(self.system, system, context, t)
-        if plant is not None:  # other constraints repeat each other in another way
+        if plant is not None:  # other constraints repeat each other in other ways
             _renew(self.context, self.system, REPEATS)
         place(self.context, self.system, new)
         self._set_inputs()
         return moved_bodies(new, bodies, motions_of(new, new.start, new.rates))
 
     def go_on_from(self, context: Context) -> None:
-        """Stand where a simulation of the present system ended."""
+        """Take over the state in which a simulation of the present system ended."""
         self.context = context
         self.context.stopped = ""
 
     def rest_at(self, system: System, context: Context, time: float) -> None:
-        """Stand where statics of the same plant ended."""
+        """Take over the equilibrium that statics of the same plant found."""
         self.context = moved_context(self.system, system, context, time, also=self.context)
         self._set_inputs()
 
     def simulation(self, settings: RunSettings) -> Simulation:
-        """A simulation that stands where the deck does."""
+        """A simulation that starts from the present state of the deck."""
         sim = Simulation(self.system, settings=settings)
         sim.restore(self.context.copy())
         return sim
 
     @cached_property
     def statics(self) -> Plant:
-        """The plant with TIME standing still."""
+        """The plant with TIME frozen."""
         from plant.equations.frozen_time import resting
 
         return resting(self.plant)
@@ -234,7 +234,7 @@ def unsampled(port: Port) -> Port:
 
 
 def system_of(plant: Plant) -> System:
-    """Flat system of a plant alone, named as its model."""
+    """The flat system of a plant alone, named after its model."""
     return system_alone(plant, name=plant.model.name)
 
 
@@ -249,7 +249,7 @@ def parts_of(plant: Plant, system: System, context: Context) -> tuple[list[np.nd
 
 
 def place(context: Context, system: System, plant: Plant) -> None:
-    """Put a context where a plant starts."""
+    """Set a context to a plant's start."""
     for link, q, qd in zip(plant.mechanism.links, plant.start, plant.rates, strict=True):
         for name, value in (("q", q), ("qd", qd)):
             slot = system.states.get(f"{ALONE}.{link.name}.{name}")
@@ -260,7 +260,7 @@ def place(context: Context, system: System, plant: Plant) -> None:
 def moved_context(
     system: System, before: System, context: Context, time: float, also: Context | None = None
 ) -> Context:
-    """A context of `system` at a time [s] with everything that has the name and size it had before.
+    """A context of `system` at a time [s] that keeps every value whose name and size existed before.
 
     Listed instants are counted anew when it runs.
 
@@ -287,14 +287,14 @@ def moved_context(
 
 
 def _renew(context: Context, system: System, prefix: str) -> None:
-    """Memories of a name at their initial values."""
+    """Reset memories whose names begin with `prefix` to their initial values."""
     for name, slot in system.held.items():
         if name.startswith(prefix):
             context.h[slot.index] = context.next[slot.index] = slot.initial
 
 
 def _unknowns(system: System, before: System, context: Context, new: Context) -> None:
-    """Algebraic unknowns start from their last values."""
+    """Start algebraic unknowns from their last values."""
     n, m = len(new.solution), len(context.solution)
     for name, slot in system.solved.items():
         old = before.solved.get(name)
@@ -304,7 +304,7 @@ def _unknowns(system: System, before: System, context: Context, new: Context) ->
 
 
 def _with_results(model: Model) -> Model:
-    """The model; one without any output gets the place and velocity of every body's centre of mass."""
+    """The model; one without outputs gets those of the place and velocity of every body's centre of mass."""
     if model.all(Post_Request) or model.elements.get("Control_PlantOutput"):
         return model
     requests: list[Element] = []

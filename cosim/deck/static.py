@@ -1,4 +1,4 @@
-"""Simulate with analysis_type Static: equilibrium now, or at a sequence of times (quasi-static)."""
+"""Simulate with analysis_type Static: equilibrium at one time, or at a sequence of times (quasi-static)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from plant.equations.frozen_time import TIME, kinetic_energy
 if TYPE_CHECKING:
     from cosim.deck.stage import Stage
 
-ENERGY = 1e-4  # of the model: max_ke_tol, where it is not given
+ENERGY = 1e-4  # energy unit of the model: the default of max_ke_tol
 SWINGS = 50
-QUARTER = 0.25  # of the time of the fastest motion: when attrition looks at the energy first
-FALLING = 100.0  # times that of the slowest: a swing without a peak by then is a fall
+QUARTER = 0.25  # of the period of the fastest motion: the first check of the energy in attrition
+FALLING = 100.0  # times the period of the slowest: a swing without a peak by then is a fall
 
 
 def static(stage: Stage, command: Simulate) -> DeckStep:
-    """Find the equilibrium at the present time, or one after the other up to the command's end time.
+    """Find the equilibrium at the present time, or at a sequence of times up to the command's end time.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def static(stage: Stage, command: Simulate) -> DeckStep:
 
 
 def _row(model: SystemAtPoint, time: float) -> Result:
-    """What the plant shows at rest: nothing moves, whatever motions would do next."""
+    """One row with the outputs of the plant at rest, whatever motions would do next."""
     context = model.context.copy()
     context.t, context.started = time, False
     sim = Simulation(model.system, engine="reference")  # one row is not worth compiling
@@ -80,7 +80,7 @@ def _row(model: SystemAtPoint, time: float) -> Result:
 def equilibrium(
     stage: Stage, command: Simulate, time: float, quasi: bool
 ) -> tuple[Equilibrium, int, SystemAtPoint]:
-    """Take the deck to an equilibrium at a time [s]; how many swings that took, and the model that rests."""
+    """Bring the deck to equilibrium at a time [s]; returns the number of swings, and the model at rest."""
     settings = stage.parameters.get(Param_Static.tag)
     limits = settings if isinstance(settings, Param_Static) else Param_Static()
     model = model_of(stage.statics, inputs=(), outputs=(), begun=False)
@@ -89,7 +89,7 @@ def equilibrium(
         set_input(model.system, context, name, value)
     model.context.assign(context)
     set_input(model.system, model.context, TIME, time)
-    model.context.t = time  # what user subroutines are given
+    model.context.t = time  # the time that user subroutines see
     swings = 0
     try:
         if limits.method == "MKEAM" and not quasi:
@@ -126,7 +126,7 @@ def _swing(stage: Stage, model: SystemAtPoint, limits: Param_Static) -> int:
 
 
 def _placed(stage: Stage, command: Simulate, time: float, error: StaticsError) -> StaticsError:
-    """The error with the command, and the joint and body of the state that is worst."""
+    """The error with the command, and the joint and body of the worst state."""
     links = [link for link in stage.plant.mechanism.links if link.name == error.part]
     who = ""
     if links:

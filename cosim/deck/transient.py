@@ -1,4 +1,4 @@
-"""Simulate with analysis_type Transient: one stretch of time, from where the deck stands."""
+"""Simulate with analysis_type Transient: one interval of time, from the present state of the deck."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_RECURSION = ("ABAM", "VSTIFF", "MSTIFF")
 
 
 class Halted(Exception):
-    """The deck ends before its last command: a sensor with ``halt``, or Ctrl-C; with the step that ended."""
+    """The deck ends before its last command, by a sensor with ``halt`` or Ctrl-C; has the step that ended."""
 
     def __init__(self, why: str, step: DeckStep, complete: bool = True) -> None:
         super().__init__(why)
@@ -40,7 +40,7 @@ class Halted(Exception):
 
 
 def settings_of(stage: Stage) -> RunSettings:
-    """Those given for the run, and under them those of Param_Transient that apply to the solver."""
+    """Settings given for the run, and otherwise those of Param_Transient that apply to the solver."""
     given, element = stage.options.settings, stage.parameters.get(Param_Transient.tag)
     if not isinstance(element, Param_Transient):
         return given
@@ -99,7 +99,7 @@ def transient(stage: Stage, command: Simulate) -> DeckStep:
             sim.advance(stop, stage.options.progress)
             if sim.time < stop:
                 break
-            if stop < end:  # the integrator forgets its history
+            if stop < end:  # the integrator forgets the steps it has made
                 here = sim.snapshot()
                 here.step = 0.0
                 sim.restore(here)
@@ -121,7 +121,7 @@ def transient(stage: Stage, command: Simulate) -> DeckStep:
 
 @contextlib.contextmanager
 def _interrupted() -> Iterator[list[str]]:
-    """Ctrl-C ends what runs; the list then holds why."""
+    """Let Ctrl-C end the simulation; the list then holds the reason."""
     why: list[str] = []
     try:
         yield why
@@ -130,14 +130,14 @@ def _interrupted() -> Iterator[list[str]]:
 
 
 def end_of(stage: Stage, command: Simulate) -> float:
-    """When a simulation ends [s]."""
+    """The end of a simulation [s]."""
     if command.duration is not None:
         return stage.time + command.duration
     return stage.time if command.end_time is None else command.end_time
 
 
 def times_of(stage: Stage, command: Simulate, start: float, end: float) -> np.ndarray:
-    """Instants of output [s], the end among them."""
+    """Instants of output [s], including the end."""
     if command.print_array_id is not None:
         array = stage.model.find(Reference_Array, command.print_array_id, command, "print_array_id")
         inside = sorted({t for t in array.values if start <= t <= end})
@@ -159,7 +159,7 @@ def times_of(stage: Stage, command: Simulate, start: float, end: float) -> np.nd
 
 
 def _check_number(command: Simulate, count: int) -> None:
-    """Refuse more instants of output than memory has room for."""
+    """Refuse more instants of output than fit into memory."""
     what = f"{command.where}: output at {shown(count)} instants"
     check_memory(100.0 * min(count, 2**999), what, "Lengthen print_interval, or write fewer num_steps.")
 
@@ -172,7 +172,7 @@ def _restarts(stage: Stage, command: Simulate, start: float, end: float) -> list
 
 
 def _thinned(result: Result, every: int | None) -> Result:
-    """Every n-th of the steps that were logged, and the last."""
+    """Every n-th of the logged steps, and the last."""
     if not every:
         return result
     rows = np.unique([*range(0, len(result.time), every), len(result.time) - 1])
