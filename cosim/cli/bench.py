@@ -12,12 +12,12 @@ from pathlib import Path
 
 from blocks.errors import PlantloopError, near_miss
 
-# linear algebra keeps to one thread, for all alike
+# linear algebra uses one thread, the same for all
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def scripts(start: Path) -> dict[str, Path]:
-    """The workloads by name: every file of `benchmarks/` but the models they share.
+    """The benchmarks by name: all files of `benchmarks/` except the models they share.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The command ``cosim``: run scenarios, say what is in a model or a scenario, check it, run benchmarks.
+"""The command ``cosim``: run scenarios, describe a model or a scenario, check it, run benchmarks.
 
 Answers go to standard output, errors, warnings and progress to standard error. A mistake of the user is one
 message and exit code 1; a traceback is a bug.
@@ -182,7 +182,7 @@ def check(
 
 
 def _lines(found: Sequence[Any]) -> Iterator[str]:
-    """Places of findings, and behind them the cures, each once."""
+    """The places of findings, and after them their cures, each once."""
     yield from (f.text for f in found)
     yield from (f.cure for f in found if f.cure)
 
@@ -275,7 +275,7 @@ def compare(
 
 
 def _compare_ways(file: Path, ways: str, step: float | None, trust: bool) -> None:
-    """One scenario in several ways."""
+    """Run one scenario in several ways and show the differences."""
     from cosim.scenario import load_scenario
     from cosim.scenario.comparison import compared
 
@@ -354,7 +354,7 @@ def view(
         if browser and out is None and not served:
             from cosim.viewer.early_page import early_page
 
-            early = early_page(files[0])  # before all that takes long to import
+            early = early_page(files[0])  # before the slow imports
         from cosim.cli.view_command import ViewOptions, page_of_files
 
         wanted = ViewOptions(until, forces, linear, trust)
@@ -379,7 +379,7 @@ def _serve(
     place: tuple[str | None, int | None],
     browser: bool,
 ) -> None:
-    """Serve a page that steers a run, or edits a scenario, until it is closed; place : host, port."""
+    """Serve a page that controls a run, or edits a scenario, until it is closed; place : host, port."""
     if live and edit:
         raise PlantloopError("--live and --edit exclude each other; leave one of them out.")
     if not live and not edit:

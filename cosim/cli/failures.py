@@ -1,4 +1,4 @@
-"""What `cosim run` keeps of a run that failed, and the command `cosim replay` that shows its last steps."""
+"""The files that `cosim run` keeps of a failed run, and the command `cosim replay` for its last steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def keep(
     scenario: Scenario, system: System, error: SimulationError, folder: Path, engine: str | None
 ) -> None:
-    """Write the snapshot from before the failure, and say how to look at it."""
+    """Write the snapshot from before the failure, and tell how to replay it."""
     from cosim.scenario.failure import write_failure
 
     with uninterrupted():
@@ -47,5 +47,5 @@ def replay(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make it a command of the application."""
+    """Add the command `replay` to the application."""
     app.command()(replay)

@@ -1,4 +1,4 @@
-"""What the command line does with an .fmu file: say what is in it, run it by itself, validate it."""
+"""The command line for .fmu files: describe one, run it by itself, validate it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cosim.fmi.reading import read
 from cosim.result.result import Result
 
 KINDS = {"cs": "co-simulation", "me": "model exchange", "se": "scheduled execution"}
-MOST = 40  # variables of one causality that are listed
-DEFAULT_END = 1.0  # s, where the FMU has no default experiment
+MOST = 40  # most variables of one causality in a list
+DEFAULT_END = 1.0  # s, if the FMU has no default experiment
 
 
 def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Headings and lines about an FMU; nothing of it is loaded.
+    """Headings and lines about an FMU; its binary is not loaded.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _line(d: FMUDescription, v: Variable) -> str:
 
 def _clock(v: Variable) -> str:
     timing = v.clock
-    assert timing is not None  # it is a clock
+    assert timing is not None  # the variable is a clock
     words = [v.causality, timing.kind]
     if timing.interval is not None:
         words.append(f"every {float(timing.interval):g} s")
@@ -103,7 +103,7 @@ def run(path: Path, engine: str | None, progress: Callable[[float], None] | None
 
 
 def end_of(fmu: FMU) -> float:
-    """Where a run of an FMU by itself ends [s]."""
+    """The end of a run of an FMU by itself [s]."""
     stop = fmu.description.experiment.stop
     return DEFAULT_END if stop is None else stop
 
@@ -117,13 +117,13 @@ def _has_step(path: Path) -> bool:
 
 
 def _step(path: Path) -> float:
-    """A five hundredth of the experiment, where nobody says which step."""
+    """The communication step: a five hundredth of the experiment if none is given."""
     stop = read(Package(path).xml, str(path)).experiment.stop
     return (stop or DEFAULT_END) / 500
 
 
 def findings(path: Path) -> list[str]:
-    """What validation finds: that of FMPy, of schemas and rules, and ours.
+    """All findings of a validation: those of FMPy, of the schemas and rules, and ours.
 
     Raises
     ------

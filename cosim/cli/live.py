@@ -1,4 +1,4 @@
-"""``cosim view --live`` and ``--edit``: a page that steers a run, until Ctrl-C."""
+"""``cosim view --live`` and ``--edit``: a page that controls a run, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run_live(
 def _run_study(
     path: Path, out: Path | None, wanted: ViewOptions, address: tuple[str, int], show: bool
 ) -> None:
-    """Serve the page of a study, which renews itself, until Ctrl-C."""
+    """Serve the page of a study, which refreshes itself, until Ctrl-C."""
     from cosim.study.opening import open_study
     from cosim.viewer.server.study_live import view_study
 
@@ -59,7 +59,7 @@ def _run_study(
 
 
 def _until_ctrl_c(view: LiveView | EditView | StudyLive) -> None:
-    """Say where the page is, and wait; whoever reads the address may interrupt at once."""
+    """Print the address of the page, and wait; a reader of the address may interrupt at once."""
     try:
         typer.echo(view.address)
         view.wait()

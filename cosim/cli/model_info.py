@@ -1,4 +1,4 @@
-"""What ``cosim info`` prints of models and scenarios."""
+"""The output of ``cosim info`` for models and scenarios."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draw(path: Path, target: Path, trust: bool) -> None:
 
 
 def model(path: Path, trust: bool) -> None:
-    """Print what is in a model."""
+    """Print a description of a model."""
     from cosim.block_alone import system_alone
     from plant import Plant
 
@@ -57,7 +57,7 @@ def _plant_sections(plant: Plant) -> Iterator[tuple[str, list[str]]]:
 
 
 def _assembly_sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """What assembling the start did and chose where the model says nothing; no headings where it did not."""
+    """What assembly changed and chose where the model gives nothing; no headings if it did nothing."""
     if moved := [f"{name} by {change:.6g}" for name, change in facts["assembly"].items() if change]:
         yield "assembly moved", moved
     if chosen := facts["rates of least kinetic energy"]:
@@ -69,7 +69,7 @@ def _assembly_sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, list[str
 
 @contextmanager
 def _warnings_in_table() -> Iterator[None]:
-    """What a model warns of is shown at the end of the table, and nowhere else."""
+    """Silence the warnings about a model, which are listed at the end of the table."""
     from plant.reporting import PlantWarning
 
     with warnings.catch_warnings():
@@ -82,13 +82,13 @@ def _warnings(plant: Plant) -> list[tuple[str, list[str]]]:
 
 
 def _line_first(where: str, file: str | None) -> str:
-    """``line 25: Body_Rigid ...`` of a place in the file that is being described."""
+    """Reorder a place in the file that is being described: ``line 25: Body_Rigid ...``."""
     name = Path(file).name if file else ""
     return f"line {where.removeprefix(f'{name}:')}" if name and where.startswith(f"{name}:") else where
 
 
 def _port_line(port: Port, unsampled: str) -> str:
-    """One port of a plant: name, size, what its components are, and what it does between samples."""
+    """One port of a plant: its name, size, components, and its behaviour between samples."""
     element = f"id {port.id}"
     if port.variables:
         element += f", variable{'s' * (port.size > 1)} {', '.join(map(str, port.variables))}"
@@ -103,7 +103,7 @@ def _port_line(port: Port, unsampled: str) -> str:
 
 
 def scenario(path: Path, trust: bool) -> None:
-    """Print what is in a scenario."""
+    """Print a description of a scenario."""
     from cosim.scenario import load_scenario
 
     read = load_scenario(path, trust)

@@ -12,11 +12,11 @@ from cosim.cli.terminal import Row, numbers, print_error, print_heading, print_r
 if TYPE_CHECKING:
     from cosim.result.result import Result
 
-SHOWN = 12  # final values
+SHOWN = 12  # most final values shown
 
 
 def run_package(path: Path, folder: Path, made: Callable[[], Result]) -> None:
-    """Show and write what a run `made`; what there is of one that failed is written as well."""
+    """Show and write the results of a run `made`; for a failed run, those up to the failure."""
     print_heading(path.stem, str(path))
     try:
         result = made()

@@ -1,4 +1,4 @@
-"""``cosim run``: a scenario, a deck's commands, a package by itself; what is written and shown."""
+"""``cosim run``: a scenario, a deck's commands, or a package by itself; what it writes and shows."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from cosim.scenario.comparison import Differences
     from cosim.system import System
 
-INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
+INTERRUPTED = 130  # exit code after Ctrl-C, as in shells
 
 
 def plain(name: str) -> str:
-    """A name as that of a folder: a file named "...xml" has the stem ".."."""
+    """A name that is safe for a folder: a file named "...xml" has the stem ".."."""
     return name.strip(". ") or "run"
 
 
 def run_scenario(
     path: Path, out: Path | None, engine: str | None, plot: bool, trust: bool, check_step: bool
 ) -> None:
-    """Run a scenario; a run that fails or is cancelled leaves what it has computed."""
+    """Run a scenario; a run that fails or is cancelled leaves the results it has."""
     from cosim.scenario import load_scenario
 
     loaded = load_scenario(path, trust)
@@ -98,7 +98,7 @@ def run_deck_file(
 
 
 def _write_partial_result(scenario: Scenario, result: Result, folder: Path, plot: bool) -> None:
-    """Write what a run that did not reach its end has computed."""
+    """Write the results of a run that did not reach its end."""
     from cosim.scenario.report import write
 
     with uninterrupted():
@@ -108,7 +108,7 @@ def _write_partial_result(scenario: Scenario, result: Result, folder: Path, plot
 
 
 def _write_and_show(scenario: Scenario, system: System, result: Result, folder: Path, plot: bool) -> None:
-    """Write the files, show the table; a check that fails is a failure of the command."""
+    """Write the files and show the table; a failed check makes the command fail."""
     from cosim.scenario.report import findings, write
 
     with uninterrupted():
@@ -127,13 +127,13 @@ def _write_and_show(scenario: Scenario, system: System, result: Result, folder: 
 
 
 def _run_rows(scenario: Scenario, system: System, result: Result) -> Iterator[tuple[str, str]]:
-    """What ran and how, row by row."""
+    """Rows about the model, the engine and the run."""
     model, settings, statistics = scenario.tables.model, result.settings, result.statistics
     if model is not None:
         yield "model", f"{scenario.source.path.parent / model.file} ({model.coordinates} coordinates)"
     yield from _port_rows(system)
     yield "rates", ", ".join(map(str, system.rates)) or "continuous"
-    ran = statistics.get("engine", settings["engine"].value)  # with the share of Python, if there is any
+    ran = statistics.get("engine", settings["engine"].value)  # with the share of Python, if any
     yield "engine", f"{ran} ({settings['engine'].origin})"
     given = ("step", "rtol", "atol", "max_step")
     used = [

@@ -1,4 +1,4 @@
-"""What `cosim falsify` and `cosim optimise` do and show."""
+"""The commands `cosim falsify` and `cosim optimise`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cosim.study.measures import ROBUSTNESS
 from cosim.study.search import SearchResult
 from cosim.study.study import Study
 
-MOST_FRONT = 20  # cases of a front that are shown
+MOST_FRONT = 20  # most cases of a front shown
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """Of both commands, as `Study.falsify` and `Study.optimise` take them."""
+    """Options of both commands, as `Study.falsify` and `Study.optimise` take them."""
 
     runs: int | None
     seed: int | None
@@ -37,7 +37,7 @@ def falsify(path: Path, requirement: str | None, out: str | None, trust: bool, o
         return INTERRUPTED
     name = next(n.removesuffix(ROBUSTNESS) for n in found.objectives)
     margin = float(found.best[name + ROBUSTNESS])
-    broken = not margin >= 0  # a run that failed has none
+    broken = not margin >= 0  # a failed run has no margin
     verdict = "NOT MET" if broken else "met by all that were looked at"
     print_rows([Row("requirement", f"{name}: {verdict}, least margin {margin:.6g}", "red" if broken else "")])
     _show_case(study, found)
@@ -74,7 +74,7 @@ def optimise(
 def _searched(
     study: Study, path: Path, out: str | None, search: Callable[[str], SearchResult]
 ) -> SearchResult | None:
-    """What a search finds; None where it was interrupted."""
+    """Run a search and return its result; None if it was interrupted."""
     folder = out or str(Path("results") / f"{study.plan.name}_search")
     print_heading(study.plan.name, ", ".join(f"{n} {a:g} .. {b:g}" for n, (a, b) in study.bounds.items()))
     try:

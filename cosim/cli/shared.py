@@ -1,4 +1,4 @@
-"""What several commands share: errors as messages, files that have to be there, options."""
+"""Parts that several commands share: errors as messages, checks of files, options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Trust = Annotated[bool, typer.Option("--trust", help="Allow the Python code the 
 
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """A mistake of the user becomes one message on standard error and exit code 1, a warning a line."""
+    """Turn a user's mistake into one message on standard error and exit code 1, a warning into a line."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         print_error(f"warning: {message}")
@@ -36,7 +36,7 @@ def errors_as_messages() -> Iterator[None]:
 
 
 def checked_path(path: Path, command: str, suffixes: tuple[str, ...]) -> Path:
-    """The file, if its kind is one the command takes and it is there."""
+    """The path of a file that exists and whose kind the command takes."""
     from cosim.scenario.source import no_such_file
 
     suffix = path.suffix.lower()

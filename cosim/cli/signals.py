@@ -1,4 +1,4 @@
-"""Signals that end a program: as Ctrl-C on the command line, and not while a file is written."""
+"""Signals that end a program: they act like Ctrl-C on the command line, but not while a file is written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ending_signals() -> list[int]:
 
 @contextmanager
 def ending_signals_interrupt() -> Iterator[None]:
-    """While this lasts, signals that end a program interrupt it: a run stops and writes what it has.
+    """A context in which signals that end a program interrupt it: a run stops and writes its results.
 
     A signal that is ignored, as by ``nohup``, stays ignored.
     """
@@ -36,7 +36,7 @@ def ending_signals_interrupt() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if callable(signal.getsignal(signal.SIGINT)):  # whoever looks after Ctrl-C does so now
+    if callable(signal.getsignal(signal.SIGINT)):  # the present handler of Ctrl-C acts
         signal.raise_signal(signal.SIGINT)
     else:  # it is ignored, as in the background of a script
         raise KeyboardInterrupt
@@ -44,7 +44,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """While this lasts, for a file that is being written, signals wait; the first then acts.
+    """A context for writing a file, in which signals wait; the first of them acts at the end.
 
     In another thread than the first nothing waits, because no signal acts there.
     """

@@ -1,4 +1,4 @@
-"""What the command line does with an .ssp file: say what is in it, run it over its default experiment."""
+"""The command line for .ssp files: describe one, run it over its default experiment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from cosim.fmi.ssp.structure import Connector, ConnectorLink, StructuredSystem
 if TYPE_CHECKING:
     from cosim.result.result import Result
 
-DEFAULT_END = 1.0  # s, where it has no default experiment
+DEFAULT_END = 1.0  # s, if there is no default experiment
 
 
 def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Headings and lines about an SSP package; no FMU of it is loaded.
+    """Headings and lines about an SSP package; no FMU in it is loaded.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _levels(system: StructuredSystem, prefix: str = "") -> Iterator[tuple[str, StructuredSystem]]:
-    """A system and those inside, with what stands before the names in each."""
+    """A system and the systems inside, each with the prefix of its names."""
     yield prefix, system
     for inner in system.systems:
         yield from _levels(inner, f"{prefix}{inner.name}/")

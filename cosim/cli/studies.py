@@ -1,4 +1,4 @@
-"""What `cosim sweep`, `report`, `compare` and `run --case` do and show."""
+"""The commands `cosim sweep`, `report`, `compare` and `run --case`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from cosim.study.running import FAILED
 from cosim.study.store import MANIFEST, StudyStore
 from cosim.study.study import Study
 
-INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
-MOST_ROWS = 20  # cases of a dry run that are shown
-WORST = 5  # failed cases that are shown
+INTERRUPTED = 130  # exit code after Ctrl-C, as in shells
+MOST_ROWS = 20  # most cases of a dry run shown
+WORST = 5  # most failed cases shown
 
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """Of `cosim sweep`, as `Study.run` takes them."""
+    """Options of `cosim sweep`, as `Study.run` takes them."""
 
     executor: str | None
     scheduler: str | None
@@ -115,7 +115,7 @@ def show_estimate(path: Path, trust: bool) -> None:
 # --- one run ----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class OneRun:
-    """Of `cosim run`: which case of a study (None: the file as a scenario), from where, how fast."""
+    """Options of `cosim run`: the case of a study (None: the file as a scenario), its start, its pace."""
 
     case: int | None
     replay: bool
@@ -160,7 +160,7 @@ def run_one(path: Path, trust: bool, wanted: OneRun) -> int:
 
 
 def _show_measures(one: OneCase, study: Study) -> bool:
-    """Metrics and requirements of a case; is something not met?"""
+    """Show metrics and requirements of a case; returns whether a requirement is missed."""
     measures = one.measures
     wrong = bool(measures["status"] == FAILED)
     for name in study.plan.measures.metrics:
@@ -181,7 +181,7 @@ def _show_measures(one: OneCase, study: Study) -> bool:
 
 
 def _replay(one: OneCase, folder: Path) -> int:
-    """Go on from shortly before the failure, every step shown, with the reference engine."""
+    """Continue from shortly before the failure, every step shown, with the reference engine."""
     found = StudyStore.opened(str(folder)) if Folder(str(folder)).exists(MANIFEST) else None
     sim = OneCase(one.plan, one.number, found).replayed()
     print_rows([Row("from", f"t = {sim.time:.9g} s, reference engine, every step")])
@@ -205,7 +205,7 @@ LAST_STEPS = 20
 
 
 def told_apart(time: float, before: float) -> str:
-    """An instant [s] with nine digits, or as many as tell it from the one before."""
+    """An instant [s] with nine digits, or as many as distinguish it from the previous one."""
     digits = next(
         (d for d in range(9, 17) if f"{time:.{d}g}" != f"{before:.{d}g}"), 17 if time > before else 9
     )
@@ -230,7 +230,7 @@ def _show_steps(sim: Simulation, result: Result) -> None:
 
 
 def _run_paced(path: Path, trust: bool, wanted: OneRun) -> int:
-    """A scenario at a pace."""
+    """Run a scenario at a given pace."""
     from cosim.engines.reference.log import log_times
     from cosim.scenario import load_scenario
     from cosim.settings import RunSettings
@@ -276,7 +276,7 @@ MOST_CASES = 10  # named in a line
 
 
 def compare(before: str, after: str) -> int:
-    """Show what differs between two studies; returns the exit code."""
+    """Show the differences between two studies; returns the exit code."""
     from cosim.study.compare import compare as compared
 
     found = compared(open_study(before), open_study(after))

@@ -128,6 +128,6 @@ def report(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add these commands to a program."""
+    """Add these commands to an application."""
     for command in (sweep, falsify, optimise, report):
         app.command()(command)

@@ -1,4 +1,4 @@
-"""What the command line shows: headings, rows and errors.
+"""Output of the command line: headings, rows and errors.
 
 On a terminal they have colours and fold long lines; elsewhere they are plain lines, and rich, which takes
 time to import, is left out.
@@ -14,15 +14,15 @@ from cosim.progress import coloured
 
 
 class Row(NamedTuple):
-    """A line of a table in two columns."""
+    """A row of a table with two columns."""
 
     name: str
     text: str
-    style: str = ""  # of the text, such as "red"
+    style: str = ""  # style of the text, such as "red"
 
 
 def print_heading(name: str, description: str) -> None:
-    """A heading on standard output."""
+    """Print a heading on standard output."""
     if not coloured(sys.stdout):
         print(f"{name}  {description}" if description else name)
         return
@@ -36,12 +36,12 @@ def print_heading(name: str, description: str) -> None:
 
 
 def print_error(text: str) -> None:
-    """A line on standard error."""
+    """Print a line on standard error."""
     print(text, file=sys.stderr)
 
 
 def print_rows(rows: Iterable[Row]) -> None:
-    """Two columns: a table that folds long lines on a terminal, plain lines elsewhere."""
+    """Print two columns: as a table that folds long lines on a terminal, as plain lines elsewhere."""
     rows = list(rows)
     if not sys.stdout.isatty():
         width = max((len(row.name) for row in rows), default=0)
@@ -61,7 +61,7 @@ def print_rows(rows: Iterable[Row]) -> None:
 
 
 def print_sections(sections: Iterable[tuple[str, list[str]]]) -> None:
-    """Headings with their lines; "none" under one that has none."""
+    """Print headings with their lines; "none" under one without lines."""
     print_rows(
         Row(name if k == 0 else "", line)
         for name, found in sections
@@ -71,5 +71,5 @@ def print_sections(sections: Iterable[tuple[str, list[str]]]) -> None:
 
 def numbers(values: Iterable[float]) -> str:
     """Numbers of a signal as text."""
-    listed = [f"{float(v) + 0.0:.6g}" for v in values]  # + 0.0 makes -0 plain 0
+    listed = [f"{float(v) + 0.0:.6g}" for v in values]  # + 0.0 turns -0 into 0
     return listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"

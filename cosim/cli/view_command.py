@@ -1,4 +1,4 @@
-"""What `cosim view` makes a page of, for the files and options it was given."""
+"""The contents of the page that `cosim view` makes for its files and options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESULTS = (".nc", ".npz")
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """Options of the command, see `cosim.viewer.open_file.contents_of`."""
+    """Options of the command; see `cosim.viewer.open_file.contents_of`."""
 
     until: float | None
     forces: bool
