@@ -29,7 +29,7 @@ class WatchedRuns:
 
     @staticmethod
     def of(starts: Starts, numbers: Sequence[int]) -> WatchedRuns:
-        """The warnings in a batch that is done: an event fired if a value it changes is not as at the start."""
+        """The warnings in a batch that is done: an event fired if a value it changes is not as it was."""
         found: dict[tuple[str, str], list[int]] = {}
         tree = starts.system.tree(starts.names)
         logged = np.flatnonzero(starts.logged > 0)
