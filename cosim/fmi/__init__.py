@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 _HOMES = {"FMU": "cosim.fmi.fmu", "export_fmu": "cosim.fmi.export.fmu_file"}
 
-if not TYPE_CHECKING:  # type checkers see what is imported above, and nothing else
+if not TYPE_CHECKING:  # type checkers see only what is imported above
     _exports = Exports(__name__, _HOMES)
     __getattr__, __dir__ = _exports.get, _exports.dir

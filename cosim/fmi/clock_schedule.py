@@ -1,4 +1,4 @@
-"""When the input clocks of one FMU instance tick next, and how often each clock has ticked.
+"""The next ticks of the input clocks of one FMU instance, and the number of ticks of each clock.
 
 Periodic clocks (constant, fixed, tunable) tick first at t_start + shift and then every interval; a changing
 clock after the interval that the FMU says at each tick; a countdown clock when the FMU announces it.
@@ -20,11 +20,11 @@ from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import ClockInterval
 
-NEAR = 1e-12  # relative; instants nearer than this are one
+NEAR = 1e-12  # relative; instants closer than this are equal
 
 
 def reached(tick: float, t: float) -> bool:
-    """Has time t [s] come to a tick, but for rounding?"""
+    """Whether time t [s] has reached a tick, apart from rounding."""
     return tick <= t + NEAR * max(1.0, abs(t))
 
 
@@ -43,11 +43,11 @@ class ClockSchedule:
         self.counts = {v.name: 0 for v in description.clocks}
         self._timed = [v for v in description.clocks if v.causality == "input" and _of(v).kind != "triggered"]
         self._period: dict[str, tuple[Fraction, Fraction, int]] = {}  # first tick, interval, ticks so far
-        self._interval: dict[str, float] = {}  # of changing clocks, the newest
+        self._interval: dict[str, float] = {}  # the newest intervals of changing clocks
         self._next = {v.name: math.inf for v in self._timed}
 
     def prepare(self, start: float) -> None:
-        """In initialisation mode, at `start` [s]: say and ask intervals.
+        """In initialisation mode, at `start` [s]: set and query intervals.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class ClockSchedule:
 
     @property
     def countdowns(self) -> list[Variable]:
-        """Clocks that the FMU is asked about in every event mode."""
+        """Clocks whose intervals are queried in every event mode."""
         return [v for v in self._timed if _of(v).kind == "countdown"]
 
     @property
@@ -86,22 +86,22 @@ class ClockSchedule:
         return min(self._next.values(), default=math.inf)
 
     def due(self, t: float, triggers: Sequence[Variable] = ()) -> list[Variable]:
-        """Clocks that tick at t [s], the first in order first; with `triggers`, which tick as well."""
+        """Clocks that tick at t [s], in order of priority; with `triggers`, which tick as well."""
         found = [v for v in self._timed if reached(self._next[v.name], t)]
         return sorted([*found, *triggers], key=_order)
 
     def ticked(self, v: Variable) -> None:
-        """A clock has ticked."""
+        """Note a tick of a clock."""
         self.counts[v.name] += 1
         if v.name in self._period:
             first, interval, count = self._period[v.name]
             self._period[v.name] = (first, interval, count + 1)
             self._next[v.name] = float(first + (count + 1) * interval)
         elif v.name in self._next:
-            self._next[v.name] = math.inf  # until the FMU says more
+            self._next[v.name] = math.inf  # until the FMU gives the next interval
 
     def said(self, v: Variable, t: float, interval: ClockInterval, ticked: bool = False) -> None:
-        """What the FMU said at t [s] about the next tick of a clock, perhaps one that ticked there.
+        """Note the interval that the FMU returned at t [s] for a clock, which may have ticked there.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class ClockSchedule:
         self._next[v.name] = t + seconds
 
     def kept(self) -> Any:
-        """All that changes, as plain data."""
+        """All changing data, as plain data."""
         period = {n: [str(a), str(b), k] for n, (a, b, k) in self._period.items()}
         return {
             "period": period, "interval": dict(self._interval),
@@ -140,7 +140,7 @@ class ClockSchedule:
 
 
 def common_interval(d: FMUDescription, chosen: Mapping[str, Fraction]) -> Fraction | None:
-    """The longest step [s] of which all ticks of periodic clocks are multiples; None where there are none."""
+    """The longest step [s] that divides all ticks of periodic clocks; None if there are none."""
     found = Fraction(0)
     for v in d.clocks:
         interval = chosen.get(v.name, _of(v).interval)
@@ -156,7 +156,7 @@ def _divisor(a: Fraction, b: Fraction) -> Fraction:
 
 
 def _of(v: Variable) -> ClockTiming:
-    assert v.clock is not None  # it is a clock
+    assert v.clock is not None  # the variable is a clock
     return v.clock
 
 

@@ -1,4 +1,4 @@
-"""An FMU for co-simulation as a sampled block: y_k is what it says after its step to t_k.
+"""An FMU for co-simulation as a sampled block: y_k is its output after its step to t_k.
 
 Over [t_k, t_k+1] its inputs are held at u_k. At t_k the inputs of the step before are memory, so y_k does not
 depend on u_k. The first instant initialises it with the inputs' start values.
@@ -52,14 +52,14 @@ class CoSimulationUnit:
         self._steps = setup.steps(self._component, setup.outputs)
         self._variables = setup.outputs
         self._outputs = UnitOutputs(setup.outputs, self._component, self._steps)
-        self._given = self._defaults.copy()  # parameters as they were set last
+        self._given = self._defaults.copy()  # parameters as last set
         self._time: float | None = None
         self._ended = False
         self._begun, self._stop_time = 0.0, setup.stop_time
         self._intermediate, self._end_message = curves, setup.end_message
         self._derivatives: InputDerivatives | None = None
         own = self._component
-        self._native = own if isinstance(own, Component) else None  # others take no derivatives of inputs
+        self._native = own if isinstance(own, Component) else None  # other importers cannot set derivatives
         self._rooms: list[SavedState] = []  # states of the FMU that compiled code goes back to
         if curves is not None and self._native is not None:
             curves.belongs_to(self._native, self._description.inputs)
@@ -90,13 +90,13 @@ class CoSimulationUnit:
         self._ended = self._steps.begin(t, self._inputs.risen(inputs))
 
     def _arrive(self, t: float, inputs: np.ndarray) -> None:
-        """What happens at t [s] with the inputs that are set there."""
+        """Handle everything at t [s], with the inputs that are set there."""
         if not self._ended:
             change = self._inputs.changed(inputs, self._steps)
             self._ended = self._steps.arrive(t, change, self._inputs.risen(inputs))
 
     def _enter(self, t: float, inputs: np.ndarray, parameters: np.ndarray) -> None:
-        """To initialisation mode, with all start values."""
+        """Enter initialisation mode with all start values."""
         c, self._begun = self._component, t
         c.configure({v: x for v, x in self._texts.items() if v.causality == "structuralParameter"})
         for v, x in self._texts.items():
@@ -133,18 +133,18 @@ class CoSimulationUnit:
                     time=self._time,
                     hint="Give it before the run, with parameters= or start=.",
                 )
-        assert self._time is not None  # it was initialised
+        assert self._time is not None  # initialised before
         self._ended = self._steps.arrive(self._time, lambda: self._put(parameters, self._given))
 
     def _advance(self, t: float, bent: bool = False) -> float:
-        """Step to t [s], in one piece where inputs are `bent` over it; returns where it got."""
-        assert self._time is not None  # it was initialised
+        """Step to t [s], in one piece if inputs are `bent` over it; returns the time reached."""
+        assert self._time is not None  # initialised before
         if bent and isinstance(self._steps, CoSimulationSteps):
             return self._after(self._component.step(self._time, t - self._time, no_way_back=False), t)
         return self._after(self._steps.step(self._time, t), t)
 
     def _after(self, outcome: StepOutcome, t: float) -> float:
-        assert self._time is not None  # it was initialised
+        assert self._time is not None  # initialised before
         if self._intermediate is not None:
             self._intermediate.raise_problem()
         if outcome.terminate:
@@ -215,7 +215,7 @@ class CoSimulationUnit:
 
     # --- called by compiled code
     def calls(self, table: Any) -> list[Any] | None:
-        """Fill in the structure `pl_fmu_unit` what to call; what must live as long as it.
+        """Fill in the structure `pl_fmu_unit` with functions to call; returns objects that must outlive it.
 
         None where compiled code cannot call it.
         """
@@ -246,11 +246,11 @@ class CoSimulationUnit:
         return True
 
     def came_to(self, t: float) -> None:
-        """Compiled code has let it step to t [s]."""
+        """Note that compiled code has stepped the FMU to t [s]."""
         self._time = self._component.call.time = t
 
     def stepped(self, end: float, status: int, bent: bool) -> Reached:
-        """Compiled code has let it step to `end` [s], which gave a status; see `CalledUnit.stepped`."""
+        """Note that compiled code has stepped it to `end` [s], with a status; see `CalledUnit.stepped`."""
         assert self._native is not None and self._time is not None
         outcome = self._native.stepped(self._time, end - self._time, status)
         if not bent:
@@ -295,7 +295,7 @@ class CoSimulationUnit:
         self._given = given.copy()
 
     def save(self) -> bytes:
-        """The state of the FMU and where it stands.
+        """The state of the FMU, and its time.
 
         Raises
         ------
@@ -317,14 +317,14 @@ class CoSimulationUnit:
         return json.dumps(facts).encode() + b"\n" + state
 
     def load(self, state: bytes) -> None:
-        """Put back what `save` gave, perhaps in another process."""
+        """Restore what `save` returned, perhaps in another process."""
         head, _, rest = state.partition(b"\n")
         facts = json.loads(head)
         if facts["time"] is None:
             if self._time is not None:
                 self._component.reset()
         else:
-            if self._time is None:  # an FMU takes a state only where it was initialised
+            if self._time is None:  # an FMU accepts a state only after its initialisation
                 self._initialize(facts["time"], self._start_inputs(), np.array(facts["given"]))
             self._component.deserialize(rest)
             self._steps.restored(facts["steps"])
@@ -343,7 +343,7 @@ class CoSimulationUnit:
         for room in self._rooms:
             room.close()
         if self._time is not None:
-            with contextlib.suppress(FMUError):  # it is freed whatever it says
+            with contextlib.suppress(FMUError):  # it is freed whatever it returns
                 self._component.terminate()
         self._component.close()
 
@@ -367,7 +367,7 @@ def define_co_simulation(b: Equations, setup: Setup, sample: Rate, offset: Rate)
 
 
 def _held(b: Equations, setup: Setup, inputs: list[Any], sample: Rate, offset: Rate) -> list[Any]:
-    """Inputs as a step sees them: those that are held come out of a memory."""
+    """Inputs as a step sees them; held inputs are read from a memory."""
     starts = np.cumsum([0, *(v.size for v in setup.ports)])
     held = [k for k, v in enumerate(setup.ports) if setup.held(v) and v.size]
     if not held:
@@ -390,7 +390,7 @@ def driven_co_simulation(
     offset: Rate,
     curved: Callable[[IntermediateInputs], Setup] | None = None,
 ) -> DrivenBlock:
-    """What stands for it where a co-simulation master runs it.
+    """The unit that stands for the block under a co-simulation master.
 
     curved : the setup whose instances ask for inputs during a step, where these may follow curves
     """

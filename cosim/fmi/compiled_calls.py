@@ -1,4 +1,4 @@
-"""An FMU for model exchange as compiled code calls it: pointers to functions, buffers, places of numbers."""
+"""An FMU for model exchange called by compiled code: pointers to functions, buffers, places of numbers."""
 
 from __future__ import annotations
 
@@ -69,21 +69,21 @@ class CompiledUnit:
         self._functions: dict[tuple[str, ...], Any] = {}
 
     def pause(self) -> None:
-        """Python is about to use the FMU."""
+        """Prepare for calls of the FMU from Python."""
         t = self.table
         t.t, t.set_by, t.ready = np.nan, bindings.ffi().NULL, 0
         self.unit.steps_asked = max(self.unit.steps_asked, int(t.asked))
         self.unit.terminated = self.unit.terminated or bool(t.terminated)
 
     def resume(self) -> None:
-        """Python has used the FMU."""
+        """Resume after calls of the FMU from Python."""
         t, unit = self.table, self.unit
         t.ready = unit.begun and not unit.terminated
         t.asked, t.terminated = unit.steps_asked, unit.terminated
         self._p[: unit.ports.np] = unit.given
 
     def function(self, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable] = ()) -> Any:
-        """The structure `pl_fmu_call` of one function; None where a type of a variable has no code.
+        """The structure `pl_fmu_call` of one function; None for a type that compiled code cannot pass.
 
         what : "DERIVATIVES", "INDICATORS", "OUTPUTS", "EVENT" or "COMPLETED"
         """
@@ -134,7 +134,7 @@ def batches(
     first: int,
     kept: list[Any],
 ) -> Any:
-    """An array of `pl_fmu_batch`, by which some variables are set or got; None where a type has no code.
+    """An array of `pl_fmu_batch` that sets or gets some variables; None for a type compiled code cannot pass.
 
     every : variables whose scalars are one after the other in a row from `first` on, the some among them
     kept : takes what must live as long as the array
@@ -164,7 +164,7 @@ def batches(
 
 
 def _items(row: Any, members: Sequence[Variable]) -> list[np.ndarray]:
-    """Which numbers the values of a batch may be, where they are of enumerations; what must live as long."""
+    """The allowed values in a batch with enumerations; returns arrays that must outlive it."""
     if not any(v.items for v in members):
         return []
     of_each = [list(v.items) for v in members for _ in range(v.size)]
@@ -175,7 +175,7 @@ def _items(row: Any, members: Sequence[Variable]) -> list[np.ndarray]:
 
 
 def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:
-    """What compiled code calls of a unit; None where it is called through another tool."""
+    """The compiled calls of a unit; None if it is called through another tool."""
     if not isinstance(unit.component, Component):
         return None
     if unit.compiled is None:
@@ -186,7 +186,7 @@ def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:
 
 
 def void(pointer: Any) -> Any:
-    """A pointer or function of the FMU in the words of the runtime."""
+    """A pointer or function of the FMU, cast to the types of the runtime."""
     f = ffi()
     address = int(f.cast("uintptr_t", pointer))
     return bindings.ffi().cast("void *", address)

@@ -1,4 +1,4 @@
-"""An FMU for co-simulation as compiled code calls it: pointers to its functions, batches of its values."""
+"""An FMU for co-simulation called by compiled code: pointers to its functions, batches of its values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cosim.fmi.interface.component import Component
 def compiled_calls_of(
     component: Component, inputs: Sequence[Variable], outputs: Sequence[Variable], table: Any
 ) -> list[Any] | None:
-    """Fill in `pl_fmu_unit` what to call of an instance; what must live as long as the structure.
+    """Fill in `pl_fmu_unit` with the functions of an instance; returns objects that must outlive it.
 
     None where a variable has a type without code.
     """

@@ -1,4 +1,4 @@
-"""What a model description says that cannot be, though its schema allows it."""
+"""Contradictions in a model description that its schema allows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cosim.fmi.description import FLOATS, FMUDescription, Variable
 
 
 def wrong_indices(root: Any) -> list[str]:
-    """Of FMI 2.0: numbers in the structure, or of states, that are those of no variable; each in words.
+    """In FMI 2.0: indices of the structure, or of states, that no variable has; each in words.
 
     root : the element of the whole description
     """
@@ -27,7 +27,7 @@ def wrong_indices(root: Any) -> list[str]:
 
 
 def _numbers(root: Any) -> Iterator[tuple[Any, str, int]]:
-    """All numbers of variables with where they stand; what is no number is left to the schema."""
+    """All indices of variables with their places in the file; non-numbers are left to the schema."""
     for element in root.iterfind("ModelStructure//Unknown"):
         for attribute in ("index", "dependencies"):
             for word in (element.get(attribute) or "").split():
@@ -39,7 +39,7 @@ def _numbers(root: Any) -> Iterator[tuple[Any, str, int]]:
 
 
 def no_states(d: FMUDescription) -> list[str]:
-    """Derivatives of the structure that are those of what no state can be; each in words."""
+    """Derivatives in the structure of variables that cannot be states; each in words."""
     found = []
     for entry in d.derivatives:
         rate = d.variables[entry.name]
@@ -57,7 +57,7 @@ def no_states(d: FMUDescription) -> list[str]:
 
 
 def contradictions(d: FMUDescription) -> list[str]:
-    """What does not keep it from running, each in words."""
+    """Contradictions that do not prevent a run, each in words."""
     e, found = d.experiment, []
     if e.step is not None and not e.step > 0:
         found.append(f"the step size of its default experiment is {e.step:g} s")
@@ -90,7 +90,7 @@ def _of_variable(v: Variable) -> Iterator[str]:
 
 
 def odd_elements(root: Any) -> list[str]:
-    """Empty names, items of one enumeration that are alike, kinds without dependencies; each in words.
+    """Empty names, equal items of one enumeration, kinds without dependencies; each in words.
 
     root : the element of the whole description
     """

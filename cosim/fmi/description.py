@@ -1,4 +1,4 @@
-"""What an FMU says of itself, in neutral terms: variables, types, units, structure and capabilities.
+"""A model description in neutral terms: variables, types, units, structure and capabilities.
 
 Types are called as FMI 3.0 calls them; of FMI 2.0, Real is Float64 and Integer is Int32. Names are unique;
 sizes of arrays are those of the structural parameters' start values, or of the values given to `sized`.
@@ -36,7 +36,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class ClockTiming:
-    """When a clock ticks, as its description has it.
+    """The timing of a clock in its description.
 
     kind : intervalVariability: "constant", "fixed", "tunable", "changing", "countdown" or "triggered"
     interval, shift : [s], exact; interval None where the FMU itself says it, or nobody knows it before
@@ -50,12 +50,12 @@ class ClockTiming:
 
     @property
     def periodic(self) -> bool:
-        """Does it tick with a period?"""
+        """Whether the clock ticks periodically."""
         return self.kind in ("constant", "fixed", "tunable")
 
     @property
     def interval_settable(self) -> bool:
-        """May the user choose its interval?"""
+        """Whether the user may choose its interval."""
         return self.kind in ("fixed", "tunable") and self.interval is not None
 
 
@@ -97,9 +97,9 @@ class Variable:
     clocks: tuple[str, ...] = ()
     clock: ClockTiming | None = None  # of a Clock
     intermediate_update: bool = False
-    multiple_sets: bool = True  # may it be set more than once at one instant?
+    multiple_sets: bool = True  # whether it may be set more than once at one instant
     alias_of: str | None = None
-    max_size: int | None = None  # of a Binary, in bytes
+    max_size: int | None = None  # size of a Binary in bytes
     line: int | None = None
 
     @property
@@ -109,7 +109,7 @@ class Variable:
 
     @property
     def is_resized(self) -> bool:
-        """Is it an array of numbers to be given, whose start value in the description has another size?"""
+        """Whether it is an array of given numbers whose start value in the description has another size."""
         own = self.start if isinstance(self.start, tuple) else ()
         other = len(own) > 0 and len(own) != self.size and len(set(own)) > 1
         return other and self.numeric and self.is_start_settable and self.size > 0
@@ -121,12 +121,12 @@ class Variable:
 
     @property
     def numeric(self) -> bool:
-        """Are its values numbers on wires?"""
+        """Whether its values are numbers that wires can carry."""
         return self.type in NUMERIC
 
     @property
     def is_start_settable(self) -> bool:
-        """May it be set before initialisation? Of a clock this is its interval [s]."""
+        """Whether it may be set before initialisation; for a clock, its interval [s]."""
         if self.clock is not None:
             return self.clock.interval_settable and self.causality == "input"
         if self.variability == "constant" or self.causality == "independent":
@@ -180,14 +180,14 @@ class Interface:
     asynchronous: bool = False
 
     def capabilities(self) -> dict[str, Any]:
-        """Those that are there, by name."""
+        """The names of its capabilities."""
         names = [f.name for f in fields(self)[2:]]
         return {n: v for n in names if (v := getattr(self, n)) not in (False, None, 0)}
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """How its maker would run it, s; None where not said."""
+    """The maker's default experiment, in s; None for missing values."""
 
     start: float | None = None
     stop: float | None = None
@@ -197,7 +197,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class FMUDescription:
-    """All of modelDescription.xml that matters for running.
+    """Everything in modelDescription.xml that matters for running.
 
     file : for messages; version : "2.0", "3.0", ...; token : guid or instantiationToken, as it stands
     variables : by name, aliases as well; units : by name
@@ -233,7 +233,7 @@ class FMUDescription:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Of "cs", "me" and "se" those it has."""
+        """The kinds it has, among "cs", "me" and "se"."""
         return tuple(k for k in ("cs", "me", "se") if getattr(self, k) is not None)
 
     def interface(self, kind: str | None) -> Interface:
@@ -289,7 +289,7 @@ class FMUDescription:
 
     @cached_property
     def triggers(self) -> tuple[Variable, ...]:
-        """Input clocks that tick when their user wants."""
+        """Input clocks that tick when the user triggers them."""
         found = (v for v in self.clocks if v.clock is not None and v.clock.kind == "triggered")
         return tuple(v for v in found if v.causality == "input")
 
@@ -314,13 +314,13 @@ class FMUDescription:
         return tuple(v for v in every if v.causality == causality and v.numeric and v.alias_of is None)
 
     def dependencies(self, output: str) -> tuple[str, ...] | None:
-        """What an output depends on; None for everything."""
+        """The variables an output depends on; None for all."""
         name = self.variables[output].alias_of or output
         found = next((d for d in self.outputs if d.name == name), None)
         return None if found is None else found.dependencies
 
     def sized(self, values: Mapping[str, int]) -> FMUDescription:
-        """The same with other values of structural parameters, by name: arrays have the sizes they give."""
+        """The same with other values of structural parameters, by name, and arrays of the sizes they give."""
         if not values:
             return self
 
@@ -340,7 +340,7 @@ class FMUDescription:
 
 
 def no_items(variables: Sequence[Variable], values: np.ndarray) -> np.ndarray:
-    """Which scalars of some variables, (n,), are no item of the enumeration theirs is of; (n,) bool."""
+    """(n,) bool: scalars of some variables that are not items of their variable's enumeration."""
     found, start = np.zeros(len(values), dtype=bool), 0
     for v in variables:
         place = slice(start, start + v.size)

@@ -1,4 +1,4 @@
-"""An FMU for co-simulation that is used with event mode (FMI 3.0): it steps itself, we visit its events.
+"""An FMU for co-simulation used with event mode (FMI 3.0): it steps itself, and we handle its events.
 
 A step ends at the time that the FMU announced for its next event, at a tick of one of its clocks, and where
 it returns early; what is discrete is set in event mode only.
@@ -20,11 +20,11 @@ from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
 from cosim.fmi.steps import Put
 
-MOST = 1000  # events at one time
+MOST = 1000  # most events at one time
 
 
 class EventModeSteps:
-    """Goes from time to time (`Steps`); `step` visits the events before its end, `arrive` those at it."""
+    """Steps in time (`Steps`); `step` handles the events before its end, `arrive` those at it."""
 
     def __init__(self, component: AnyComponent, rounds: EventRounds) -> None:
         self._component, self._rounds = component, rounds
@@ -49,7 +49,7 @@ class EventModeSteps:
         return self._settled(self._rounds.run(start, None, triggers))
 
     def quick(self) -> Callable[[float, float], int] | None:
-        """See `Steps.quick`: there is none."""
+        """See `Steps.quick`: not available."""
         return None
 
     @property

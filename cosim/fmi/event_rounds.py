@@ -1,4 +1,4 @@
-"""One visit to event mode of FMI 3.0, with clocks: what ticks, is set, is read and is asked there, in order.
+"""One visit to event mode of FMI 3.0, with clocks: ticks, values to set and read, intervals, in order.
 
 Values of clocked variables may be asked for only while one of their clocks ticks, so they are kept here.
 """
@@ -18,7 +18,7 @@ from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
 from cosim.fmi.steps import Put
 
-MOST = 100  # rounds at one instant
+MOST = 100  # most rounds at one instant
 
 
 class EventRounds:
@@ -55,7 +55,7 @@ class EventRounds:
         return {} if self.clocks is None else self.clocks.counts
 
     def prepare(self, start: float) -> None:
-        """In initialisation mode, at `start` [s]: intervals of clocks, and values that are known already."""
+        """In initialisation mode, at `start` [s]: set intervals of clocks, and values that are known."""
         if self.clocks is not None:
             self.clocks.prepare(start)
         known = {e.name for e in self._description.initial_unknowns}
@@ -65,11 +65,11 @@ class EventRounds:
                     self.values[v.name] = self._component.getter([v]).read().copy()
 
     def give(self, v: Variable, put: Put) -> None:
-        """A clocked input: `put` sets its value whenever one of its clocks ticks."""
+        """Set a clocked input: `put` sets its value whenever one of its clocks ticks."""
         self._given[v.name] = (v, put)
 
     def run(self, t: float, put: Put | None = None, triggers: Sequence[Variable] = ()) -> DiscreteStates:
-        """All rounds at t [s], in event mode already, until nothing changes; flags are those of any round.
+        """Do all rounds at t [s], in event mode already, until nothing changes; flags are those of any round.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class EventRounds:
             self._read(names | self._ticked_inside())
             self._ask(t, names)
             found = self._component.update_once()
-            self._ask(t, names)  # some know the next interval only now
+            self._ask(t, names)  # some clocks know their next interval only now
             terminate |= found.terminate
             nominals |= found.nominals_changed
             changed |= found.values_changed
@@ -111,7 +111,7 @@ class EventRounds:
         return DiscreteStates(False, terminate, nominals, changed, found.next_time)
 
     def _due(self, t: float, triggers: Sequence[Variable] = ()) -> list[Variable]:
-        """Clocks that tick now; that they do is counted."""
+        """Clocks that tick now; their ticks are counted."""
         if self.clocks is None:
             return []
         due = self.clocks.due(t, triggers)
@@ -120,7 +120,7 @@ class EventRounds:
         return due
 
     def _ticked_inside(self) -> set[str]:
-        """Names of output clocks that the FMU has ticked."""
+        """Names of output clocks that the FMU has activated."""
         if self.clocks is None:
             return set()
         clocks = self._description.output_clocks
@@ -139,7 +139,7 @@ class EventRounds:
                     at += v.size
 
     def _ask(self, t: float, ticked: Collection[str]) -> None:
-        """When countdown clocks, and changing ones that ticked, tick next."""
+        """Query the next ticks of countdown clocks, and of changing ones that ticked."""
         if self.clocks is None:
             return
         asked = [*self.clocks.countdowns]
@@ -148,7 +148,7 @@ class EventRounds:
             self.clocks.said(v, t, interval, v.name in ticked)
 
     def kept(self) -> Any:
-        """All that changes, as plain data."""
+        """All changing data, as plain data."""
         values = {n: x.tolist() for n, x in self.values.items()}
         return {"clocks": None if self.clocks is None else self.clocks.kept(), "values": values}
 
@@ -161,7 +161,7 @@ class EventRounds:
 
 
 def clocked(variables: Sequence[Variable]) -> list[Variable]:
-    """Those whose values may be asked for only while a clock ticks."""
+    """Variables whose values may be read only while a clock ticks."""
     return [v for v in variables if v.clocks and v.clock is None and v.causality != "input"]
 
 

@@ -57,7 +57,7 @@ class FMPyComponent:
         more = {"eventModeUsed": event_mode} if cs and self._new else {}
         try:
             self._fmu: Any = self._class(cs)(**given)
-        except (AttributeError, OSError) as error:  # FMPy looks every function of the standard up
+        except (AttributeError, OSError) as error:  # FMPy looks up every function of the standard
             what = f"FMPy cannot load its binary: {error}"
             raise description.fault(
                 what, 'Use importer="native", which needs what is called only.'
@@ -65,7 +65,7 @@ class FMPyComponent:
         self._do("instantiate", **more, **self._logger())
 
     def _logger(self) -> dict[str, Any]:
-        """What FMPy is to give the FMU as its logger: ours, where its own prints."""
+        """The logger FMPy gives the FMU: ours in place of its own, which prints."""
         address = int(ffi().cast("uintptr_t", self.log.callback))
         if self._new:
             return {"logMessage": address}  # FMPy makes its type of callback of it
@@ -96,7 +96,7 @@ class FMPyComponent:
     def _do(self, method: str, *given: Any, **named: Any) -> Any:
         try:
             return getattr(self._fmu, method)(*given, **named)
-        except Exception as error:  # FMPy raises what it meets
+        except Exception as error:  # FMPy raises various exceptions
             where = "" if self.call.time is None else f" at t={self.call.time:.9g} s"
             raise FMUCallError(
                 f"FMU '{self.description.file}', instance '{self.name}': FMPy's {method} failed{where}: "
@@ -230,7 +230,7 @@ class FMPyComponent:
 
     @property
     def clocks(self) -> None:
-        """Nobody asks: such an FMU is refused."""
+        """Not supported: FMUs with clocks are refused."""
 
     def update_once(self) -> DiscreteStates:
         """See `Component.update_once`."""
@@ -317,7 +317,7 @@ class FMPyComponent:
 
 
 class FMPyValues:
-    """Reads or sets numbers of some variables, all scalars one after the other."""
+    """Reads or sets some variables, all scalars one after the other."""
 
     def __init__(self, of: FMPyComponent, variables: Sequence[Variable]) -> None:
         self._of = of

@@ -111,7 +111,7 @@ class FMU(Block):
         interface = d.interface(self.kind)
         self._check_events(interface)
         if self.importer == "native":
-            self._package.library(interface.identifier)  # is there one for this platform?
+            self._package.library(interface.identifier)  # fails if there is none for this platform
         self._chosen()
         set_(self, "sample", self._checked_sample(interface))
 
@@ -167,7 +167,7 @@ class FMU(Block):
 
     @property
     def _visits_events(self) -> bool:
-        """Is event mode used in co-simulation?"""
+        """Whether event mode is used in co-simulation."""
         interface = self.interface
         if interface.kind != "cs" or not interface.has_event_mode:
             return False
@@ -175,7 +175,7 @@ class FMU(Block):
 
     @property
     def _ticks(self) -> bool:
-        """Do clocks tick?"""
+        """Whether clocks tick."""
         return self.interface.kind != "cs" or self._visits_events
 
     @property
@@ -190,7 +190,7 @@ class FMU(Block):
 
     @property
     def parameter_variables(self) -> tuple[Variable, ...]:
-        """The variables that are parameters of a run: start values that are numbers, but not of inputs."""
+        """The variables that are parameters of a run: numeric start values, except those of inputs."""
         return self.derived.get("parameters", self._find_parameters)
 
     def _find_parameters(self) -> tuple[Variable, ...]:
@@ -211,7 +211,7 @@ class FMU(Block):
 
     @property
     def _own_starts(self) -> dict[str, tuple[float, ...]]:
-        """Start values of arrays that have another size than in the description: those that the FMU tells."""
+        """Start values, read from the FMU, of arrays whose size differs from that in the description."""
         return self.derived.get("own starts", self._asked_starts)
 
     def _asked_starts(self) -> dict[str, tuple[float, ...]]:
@@ -223,7 +223,7 @@ class FMU(Block):
         try:
             component.configure({v: given[v.name] for v in d.structural if v.name in given})
             return {v.name: tuple(np.ravel(component.get(v)).astype(float).tolist()) for v in asked}
-        except FMUError:  # it does not tell: these are no parameters of a run
+        except FMUError:  # not available: these are not parameters of a run
             return {}
         finally:
             component.close()
@@ -273,7 +273,7 @@ class FMU(Block):
 
     # --- running ----------------------------------------------------------------------------------
     def component(self, intermediate: IntermediateInputs | None = None) -> AnyComponent:
-        """A new instance of the FMU, in no mode yet; whoever asks closes it.
+        """A new instance of the FMU, in no mode yet; the caller closes it.
 
         intermediate : takes the callback that the FMU makes during a step
         """
@@ -289,7 +289,7 @@ class FMU(Block):
         return made
 
     def open(self) -> Session:
-        """The FMU, to be stepped by hand.
+        """Open the FMU, to step it by hand.
 
         Raises
         ------
@@ -333,7 +333,7 @@ class FMU(Block):
 
     @property
     def _called(self) -> str:
-        """What messages call it where it is called in Python, with the reason."""
+        """Its name in messages about calls from Python, with the reason."""
         why = "scheduled execution" if self.interface.kind == "se" else "event mode"
         if self.importer != "native":
             why = f"importer='{self.importer}'"
@@ -344,7 +344,7 @@ class FMU(Block):
         return f"FMU '{Path(self.description.file).name}' ({why})"
 
     def start_of(self, v: Variable) -> Any:
-        """The start value of a variable as large as it is here; None if the FMU has none of this size."""
+        """The start value of a variable with its present size; None if the FMU has none of this size."""
         return self._setup.start_of(v)
 
     @property
@@ -353,7 +353,7 @@ class FMU(Block):
         return self._setup.start_only
 
     def driven(self) -> Block:
-        """A unit of a co-simulation master; an FMU of another kind is equations and samples like ours."""
+        """A unit of a co-simulation master; FMUs of other kinds become equations and samples like ours."""
         if self.interface.kind != "cs":
             return self
         setup, sample = self._setup, self._communication_step
@@ -381,7 +381,7 @@ class FMU(Block):
 
 
 def _check_multiple(d: FMUDescription, sample: float, interface: Interface) -> None:
-    """Warn of communication steps [s] that the FMU's own steps do not fill."""
+    """Warn of communication steps [s] that are not multiples of the FMU's own steps."""
     step = interface.fixed_internal_step
     if interface.variable_step or not step or abs(sample / step - round(sample / step)) < 1e-6:
         return

@@ -1,4 +1,4 @@
-"""Who calls an FMU: our own interface, or another tool behind the same methods."""
+"""The importer that calls an FMU: our own interface, or another tool behind the same methods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IMPORTERS: dict[str, Make] = {"native": Component, "fmpy": _fmpy, "pyfmi": _pyfm
 
 
 def check_importer(name: str) -> None:
-    """Is the tool there?
+    """Refuse a tool that is not installed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""An FMU in a process of its own: its crash, hang or hunger for memory becomes one error; the host goes on.
+"""An FMU in a process of its own: if it crashes, hangs or exhausts memory, the host gets one error.
 
 `IsolatedComponent` has the methods of a `Component`; each is a message to `isolated_host.py` and back.
 """
@@ -40,12 +40,12 @@ from cosim.fmi.isolated_host import (
 )
 from cosim.fmi.package import Unpacked
 
-QUIET = (0, 0, 0, 0)  # flags of a step after which there is nothing to do
-START_UP = 60.0  # s to begin in; importing takes one or two
+QUIET = (0, 0, 0, 0)  # flags of a step that needs no further action
+START_UP = 60.0  # s to start; importing takes one or two
 
 
 class RemoteLog:
-    """The newest log lines of an isolated FMU: they come through a pipe, so that a crash loses none."""
+    """The newest log lines of an isolated FMU: they come through a pipe, so that none is lost in a crash."""
 
     def __init__(self, name: str, descriptor: int) -> None:
         self.name, self._descriptor = name, descriptor
@@ -64,7 +64,7 @@ class RemoteLog:
 
 
 class Standing:
-    """Where an isolated FMU stands [s], for messages; as `Caller.time`."""
+    """The present time of an isolated FMU [s], for messages; as `Caller.time`."""
 
     time: float | None = None
 
@@ -92,7 +92,7 @@ class IsolatedComponent:
             raise description.fault("isolate=True needs a POSIX system (Linux, macOS)")
         self.description, self.interface, self.name = description, interface, name
         self._unpacked, self._timeout, self.call = unpacked, timeout, Standing()
-        self._stepped: Any = None  # what came of the newest step
+        self._stepped: Any = None  # outcome of the newest step
         self._begin(name)
         self._doing = "instantiating"
         binary = unpacked.library(interface.identifier)
@@ -128,7 +128,7 @@ class IsolatedComponent:
 
     @property
     def closed(self) -> bool:
-        """Is the process ended?"""
+        """Whether the process is ended."""
         return not self._end.alive
 
     @property
@@ -199,20 +199,20 @@ class IsolatedComponent:
 
     # --- values -----------------------------------------------------------------------------------
     def getter(self, variables: Sequence[Variable]) -> RemoteValues:
-        """Reads numbers of some variables."""
+        """A reader of some numeric variables."""
         return RemoteValues(self, "getter", variables)
 
     def setter(self, variables: Sequence[Variable]) -> RemoteValues:
-        """Sets numbers of some variables."""
+        """A setter of some numeric variables."""
         return RemoteValues(self, "setter", variables)
 
     def read_at(self, number: int, size: int) -> np.ndarray:
-        """What getter `number` reads."""
+        """Read the values of getter `number`."""
         self._fast("a getter", READ, number)
         return self._numbers[:size]
 
     def write_at(self, number: int, values: np.ndarray) -> None:
-        """Set what setter `number` sets."""
+        """Write the values of setter `number`."""
         self._numbers[: len(values)] = values
         self._fast("a setter", WRITE, number)
 

@@ -1,4 +1,4 @@
-"""The process that an isolated FMU lives in: it answers what `isolated.py` asks, until nobody asks any more.
+"""The process of an isolated FMU: it answers requests of `isolated.py` until the other end is closed.
 
 A request is a fixed header (operation, number, two floats); numbers of vectors are in shared memory. CALL
 is followed by a pickle that names a method of `Component`.
@@ -27,8 +27,8 @@ REQUEST = struct.Struct("<BIdd")
 REPLY = struct.Struct("<BIdBBBB")  # failed?, length of what follows, time, and flags of a step
 CALL, READ, WRITE, STEP, SET_TIME, SET_STATES, VECTOR = range(7)
 VECTORS = ("states", "derivatives", "indicators", "nominals")
-SHARED = 2**20  # bytes of numbers; what needs more goes through pickles
-MEMORY = 2 * 2**30  # bytes that an FMU may take
+SHARED = 2**20  # bytes of numbers; larger requests go through pickles
+MEMORY = 2 * 2**30  # bytes of memory for an FMU
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ class Host:
 
     def _fast(self, operation: int, number: int, a: float, b: float) -> tuple[float, tuple[int, ...]]:
         c = self.component
-        assert c is not None  # it is opened by the first call
-        if operation == STEP:  # what is asked for most
+        assert c is not None  # opened by the first call
+        if operation == STEP:  # the most frequent requests
             return self._step(c, a, b, bool(number))
         if operation == READ:
             found = self._ports[number].read()
@@ -103,7 +103,7 @@ class Host:
         return 0.0, (0, 0, 0, 0)
 
     def _step(self, c: Component, t: float, h: float, no_way_back: bool) -> tuple[float, tuple[int, ...]]:
-        """Time reached, and flags."""
+        """Step; returns the time reached, and flags."""
         if no_way_back:
             outcome = c.step(t, h, True)
         else:
@@ -128,7 +128,7 @@ class Host:
                 self._tell(line)
             return None
         c = self.component
-        assert c is not None  # it is opened by the first call
+        assert c is not None  # opened by the first call
         if method in ("getter", "setter"):
             self._ports.append(getattr(c, method)(*given))
             return len(self._ports) - 1, self._ports[-1].size
@@ -146,20 +146,20 @@ class Host:
         return getattr(c, name)(*given)
 
     def _tell(self, line: str) -> None:
-        """A line of the log, at once: it is to be there after a crash; lost where nobody reads."""
+        """Send a log line at once, so that it survives a crash; it is lost if nobody reads."""
         with contextlib.suppress(BlockingIOError):
             os.write(self._log, line.replace("\n", " ").encode("utf-8", "replace")[:2000] + b"\n")
 
 
 def _told(error: Exception) -> tuple[str, str, Any, Any, Any]:
-    """An error as what makes one like it."""
+    """An error as data from which the other process makes an equal one."""
     value = getattr(error, "value", None)
     plain = value if isinstance(value, (int, float, str, type(None))) else None
     return type(error).__name__, str(error), getattr(error, "port", None), getattr(error, "time", None), plain
 
 
 def limit_memory() -> None:
-    """No more than `MEMORY` beyond what the process has."""
+    """Limit memory to `MEMORY` beyond the present use of the process."""
     try:
         import resource
 

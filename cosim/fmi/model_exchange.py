@@ -1,4 +1,4 @@
-"""An FMU for model exchange in one run: its functions of time, states and inputs, and what happens at events.
+"""An FMU for model exchange in one run: its functions of time, states and inputs, and its events.
 
 Every function takes an argument (n,): states, inputs, parameters. Until the first event of a run, which is at
 its start, the FMU stands as it was initialised: states that were given other values than `ModelStart` found
@@ -24,12 +24,12 @@ from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
 from cosim.fmi.model_exchange_slopes import FMUSlopes
 
-NEVER = 1e30  # s; a next event that does not come
+NEVER = 1e30  # s; an event time that is never reached
 
 
 @dataclass(frozen=True)
 class ModelStart:
-    """What initialisation with the start values gives: states (nx,) and their nominal values."""
+    """The result of initialisation with the start values: states (nx,) and their nominal values."""
 
     states: np.ndarray
     nominals: np.ndarray
@@ -37,7 +37,7 @@ class ModelStart:
 
 @dataclass(frozen=True)
 class OutputGroup:
-    """Outputs that depend on the same inputs: `inputs` are their places among all inputs of the FMU."""
+    """Outputs that depend on the same inputs; `inputs` are their places among all inputs of the FMU."""
 
     variables: tuple[Variable, ...]
     inputs: tuple[int, ...]
@@ -45,7 +45,7 @@ class OutputGroup:
 
 @dataclass(frozen=True)
 class Ports:
-    """Which variables of an FMU are what in the argument of its functions.
+    """The parts of the argument of an FMU's functions, as variables.
 
     inputs, parameters, states, rates : in the order of the argument; rates are the derivatives of the states
     groups : of outputs
@@ -60,27 +60,27 @@ class Ports:
     groups: tuple[OutputGroup, ...]
     kept: tuple[
         Variable, ...
-    ] = ()  # outputs that events give: clocked ones, and clocks (how often they ticked)
+    ] = ()  # outputs that events set: clocked ones, and clocks (their numbers of ticks)
     triggers: tuple[Variable, ...] = ()  # input clocks that tick when their number rises
 
     @cached_property
     def nx(self) -> int:
-        """Continuous states."""
+        """Number of continuous states."""
         return sum(v.size for v in self.states)
 
     @cached_property
     def nu(self) -> int:
-        """Scalars of all inputs."""
+        """Number of scalars of all inputs."""
         return sum(v.size for v in self.inputs)
 
     @cached_property
     def np(self) -> int:
-        """Scalars of all parameters."""
+        """Number of scalars of all parameters."""
         return sum(v.size for v in self.parameters)
 
 
 def continuous(v: Variable) -> bool:
-    """May an input be set between events?"""
+    """Whether an input may be set between events."""
     return v.type in FLOATS and v.variability == "continuous"
 
 
@@ -107,21 +107,21 @@ class ModelExchangeUnit:
         self.component, self.description, self.ports = component, description, ports
         self._defaults, self._texts, self._input_start = defaults, dict(texts), input_start
         self._start, self._stop_time = start, stop_time
-        self.steps_asked = 0  # how often the FMU has asked for an event after a step
+        self.steps_asked = 0  # number of events that the FMU has requested after steps
         self.initialised = self.begun = self.terminated = False
         self._failure: FMUCallError | None = None
         self.compiled: Any = None  # what compiled code calls; it must know when something else is called
-        self.given = defaults.copy()  # parameters as set last
+        self.given = defaults.copy()  # parameters as last set
         self.inputs_given = input_start.copy()
         self._next = NEVER
         self._rounds = rounds
         self._levels = np.zeros(len(ports.triggers))
         self._slopes = FMUSlopes(component)
-        self._x_given = np.zeros(0)  # states that initialisation is to leave as they were given
+        self._x_given = np.zeros(0)  # given states that initialisation must not change
         self._x = np.zeros(ports.nx)
         self._looked_at: tuple[float, bytes] | None = None
         self._z = np.zeros(ports.n_indicators)
-        self._asked: tuple[float, bytes] | None = None  # the newest event, and its outcome
+        self._asked: tuple[float, bytes] | None = None  # the newest event, and its result
         self._outcome = np.zeros(0)
         continuous_inputs = [v for v in ports.inputs if continuous(v)]
         self._set_continuous = component.setter(continuous_inputs)
@@ -136,15 +136,15 @@ class ModelExchangeUnit:
         self._group_inputs = [self._of_group(g) for g in ports.groups]
 
     def _of_group(self, group: OutputGroup) -> tuple[Any, np.ndarray]:
-        """A setter of the continuous inputs a group depends on, and their places in its argument's inputs."""
+        """A setter of the continuous inputs a group depends on, and their places in its argument."""
         own = [self.ports.inputs[k] for k in group.inputs]
         moving = [v for v in own if continuous(v)]
         return self.component.setter(moving), places(own, moving)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """While inside, what is called is called from here, and compiled code knows nothing of it."""
-        if self._failure is not None:  # in an event, where nobody can go on from
+        """A context in which Python calls the FMU, and compiled code must not rely on its last calls."""
+        if self._failure is not None:  # failed in an event, and cannot continue
             raise self._failure
         if self.compiled is None:
             yield
@@ -157,13 +157,13 @@ class ModelExchangeUnit:
 
     # --- functions --------------------------------------------------------------------------------
     def derivatives(self, t: float, a: np.ndarray) -> np.ndarray:
-        """Of the states at t [s], (nx,)."""
+        """Derivatives of the states at t [s], (nx,)."""
         self._stand(t, a)
         return self.component.derivatives(np.zeros(self.ports.nx))
 
     def indicators(self, t: float, a: np.ndarray) -> np.ndarray:
         """Event indicators, (nz,)."""
-        asked = None if self.begun else (t, a.tobytes())  # at a start they are asked for again and again
+        asked = None if self.begun else (t, a.tobytes())  # at a start they are requested again and again
         if asked is None or asked != self._looked_at:
             self._stand(t, a)
             self._z = self.component.indicators(np.zeros(self.ports.n_indicators))
@@ -171,7 +171,7 @@ class ModelExchangeUnit:
         return self._z
 
     def outputs(self, group: int, t: float, a: np.ndarray) -> np.ndarray:
-        """Of one group; its argument has only the inputs the group depends on."""
+        """Outputs of one group; its argument has only the inputs the group depends on."""
         nx, n = self.ports.nx, len(a) - self.ports.np
         setter, own = self._group_inputs[group]
         self._ready(t, a[:nx], None, a[n:])
@@ -181,7 +181,7 @@ class ModelExchangeUnit:
         return self._outputs[group].read().copy()
 
     def _stand(self, t: float, a: np.ndarray) -> None:
-        """Bring the FMU to a time, states and inputs."""
+        """Set the time, states and inputs of the FMU."""
         nx, nu = self.ports.nx, self.ports.nu
         u = a[nx : nx + nu]
         self._ready(t, a[:nx], u, a[nx + nu : nx + nu + self.ports.np])
@@ -190,19 +190,19 @@ class ModelExchangeUnit:
             self._set_continuous.write(u[self._places])
 
     def _put(self, t: float, x: np.ndarray) -> None:
-        if self.terminated:  # values can be looked at, no more
+        if self.terminated:  # values can only be read now
             return
         self.component.set_time(t)
         self.component.set_states(np.ascontiguousarray(self._effective(x)))
 
     def _effective(self, x: np.ndarray) -> np.ndarray:
-        """States; before the first event what initialisation found, where nothing else was given."""
+        """The states; before the first event those of initialisation, unless others were given."""
         if self.begun or self._start is None:
             return x
         return np.where((x == self._start.states) | self._kept(x), self._x, x)
 
     def _kept(self, x: np.ndarray) -> np.ndarray:
-        """States that were given as start values of variables, which initialisation has taken over."""
+        """States given as start values of variables, which initialisation has accepted."""
         same = len(self._x_given) == len(x) and bool((x == self._x_given).all())
         return self._settable if same else np.zeros(len(x), dtype=bool)
 
@@ -214,7 +214,7 @@ class ModelExchangeUnit:
 
     # --- begin ------------------------------------------------------------------------------------
     def _ready(self, t: float, x: np.ndarray, u: np.ndarray | None, p: np.ndarray) -> None:
-        """Initialise where that has not been done, or was with other parameters."""
+        """Initialise if that has not been done, or was done with other parameters."""
         if not self.initialised or (not self.begun and not np.array_equal(p, self.given)):
             self._initialise(t, x, self._input_start if u is None else u, p)
 
@@ -248,7 +248,7 @@ class ModelExchangeUnit:
         self.given, self.inputs_given, self._x_given = p.copy(), u.copy(), x.copy()
 
     def found_start(self, p: np.ndarray) -> ModelStart:
-        """What a unit finds that has no `ModelStart` yet, with parameters p (np,)."""
+        """Initialise a unit that has no `ModelStart` yet, with parameters p (np,), and return its start."""
         nx = self.ports.nx
         self._initialise(0.0, np.zeros(nx), self.inputs_given, p)
         nominals = np.abs(self.component.nominals(np.ones(nx)))
@@ -256,7 +256,7 @@ class ModelExchangeUnit:
         return ModelStart(self._x.copy(), np.where(good, nominals, 1.0))
 
     def _set_states_given(self, x: np.ndarray) -> None:
-        """Start values of states that a run gave."""
+        """Set start values of states that a run has given."""
         assert self._start is not None
         at = 0
         for v in self.ports.states:
@@ -279,7 +279,7 @@ class ModelExchangeUnit:
         self._next = min(announced, self._rounds.next_tick, NEVER)
 
     def _results(self, x: np.ndarray) -> np.ndarray:
-        """What an event gives: states, the time of the next [s], is this the end? outputs that are kept."""
+        """The results of an event: states, time of the next one [s], whether the run ends, kept outputs."""
         values, counts = self._rounds.values, self._rounds.counts
         kept = [[float(counts[v.name])] if v.clock is not None else values[v.name] for v in self.ports.kept]
         return np.concatenate([x, [self._next, float(self.terminated)], *kept])
@@ -292,7 +292,7 @@ class ModelExchangeUnit:
 
     # --- events -----------------------------------------------------------------------------------
     def event(self, t: float, a: np.ndarray) -> np.ndarray:
-        """What an event at t [s] gives, see `_results`; levels of clocks are behind the parameters.
+        """The results of an event at t [s], see `_results`; levels of clocks follow the parameters.
 
         The last entry of the argument says whether there is one; without it nothing happens.
         """
@@ -360,7 +360,7 @@ class ModelExchangeUnit:
                 )
 
     def completed_step(self, t: float, a: np.ndarray) -> np.ndarray:
-        """After an accepted step: how often the FMU has asked for an event there, (1,)."""
+        """Report an accepted step; returns how often the FMU has requested an event so far, (1,)."""
         if self.begun and not self.terminated:
             self._stand(t, a)
             event, terminate = self.component.completed_step()
@@ -370,15 +370,15 @@ class ModelExchangeUnit:
 
     # --- derivatives of functions -----------------------------------------------------------------
     def rates_jacobian(self, t: float, a: np.ndarray) -> np.ndarray:
-        """Of the derivatives of the states, (nx, n)."""
+        """Jacobian of the derivatives of the states, (nx, n)."""
         return self._jacobian(t, a, self.ports.rates, self.ports.inputs, self.derivatives)
 
     def indicators_jacobian(self, t: float, a: np.ndarray) -> np.ndarray:
-        """Of the event indicators, (nz, n)."""
+        """Jacobian of the event indicators, (nz, n)."""
         return self._jacobian(t, a, self.ports.indicators, self.ports.inputs, self.indicators)
 
     def outputs_jacobian(self, group: int, t: float, a: np.ndarray) -> np.ndarray:
-        """Of the outputs of a group, (ny, n)."""
+        """Jacobian of the outputs of a group, (ny, n)."""
         g = self.ports.groups[group]
         inputs = [self.ports.inputs[k] for k in g.inputs]
         return self._jacobian(t, a, g.variables, inputs, lambda s, b: self.outputs(group, s, b))
@@ -422,7 +422,7 @@ class ModelExchangeUnit:
         return json.dumps(facts).encode() + b"\n" + self.component.serialized()
 
     def load(self, state: bytes) -> None:
-        """Put back what `save` gave, perhaps in another process."""
+        """Restore what `save` returned, perhaps in another process."""
         with self.alone():
             self._load(state)
 
@@ -449,13 +449,13 @@ class ModelExchangeUnit:
     def close(self) -> None:
         """Terminate and free the FMU."""
         if self.initialised:
-            with contextlib.suppress(FMUError):  # it is freed whatever it says
+            with contextlib.suppress(FMUError):  # it is freed whatever it returns
                 self.component.terminate()
         self.component.close()
 
 
 def places(every: Sequence[Variable], some: Sequence[Variable]) -> np.ndarray:
-    """Where the scalars of some variables are among those of all."""
+    """Places of the scalars of some variables among those of all."""
     starts, at = {}, 0
     for v in every:
         starts[v.name] = at
@@ -465,7 +465,7 @@ def places(every: Sequence[Variable], some: Sequence[Variable]) -> np.ndarray:
 
 
 def check_counts(component: AnyComponent, nx: int, nz: int) -> None:
-    """Does the binary have as many states and indicators as the description says?
+    """Check that the binary has as many states and indicators as the description.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from cosim.fmi.setup import Setup
 
 
 def ports_of(setup: Setup) -> Ports:
-    """Which variables of an FMU are what."""
+    """Find the variables for each part of the argument of the FMU's functions."""
     d = setup.description
     states = tuple(v for v in d.states if v.size)  # structural parameters may leave none of some
     known = {(v.type, v.reference) for v in states}
@@ -59,7 +59,7 @@ def _inputs_of(setup: Setup, v: Variable) -> tuple[int, ...]:
 
 
 def model_start(setup: Setup) -> ModelStart:
-    """States and nominal values after initialisation with the start values: of an instance made for it."""
+    """States and nominal values after initialisation with the start values, from an instance made for it."""
     component = setup.component()
     try:
         unit = _unit(setup, ports_of(setup), component, None)
@@ -130,7 +130,7 @@ def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None
 
 
 def joined(parts: list[Any]) -> Any:
-    """One vector of some."""
+    """Join vectors into one."""
     filled = [part for part in parts if part.size]
     return np.concatenate(filled) if filled else np.zeros(0)
 
@@ -237,7 +237,7 @@ def _of_group(of: Callable[..., Any], group: int, unit: ModelExchangeUnit, t: fl
 
 
 def _compiled(what: str, unit: ModelExchangeUnit) -> Any:
-    """What the native engine calls in the place of a function."""
+    """The compiled call that the native engine uses instead of a Python function."""
     from cosim.fmi.compiled_calls import compiled_unit  # loads the runtime's interface
 
     found = compiled_unit(unit)

@@ -1,4 +1,4 @@
-"""Derivatives of the functions of an FMU for model exchange: as it tells them, else central differences.
+"""Derivatives of the functions of an FMU for model exchange: from the FMU, else by central differences.
 
 By parameters they are taken where no run has begun: in a run parameters change at events only, so they are
 zero there, and so are those by discrete inputs.
@@ -18,8 +18,8 @@ from cosim.fmi.interface.any_component import AnyComponent
 
 DIFFERENCE = 6e-6  # relative step of central differences, the cubic root of the rounding
 
-FATAL = 4  # the status after which nothing may be called
-AGREES = 1e-5  # of derivatives asked for and differenced, relative
+FATAL = 4  # the status after which no function may be called
+AGREES = 1e-5  # between the FMU's derivatives and differences, relative
 
 Value = Callable[[float, np.ndarray], np.ndarray]
 
@@ -68,7 +68,7 @@ class FMUSlopes:
         return found
 
     def _asked_once(self, rows: Sequence[Variable], v: Variable, k: int) -> np.ndarray | None:
-        """What the FMU tells; where it refuses, differences are taken from then on, with a warning."""
+        """The derivatives by the FMU; once it refuses, differences are used from then on, with a warning."""
         try:
             return self._asked(rows, v, k)
         except FMUCallError as error:
@@ -88,7 +88,7 @@ class FMUSlopes:
     def _by_parameter(
         self, t: float, a: np.ndarray, rows: Sequence[Variable], v: Variable, k: int, value: Value, place: int
     ) -> np.ndarray:
-        """What the FMU says of a tunable parameter, as long as differences agree: it need not know any."""
+        """The FMU's derivative by a tunable parameter, if it agrees with differences; it is optional."""
         tunable = v.causality == "parameter" and v.variability == "tunable" and v.type == "Float64"
         said, key = None, (rows[0].name if rows else "", v.name)
         if rows and tunable and self._knows.get(key, True):

@@ -27,11 +27,11 @@ from cosim.fmi.steps import Put
 
 RTOL, ATOL = 1e-8, 1e-10  # the tolerances of runs
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
-MOST = 1000  # events at one time
+MOST = 1000  # most events at one time
 
 
 class ModelExchangeSteps:
-    """Goes from time to time with states, events and `completedIntegratorStep` as the standard has them.
+    """Steps in time with states, events and `completedIntegratorStep` as the standard describes.
 
     sizes : numbers of states and of indicators, asked for when it begins; tolerance : of the user, or None
     """
@@ -87,7 +87,7 @@ class ModelExchangeSteps:
         return self._settled(self._rounds.run(start, None, triggers))
 
     def _rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Derivatives; nan where the FMU discards the call, which asks for a shorter step."""
+        """Derivatives; nan if the FMU discards the call, which asks for a shorter step."""
         try:
             return self._asked_rate(t, x)
         except FMUCallError as error:
@@ -117,7 +117,7 @@ class ModelExchangeSteps:
         )
 
     def _settled(self, found: DiscreteStates) -> bool:
-        """Event mode is over; returns whether the run is."""
+        """Leave event mode; returns whether the run is over."""
         announced = math.inf if found.next_time is None else found.next_time
         self._next = min(announced, self._rounds.next_tick)
         if not found.terminate:
@@ -162,7 +162,7 @@ class ModelExchangeSteps:
         return self._event(t, change, triggers)
 
     def _stretch(self, t: float, stop: float) -> tuple[float, bool, bool]:
-        """To `stop`, or to the first event before it: time reached, is there an event, is it the end?"""
+        """Integrate to `stop` or the first event before it; returns the time, is it an event or the end."""
         if stop <= t:
             return t, False, False
         if not len(self._x):
@@ -227,5 +227,5 @@ class ModelExchangeSteps:
 
 
 def _never(t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What an explicit method does not ask for."""
+    """Refuse a request that an explicit method never makes."""
     raise NotImplementedError

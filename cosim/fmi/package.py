@@ -1,4 +1,4 @@
-"""An FMU file: what is in it, unpacked safely, and the library of this platform.
+"""An FMU file: its contents, safe unpacking, and the library of this platform.
 
 Nothing of the file is trusted: names that lead out of the folder, links, encrypted entries and archives that
 unpack to absurd sizes are refused before anything is written.
@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from cosim.fmi.fmi_errors import FMUError
 
 MOST_ENTRIES = 100_000
-MOST_BYTES = 4 * 2**30  # unpacked, of all entries
+MOST_BYTES = 4 * 2**30  # limit of the unpacked size of all entries
 MOST_XML = 512 * 2**20
 DESCRIPTION = "modelDescription.xml"
 
@@ -34,7 +34,7 @@ OLD_NAMES = {
 
 
 class Package:
-    """An FMU file that was looked into: every entry has been checked, nothing is unpacked yet.
+    """An FMU file that was opened: every entry has been checked, nothing is unpacked yet.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Package:
 
     @property
     def names(self) -> list[str]:
-        """All files in it."""
+        """Names of all files in it."""
         return list(self._entries)
 
     @property
@@ -90,11 +90,11 @@ class Package:
         raise self._fault(f"no binary for this platform ({' or '.join(folders)}); {has}", hint)
 
     def unpacked(self) -> Unpacked:
-        """All of it in a folder of its own, which is removed when nobody needs it any more."""
+        """The unpacked FMU in a folder of its own, which is removed when nothing uses it any more."""
         return Unpacked(self)
 
     def extract(self, folder: Path) -> None:
-        """Write every entry below a folder; sizes are counted as they come, not as the archive says."""
+        """Write every entry below a folder; sizes are counted while writing, not taken from the archive."""
         left = MOST_BYTES
         with self._opened() as archive:
             for name, entry in self._entries.items():
@@ -177,7 +177,7 @@ def here() -> tuple[list[str], str]:
 
 
 def _checked(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """Files of an archive by their names in it."""
+    """The entries of an archive by name, checked."""
 
     def fault(what: str) -> FMUError:
         return FMUError(f"FMU '{path}': {what}.", path=str(path), hint="Do not use it: no tool writes this.")

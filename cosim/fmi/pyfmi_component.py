@@ -1,4 +1,4 @@
-"""FMUs of FMI 2.0 called through PyFMI, where the user has it: the methods of a `Component` on its models.
+"""FMUs of FMI 2.0 called through PyFMI, if it is installed: the methods of a `Component` on its models.
 
 PyFMI needs a C library that pip does not bring; environment.yml makes an environment with it by conda.
 """
@@ -94,7 +94,7 @@ class PyFMIComponent:
     def _do(self, what: Any, name: str) -> Any:
         try:
             return what()
-        except Exception as error:  # PyFMI raises what it meets
+        except Exception as error:  # PyFMI raises various exceptions
             where = "" if self.call.time is None else f" at t={self.call.time:.9g} s"
             raise FMUCallError(
                 f"FMU '{self.description.file}': PyFMI's {name} failed{where}: {error}",
@@ -211,7 +211,7 @@ class PyFMIComponent:
 
     @property
     def clocks(self) -> None:
-        """Nobody asks: such an FMU is refused."""
+        """Not supported: FMUs with clocks are refused."""
 
     def update_once(self) -> DiscreteStates:
         """See `Component.update_once`: PyFMI makes all rounds at once."""

@@ -1,4 +1,4 @@
-"""modelDescription.xml to a `FMUDescription`: FMPy reads and validates, what it finds is said with lines."""
+"""modelDescription.xml to a `FMUDescription`: FMPy reads and validates, and errors are given line numbers."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _validated(xml: bytes, file: str) -> Any:
         return read_model_description(memory, validate=True)
     except ValidationError as error:
         problems = [str(p) for p in error.problems]
-    except Exception as error:  # FMPy raises what it meets
+    except Exception as error:  # FMPy raises various exceptions
         raise _fault(file, f"modelDescription.xml cannot be read: {_said(error)}") from error
     fatal = [p for p in problems if p.startswith(("ERROR", "FATAL")) or any(g in p for g in GRAVE)]
     fatal = [p for p in fatal if not any(m in p for m in MERE_INFORMATION)]
@@ -276,7 +276,7 @@ def _is_true(element: Any, name: str) -> bool:
 
 
 def _start(v: Any, kind: str, file: str, element: Any) -> Any:
-    """The start value as Python has it."""
+    """The start value as a Python value."""
     if kind in ("String", "Binary"):
         texts = [s.get("value") for s in element.findall("Start")] if element is not None else []
         texts = texts or ([v.start] if v.start is not None else [])
@@ -345,7 +345,7 @@ def _interface(kind: str, found: Any, element: Any) -> Interface | None:
 
 
 def _check(d: FMUDescription) -> None:
-    """What cannot be run whatever the schema says."""
+    """Refuse what cannot be run although the schema allows it."""
     if not d.kinds:
         raise d.fault("neither <CoSimulation> nor <ModelExchange> in its description")
     for kind in d.kinds:

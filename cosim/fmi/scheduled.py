@@ -19,11 +19,11 @@ from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import StepOutcome
 from cosim.fmi.steps import Put
 
-MOST = 1000  # partitions run at one instant
+MOST = 1000  # most runs of partitions at one instant
 
 
 class ScheduledSteps:
-    """Goes from time to time (`Steps`): partitions due before the end run in `step`, others in `arrive`."""
+    """Steps in time (`Steps`): partitions due before the end run in `step`, others in `arrive`."""
 
     def __init__(
         self, component: AnyComponent, description: FMUDescription, intervals: Mapping[str, Fraction]
@@ -31,7 +31,7 @@ class ScheduledSteps:
         self._component, self._description = component, description
         self._clocks = ClockSchedule(component, description, intervals)
         self._given: dict[str, tuple[Variable, Put]] = {}
-        self.values: Mapping[str, np.ndarray] = {}  # variables are read where they are asked for
+        self.values: Mapping[str, np.ndarray] = {}  # variables are read when they are queried
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -68,10 +68,10 @@ class ScheduledSteps:
     def give(self, v: Variable, put: Put) -> None:
         """See `Steps.give`: set before each run of a partition whose clock is one of its clocks."""
         self._given[v.name] = (v, put)
-        put()  # whoever asks for it sees it
+        put()  # the caller sees it
 
     def _run(self, t: float, triggers: Sequence[Variable]) -> None:
-        """All partitions due at t [s]; one may make another due."""
+        """Run all partitions due at t [s]; one may make another due."""
         for _ in range(MOST):
             due = self._clocks.due(t, triggers)
             if not due:

@@ -30,7 +30,7 @@ from cosim.fmi.values import check_has_start, checked_value
 
 @dataclass(frozen=True)
 class FMUState:
-    """A state of an opened FMU: what `save` gives and `load` takes; of use while that FMU is open."""
+    """A state of an opened FMU, saved by `save` and restored by `load`; valid while that FMU is open."""
 
     time: float
     saved: Any
@@ -85,13 +85,13 @@ class Session:
     # --- life -------------------------------------------------------------------------------------
     @property
     def initialized(self) -> bool:
-        """Has `initialize` been called?"""
+        """Whether `initialize` has been called."""
         return not math.isnan(self.time)
 
     def initialize(
         self, start_time: float = 0.0, tolerance: float | None = None, stop_time: float | None = None
     ) -> None:
-        """Initialise at `start_time` [s]; start values and inputs set before count.
+        """Initialise at `start_time` [s] with the start values and inputs set before.
 
         stop_time : s; None takes that of `FMU(stop_time=)`
 
@@ -120,7 +120,7 @@ class Session:
         self.terminated = self._steps.begin(start)
 
     def step(self, size: float) -> float:
-        """Go on by `size` [s]; returns the time reached, earlier where the FMU ended the run.
+        """Step by `size` [s]; returns the time reached, which is earlier if the FMU ended the run.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Session:
         time = self.time
         if not time == time or self.terminated or not (0.0 < size < math.inf):
             raise self._cannot_step(size)
-        if self._quick is not None:  # the path that is walked most
+        if self._quick is not None:  # the most frequent path
             status = self._quick(time, size)
             if status == 0:
                 self.time = self._call.time = time = time + size
@@ -169,7 +169,7 @@ class Session:
         self.terminated = True
 
     def reset(self) -> None:
-        """Back to where it was when opened, with the start values given there."""
+        """Reset to the state when opened, with the start values given there."""
         self._alive()
         self.component.reset()
         self.time, self.terminated, self._quick = math.nan, False, None
@@ -179,7 +179,7 @@ class Session:
     def close(self) -> None:
         """Terminate and free the instance."""
         if not self.component.closed:
-            with contextlib.suppress(FMUError):  # it is freed whatever it says
+            with contextlib.suppress(FMUError):  # it is freed whatever it returns
                 self.terminate()
         self._quick = None
         self._getters.clear()
@@ -324,7 +324,7 @@ class Session:
 
     # --- states -----------------------------------------------------------------------------------
     def save(self) -> FMUState:
-        """The present state of the FMU, to come back to with `load`.
+        """Save the present state of the FMU, which `load` restores.
 
         Raises
         ------
@@ -334,7 +334,7 @@ class Session:
         return FMUState(self.time, self.component.save(), self._steps.kept())
 
     def load(self, state: FMUState) -> None:
-        """Put a state back that `save` gave; the time as well."""
+        """Restore a state that `save` returned, including the time."""
         if not isinstance(state, FMUState):
             raise self._fault(f"load({state!r}): expected what save returned")
         self._alive()

@@ -1,4 +1,4 @@
-"""What a block makes of an FMU: variables that are ports and parameters, start values, how to instantiate."""
+"""The facts a block derives from an FMU: variables that are ports and parameters, start values, options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cosim.fmi.steps import CoSimulationSteps, Steps
 
 @dataclass(frozen=True)
 class Setup:
-    """All that the equations of an FMU block need.
+    """Everything that the equations of an FMU block need.
 
     outputs, parameters : the variables that are ports, and parameters of a run
     start : checked start values that the user gave, by name
@@ -36,11 +36,11 @@ class Setup:
     parameters: tuple[Variable, ...]
     start: Mapping[str, Any]
     component: Callable[[], AnyComponent]
-    compiles: bool = True  # can compiled code call it?
-    ticks: bool = False  # do its clocks tick, and are discrete inputs set in event mode?
-    own_starts: Mapping[str, Any] = field(default_factory=dict)  # of arrays that were given other sizes
-    called: str = "an FMU"  # by messages
-    stop_time: float | None = None  # s; the end of the run as the FMU is told it
+    compiles: bool = True  # whether compiled code can call it
+    ticks: bool = False  # whether its clocks tick and discrete inputs are set in event mode
+    own_starts: Mapping[str, Any] = field(default_factory=dict)  # of arrays with other sizes
+    called: str = "an FMU"  # name in messages
+    stop_time: float | None = None  # s; the end of the run that the FMU is given
 
     @property
     def triggers(self) -> tuple[Variable, ...]:
@@ -49,11 +49,11 @@ class Setup:
 
     @property
     def ports(self) -> tuple[Variable, ...]:
-        """All input ports: numbers, and behind them clocks."""
+        """All input ports: numbers, followed by clocks."""
         return (*self.description.inputs, *self.triggers)
 
     def held(self, v: Variable) -> bool:
-        """Is an input held over a communication step, so that no output depends on it at once?"""
+        """Whether an input is held over a communication step, so that no output depends on it directly."""
         if self.interface.kind == "se":
             return False
         return not self.ticks or continuous(v)
@@ -69,7 +69,7 @@ class Setup:
         return EventRounds(component, self.description, self.intervals, clocked(watched))
 
     def steps(self, component: AnyComponent, watched: Sequence[Variable]) -> Steps:
-        """How an instance for co-simulation or scheduled execution goes on in time."""
+        """The stepping in time of an instance for co-simulation or scheduled execution."""
         if self.interface.kind == "se":
             return ScheduledSteps(component, self.description, self.intervals)
         if self.ticks:
@@ -78,19 +78,19 @@ class Setup:
 
     @property
     def end_message(self) -> str:
-        """What the end of a run says that the FMU asked for."""
+        """The message about the end of a run that the FMU requested."""
         return f"FMU '{Path(self.description.file).name}' ended the run (terminateSimulation)"
 
     @property
     def texts(self) -> dict[Variable, Any]:
-        """Start values that are no parameters of a run: texts, structural parameters, long integers."""
+        """Start values that cannot be parameters of a run: texts, structural parameters, long integers."""
         d = self.description
         found = {d.variables[n]: x for n, x in self.start.items()}
         return {v: x for v, x in found.items() if v not in self.parameters and v.causality != "input"}
 
     @property
     def start_only(self) -> dict[str, str]:
-        """Parameters of the FMU that are none of a run, each with what to do."""
+        """Parameters of the FMU that a run cannot change, each with advice."""
         tunable = {v.name for v in self.parameters}
         return {
             v.name: f"It is another name of '{v.alias_of}'."
@@ -107,7 +107,7 @@ class Setup:
         for v in self.parameters:
             start = self.own_starts.get(v.name, v.start)
             if start is None or (isinstance(start, tuple) and len(start) != v.size):
-                start = np.nan  # whatever is given is another value
+                start = np.nan  # any given value differs from nan
             found.append(_spread(start, v))
         return np.concatenate(found)
 
@@ -131,7 +131,7 @@ class Setup:
         return found
 
     def declare_inputs(self, b: Equations) -> list[Any]:
-        """All inputs as ports, clocks behind them."""
+        """Declare all inputs as ports, with clocks last."""
         found = []
         for v in self.ports:
             start = None if v.clock else self.start_of(v)

@@ -38,7 +38,7 @@ class SimulatedUnit(Block):
     initial: Mapping[str, Any] = field(default_factory=dict)
 
     def define(self, b: Equations) -> None:
-        """What it is without a master: the block itself."""
+        """Define the block itself, for a run without a master."""
         self.block.define(b)
 
     def driven(self) -> Block:

@@ -1,4 +1,4 @@
-"""How an FMU of one kind goes on in time, whoever steps it: a block of a run, or a user by hand."""
+"""The stepping of an FMU of one kind in time, for a block of a run or a user by hand."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Put = Callable[[], None]
 
 
 class Steps(Protocol):
-    """How an FMU of one kind goes on in time."""
+    """Steps of an FMU of one kind in time."""
 
     @property
     def values(self) -> Mapping[str, np.ndarray]:
-        """Variables that may not be asked for now, name -> (n,): as they were when they might be."""
+        """Values of variables that cannot be read now, name -> (n,): as they were last."""
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -30,36 +30,36 @@ class Steps(Protocol):
         """In initialisation mode, at `start` [s]."""
 
     def begin(self, start: float, triggers: Sequence[Variable] = ()) -> bool:
-        """After it, where input clocks `triggers` tick as well; returns whether the FMU ends the run."""
+        """Begin after initialisation, with ticks of input clocks `triggers`; returns whether the run ends."""
 
     def step(self, t: float, end: float) -> StepOutcome:
-        """From t to `end` [s], or as far as it gets; what happens at `end` is left to `arrive`."""
+        """Step from t to `end` [s], or as far as possible; events at `end` are left to `arrive`."""
 
     def arrive(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
-        """What happens at t [s], where `change` sets what may be set at events only, and `triggers` tick.
+        """Handle t [s]: `change` sets what may be set at events only, and `triggers` tick.
 
         Returns whether the FMU ends the run there.
         """
 
     def give(self, v: Variable, put: Put) -> None:
-        """A clocked input: `put` sets its value, now or whenever one of its clocks ticks."""
+        """Set a clocked input: `put` sets its value, now or whenever one of its clocks ticks."""
 
     def quick(self) -> Callable[[float, float], int] | None:
-        """A function (t, h) for a step of nothing but the FMU's own, see `Component.stepping`; else None."""
+        """A function (t, h) for a step by the FMU alone, see `Component.stepping`; else None."""
 
     def kept(self) -> Any:
-        """What belongs to the present state beside that of the FMU, as plain data."""
+        """The present state besides that of the FMU, as plain data."""
 
     def restored(self, kept: Any) -> None:
-        """An earlier state was put back."""
+        """Restore an earlier state."""
 
 
 MOST_PARTS = 100_000  # of one step
-SAME = 1e-12  # relative; times closer than this are one
+SAME = 1e-12  # relative; closer times are equal
 
 
 def rest_of_step(component: AnyComponent, outcome: StepOutcome, t: float, end: float) -> StepOutcome:
-    """What comes of a step from t to `end` [s] of which the FMU has made the first part only.
+    """Complete a step from t to `end` [s] of which the FMU has made only the first part.
 
     Where it takes steps of any length the rest is asked for from where it stands, as often as it gets on.
     """
@@ -76,7 +76,7 @@ def rest_of_step(component: AnyComponent, outcome: StepOutcome, t: float, end: f
 
 
 class CoSimulationSteps:
-    """The FMU steps itself, and handles its events itself."""
+    """The FMU steps by itself and handles its own events."""
 
     values: Mapping[str, np.ndarray]
     counts: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Inputs and outputs of an FMU that steps itself: which are set when, and from where each is read."""
+"""Inputs and outputs of an FMU that steps itself: when each input is set, and the source of each output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cosim.fmi.steps import Put, Steps
 
 
 class UnitInputs:
-    """The inputs of one instance, (size,): all numbers, and behind them clocks.
+    """The inputs of one instance, (size,): all numbers, followed by clocks.
 
     A clock ticks when its number, rounded, rises: a trigger that goes from 0 to 1, or a count of ticks.
     """
@@ -35,23 +35,23 @@ class UnitInputs:
         self._last, self._levels = np.zeros(0), np.zeros(len(setup.triggers))
 
     def start(self, u: np.ndarray) -> None:
-        """Before initialisation, and in it: all numbers."""
+        """Set all numbers, before and during initialisation."""
         self._all.write(u[: self._numbers])
         self._last = u.copy()
 
     def hold(self, u: np.ndarray) -> None:
-        """Those that are held over the step to come."""
+        """Set the inputs that are held over the next step."""
         if self._held.size:
             self._held.write(u[self._held_at])
 
     def give_clocked(self, steps: Steps) -> None:
-        """Clocked inputs, as they were given last: an FMU keeps them until their clocks tick, no longer."""
+        """Set clocked inputs again: an FMU keeps them only until their clocks tick."""
         for v in self._clocked:
             setter, at = self._each[v.name]
             steps.give(v, partial(setter.write, self._last[at].copy()))
 
     def changed(self, u: np.ndarray, steps: Steps) -> Put | None:
-        """What sets those that change at an instant; None where none has changed."""
+        """A function that sets inputs that change at an instant; None if none has changed."""
         before, self._last = self._last, u.copy()
         self.give_clocked(steps)
         at, free = self._free_at, self._free
@@ -60,14 +60,14 @@ class UnitInputs:
         return lambda: free.write(u[at])
 
     def risen(self, u: np.ndarray) -> list[Variable]:
-        """Clocks whose number has risen since it was looked at last."""
+        """Clocks whose number has risen since the last look."""
         levels = np.floor(u[self._numbers :] + 0.5)
         found = [v for v, up in zip(self._triggers, levels > self._levels, strict=True) if up]
         self._levels = levels
         return found
 
     def kept(self) -> Any:
-        """All that changes, as plain data."""
+        """All changing data, as plain data."""
         return self._last.tolist(), self._levels.tolist()
 
     def restored(self, kept: Any) -> None:

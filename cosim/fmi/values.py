@@ -1,4 +1,4 @@
-"""Is what a user gives for a variable of an FMU one of its values? Nothing is rounded or cut."""
+"""Checks that a user's value is one of a variable of an FMU; nothing is rounded or truncated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIMITS = {
 
 
 def checked_value(d: FMUDescription, v: Variable, value: Any, what: str = "") -> Any:
-    """A value as the variable's type wants it: a number, text, bytes, or an array of its shape (raveled).
+    """A value in the type of its variable: a number, text, bytes, or an array of its shape (raveled).
 
     what : what messages call a value that is nan; "" names the variable
 
@@ -107,7 +107,7 @@ def _item(d: FMUDescription, v: Variable, value: int) -> int:
 
 
 def checked_start(d: FMUDescription, start: Mapping[str, Any]) -> dict[str, Any]:
-    """Values to set before initialisation, each checked; by name, of an alias by that of its variable.
+    """Values to set before initialisation, each checked, by name; for an alias, by its variable's name.
 
     Raises
     ------
@@ -136,8 +136,8 @@ def _from_digits(value: Any) -> Any:
 
 
 def _check_numbers(d: FMUDescription, v: Variable, value: Any, what: str) -> None:
-    """Refuse a value that is no number: what an FMU makes of it is anybody's guess."""
-    if type(value) is float and value == value:  # the path that is walked most
+    """Refuse nan: its effect on an FMU is undefined."""
+    if type(value) is float and value == value:  # the most frequent path
         return
     places = np.flatnonzero(np.isnan(np.atleast_1d(np.asarray(value, dtype=float))))
     if len(places):
@@ -158,7 +158,7 @@ def _interval(d: FMUDescription, v: Variable, value: Any) -> Fraction:
 
 
 def check_has_start(d: FMUDescription, v: Variable) -> None:
-    """Refuse a variable that nobody sets before initialisation.
+    """Refuse a variable that cannot be set before initialisation.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def _article(v: Variable) -> str:
 
 
 def check_items(d: FMUDescription, variables: Sequence[Variable], values: np.ndarray) -> None:
-    """Refuse numbers (n,) that are no items of the enumerations that some variables are of.
+    """Refuse numbers (n,) that are not items of their variable's enumeration.
 
     Raises
     ------

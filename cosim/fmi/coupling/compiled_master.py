@@ -1,4 +1,4 @@
-"""The exchange between units in compiled code (runtime/coupling.c), where all can be called without Python.
+"""The exchange between units in compiled code (runtime/coupling.c), if no unit needs Python.
 
 Compiled code walks the steps of the coupling; it asks for what only Python can say of a unit: why a call
 failed, whether it ends the run. Of a step that is repeated (iterated, or by error control) and that meets
@@ -25,9 +25,9 @@ from cosim.fmi.coupling.quality import PackedRows
 from cosim.fmi.coupling.unit_run import KEPT, UnitRun, UnitStanding
 from cosim.system import System
 
-ROWS = 1024  # of the quality of a unit's inputs, at first
+ROWS = 1024  # rows for the quality of a unit's inputs, at first
 LEVELS = 2  # PL_LEVELS of the runtime
-MOST = 2**20  # numbers of them: large enough for NumPy to ask for large pages of memory
+MOST = 2**20  # numbers: large enough for NumPy to ask for large pages of memory
 REASONS = (
     "PL_UNITS_HOST", "PL_UNITS_FULL", "PL_UNIT_STEP", "PL_UNIT_STEPPED", "PL_UNIT_GET", "PL_UNITS_ENDED",
     "PL_UNITS_NOT_FINITE",
@@ -72,7 +72,7 @@ class UnitTable:
             there.values = b.pointer(values)
 
     def enter(self, run: UnitRun) -> None:
-        """Stand where the unit does."""
+        """Copy the time and past of the unit into the table."""
         s, t = run.standing, self.table
         t.points, t.time, t.next, t.ended = s.points, s.time, math.nan, 0
         for samples, found, values in ((s.u, t.u, self._u), (s.y, t.out, self._y)):
@@ -82,7 +82,7 @@ class UnitTable:
                 values[k] = numbers
 
     def leave(self, run: UnitRun) -> None:
-        """Let the unit stand here."""
+        """Copy the time and past in the table back to the unit."""
         t, ended = self.table, run.standing.ended
         u, y = (
             tuple((float(found.time[k]), values[k].copy()) for k in range(found.count))
@@ -93,7 +93,7 @@ class UnitTable:
         run.standing = UnitStanding(int(t.points), float(t.time), u, y, ended)
 
     def calls(self, run: UnitRun) -> bool:
-        """Call this instance from now on; False where compiled code cannot."""
+        """Call this instance from now on; returns False if compiled code cannot."""
         found, t = self.places.block.calls(run.unit, self.table), self.table
         if found is not None:
             for batches, count, row in ((t.set, t.n_set, t.value), (t.get, t.n_get, t.fresh)):
@@ -102,20 +102,20 @@ class UnitTable:
         return found is not None
 
     def take_rows(self) -> PackedRows:
-        """What was logged of its inputs since."""
+        """Take the rows logged for its inputs since the last call."""
         t = self.table
-        if t.count > len(self._held) // 4:  # a copy would touch as many pages once more
+        if t.count > len(self._held) // 4:  # copying would touch as many pages again
             return self._handed_over(len(self._held))
         found = self._packed(self._rows[: t.used].copy(), self._held[: t.count].copy())
         t.count = t.used = 0
         return found
 
     def renew_rows(self) -> PackedRows:
-        """All rows, which are too many; more room for those to come, as long as they are not many."""
+        """Take all rows, as the memory is full; make more room for further ones, up to a limit."""
         return self._handed_over((4 if 4 * self._rows.size <= MOST else 1) * len(self._held))
 
     def _handed_over(self, room: int) -> PackedRows:
-        """The rows there are, without a copy; new ones go into others, `room` of them."""
+        """The present rows, without a copy; new ones are written to a new array with `room` rows."""
         found = self._packed(self._rows[: self.table.used], self._held[: self.table.count])
         self._make_room(room)
         return found
@@ -175,7 +175,7 @@ class CompiledMaster:
         self._until, self._begun, self._message, self._callable = 0.0, 0.0, "", True
 
     def _room(self) -> dict[str, np.ndarray]:
-        """What the structure points to."""
+        """Memory for the pointers of the structure."""
         macro, coupled = self.macro, self.macro.coupled
         newest = coupled.coupling.order == "gauss-seidel"
         jacobi = [*range(len(coupled.units)), OURS]
@@ -191,7 +191,7 @@ class CompiledMaster:
         return found
 
     def _room_of_level(self, level: Any) -> tuple[np.ndarray, np.ndarray]:
-        """What a `pl_kept` points to."""
+        """Memory for the pointers of a `pl_kept`."""
         system, engine = self.engine.system, self.engine
         size = len(system.x0) + 2 * len(system.h0) + len(system.w0) + len(system.events)
         size += system.residual.numel() + len(system.rates) + len(engine.context.instants)
@@ -201,7 +201,7 @@ class CompiledMaster:
 
     # --- running ----------------------------------------------------------------------------------
     def advance(self, until: float, begun: float, progress: Callable[[float], None] | None) -> None:
-        """To `until` [s], or where a unit or an event ends the run; the advance began at `begun` [s]."""
+        """Advance to `until` [s], or until a unit or an event ends the run; `begun` : its beginning [s]."""
         m = self._table
         m.phase, m.begins_iterated = 0, self.macro.begins_iterated
         m.horizon = max(until - begun, until)
@@ -216,7 +216,7 @@ class CompiledMaster:
 
     @property
     def can_run(self) -> bool:
-        """Can compiled code call the units as they are now?"""
+        """Whether compiled code can call the units as they are now."""
         runs = self.macro.runs
         if self._instances != [run.unit for run in runs]:
             self._instances = [run.unit for run in runs]
@@ -246,7 +246,7 @@ class CompiledMaster:
 
     @staticmethod
     def possible(macro: MacroStep) -> bool:
-        """Can compiled code go back to where a step of our own blocks began, where that may be needed?"""
+        """Whether compiled code can return to the start of a step of our blocks, if that is needed."""
         needed = macro.coupling.order != "jacobi" or macro.coupling.rolls_back
         return not needed or _can_go_back(macro)
 
@@ -277,7 +277,7 @@ class CompiledMaster:
         return False
 
     def _step(self, unit: UnitTable, run: UnitRun, stepped: bool) -> None:
-        """A step that compiled code has begun, or asks for."""
+        """Finish a step that compiled code has begun, or make one that it requests."""
         t, a, n = unit.table, unit.arrays, unit.places.block.n_inputs
         called = cast("CalledUnit", run.unit)
         called.came_to(t.time)
@@ -294,7 +294,7 @@ class CompiledMaster:
             run.standing = replace(run.standing, ended=reached.ended)
 
     def _ended_by_unit(self) -> bool:
-        """A unit has ended the run: our own blocks go to where it did, perhaps back."""
+        """A unit has ended the run: move our own blocks to its time, back if necessary."""
         m, macro = self._table, self.macro
         self._leave()
         ended = min((run.standing for run in macro.runs if run.standing.ended), key=lambda s: s.time)
@@ -311,7 +311,7 @@ class CompiledMaster:
 
 
 def _put_in_place(batches: Any, count: int, row: Any) -> None:
-    """Doubles that are a row as it is are not copied into values of their own."""
+    """Avoid a copy of values that are the consecutive doubles of a row."""
     if count == 1 and batches[0].kind == b.constant("PL_FMU_DOUBLE"):
         batch = batches[0]
         if all(batch.places[k] == k for k in range(batch.total)):
@@ -319,7 +319,7 @@ def _put_in_place(batches: Any, count: int, row: Any) -> None:
 
 
 def _can_go_back(macro: MacroStep) -> bool:
-    """Can compiled code put back all of our own blocks?"""
+    """Whether compiled code can restore all of our own blocks."""
     system, instances = macro.engine.system, macro.engine.instances
     others = set(instances.names) - {u.path for u in macro.coupled.units}
     return not (system.delays or others or any(s.external is not None for s in system.schedule))
@@ -330,13 +330,13 @@ def _outputs(coupled: CoupledSystem) -> int:
 
 
 def _is_idle(system: System) -> bool:
-    """Have our own blocks nothing to do but at their ticks?"""
+    """Whether our own blocks are idle except at their ticks."""
     work = [len(system.x0), len(system.w0), len(system.events), len(system.delays), len(system.accepted[1])]
     return not any(work) and all(s.activation.number >= 0 for s in system.schedule)
 
 
 def _only_counts(coupled: CoupledSystem) -> bool:
-    """Do idle blocks of ours but count ticks, at the points of all units, and does no unit read how many?"""
+    """Whether idle blocks of ours only count ticks at the points of all units, read by no unit."""
     system, units = coupled.system, [u.block.ticks for u in coupled.units]
     rates = {(rate.offset, rate.period) for rate in [*system.rates, *units]}
     counts = [np.array(place, int) for place in zip(*system.tick_slots, strict=True)]

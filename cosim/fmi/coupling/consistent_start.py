@@ -9,8 +9,8 @@ from cosim.fmi.coupling.coupled_system import OURS, CoupledSystem
 from cosim.fmi.coupling.curves import Curve
 from cosim.fmi.coupling.wiring_of_units import Exchange
 
-ROUNDS = 30  # of Newton's method
-CLOSE = 1e-10  # relative to the inputs; a mismatch up to this is agreement
+ROUNDS = 30  # most steps of Newton's method
+CLOSE = 1e-10  # relative to the inputs; a smaller mismatch counts as agreement
 PERTURBED = 1e-6  # relative step of differences
 
 
@@ -37,7 +37,7 @@ class ConsistentStart:
             self._write(k, run.start())
 
     def _agreed(self, u: np.ndarray) -> np.ndarray:
-        """Through the units in order as often as outputs still change inputs; loops by Newton's method."""
+        """Pass through the units in order while outputs still change inputs; loops by Newton's method."""
         for _ in range(len(self.runs) + 1):
             new = self._swept(u)
             if self._close(new - u, u):
@@ -46,7 +46,7 @@ class ConsistentStart:
         return self._newton(u)
 
     def _swept(self, u: np.ndarray) -> np.ndarray:
-        """One substitution, unit after unit with the newest outputs."""
+        """One substitution, unit after unit, with the newest outputs."""
         u = u.copy()
         for k in (n for n in self.coupled.order if n != OURS):
             part = self.coupled.units[k].inputs
@@ -55,7 +55,7 @@ class ConsistentStart:
         return self.exchange.inputs(self.exchange.context.t)
 
     def _deliver(self, u: np.ndarray) -> np.ndarray:
-        """What the units make of inputs, and what inputs they then get."""
+        """Give the units these inputs; returns the inputs that follow from their outputs."""
         for k, unit in enumerate(self.coupled.units):
             self._write(k, self.runs[k].exchange(u[unit.inputs]))
         return self.exchange.inputs(self.exchange.context.t)
@@ -68,7 +68,7 @@ class ConsistentStart:
         return bool(np.all(np.abs(residual) <= CLOSE * (1.0 + np.abs(u))))
 
     def _newton(self, u: np.ndarray) -> np.ndarray:
-        """Newton's method with differences, halved steps where the mismatch grows."""
+        """Newton's method with differences; steps are halved where the mismatch grows."""
         residual = self._deliver(u) - u
         for _ in range(ROUNDS):
             if self._close(residual, u):

@@ -1,4 +1,4 @@
-"""The flat system seen by a master: where units' outputs go, what their inputs are, who depends on whom."""
+"""The flat system as a master sees it: the wires between units, and the dependencies of their inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OURS = -1
 
 @dataclass(frozen=True)
 class UnitPlaces:
-    """One unit.
+    """The places of one unit in the system.
 
     inputs : its part of the vector of all inputs; y, slope, curvature, since : places in h, of sampled
         outputs y alone; parameters : in p
@@ -61,7 +61,7 @@ def _names(path: str, ports: tuple[object, ...]) -> list[str]:
 
 
 class CoupledSystem:
-    """What a master needs to know of a system; nothing in it changes."""
+    """The facts about a system that a master needs; constant during a run."""
 
     def __init__(self, system: System, coupling: Coupling) -> None:
         self.system, self.coupling = system, coupling
@@ -93,7 +93,7 @@ class CoupledSystem:
         )  # fmt: skip
 
     def _find_smooth(self) -> np.ndarray:
-        """Inputs that nothing sampled of ours goes into: those may be extrapolated."""
+        """Inputs that do not feed any sampled block of ours, so that they may be extrapolated."""
         s = self.system
         ticked = [slot.index for slot in s.held.values() if _ticked(slot)]
         stairs = np.concatenate([np.zeros(0, int), *ticked])
@@ -101,23 +101,23 @@ class CoupledSystem:
 
     # --- who depends on whom ----------------------------------------------------------------------
     def _find_reads(self) -> np.ndarray:
-        """(inputs, units + 1) bool: does an input depend on a unit's outputs, in the last column on ours?"""
+        """(inputs, units + 1) bool: whether an input depends on a unit's outputs, or (last) on our states."""
         s = self.system
         table = np.zeros((self.n_inputs, len(s.units) + 1), bool)
         for k, unit in enumerate(s.units):
             table[:, k] = _depends(self.inputs, pick(s.h, s.held[f"{unit.path}.y"].index))
         table[:, OURS] = _depends(self.inputs, s.x)
         if s.w.numel():
-            table |= _depends(self.inputs, s.w)[:, None]  # a loop or a delay: on everything
+            table |= _depends(self.inputs, s.w)[:, None]  # a loop or a delay depends on everything
         return table
 
     def follows(self, places: Sequence[np.ndarray]) -> np.ndarray:
-        """(inputs,) bool: which inputs of units depend on some places in h."""
+        """(inputs,) bool: the inputs of units that depend on some places in h."""
         symbols = pick(self.system.h, np.concatenate([np.zeros(0, int), *places]))
         return _depends(self.inputs, symbols)
 
     def _ours_reads(self) -> dict[int, list[int]]:
-        """Which outputs of which units our own states follow, by number."""
+        """The outputs of each unit that our own states depend on, by number."""
         s = self.system
         found: dict[int, list[int]] = {}
         for k, u in enumerate(self.units):
@@ -132,7 +132,7 @@ class CoupledSystem:
 
     @property
     def waits(self) -> bool:
-        """Do our own states take, over a step, what units deliver at its end?"""
+        """Whether our own states use, during a step, outputs that units deliver at its end."""
         c = self.coupling
         if c.rtol is not None or not self.system.x.numel():
             return False
@@ -140,7 +140,7 @@ class CoupledSystem:
         return bool(c.iterate) or any(k in self._ours_reads() for k in before)
 
     def graph(self) -> nx.DiGraph:
-        """Units by number and OURS; an edge to who takes carries the inputs it goes through."""
+        """Units by number and OURS; each edge leads to a reader, with the inputs it passes through."""
         graph = nx.DiGraph()
         graph.add_nodes_from(range(len(self.units)))
         if self.system.x.numel():
@@ -151,7 +151,7 @@ class CoupledSystem:
                 if taken and other != k:
                     graph.add_edge(other, k, inputs=frozenset(taken))
         for k, read in self._ours_reads().items():
-            graph.add_edge(k, OURS, inputs=frozenset(-1 - i for i in read))  # no inputs of a unit
+            graph.add_edge(k, OURS, inputs=frozenset(-1 - i for i in read))  # negative: not inputs of a unit
         return graph
 
     def _ordered(self) -> tuple[list[int], list[str]]:
@@ -169,7 +169,7 @@ class CoupledSystem:
             ready = [n for n in graph if not graph.in_degree(n)]
             if (
                 not ready
-            ):  # a cycle: begin with who goes without the fewest inputs, waiting for nobody outside it
+            ):  # a cycle: begin with the one that lacks the fewest inputs and waits for nobody outside it
                 first = [
                     c for c in nx.strongly_connected_components(graph) if _waits_for_itself_only(graph, c)
                 ]
@@ -188,7 +188,7 @@ class CoupledSystem:
         return order, [self.names[i] for i in sorted(late) if i >= 0]
 
     def _place(self, n: int) -> int:
-        """Ours first among equals: our states are known wherever the engine stands."""
+        """Ours come first among equals, because our states are known at any time."""
         return n
 
     def _wanted_cuts(self) -> frozenset[int]:
@@ -216,7 +216,7 @@ class CoupledSystem:
         return found
 
     def shown_order(self) -> str:
-        """The order in words, with what is cut."""
+        """The order in words, with the cut connections."""
         names = [f"'{self.units[n].path}'" if n != OURS else "our own blocks" for n in self.order]
         text = " -> ".join(names)
         return f"{text}; old values at {', '.join(self.cut)}" if self.cut else text
@@ -235,7 +235,7 @@ def _ticked(slot: object) -> bool:
 
 
 def _depends(expressions: ca.SX, symbols: ca.SX) -> np.ndarray:
-    """(rows,) bool: which rows depend on any of some symbols."""
+    """(rows,) bool: the rows that depend on any of some symbols."""
     if not expressions.numel() or not symbols.numel():
         return np.zeros(int(expressions.numel()), bool)
     found: np.ndarray = np.array(ca.which_depends(expressions, symbols, 1, True), dtype=bool)

@@ -1,4 +1,4 @@
-"""`Coupling`: how units that step themselves are put together."""
+"""`Coupling`: how units that step themselves are coupled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ORDERS = ("jacobi", "gauss-seidel")
 
 @dataclass(frozen=True)
 class Coupling:
-    """How units that step themselves (co-simulated FMUs) exchange signals; our own blocks are one of them.
+    """The exchange of signals between units that step themselves (co-simulated FMUs) and our own blocks.
 
     During a step from t_k to t_k+1 the outputs of the other units at its end are not known yet:
 
@@ -85,7 +85,7 @@ class Coupling:
 
     @staticmethod
     def of(given: Coupling | str | Mapping[str, Any] | None) -> Coupling | None:
-        """From what a user may write: a coupling, an order alone, or a table of a scenario.
+        """A coupling from an order alone, a table of a scenario, or a `Coupling`.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Coupling:
 
     @property
     def rolls_back(self) -> bool:
-        """Does it repeat steps?"""
+        """Whether steps are repeated."""
         return bool(self.iterate) or self.rtol is not None
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Signals over a communication step: polynomials through what is known at communication points."""
+"""Signals over a communication step: polynomials through values at communication points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Curve:
 
     @staticmethod
     def held(t0: float, value: np.ndarray) -> Curve:
-        """A constant."""
+        """A constant curve."""
         zero = np.zeros(len(value))
         return Curve(t0, value, zero, zero)
 
@@ -67,7 +67,7 @@ def through(samples: Sequence[Sample], order: int, smooth: np.ndarray) -> Curve:
 
 
 def between(end: Sample, samples: Sequence[Sample], order: int, smooth: np.ndarray) -> Curve:
-    """What is assumed over the step from the newest sample to `end`, which is known: about the former.
+    """The curve from the newest sample to the known sample `end`, about the newest sample.
 
     Of order 0, and where it is not smooth, the value at the end is held.
     """

@@ -21,12 +21,12 @@ from blocks.errors import SimulationError
 from cosim.fmi.coupling.macro_step import MacroStep
 from cosim.fmi.coupling.unit_run import kept, restored
 
-SMALLEST = 1e-12  # of a run: a step below this has collapsed
+SMALLEST = 1e-12  # of a run: shorter steps mean that step size control has collapsed
 SAFETY, SHRINK, GROW = 0.85, 0.2, 2.0
 
 
 class ErrorControl:
-    """Steps all units together, by sizes of its own.
+    """Steps all units together, with its own step sizes.
 
     direct : which outputs of each unit follow its inputs at once, (m,) bool
     """
@@ -92,17 +92,17 @@ class ErrorControl:
                 raise self._collapsed(t0, h, errors)
 
     def _end(self, t0: float, limit: float) -> float:
-        """Where the step ends: the rest up to the limit is divided evenly."""
+        """The end of the step: the rest up to the limit is divided evenly."""
         left = limit - t0
         pieces = math.ceil(left / self.size - 1e-9)
         return limit if pieces <= 1 else t0 + (left / 2 if pieces == 2 else self.size)
 
     def _order(self) -> int:
-        """Of the coupling: iterated and held is of first order as well."""
+        """The order of the coupling; iterated with held signals it is of first order as well."""
         return self.macro.order + 1
 
     def _signals(self) -> np.ndarray:
-        """Outputs and inputs of all units where they stand, (n,)."""
+        """Present outputs and inputs of all units, (n,)."""
         runs = self.macro.runs
         smooth = [
             np.concatenate([r.standing.y[0][1][u.smooth_outputs], r.standing.u[0][1][u.smooth_inputs]])
@@ -111,7 +111,7 @@ class ErrorControl:
         return np.concatenate([np.zeros(0), *smooth])
 
     def _sizes(self, fine: np.ndarray) -> np.ndarray:
-        """What errors are relative to: the largest value of each so far in what is kept of the past."""
+        """The scale of errors: the largest recent value of each signal."""
         found = [np.zeros(0)]
         for r, u in zip(self.macro.runs, self.macro.coupled.units, strict=True):
             for samples, smooth in ((r.standing.y, u.smooth_outputs), (r.standing.u, u.smooth_inputs)):

@@ -1,4 +1,4 @@
-"""What a step of the coupling that is repeated looks for: outputs assumed that are those delivered.
+"""A repeated step of the coupling as an equation: the assumed outputs are those that are delivered.
 
 `runtime/iterated.c` does the same in the same order of operations.
 """
@@ -37,7 +37,7 @@ class FixedPoint:
         return bool(np.all(np.abs(found - y) <= allowed)) or self.ended()
 
     def _check(self, found: np.ndarray) -> None:
-        """What is no number settles nowhere."""
+        """Refuse values that are not finite, which cannot converge."""
         for name, value in zip(self.names, found.tolist(), strict=True):
             if not np.isfinite(value):
                 raise SimulationError(
@@ -49,7 +49,7 @@ class FixedPoint:
                 )
 
     def solve(self, y: np.ndarray, newton: bool) -> None:
-        """From a guess y (n,), by substitution or Newton's method with Broyden's updates.
+        """Solve from a guess y (n,), by substitution or Newton's method with Broyden's updates.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class FixedPoint:
         )
 
     def _inverse(self, y: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """Of I - dF/dy, by differences."""
+        """The inverse of I - dF/dy, by differences."""
         n = len(y)
         matrix = np.eye(n)
         for i in range(n):
@@ -94,7 +94,7 @@ class FixedPoint:
 
 
 def inverted(matrix: np.ndarray) -> np.ndarray:
-    """The inverse of a matrix (n, n), by Gauss-Jordan elimination with the largest pivot of a column.
+    """The inverse of a matrix (n, n), by Gauss-Jordan elimination with column pivoting.
 
     Of a singular one the pseudo-inverse. The order of operations is that of runtime/iterated.c.
     """
@@ -117,7 +117,7 @@ def inverted(matrix: np.ndarray) -> np.ndarray:
 
 
 def _times(matrix: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Their product, summed from the first column on."""
+    """The product of a matrix and a vector, summed from the first column on."""
     found = np.zeros(len(v))
     for j in range(len(v)):
         found = found + matrix[:, j] * v[j]

@@ -22,7 +22,7 @@ from cosim.fmi.coupling.wiring_of_units import Exchange
 
 
 class MacroStep:
-    """Makes steps of one run: it keeps nothing from one to the next but a log of their quality."""
+    """Makes the steps of one run; the only memory between steps is a log of their quality."""
 
     def __init__(self, coupled: CoupledSystem, engine: Engine, exchange: Exchange) -> None:
         self.coupled, self.engine, self.exchange = coupled, engine, exchange
@@ -39,7 +39,7 @@ class MacroStep:
         return self.exchange.runs
 
     def mark(self) -> Mark:
-        """Our own blocks as they stand."""
+        """The present state of our own blocks."""
         return Mark(self.context, self.engine.instances, self._paths)
 
     # --- one step ---------------------------------------------------------------------------------
@@ -62,22 +62,22 @@ class MacroStep:
         return ""
 
     def _jumps(self) -> int:
-        """How often our own blocks have jumped: at events, and at listed instants, which are known before."""
+        """The number of jumps of our own blocks so far: at events, and at listed, known instants."""
         return self.engine.counters.events + sum(self.context.instants.values())
 
     def _begins(self, arriving: Sequence[int]) -> bool:
-        """A step without a past: held, it would spoil the order of a quadratic coupling."""
+        """Whether units without a past arrive; held signals would spoil the order of a quadratic coupling."""
         return self.begins_iterated and any(len(self.runs[k].standing.u) < 2 for k in arriving)
 
     def sample(self, t: float, starting: Sequence[int]) -> None:
-        """Units whose first point is here take their inputs."""
+        """Units that begin here sample their inputs."""
         u = self.exchange.inputs(t)
         for k in starting:
             run = self.runs[k]
             run.standing = run.standing.given(u[self.coupled.units[k].inputs])
 
     def end(self, message: str) -> str:
-        """A unit ends the run: what is known where it stands is delivered."""
+        """A unit ends the run: deliver everything known at its time."""
         for k, run in enumerate(self.runs):
             time, y = run.standing.y[0]
             if time <= self.context.t:
@@ -86,7 +86,7 @@ class MacroStep:
         return message
 
     def approach(self, t: float) -> None:
-        """Our own blocks to t [s] from the left, if they are not there."""
+        """Advance our own blocks to t [s] from the left, if they are not there yet."""
         if t > self.context.t:
             self.engine.approach(t)
 
@@ -98,7 +98,7 @@ class MacroStep:
         events: int,
         jumps: int,
     ) -> None:
-        """Outputs are delivered, then everything of the instant happens, then inputs are sampled."""
+        """Deliver outputs, then handle the instant, then sample inputs."""
         runs, units = self.runs, self.coupled.units
         for k in arriving:
             self.exchange.write(k, Curve.held(t1, runs[k].standing.y[0][1]))
@@ -121,7 +121,7 @@ class MacroStep:
 
     # --- Jacobi -----------------------------------------------------------------------------------
     def _jacobi(self, t1: float, arriving: Sequence[int]) -> dict[int, np.ndarray]:
-        """All at once: units from the samples of their inputs, ours from those of their outputs."""
+        """All at once: units use samples of their inputs, and our blocks samples of the units' outputs."""
         assumed = {}
         for k in arriving:
             curve = self._inputs_of(k)
@@ -133,7 +133,7 @@ class MacroStep:
 
     # --- Gauss-Seidel -----------------------------------------------------------------------------
     def _gauss_seidel(self, t1: float, arriving: Sequence[int]) -> dict[int, np.ndarray]:
-        """In order: who comes later sees what those before have delivered."""
+        """In order: later ones see the results of earlier ones."""
         before, log = self._mark_if_possible(arriving), self.engine.log_mark()
         assumed: dict[int, np.ndarray] = {}
         ours_done = False
@@ -153,23 +153,23 @@ class MacroStep:
         return assumed
 
     def _mark_if_possible(self, arriving: Sequence[int]) -> Mark | None:
-        """To go back to where a unit may end the run; without one our own blocks stay where they are."""
+        """The state of our blocks, to go back if a unit ends the run; None if it cannot be saved."""
         try:
             return self.mark() if arriving else None
         except BlockError:  # an opaque block of ours cannot be saved
             return None
 
     def _one(self, k: int, t1: float, ours_done: bool) -> np.ndarray:
-        """A unit's step with the newest values of all; the inputs it was given at its end."""
+        """Step a unit with the newest values of all; returns the inputs it was given at its end."""
         unit, run = self.coupled.units[k], self.runs[k]
         end = self.exchange.inputs(t1)[unit.inputs]
-        if not ours_done:  # our states are still those of the start
+        if not ours_done:  # our states are still those at the start of the step
             late = self.coupled.reads[unit.inputs, OURS]
             end = np.where(late, self._inputs_of(k).at(t1), end)
         return self._step_to(k, t1, end, run)
 
     def _step_to(self, k: int, t1: float, end: np.ndarray, run: UnitRun) -> np.ndarray:
-        """A step with inputs that are `end` at t1; its outputs are a curve to their value there."""
+        """Step with inputs that reach `end` at t1; outputs become a curve to their new values."""
         unit, older = self.coupled.units[k], run.standing.y
         curve = between((t1, end), run.standing.u, self.order, unit.smooth_inputs)
         y = run.step(t1, curve, held_at_end=True)
@@ -179,7 +179,7 @@ class MacroStep:
 
     # --- iterated ---------------------------------------------------------------------------------
     def _iterated(self, t1: float, arriving: Sequence[int]) -> dict[int, np.ndarray]:
-        """Until outputs assumed over the step and outputs delivered at its end agree."""
+        """Repeat the step until the outputs assumed over it and those delivered at its end agree."""
         step = IteratedStep(self, t1, arriving)
         step.solve(self.coupling.iterate == "newton")
         return step.assumed
@@ -209,7 +209,7 @@ class IteratedStep:
         return np.concatenate(found)
 
     def delivered(self, y: np.ndarray) -> np.ndarray:
-        """F(y): everything is rolled back, and the step made with outputs that end at y."""
+        """F(y): restore everything, and repeat the step with outputs that end at y."""
         macro, t1 = self.macro, self.t1
         macro.log.rounds += 1
         self._ours.back()
@@ -243,7 +243,7 @@ class IteratedStep:
         )  # fmt: skip
         point.solve(self.guess(), newton)
         ended = [run.standing.time for run in self.runs if run.standing.ended]
-        if ended:  # our own blocks have gone on to t1
+        if ended:  # our own blocks have reached t1
             self._ours.back()
             self.macro.engine.log_back(self._log)
             self.macro.approach(min(ended))

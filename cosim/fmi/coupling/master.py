@@ -1,4 +1,4 @@
-"""The co-simulation master: an engine that lets units step, and another engine our own blocks."""
+"""The co-simulation master: an engine that steps units, and another engine for our own blocks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MasterEngine(Engine):
             for name in pair:
                 if len(self._coupled.numbers_of(name, "bonds")) > 1:
                     raise PlantloopError(f"Coupling: bonds names '{name}', which has several components.")
-        self._rows = np.zeros(0)  # s, that are logged
+        self._rows = np.zeros(0)  # s, instants to log
         self._in_code: CompiledMaster | None = None
         self._lie: PlantloopError | None = None
         self._tried = self._told = False
@@ -68,7 +68,7 @@ class MasterEngine(Engine):
         return min(float(u.block.ticks.period) for u in self._coupled.units)
 
     def _check(self) -> None:
-        """What the coupling needs of every unit."""
+        """Check that every unit has what the coupling needs."""
         if not self._coupling.rolls_back:
             return
         for u, run in zip(self._coupled.units, self._exchange.runs, strict=True):
@@ -101,7 +101,7 @@ class MasterEngine(Engine):
             self._tell_of_inner_steps()
 
     def _tell_of_inner_steps(self) -> None:
-        """Units that do not see half a step: a step and its two halves are the same to them."""
+        """Warn of units that do not step any finer: a step and its two halves are the same to them."""
         for u in self._coupled.units:
             step, inner = self._shortest(), u.block.inner_step
             if inner > step / 2 * (1 + 1e-9):
@@ -152,7 +152,7 @@ class MasterEngine(Engine):
         self._tell_of_extrapolation()
 
     def _tell_of_extrapolation(self) -> None:
-        """Once in a run: our own blocks have gone beyond a point of the units without waiting for them."""
+        """Warn once in a run if our own blocks have passed a point of the units without waiting."""
         c, runs = self.context, self._exchange.runs
         if self._told or not self._coupled.waits or c.stopped or any(r.standing.time >= c.t for r in runs):
             return
@@ -164,7 +164,7 @@ class MasterEngine(Engine):
         )
 
     def _compiled(self) -> CompiledMaster | None:
-        """What makes the steps of this coupling in compiled code; None where they are made here."""
+        """The compiled code that makes the steps of this coupling; None if Python makes them."""
         if self._ours.name != "native":
             return None
         if self._in_code is None:
@@ -177,7 +177,7 @@ class MasterEngine(Engine):
         return self._in_code
 
     def _found_lie(self) -> PlantloopError | None:
-        """What is wrong with the first unit that says it can be rolled back, and cannot.
+        """The fault of the first unit that claims it can be rolled back, and cannot.
 
         Tried on instances of their own, once.
         """
@@ -222,14 +222,14 @@ class MasterEngine(Engine):
         return message
 
     def _next_row(self) -> float:
-        """The next instant that is to be logged [s]: nothing but extrapolation is known between points."""
+        """The next instant to log [s]; between points only extrapolated values are known."""
         t, (k, *_) = self.context.t, self._ours.log_mark()
         while k < len(self._rows) and not self._rows[k] > t + SNAP * abs(t):
             k += 1
         return float(self._rows[k]) if k < len(self._rows) else math.inf
 
     def _sample(self, t: float) -> None:
-        """Units that begin at the start of the run take their inputs."""
+        """Units that begin at the start of the run sample their inputs."""
         runs = self._exchange.runs
         every = self._coupling.rtol is not None
         found = [k for k, run in enumerate(runs) if not run.standing.u and (every or run.standing.time <= t)]

@@ -1,4 +1,4 @@
-"""How good a coupling was: what was assumed of every input over each step against what was delivered."""
+"""The quality of a coupling: assumed inputs over each step, compared with the delivered ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ConnectionQuality:
 
     @property
     def relative(self) -> float:
-        """Root mean square of the residual over that of what was delivered; 0 where nothing was."""
+        """Root mean square of the residual over that of the delivered values; 0 if these are all 0."""
         size = float(np.sqrt(np.mean(self.delivered**2))) if len(self.delivered) else 0.0
         rms = float(np.sqrt(np.mean(self.residual**2))) if len(self.delivered) else 0.0
         return rms / size if size > 0 else (0.0 if rms == 0 else float("inf"))
@@ -48,7 +48,7 @@ class ConnectionQuality:
 
 @dataclass(frozen=True)
 class BondQuality:
-    """Power that the coupling creates between two inputs, one of which is an effort, the other a flow.
+    """Power that the coupling creates between two inputs, of which one is an effort and the other a flow.
 
     time : (n,) s; power : (n,) W in SI units, assumed effort times delivered flow minus delivered effort
     times assumed flow; positive where the coupling feeds energy into the system
@@ -61,7 +61,7 @@ class BondQuality:
 
     @property
     def energy(self) -> float:
-        """Created over the whole run, by the trapezoidal rule [J]."""
+        """Energy created over the whole run, by the trapezoidal rule [J]."""
         return float(np.trapezoid(self.power, self.time)) if len(self.time) > 1 else 0.0
 
 
@@ -104,7 +104,7 @@ class CouplingQuality(Mapping[str, ConnectionQuality]):
 
 @dataclass(frozen=True)
 class PackedRows:
-    """Rows of a unit's inputs as compiled code leaves them, see `pl_fmu_unit`; made whole when they are read.
+    """Rows of a unit's inputs as compiled code leaves them, see `pl_fmu_unit`; expanded when they are read.
 
     numbers : of all rows, one after the other
     held : (m,) which rows have only what was delivered, (n,): what was assumed is what the row before
@@ -121,7 +121,7 @@ class PackedRows:
         return len(self.held)
 
     def whole(self) -> np.ndarray:
-        """(m, 1 + 2 n) time [s], inputs assumed, delivered."""
+        """Expanded rows (m, 1 + 2 n): time [s], inputs assumed, inputs delivered."""
         n, held = (self.width - 1) // 2, self.held.astype(bool)
         if not held.any():
             return self.numbers.reshape(-1, self.width)
@@ -148,7 +148,7 @@ class PackedRows:
 
 
 class QualityLog:
-    """Collects residuals while a run goes on: of each unit, rows of t, inputs assumed, inputs delivered."""
+    """Collects residuals during a run: of each unit, rows of t, inputs assumed, inputs delivered."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = list(sizes)
@@ -157,27 +157,27 @@ class QualityLog:
         self.macro_steps = self.rejected = self.rounds = 0
 
     def add(self, k: int, t: float, assumed: np.ndarray, delivered: np.ndarray) -> None:
-        """A step of unit k ended at t [s]."""
+        """Note a step of unit k that ended at t [s]."""
         self.add_rows(k, np.concatenate([[t], assumed, delivered])[None])
 
     def add_rows(self, k: int, rows: np.ndarray | PackedRows) -> None:
-        """Steps of unit k: (m, 1 + 2 n) time [s], inputs assumed, inputs delivered."""
+        """Add steps of unit k: (m, 1 + 2 n) time [s], inputs assumed, inputs delivered."""
         if len(rows):
             self._pieces[k].append(rows)
             self._counts[k] += len(rows)
 
     def rows(self, k: int) -> np.ndarray:
-        """All of unit k, (m, 1 + 2 n)."""
+        """All rows of unit k, (m, 1 + 2 n)."""
         whole = np.concatenate([np.zeros((0, 1 + 2 * self._sizes[k])), *map(_whole, self._pieces[k])])
         self._pieces[k] = [whole]
         return whole
 
     def mark(self) -> list[int]:
-        """How far it is."""
+        """The present length of the log."""
         return list(self._counts)
 
     def back(self, mark: Sequence[int]) -> None:
-        """Forget what came since."""
+        """Forget rows added since a mark."""
         for k, count in enumerate(mark):
             while self._counts[k] > count:
                 last = _whole(self._pieces[k].pop())
@@ -185,7 +185,7 @@ class QualityLog:
                 self.add_rows(k, last[: count - self._counts[k]] if count > self._counts[k] else last[:0])
 
     def until(self, t: float) -> None:
-        """Forget what came after t [s]."""
+        """Forget rows after t [s]."""
         self.back([int(np.count_nonzero(self.rows(k)[:, 0] <= t)) for k in range(len(self._sizes))])
 
     def quality(
@@ -197,7 +197,7 @@ class QualityLog:
         order: str,
         bonds: Sequence[tuple[str, str]],
     ) -> CouplingQuality:
-        """Of everything so far.
+        """The quality over all rows.
 
         names : of each unit's inputs; drivers : of an input, numbers of the units behind it
         steps : newest step of each unit [s]

@@ -1,4 +1,4 @@
-"""Our own blocks as they stand at one instant, to go back to: everything of a context but the units."""
+"""A saved state of our own blocks: everything of a context except the units."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Mark:
         self._opaque: dict[str, Any] = instances.save(without=units)
 
     def back(self) -> None:
-        """Put the context back; may be done again."""
+        """Restore the context; may be repeated."""
         c = self._context
         for name, values in self._arrays.items():
             getattr(c, name)[:] = values

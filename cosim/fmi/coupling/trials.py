@@ -1,4 +1,4 @@
-"""What is found out about a unit by trying it, on an instance of its own."""
+"""Tests of a unit's capabilities on an instance made for them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from blocks.errors import PlantloopError
 from cosim.fmi.coupling.coupled_system import UnitPlaces
 from cosim.fmi.coupling.unit_run import UnitRun
 
-NUDGE = 1e-3  # of inputs, relative
+NUDGE = 1e-3  # change of inputs, relative
 
 
 def why_no_way_back(unit: UnitPlaces, run: UnitRun) -> str:
-    """What a unit that says it can be rolled back does instead of making the same step twice.
+    """How a unit that claims to roll back fails to make the same step twice; "" if it does.
 
     "" of one that does, that says it cannot, or that cannot be tried: one instance of it may be all there can
     be, and one that fails before it goes back fails in the run as well, which says so.
@@ -49,7 +49,7 @@ def why_no_way_back(unit: UnitPlaces, run: UnitRun) -> str:
 
 
 def direct_outputs(unit: UnitPlaces, run: UnitRun) -> np.ndarray:
-    """(m,) bool: which outputs follow inputs at once, at the start; none where that cannot be tried."""
+    """(m,) bool: outputs that depend on inputs directly, at the start; all False if that cannot be tested."""
     block = unit.block
     free = np.concatenate([np.zeros(0, bool), *(np.full(p.size, p.continuous) for p in block.inputs)])
     moved = block.start + free * NUDGE * (1.0 + np.abs(block.start)) * (1.0 + 0.37 * np.arange(len(free)))

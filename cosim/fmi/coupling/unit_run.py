@@ -1,4 +1,4 @@
-"""One unit in one run: the unit itself, where it stands, and what of its past the coupling needs."""
+"""One unit in one run: the unit itself, its time, and the part of its past that the coupling needs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from blocks.contract.driven import DrivenBlock, Reached
 from blocks.errors import naming_block
 from cosim.fmi.coupling.curves import Curve, Sample
 
-KEPT = 3  # samples that a quadratic needs
+KEPT = 3  # samples needed by a quadratic
 
 
 @dataclass(frozen=True)
 class UnitStanding:
-    """Where a unit stands between two of its steps.
+    """The state of a unit between two of its steps.
 
     points : communication points that it has reached, 0 before it begins
     u, y : newest samples of its inputs and outputs, the newest first
@@ -31,17 +31,17 @@ class UnitStanding:
     ended: str = ""
 
     def arrived(self, reached: Reached, y: np.ndarray) -> UnitStanding:
-        """After a step."""
+        """The standing after a step."""
         newest = ((reached.time, y), *self.y)[:KEPT]
         return replace(self, points=self.points + 1, time=reached.time, y=newest, ended=reached.ended)
 
     def given(self, u: np.ndarray, jumped: bool = False) -> UnitStanding:
-        """With inputs sampled where it stands; their past is of no use where they have jumped."""
+        """The standing with sampled inputs; after a jump their past is dropped."""
         older = () if jumped else tuple(s for s in self.u if s[0] < self.time)
         return replace(self, u=((self.time, u), *older)[:KEPT])
 
     def forgetful(self) -> UnitStanding:
-        """Without a past of its outputs: what comes next is extrapolated as after a start."""
+        """Without a past of its outputs: extrapolation starts afresh."""
         return replace(self, y=self.y[:1])
 
 
@@ -51,7 +51,7 @@ class UnitRun:
     def __init__(self, block: DrivenBlock, path: str = "") -> None:
         self.block, self.path, self.unit = block, path, block.make()
         self.standing = UnitStanding()
-        self.parameters = np.zeros(0)  # as they were given last
+        self.parameters = np.zeros(0)  # parameters as last given
 
     def begin(self, t: float, u: np.ndarray, p: np.ndarray) -> None:
         """Enter initialisation at t [s]."""
@@ -73,14 +73,14 @@ class UnitRun:
         return y
 
     def tune(self, p: np.ndarray) -> None:
-        """Parameters of the run, (np,), where they changed."""
+        """Give it the parameters of the run, (np,), if they changed."""
         if (p != self.parameters).any():
             with naming_block(self.path):
                 self.unit.tune(p)
             self.parameters = p.copy()
 
     def step(self, t: float, inputs: Curve, held_at_end: bool) -> np.ndarray:
-        """To t [s]; outputs there, (m,).
+        """Step to t [s]; returns the outputs there, (m,).
 
         inputs : about where it stands
         held_at_end : a unit that takes no slopes gets the curve's value at t, else its mean
@@ -135,19 +135,19 @@ class UnitRun:
 
 @dataclass(frozen=True)
 class KeptUnits:
-    """All units as they stood at one instant."""
+    """All units, saved at one instant."""
 
     states: Sequence[Any]
     standings: Sequence[UnitStanding]
 
 
 def kept(units: Sequence[UnitRun]) -> KeptUnits:
-    """The states of some units, to go back to."""
+    """Save the states of some units."""
     return KeptUnits([u.unit.keep() for u in units], [u.standing for u in units])
 
 
 def restored(units: Sequence[UnitRun], there: KeptUnits) -> None:
-    """Put all of them back."""
+    """Restore all of them."""
     for unit, state, standing in zip(units, there.states, there.standings, strict=True):
         unit.unit.restore(state)
         unit.standing = standing

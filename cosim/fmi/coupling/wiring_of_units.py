@@ -1,4 +1,4 @@
-"""What units and our own blocks give each other: inputs read off the system, outputs written into it."""
+"""The exchange between units and our own blocks: inputs read off the system, outputs written into it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Exchange:
         return [self._instances.made(u.path) for u in self.coupled.units]
 
     def inputs(self, t: float) -> np.ndarray:
-        """What all units' inputs are at t [s] with the context as it stands, (n,)."""
+        """Inputs of all units at t [s] in the present context, (n,)."""
         now = self.context.t
         self._workspace.put(t)
         with self._instances.answering():
@@ -42,13 +42,13 @@ class Exchange:
         return found
 
     def write(self, k: int, outputs: Curve) -> None:
-        """Let the outputs of a unit be a curve."""
+        """Set the outputs of a unit to a curve."""
         unit, h = self.coupled.units[k], self.context.h
         h[unit.y] = outputs.value
         if unit.since >= 0:
             h[unit.slope], h[unit.curvature], h[unit.since] = outputs.slope, outputs.curvature, outputs.t0
 
     def parameters(self, k: int) -> np.ndarray:
-        """Of a unit, as they are now, (np,)."""
+        """Present parameters of a unit, (np,)."""
         found: np.ndarray = self.context.p[self.coupled.units[k].parameters]
         return found

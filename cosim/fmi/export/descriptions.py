@@ -24,7 +24,7 @@ SHOWN_IN_2 = ("UNIT_INDICATOR",)  # kinds that FMI 2 has no variables for
 
 @dataclass(frozen=True)
 class Facts:
-    """What a description says besides its variables.
+    """Facts in a description besides its variables.
 
     steps : (step size or None, tolerance or None) of the default experiment; stop : its end [s] or None
     completed_steps : must the importer call completedIntegratorStep?
@@ -48,7 +48,7 @@ class Facts:
 
 
 def _attributes(**values: object) -> dict[str, str]:
-    """XML attributes: without those that are None, truth values as XML writes them."""
+    """XML attributes: those that are None are dropped, truth values are spelled as in XML."""
     found = {}
     for name, value in values.items():
         if value is None:
@@ -72,7 +72,7 @@ def _root(facts: Facts, version: str, **more: object) -> etree._Element:
 
 
 def _head(root: etree._Element, facts: Facts, units: Iterable[str]) -> None:
-    """What stands between the kinds and the variables."""
+    """The elements between the kinds and the variables."""
     names = sorted(set(filter(None, units)))
     if names:
         parent = etree.SubElement(root, "UnitDefinitions")
@@ -149,7 +149,7 @@ def _list_unknowns(
     unknowns: Sequence[tuple[int, tuple[int, ...]]],
     index: Mapping[int, int],
 ) -> None:
-    """A list of unknowns in ModelStructure with what each depends on; nothing where there are none."""
+    """A list of unknowns in ModelStructure with the dependencies of each; nothing if there are none."""
     if unknowns:
         listed = etree.SubElement(parent, tag)
         for place, depends in unknowns:

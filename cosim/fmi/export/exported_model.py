@@ -1,4 +1,4 @@
-"""What is exported, apart from versions and platforms: variables, equations and data as C, facts about it."""
+"""The parts of an export that do not depend on version and platform: variables, C code and data, facts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ExportedModel:
         self.kinds, self.stop, self.interval = kinds, stop, interval
         self.identifier = _identifier(stem)
         self.name = system.name if system.name not in ("", "block", "diagram") else stem
-        generated = generate(system, {settings.solver} & TABLEAUS.keys())  # others are never asked for
+        generated = generate(system, {settings.solver} & TABLEAUS.keys())  # others are never queried
         self.equations: list[CFile] = list(generated.sources)
         self.plan: JacobianPlan | None = None
         if settings.solver == STIFF:
@@ -69,7 +69,7 @@ class ExportedModel:
         return every[list(self.variables.shown)] if self.variables.shown else ca.SX(0, 1)
 
     def facts(self, version: str, sources: bool) -> Facts:
-        """What descriptions say besides variables."""
+        """Facts in descriptions besides variables."""
         s, fixed_step = self.system, not self.settings.adaptive
         periods = [float(r.period) for r in s.rates]
         listed = [f.name for f in self.files(version)] if sources else []
@@ -97,7 +97,7 @@ def _identifier(stem: str) -> str:
 
 
 def _pieces(note: Mapping[str, Any], shown: Sequence[int]) -> list[int]:
-    """Pieces of the code of signals that some places need, in order."""
+    """Parts of the code of signals that some places need, in order."""
     piece_of = {place: k for k, places in enumerate(note["outputs"]) for place in places}
     wanted: set[int] = set()
     todo = {piece_of[k] for k in shown}

@@ -1,4 +1,4 @@
-"""The variables of an exported model: what is named, where its numbers are, what may be set.
+"""The variables of an exported model: their names, the places of their numbers, and which may be set.
 
 Every number has a reference; a variable of several numbers has those that follow each other, and is called
 by the first. FMI 3 has variables of any shape, FMI 2 the numbers one by one. Names are those of the diagram
@@ -60,11 +60,11 @@ class Exported:
 
     @property
     def unit(self) -> str:
-        """The unit all components have, empty where they differ or none is known."""
+        """The unit that all components share, empty if they differ or none is known."""
         return self.units[0] if self.units and len(set(self.units)) == 1 else ""
 
     def scalars(self) -> Iterator[tuple[str, int]]:
-        """Names of its numbers, one by one, and which they are; not of those that are zero by structure."""
+        """Names and indices of its numbers, one by one; without those that are zero by structure."""
         for k, indices in enumerate(np.ndindex(self.shape)):
             if self.places[k] >= 0:
                 yield _indexed(self.name, indices, self.derivative_of is not None), k
@@ -93,12 +93,12 @@ class Variables:
         object.__setattr__(self, "by_reference", {v.reference: v for v in self.every})
 
     def of(self, kind: str) -> list[Exported]:
-        """Those of a kind."""
+        """Variables of a kind."""
         return [v for v in self.every if v.kind == kind]
 
     @property
     def outputs(self) -> list[Exported]:
-        """Those that are outputs."""
+        """The variables that are outputs."""
         return [v for v in self.every if v.causality == "output"]
 
     @property
@@ -108,7 +108,7 @@ class Variables:
 
     @property
     def sizes(self) -> list[int]:
-        """By reference: how many numbers the variable has that begins there, else 0."""
+        """By reference: the number of values of the variable that begins there, else 0."""
         return [n for v in self.every for n in (v.size, *[0] * (v.size - 1))]
 
 
@@ -130,7 +130,7 @@ def _quoted(text: str) -> str:
 
 
 class _Maker:
-    """Gives references and names that nothing else has."""
+    """Makes references and names that are unique."""
 
     def __init__(self, prefix: str) -> None:
         self.every: list[Exported] = []
@@ -161,7 +161,7 @@ class _Maker:
 def variables_of(
     system: System, context: Context, local: Sequence[str] = (), outputs: Sequence[str] | None = None
 ) -> Variables:
-    """What an exported system shows: time, inputs, outputs, parameters, states, and the signals in `local`.
+    """Variables of an exported system: time, inputs, outputs, parameters, states, and the signals in `local`.
 
     outputs : names of signals; None for the outputs of the diagram, or all signals where it has none
 
@@ -230,7 +230,7 @@ class _Shown:
                           shape=tuple(parameter.shape), start=start, units=units)  # fmt: skip
 
     def add_locals(self, names: Sequence[str]) -> None:
-        """Signals that are shown besides, unless an output, a state or an input shows the same."""
+        """Further signals to show, unless an output, a state or an input shows the same."""
         s = self.system
         own = {name: s.x[slot.index.tolist()] for name, slot in s.states.items()}
         own |= {name: s.h[slot.index.tolist()] for name, slot in s.inputs.items()}
@@ -286,12 +286,12 @@ def _labels(signal: Signal) -> str:
 
 
 def _input_units(system: System, name: str) -> tuple[str, ...]:
-    """Units of an input: as it was declared."""
+    """The declared units of an input."""
     signal = system.signals.get(name)
     return signal.units if signal is not None else ()
 
 
 def _units(system: System, name: str) -> list[str]:
-    """Units of the components of a signal, as declared or as their labels say."""
+    """Units of the components of a signal, as declared or as in their labels."""
     leaf = system.tree([name])[name]
     return [leaf.unit(k).strip() for k in range(leaf.size)]

@@ -139,7 +139,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 def refuse_python(system: System, settings: RunSettings) -> None:
-    """An exported model has no Python: what needs it is named.
+    """Refuse models that need Python, which an exported model does not have; the error names the blocks.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def refuse_python(system: System, settings: RunSettings) -> None:
 
 
 def _write(target: Path, model: ExportedModel, version: str, platforms: Sequence[str], sources: bool) -> None:
-    """The zip, complete or not at all."""
+    """Write the zip, completely or not at all."""
     facts = model.facts(version, sources)
     describe = description_2 if version == "2.0" else description_3
     groups = [[model.data], model.equations, common(), of_version(version)]

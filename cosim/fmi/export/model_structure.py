@@ -1,4 +1,4 @@
-"""What depends on what: the ModelStructure of an exported model, from the sparsity of its equations.
+"""The ModelStructure of an exported model, from the sparsity of its equations.
 
 Three questions, one matrix each: at a point between events; in event mode, where ticks are executed and a
 sampled output follows its input at once; and at the start, where everything is found from what was set.
@@ -24,14 +24,14 @@ Pattern: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Unknown:
-    """A variable that is computed, and the references of the numbers each of its numbers depends on."""
+    """A variable that is computed, and the references that each of its numbers depends on."""
 
     variable: Exported
     depends: tuple[tuple[int, ...], ...]
 
     @property
     def together(self) -> tuple[int, ...]:
-        """What any of its numbers depends on."""
+        """The references that any of its numbers depends on."""
         return tuple(sorted({k for row in self.depends for k in row}))
 
 
@@ -56,7 +56,7 @@ class _Patterns:
         for delay in s.delays:
             w[delay.places] = _any(self._direct(delay.seconds))
             w[delay.places, 0] = 1
-        if m:  # all unknowns of a loop depend on all it reads
+        if m:  # all unknowns of a loop depend on everything it reads
             delayed = _any(_pattern(s.residual, s.w[m:])) @ w[m:].tocsr() if len(s.w0) > m else None
             known = _any(self._direct(s.residual))
             w[:m] = sparse.vstack([_ones(known if delayed is None else known + delayed)] * m)
@@ -67,7 +67,7 @@ class _Patterns:
         return sparse.hstack([_pattern(e, v) for v in (s.t, s.x, s.h, s.p)], format="csr")
 
     def of(self, e: ca.SX) -> Pattern:
-        """(n, columns) what an expression depends on."""
+        """(n, columns) dependencies of an expression."""
         return _ones(self._direct(e) + _pattern(e, self.system.w) @ self._w)
 
     @property
@@ -92,14 +92,14 @@ def _ones(pattern: Pattern) -> Pattern:
 
 
 def _any(pattern: Pattern) -> Pattern:
-    """(1, columns) what any row depends on."""
+    """(1, columns) dependencies of all rows together."""
     if not pattern.shape[0]:
         return sparse.csr_matrix((1, pattern.shape[1]), dtype=np.int8)
     return _ones(sparse.csr_matrix(pattern.max(axis=0)))
 
 
 def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
-    """(nh, columns) what everything held depends on once the segments that may be due are executed.
+    """(nh, columns) dependencies of all held values once the segments that may be due are executed.
 
     start : at the start, where only rates without offset tick, and modes find their values
     """
@@ -120,7 +120,7 @@ def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
         if segment.writes_next or not len(segment.writes) or not _due(s, segment, start):
             continue
         found = now(segment.expression)
-        if not segment.refreshes:  # a loop: all depend on what any does
+        if not segment.refreshes:  # a loop: each depends on everything that any of them does
             found = sparse.vstack([_any(found)] * len(segment.writes), format="csr")
         held[segment.writes] = found
     for event in s.events:
@@ -137,7 +137,7 @@ def _due(system: System, segment: Segment, start: bool) -> bool:
 
 
 def _through(patterns: _Patterns, found: Pattern, held: Pattern) -> Pattern:
-    """What depends on held values depends on what those depend on."""
+    """Replace dependencies on held values by the dependencies of these values."""
     h = patterns.h
     before, after = found[:, : h.start], found[:, h.stop :]
     rest = sparse.hstack(
@@ -166,7 +166,7 @@ def structure_of(system: System, variables: Variables, shown: ca.SX, event_mode:
     kinds = ("UNIT_TIME", "UNIT_STATE", "UNIT_INPUT", "UNIT_PARAMETER", "UNIT_HELD", "UNIT_DISCRETE")
     given = _columns(p, variables, kinds)
     projected = sparse.csr_matrix((p.sizes[1], p.columns), dtype=np.int8)
-    if system.invariants.numel():  # states are moved onto the invariants: any depends on all
+    if system.invariants.numel():  # states are moved onto the invariants: each depends on all
         moved = sparse.csr_matrix((1, p.columns), dtype=np.int8) + _any(p.of(system.invariants))
         moved = sparse.lil_matrix(moved)
         moved[0, 1 : 1 + p.sizes[1]] = 1

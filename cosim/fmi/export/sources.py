@@ -1,4 +1,4 @@
-"""All C files of an exported model: what never changes, its equations, its data."""
+"""All C files of an exported model: the fixed ones, its equations, its data."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ DEFINED = re.compile(r"^(?:const )?(?:void|int|pl_jacobian \*)\s*\*?(\w+)\(", re
 
 @once
 def headers() -> dict[str, str]:
-    """Headers by name, which stand beside all C files."""
+    """Headers by name, which belong beside all C files."""
     found = (*RUNTIME.glob("*.h"), *UNIT.glob("*.h"))
     return {p.name: p.read_text() for p in sorted(found)}
 
 
 def headers_of(version: str) -> dict[str, str]:
-    """Those that sources of one version of FMI include."""
+    """Headers that the sources of one version of FMI include."""
     own = f"fmi{version[0]}"
     return {name: text for name, text in headers().items() if name.startswith(own) or name[:3] != "fmi"}
 
@@ -47,7 +47,7 @@ def of_version(version: str) -> tuple[CFile, ...]:
 
 
 def fixed(version: str) -> tuple[CFile, ...]:
-    """All that is the same for all models."""
+    """All files that are the same for all models."""
     return (*common(), *of_version(version))
 
 

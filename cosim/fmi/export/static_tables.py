@@ -1,4 +1,4 @@
-"""The data of an exported model as C: what the native engine gives its runtime as arrays, as constants.
+"""The data of an exported model as C constants: the arrays that the native engine gives its runtime.
 
 Structures are printed from those cffi reads of the runtime's header, field by field, so that nothing of them
 is written down twice. Numbers are printed with all their digits.
@@ -28,7 +28,7 @@ WORDS = {"d": "double", "i": "int32_t", "l": "int64_t", "q": "int64_t", "L": "ui
 
 
 def number(value: float) -> str:
-    """A number as C reads it back, to the last bit."""
+    """A number in C that is read back to the last bit."""
     if math.isnan(value):
         return "NAN"
     if math.isinf(value):
@@ -37,7 +37,7 @@ def number(value: float) -> str:
 
 
 def array(name: str, values: Sequence[float] | np.ndarray, kind: str = "") -> str:
-    """A constant array of numbers; one that is empty has an entry nobody reads."""
+    """A constant array of numbers; an empty one gets an entry that is never read."""
     found = np.asarray(values)
     kind = kind or WORDS[found.dtype.char]
     show = number if kind == "double" else (lambda v: f"{int(v)}{'u' * (kind == 'uint64_t')}")
@@ -52,12 +52,12 @@ def texts(name: str, values: Iterable[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as C reads it: ASCII, everything else as "?"."""
+    """A text as a C literal: ASCII, everything else as "?"."""
     return json.dumps(text.encode("ascii", "replace").decode()).replace("??", "?\\?")
 
 
 def initialiser(data: Any, type_of: Any, pointers: Mapping[str, str]) -> str:
-    """The values of a structure of cffi as an initialiser; pointers by the name of what they point to."""
+    """The values of a structure of cffi as an initialiser; pointers by the names of their targets."""
     if type_of.kind == "struct":
         parts = []
         for name, field in type_of.fields:
@@ -127,7 +127,7 @@ def tables(
 def _numbers(
     variables: Variables, structure: Structure, inputs: Sequence[int], pieces: Sequence[int]
 ) -> list[str]:
-    """Where the numbers of variables are, and what they depend on."""
+    """The places of the numbers of variables, and their dependencies."""
     numbers = ", ".join(f"{{{kind}, {place}}}" for kind, place in variables.numbers)
     return [
         f"static const unit_number numbers[] = {{{numbers}}};\n",
@@ -140,7 +140,7 @@ def _numbers(
 
 
 def _names(system: System) -> list[str]:
-    """Names that messages of an instance say."""
+    """Names in messages of an instance."""
     states = [slot.place(int(k)) for slot in system.states.values() for k in slot.index]
     return [
         texts("state_names", map(str, states)),
@@ -150,7 +150,7 @@ def _names(system: System) -> list[str]:
 
 
 def _depends(structure: Structure) -> str:
-    """What every computed variable depends on."""
+    """The dependencies of every computed variable."""
     computed = [*structure.outputs, *structure.derivatives, *structure.indicators]
     starts: list[int] = []
     on: list[int] = []

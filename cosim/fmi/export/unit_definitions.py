@@ -1,4 +1,4 @@
-"""Units in descriptions: a name, and where it is known what it is in base units of the SI."""
+"""Units in descriptions: a name and, if known, the conversion to base units of the SI."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blocks.errors import BlockError
 
 
 def unit_definition(name: str) -> etree._Element:
-    """The element `Unit`; of what pint does not know, or with broken exponents, its name alone."""
+    """The element `Unit`; only the name for units unknown to pint, or with fractional exponents."""
     element = etree.Element("Unit", name=name)
     found = _in_base_units(name)
     if found is not None:

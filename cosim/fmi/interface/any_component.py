@@ -1,4 +1,4 @@
-"""What the rest of the package asks of an instance of an FMU, whoever calls it: see `Component`."""
+"""The interface of an instance of an FMU, whichever importer calls it: see `Component`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class AnyComponent(Protocol):
     interface: Interface
     name: str
     log: Any  # has ``shown() -> str``, its last log lines for a message
-    call: Any  # has ``time``, where it stands [s], None before it is initialised
+    call: Any  # has ``time``, its present time [s], None before it is initialised
 
     @property
     def clocks(self) -> Any:
-        """Has the methods of `ClockCalls`, where the FMU has clocks."""
+        """An object with the methods of `ClockCalls`, if the FMU has clocks."""
 
     @property
     def closed(self) -> bool:
-        """Is the instance freed?"""
+        """Whether the instance is freed."""
 
     def close(self) -> None: ...
     def getter(self, variables: Sequence[Variable]) -> Any: ...

@@ -50,7 +50,7 @@ def libc() -> Any:
 
 
 class Library:
-    """The binary of an FMU in this process; closed with this object.
+    """The binary of an FMU in this process; unloaded with this object.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class Library:
         self._close = weakref.finalize(self, f.dlclose, self._loaded)
 
     def has(self, name: str) -> bool:
-        """Does it have a function? Not all makers export those that few hosts call."""
+        """Whether it has a function; not all makers export those that few hosts call."""
         try:
             self.function(name)
         except FMUError:

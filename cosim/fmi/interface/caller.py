@@ -22,7 +22,7 @@ class Caller:
         self.library, self.prefix, self.log = library, prefix, log
         self.component: Any = ffi().NULL
         self.time: float | None = None
-        self.dead = False  # after a fatal error nothing may be called
+        self.dead = False  # after a fatal error no function may be called
         self._known: dict[str, Any] = {}
 
     def function(self, name: str) -> Any:
@@ -39,16 +39,16 @@ class Caller:
 
     @cached_property
     def step_room(self) -> tuple[Any, Any, Any, Any]:
-        """Where FMI 3.0 puts what a step gave."""
+        """Memory in which FMI 3.0 returns the results of a step."""
         f = ffi()
         return f.new("bool *"), f.new("bool *"), f.new("bool *"), f.new("double *")
 
     def tried(self, name: str, *given: Any) -> int:
-        """Call; returns the status, whatever it is."""
+        """Call a function; returns its status, whatever it is."""
         return int(self.function(name)(self.component, *given))
 
     def __call__(self, name: str, *given: Any, hint: str | None = None) -> None:
-        """Call, and go on only if it went well; `hint` is the cure where it does not.
+        """Call a function, and raise unless it succeeds; `hint` is the cure in the error.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class Caller:
             raise problem
 
     def failed(self, name: str, status: int, why: str = "", hint: str | None = None) -> FMUCallError:
-        """The error of a call that gave a status."""
+        """The error about a call that returned a status."""
         word = STATUS[status].lower() if 0 <= status < len(STATUS) else f"the unknown status {status}"
         self.dead = self.dead or word == "fatal"
         where = "" if self.time is None else f" at t={self.time:.9g} s"

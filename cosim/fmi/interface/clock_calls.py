@@ -1,4 +1,4 @@
-"""Calls about the clocks of FMI 3.0: ticks, intervals, and what an FMU says while a partition of it runs."""
+"""Calls about the clocks of FMI 3.0: ticks, intervals, and callbacks while a partition of it runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_YET_KNOWN, UNCHANGED, CHANGED = 0, 1, 2  # fmi3IntervalQualifier
 
 @dataclass(frozen=True)
 class PartitionCallbacks:
-    """Of scheduled execution: three callbacks of C that live as long as the instance."""
+    """In scheduled execution: three callbacks of C that live as long as the instance."""
 
     update: Any
     lock: Any
@@ -33,12 +33,12 @@ class ClockCalls:
         self._call = call
 
     def tick(self, clocks: Sequence[Variable]) -> None:
-        """Input clocks tick now, in event mode."""
+        """Activate input clocks, in event mode."""
         if clocks:
             self._call("SetClock", *_references(clocks), ffi().new("bool[]", [True] * len(clocks)))
 
     def ticked(self, clocks: Sequence[Variable]) -> list[bool]:
-        """Did they tick? An FMU says so once for each tick."""
+        """Whether clocks ticked; an FMU reports each tick only once."""
         if not clocks:
             return []
         found = ffi().new("bool[]", len(clocks))
@@ -46,7 +46,7 @@ class ClockCalls:
         return [bool(flag) for flag in found]
 
     def intervals(self, clocks: Sequence[Variable]) -> list[ClockInterval]:
-        """When they tick next."""
+        """The intervals until their next ticks."""
         if not clocks:
             return []
         f = ffi()
@@ -58,7 +58,7 @@ class ClockCalls:
         ]
 
     def shifts(self, clocks: Sequence[Variable]) -> list[float]:
-        """How long after the start they tick first [s]."""
+        """Time from the start to their first ticks [s]."""
         if not clocks:
             return []
         found = ffi().new("double[]", len(clocks))
@@ -66,14 +66,14 @@ class ClockCalls:
         return [float(s) for s in found]
 
     def set_intervals(self, clocks: Sequence[Variable], seconds: Sequence[float]) -> None:
-        """Say how long their intervals are [s]."""
+        """Set their intervals [s]."""
         if clocks:
             values = ffi().new("double[]", np.asarray(seconds, dtype=float).tolist())
             self._call("SetIntervalDecimal", *_references(clocks), values)
 
 
 class PartitionCalls:
-    """Runs partitions of an FMU for scheduled execution, and hears what it says of its clocks meanwhile.
+    """Runs partitions of an FMU for scheduled execution, and receives its callbacks about clocks meanwhile.
 
     countdowns, outputs : clocks that it is asked about when it says that something happened to them
     """
@@ -84,7 +84,7 @@ class PartitionCalls:
         self._ticked: list[str] = []
         self._intervals: list[tuple[str, ClockInterval]] = []
         self._problem: Exception | None = None
-        f, itself = ffi(), weakref.ref(self)  # no circle: it ends with its instance, not with the collector
+        f, itself = ffi(), weakref.ref(self)  # no cycle: it ends with its instance, not with the collector
 
         def update(environment: Any) -> None:
             found = itself()
@@ -98,7 +98,7 @@ class PartitionCalls:
         )
 
     def belongs_to(self, call: Caller) -> None:
-        """Whose partitions they are."""
+        """The instance whose partitions these are."""
         self._calls = ClockCalls(call)
 
     def _update(self) -> None:
@@ -109,19 +109,19 @@ class PartitionCalls:
             self._ticked += [v.name for v, flag in zip(self._outputs, flags, strict=True) if flag]
             found = self._calls.intervals(self._countdowns)
             self._intervals += [(v.name, x) for v, x in zip(self._countdowns, found, strict=True)]
-        except Exception as error:  # nothing may be raised through the FMU's own frames
+        except Exception as error:  # no exception may pass through the FMU's own frames
             self._problem = self._problem or error
 
     def activate(
         self, call: Caller, clock: Variable, t: float
     ) -> tuple[list[str], list[tuple[str, ClockInterval]]]:
-        """Run the partition of a clock at t [s]: output clocks that ticked, intervals that the FMU said.
+        """Run the partition of a clock at t [s]; returns output clocks that ticked, and new intervals.
 
         Raises
         ------
         FMUCallError      the FMU fails, in the partition or where it is asked about its clocks
         """
-        assert self._calls is not None  # it was made with the instance
+        assert self._calls is not None  # made together with the instance
         self._ticked, self._intervals = [], []
         call.time = t
         call("ActivateModelPartition", clock.reference, t)

@@ -29,7 +29,7 @@ class UnpackedFolder(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
+        """The path of the folder."""
 
     def library(self, identifier: str) -> Path:
         """The binary of this platform."""
@@ -125,16 +125,16 @@ class Component:
 
     @property
     def closed(self) -> bool:
-        """Is the instance freed?"""
+        """Whether the instance is freed."""
         return not self._free.alive
 
     # --- values -----------------------------------------------------------------------------------
     def getter(self, variables: Sequence[Variable]) -> Getter:
-        """Reads numbers of some variables."""
+        """A reader of some numeric variables."""
         return Getter(self.call, self.dialect, variables)
 
     def setter(self, variables: Sequence[Variable]) -> Setter:
-        """Sets numbers of some variables."""
+        """A setter of some numeric variables."""
         return Setter(self.call, self.dialect, variables)
 
     def get(self, variable: Variable) -> Any:
@@ -170,33 +170,33 @@ class Component:
         self.call("Terminate")
 
     def reset(self) -> None:
-        """Back to where it was after instantiation."""
+        """Reset to the state after instantiation."""
         self.call("Reset")
         self.call.time = None
 
     # --- co-simulation ----------------------------------------------------------------------------
     def step(self, t: float, h: float, no_way_back: bool = True) -> StepOutcome:
-        """A communication step from t over h [s]; `no_way_back`: nobody restores a state from before t."""
+        """A communication step from t over h [s]; `no_way_back`: no state before t will be restored."""
         if self._stepping is None or self._stepping[0] != no_way_back:
             self._stepping = no_way_back, self.dialect.stepping(self.call, no_way_back)
         return self.stepped(t, h, self._stepping[1](t, h))
 
     def stepping(self) -> Callable[[float, float], int]:
-        """A function (t, h) that steps and gives the status, 0 if that is all; see `stepped`."""
+        """A function (t, h) that steps and returns the status, 0 if there is nothing else; see `stepped`."""
         return self.dialect.stepping(self.call, False)
 
     def stepped(self, t: float, h: float, status: int) -> StepOutcome:
-        """What came of a step."""
+        """The outcome of a step."""
         outcome = self.dialect.stepped(self.call, t, h, status)
         self.call.time = outcome.time
         return outcome
 
     def enter_step_mode(self) -> None:
-        """From event mode, in FMI 3.0 co-simulation."""
+        """Enter step mode from event mode, in FMI 3.0 co-simulation."""
         self.call("EnterStepMode")
 
     def set_input_derivatives(self, references: Any, orders: Any, values: Any) -> None:
-        """Of FMI 2.0 co-simulation: derivatives of inputs over the next step; arrays of C."""
+        """In FMI 2.0 co-simulation: set derivatives of inputs over the next step; arrays of C."""
         self.call("SetRealInputDerivatives", references, len(references), orders, values)
 
     # --- events -----------------------------------------------------------------------------------
@@ -205,16 +205,16 @@ class Component:
         self.call("EnterEventMode")
 
     def update_once(self) -> DiscreteStates:
-        """One round in event mode."""
+        """Do one round in event mode."""
         return self.dialect.update_discrete_states(self.call)
 
     def activate(self, clock: Variable, t: float) -> tuple[list[str], list[tuple[str, ClockInterval]]]:
         """Scheduled execution: see `PartitionCalls.activate`."""
-        assert self._partitions is not None  # of other kinds nobody asks
+        assert self._partitions is not None  # other kinds do not call it
         return self._partitions.activate(self.call, clock, t)
 
     def update_discrete_states(self, most: int = 100) -> DiscreteStates:
-        """All rounds in event mode; the flags are those of any of them.
+        """Do all rounds in event mode; the flags are those of any round.
 
         Raises
         ------
@@ -238,11 +238,11 @@ class Component:
 
     # --- model exchange ---------------------------------------------------------------------------
     def enter_continuous_time_mode(self) -> None:
-        """From event mode, in model exchange."""
+        """Enter continuous-time mode from event mode, in model exchange."""
         self.call("EnterContinuousTimeMode")
 
     def set_time(self, t: float) -> None:
-        """Time [s] of all that is asked for next."""
+        """Set the time [s] for all following calls."""
         self.call.time = t
         self.call("SetTime", t)
 
@@ -252,19 +252,19 @@ class Component:
             self.call("SetContinuousStates", _pointer(x), len(x))
 
     def states(self, out: np.ndarray) -> np.ndarray:
-        """Continuous states, (nx,), into `out`."""
+        """Read continuous states, (nx,), into `out`."""
         return self._vector("GetContinuousStates", out)
 
     def derivatives(self, out: np.ndarray) -> np.ndarray:
-        """Their derivatives, (nx,), into `out`."""
+        """Read their derivatives, (nx,), into `out`."""
         return self._vector(self.dialect.derivatives, out)
 
     def indicators(self, out: np.ndarray) -> np.ndarray:
-        """Event indicators, (nz,), into `out`."""
+        """Read event indicators, (nz,), into `out`."""
         return self._vector("GetEventIndicators", out)
 
     def nominals(self, out: np.ndarray) -> np.ndarray:
-        """Nominal values of the states, (nx,), into `out`; ones of an FMU that has no function for them."""
+        """Read nominal values of the states, (nx,), into `out`; ones if the FMU has no function for them."""
         if not self.call.library.has(self.call.prefix + NOMINALS):
             out[:] = 1.0
             return out
@@ -278,7 +278,7 @@ class Component:
         return out
 
     def counts(self) -> tuple[int, int] | None:
-        """How many states and event indicators it has by what it says itself; None in FMI 2.0."""
+        """The numbers of states and event indicators that the instance reports; None in FMI 2.0."""
         if self.description.major == 2:
             return None
         found = []
@@ -286,13 +286,13 @@ class Component:
             room = ffi().new("size_t *")
             try:
                 self.call(f"GetNumberOf{what}", room)
-            except FMUError:  # it does not say
+            except FMUError:  # it does not report them
                 return None
             found.append(int(room[0]))
         return found[0], found[1]
 
     def completed_step(self) -> tuple[bool, bool]:
-        """After an accepted step: does it want event mode, does it want to end?"""
+        """Report an accepted step; returns whether the FMU asks for event mode, and whether for the end."""
         return self.dialect.completed_step(self.call)
 
     def directional(
@@ -315,7 +315,7 @@ class Component:
 
     # --- states -----------------------------------------------------------------------------------
     def save(self) -> SavedState:
-        """The whole state of the FMU, kept inside it.
+        """Save the whole state of the FMU, inside it.
 
         Raises
         ------
@@ -326,7 +326,7 @@ class Component:
         return SavedState(self)
 
     def load(self, state: SavedState) -> None:
-        """Put back what `save` gave."""
+        """Restore what `save` returned."""
         self.call(self.dialect.load, state.pointer[0])
 
     def serialized(self) -> bytes:
@@ -347,7 +347,7 @@ class Component:
         return bytes(f.buffer(room))
 
     def deserialize(self, state: bytes) -> None:
-        """Put back what `serialized` gave."""
+        """Restore what `serialized` returned."""
         f, pointer = ffi(), ffi().new("void **")
         kind = "char[]" if self.description.major == 2 else "uint8_t[]"
         self.call(self.dialect.deserialize, f.from_buffer(kind, state), len(state), pointer)
@@ -366,12 +366,12 @@ class SavedState:
         self._free = weakref.finalize(self, _freed_state, of.call, of.dialect.free_state, self.pointer)
 
     def close(self) -> None:
-        """Free it."""
+        """Free the state."""
         self._free()
 
 
 def _why_no_instance(interface: Interface) -> str:
-    """The likeliest reason."""
+    """The likeliest reason why an FMU gives no instance."""
     if interface.only_once_per_process:
         return "It can be instantiated once in a process only: use isolate=True."
     if interface.needs_execution_tool:

@@ -1,4 +1,4 @@
-"""What differs between FMI 2.0 and 3.0: names, argument lists and types in C."""
+"""The differences between FMI 2.0 and 3.0: names, argument lists and types in C."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TERMINATED, LAST_SUCCESSFUL_TIME = 3, 2  # fmi2StatusKind
 
 @dataclass(frozen=True)
 class IntermediateUpdate:
-    """Of FMI 3.0: a callback of C that an FMU makes during a step, and the inputs it may set there."""
+    """In FMI 3.0: a callback of C that an FMU calls during a step, and the inputs that may be set in it."""
 
     callback: Any
     references: list[int]
 
 
 def _of_stop_time(stop: float | None) -> str | None:
-    """The cure where an FMU does not begin: one that is told no end of the run may want one."""
+    """A hint if an FMU does not start: without a stop time it may need one."""
     return None if stop is not None else "If it wants to know when the run ends: FMU(..., stop_time=...)."
 
 
@@ -64,7 +64,7 @@ class Dialect(abc.ABC):
         update: IntermediateUpdate | None = None,
         partitions: PartitionCallbacks | None = None,
     ) -> tuple[Any, list[Any]]:
-        """The instance (NULL if it failed) and what must live as long as it."""
+        """Make the instance (NULL if it failed), and objects that must outlive it."""
 
     @abc.abstractmethod
     def enter_initialization(
@@ -74,19 +74,19 @@ class Dialect(abc.ABC):
 
     @abc.abstractmethod
     def stepping(self, call: Caller, no_way_back: bool) -> Callable[[float, float], int]:
-        """A function (t, h) that makes a communication step and gives its status, 0 if that is all."""
+        """A function (t, h) that makes a communication step and returns its status, 0 if that is all."""
 
     @abc.abstractmethod
     def stepped(self, call: Caller, t: float, h: float, status: int) -> StepOutcome:
-        """What came of a step that `stepping` made."""
+        """The outcome of a step that `stepping` made."""
 
     @abc.abstractmethod
     def update_discrete_states(self, call: Caller) -> DiscreteStates:
-        """One round in event mode."""
+        """Do one round in event mode."""
 
     @abc.abstractmethod
     def completed_step(self, call: Caller) -> tuple[bool, bool]:
-        """After an accepted step: enter event mode? terminate?"""
+        """Report an accepted step; returns whether to enter event mode, and whether to terminate."""
 
     @abc.abstractmethod
     def directional(self, call: Caller, unknowns: Any, knowns: Any, seed: Any, found: Any) -> None:

@@ -1,4 +1,4 @@
-"""Values of variables by the batch: one call per type, numbers in buffers that are made once."""
+"""Values of variables in batches: one call per type, with buffers that are made once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cosim.fmi.interface.binding import ffi
 from cosim.fmi.interface.caller import Caller
 from cosim.fmi.interface.dialect import Dialect
 
-EXACT = 2**53  # integers up to this are doubles
+EXACT = 2**53  # integers up to this are exact as doubles
 BOOLEAN = "Boolean"
 
 
@@ -38,7 +38,7 @@ class ValueBatch:
         self.whole = np.issubdtype(dtype, np.integer) and np.dtype(dtype).itemsize == 8
 
     def prepared(self) -> Callable[[], int]:
-        """The call with all that is passed, which gives the status; for an instance as long as it lives.
+        """The prepared call, which returns the status; valid as long as the instance.
 
         Bound in C: Python's own way to pass values takes a tenth of the time of a call.
         """
@@ -68,7 +68,7 @@ def grouped(variables: Sequence[Variable]) -> list[tuple[list[Variable], np.ndar
 
 
 class Getter:
-    """Numbers of some variables, all scalars one after the other, row-major."""
+    """Reads some variables, all scalars one after the other, row-major."""
 
     def __init__(self, call: Caller, dialect: Dialect, variables: Sequence[Variable]) -> None:
         filled = [v for v in variables if v.size]
@@ -116,7 +116,7 @@ def _check_exact(group: ValueBatch) -> None:
 
 
 class Setter:
-    """Sets numbers of some variables, all scalars one after the other, row-major."""
+    """Sets some variables, all scalars one after the other, row-major."""
 
     def __init__(self, call: Caller, dialect: Dialect, variables: Sequence[Variable]) -> None:
         filled = [v for v in variables if v.size]
@@ -172,7 +172,7 @@ class Setter:
 
 
 def _wire_limits(kind: np.dtype[Any]) -> tuple[float, float]:
-    """The least and the largest integer of a type that a double holds, as all before and after it do."""
+    """The least and greatest integers of a type in the range where every integer is exact as a double."""
     limits = np.iinfo(kind)
     return max(float(limits.min), -float(EXACT)), min(float(limits.max), float(EXACT))
 
@@ -193,7 +193,7 @@ def _cure(value: float) -> str:
 
 
 def get_any(call: Caller, dialect: Dialect, v: Variable) -> Any:
-    """The value of one variable of any type: a number, a text, bytes, an array where it is one.
+    """The value of one variable of any type: a number, a text, bytes, or an array of these.
 
     Integers come as int, so that none loses a digit.
     """

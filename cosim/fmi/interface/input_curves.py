@@ -20,7 +20,7 @@ SIGNATURE = "void(void *, double, bool, bool, bool, bool, bool *, double *)"
 
 
 class InputDerivatives:
-    """Of FMI 2.0: first and second derivatives of the real inputs over the next step."""
+    """In FMI 2.0: first and second derivatives of the real inputs over the next step."""
 
     def __init__(self, component: Component, inputs: Sequence[Variable]) -> None:
         starts = np.cumsum([0, *(v.size for v in inputs)])
@@ -40,7 +40,7 @@ class InputDerivatives:
 
 
 class IntermediateInputs:
-    """Of FMI 3.0: the callback that the FMU makes during a step.
+    """In FMI 3.0: the callback that the FMU calls during a step.
 
     shared : what compiled code sees as well: 1 while there is a curve over the step under way, 1 where the
         callback failed, t0, and n values, slopes and curvatures of all inputs
@@ -61,7 +61,7 @@ class IntermediateInputs:
         self._places = np.zeros(0, int)
 
     def belongs_to(self, component: Component, inputs: Sequence[Variable]) -> None:
-        """Which instance asks, and for which of its inputs."""
+        """The instance that calls, and its inputs."""
         starts = np.cumsum([0, *(v.size for v in inputs)])
         chosen = [(v, s) for v, s in zip(inputs, starts, strict=False) if v.intermediate_update and v.size]
         self._places = np.concatenate([np.zeros(0, int), *[np.arange(s, s + v.size) for v, s in chosen]])
@@ -69,16 +69,16 @@ class IntermediateInputs:
         self.shared = np.zeros(3 + 3 * int(starts[-1]))
 
     def follow(self, t0: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> None:
-        """Over the next step inputs are u + slope s + curvature s^2 / 2 at t0 + s [s], all (n,)."""
+        """Let inputs be u + slope s + curvature s^2 / 2 at t0 + s [s] over the next step, all (n,)."""
         self.shared[3:] = np.concatenate([u, slope, curvature])
         self.shared[0], self.shared[2] = 1.0, t0
 
     def hold(self) -> None:
-        """Inputs are held again."""
+        """Hold inputs again."""
         self.shared[0] = 0.0
 
     def raise_problem(self) -> None:
-        """Raise what went wrong in the middle of a step."""
+        """Raise an error that occurred during a step."""
         if self.problem is not None:
             problem, self.problem, self.shared[1] = self.problem, None, 0.0
             raise problem
@@ -90,5 +90,5 @@ class IntermediateInputs:
         s = t - self.shared[2]
         try:
             self._setter.write((u + slope * s + curvature * (s * s / 2))[self._places])
-        except Exception as error:  # nothing may be raised through the FMU's own frames
+        except Exception as error:  # no exception may pass through the FMU's own frames
             self.problem, self.shared[1] = self.problem or error, 1.0

@@ -1,4 +1,4 @@
-"""What an FMU says through its logger: to `logging`, and the last lines kept for messages."""
+"""The log of an FMU: lines go to `logging`, and the last ones are kept for messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEPT, LONGEST = 20, 2000
 DIRECTIVE = re.compile(r"%[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXcsfFeEgGaAp%])")
 
 _log = logging.getLogger("plantloop.fmi")
-_log.addHandler(logging.NullHandler())  # who wants to see the lines says so to `logging`
+_log.addHandler(logging.NullHandler())  # shown only if `logging` is configured
 
 
 class LogLines:
@@ -32,7 +32,7 @@ class LogLines:
     def __init__(self, name: str, major: int) -> None:
         self.name = name
         self.lines: deque[str] = deque(maxlen=KEPT)
-        self.problem: BaseException | None = None  # raised inside the callback, where nothing may be raised
+        self.problem: BaseException | None = None  # raised inside the callback, where no exception may pass
         self.tee: Callable[[str], None] | None = None  # called with every line
         self._lock = threading.Lock()
         f = ffi()
@@ -90,7 +90,7 @@ def _text(pointer: Any) -> str:
 
 
 def formatted(text: str, whole: tuple[int, ...], floating: tuple[float, ...]) -> str:
-    """What printf makes of a format, each directive by the C library itself.
+    """The text that printf makes of a format; the C library itself formats each directive.
 
     whole, floating : what was given, as far as it could be found; directives beyond them stay as they are
     """

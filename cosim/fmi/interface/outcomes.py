@@ -1,4 +1,4 @@
-"""What calls of an FMU give back, the same for both versions."""
+"""Results of calls of an FMU, the same for both versions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """Of a communication step.
+    """Result of a communication step.
 
     time : where the FMU stands now [s]
     terminate : it asks to end the run
@@ -24,7 +24,7 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ClockInterval:
-    """Of a question when a clock ticks next.
+    """Result of a query for the next tick of a clock.
 
     seconds : from the present instant; changed : is this news? known : does the FMU know it?
     """
@@ -36,7 +36,7 @@ class ClockInterval:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteStates:
-    """Of an update of the discrete states in event mode; next_time is None where none is announced [s]."""
+    """Result of an update of the discrete states in event mode; next_time [s] is None without one."""
 
     again: bool
     terminate: bool

@@ -16,7 +16,7 @@ from cosim.fmi.ssp.ssp_errors import SSPError, fault
 
 DESCRIPTION = "SystemStructure.ssd"
 MOST_ENTRIES = 10_000
-MOST_BYTES = 2 * 2**30  # unpacked, of all entries
+MOST_BYTES = 2 * 2**30  # limit of the unpacked size of all entries
 
 
 class SSPArchive:
@@ -46,7 +46,7 @@ class SSPArchive:
 
     @classmethod
     def inside(cls, content: bytes, file: str) -> SSPArchive:
-        """A package that lies in another one; `file` is what messages call it."""
+        """A package inside another one; `file` is its name in messages."""
         made = object.__new__(cls)
         made.path, made.file = Path(file), file
         made.content = made._opened(io.BytesIO(content))

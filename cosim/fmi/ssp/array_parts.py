@@ -1,4 +1,4 @@
-"""Connections of single components of arrays (SSP 2.0): blocks that take one out, or put some together."""
+"""Connections of single components of arrays (SSP 2.0): blocks that extract one, or join some."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ends = tuple[str, str]
 
 
 class ArrayParts:
-    """Those of one system.
+    """The array parts of one system.
 
     file : for messages; values : given to what is in the system, by "element.name"
     """
@@ -38,12 +38,12 @@ class ArrayParts:
         self._ends: dict[Ends, dict[int, Any]] = {}
 
     def component(self, c: ConnectorLink) -> Block:
-        """What takes out the component of an array at which a connection starts."""
+        """The block that extracts the component of an array at which a connection starts."""
         shape = self._shape(c.start)
         return ArrayComponent(self._place(c, c.start, c.start_index, shape), math.prod(shape))
 
     def gather(self, c: ConnectorLink, source: Any) -> None:
-        """A connection ends at a component of an array.
+        """Note a connection that ends at a component of an array.
 
         Raises
         ------
@@ -57,14 +57,14 @@ class ArrayParts:
         found[place] = source
 
     def gathered(self) -> Iterator[tuple[Ends, Block, list[Any]]]:
-        """Arrays that are put together: where they go, the block that does it, and its sources."""
+        """Arrays that are joined: their targets, the block that joins, and its sources."""
         for end, parts in self._ends.items():
             places = sorted(parts)
             block = GatheredArray(self._start(end), tuple(places))
             yield end, block, [parts[k] for k in places]
 
     def _place(self, c: ConnectorLink, end: Ends, index: tuple[int, ...], shape: tuple[int, ...]) -> int:
-        """Of a component counted from 1 along each dimension, from 0 among all, row-major."""
+        """The row-major index from 0 of a component counted from 1 along each dimension."""
         if len(index) != len(shape) or any(i > n for i, n in zip(index, shape, strict=True)):
             said = " ".join(map(str, index))
             raise fault(
@@ -83,7 +83,7 @@ class ArrayParts:
         return next(x.shape for x in holder.connectors if x.name == port)
 
     def _start(self, end: Ends) -> tuple[float, ...]:
-        """What an array is where nothing is connected."""
+        """The values of an array where nothing is connected."""
         element, port = end
         given = self._given.get(f"{element}.{port}")
         if given is None and element in self._descriptions:

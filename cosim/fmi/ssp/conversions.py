@@ -1,4 +1,4 @@
-"""Units of connectors: what a connection has to do so that both ends mean the same."""
+"""Units of connectors: the conversion that a connection needs so that both ends mean the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cosim.fmi.ssp.structure import BaseUnit, ConnectorLink, Transformation
 def conversion(
     connection: ConnectorLink, start: str, end: str, units: Mapping[str, BaseUnit], file: str
 ) -> Transformation | None:
-    """From the unit of the start to that of the end; None where the numbers stay.
+    """The conversion from the unit of the start to that of the end; None if the numbers do not change.
 
     Raises
     ------

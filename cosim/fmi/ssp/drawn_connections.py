@@ -25,7 +25,7 @@ PARTS_OF_CONNECTIONS = (LinearConnection, MappedConnection, ArrayComponent, Gath
 
 @dataclass(frozen=True)
 class DrawnConnection:
-    """From one port to another; an element "" is the system itself.
+    """A connection from one port to another; an element "" is the system itself.
 
     source : the block it starts at; indices : of components of arrays, by the attribute's name
     linear : (factor, offset) on the way; table : ((source, target), ...) on the way
@@ -66,7 +66,7 @@ def connections_of(netlist: Netlist) -> Iterator[DrawnConnection]:
 
 
 def _from(netlist: Netlist, drivers: Mapping[Port, Port], port: Port) -> DrawnConnection:
-    """What arrives at a port inside, with all that happens to it on its way."""
+    """The source of a port inside, with all changes of the signal on the way."""
     block = netlist.nodes[port[0]]
     if isinstance(block, Inport):
         return DrawnConnection(block, ("", port[0]))
@@ -125,7 +125,7 @@ def _shape_of(netlist: Netlist, port: Port, into: bool = False) -> tuple[int, ..
 
 
 def has_arrays(netlist: Netlist) -> bool:
-    """Are there ports or start values that are arrays?"""
+    """Whether there are ports or start values that are arrays."""
     for block in netlist.nodes.values():
         if isinstance(block, Netlist):
             found = has_arrays(block)

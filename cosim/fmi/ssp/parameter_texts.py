@@ -20,7 +20,7 @@ TEXTS = ("String", "Enumeration", "Binary")
 
 
 def truth(text: str) -> bool:
-    """A truth value as XML has it.
+    """A truth value from its spelling in XML.
 
     Raises
     ------
@@ -63,14 +63,14 @@ def read_value(typed: Any, word: str) -> Any:
 
 
 def check_size(value: Any, dimensions: Sequence[Any]) -> None:
-    """Does a value have as many components as its ssc:Dimension say? One alone fills an array.
+    """Check that a value has the size in its ssc:Dimension; a single component fills an array.
 
     Raises
     ------
     ValueError      it has others, or a size is none; it says what the parameter does
     """
     sizes = [d.get("size") for d in dimensions]
-    if not sizes or None in sizes:  # they are not said here
+    if not sizes or None in sizes:  # the sizes are not given here
         return
     if not all(size.isascii() and size.isdigit() for size in sizes):
         raise ValueError(f"has the dimensions {' '.join(sizes)}, expected whole numbers")

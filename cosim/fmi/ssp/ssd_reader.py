@@ -1,4 +1,4 @@
-"""SystemStructure.ssd and what it names (.ssv, .ssm) into a `SystemStructure`."""
+"""Read SystemStructure.ssd and the files it names (.ssv, .ssm) into a `SystemStructure`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STEP = "org.plantloop.step"
 """Type of our annotation of a component: its communication step."""
 FMU_TYPE = "application/x-fmu-sharedlibrary"
 PACKAGE_TYPE, DEFINITION_TYPE = "application/x-ssp-package", "application/x-ssp-definition"
-DEEPEST = 16  # packages inside packages
+DEEPEST = 16  # levels of packages inside packages
 KINDS = {"any": None, "ModelExchange": "me", "CoSimulation": "cs"}
 CONNECTOR_KINDS = (
     "input", "output", "inout", "parameter", "calculatedParameter", "structuralParameter", "constant",
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 def read_ssp(path: str | os.PathLike[str], variant: str = DESCRIPTION) -> SystemStructure:
-    """What an SSP package says.
+    """Read the structure in an SSP package.
 
     variant : which .ssd of it
 
@@ -100,7 +100,7 @@ def tag(prefix: str, name: str) -> str:
 
 
 class Reader:
-    """Reads one .ssd of a package; depth: so many others it lies in."""
+    """Reads one .ssd of a package; depth: the number of packages around it."""
 
     def __init__(self, archive: SSPArchive, name: str, depth: int = 0) -> None:
         self.archive, self.file, self.depth = archive, f"{archive.file}!{name}", depth
@@ -108,7 +108,7 @@ class Reader:
         self.enumerations: dict[str, dict[str, int]] = {}
 
     def structure(self) -> SystemStructure:
-        """All of it."""
+        """Read the whole structure."""
         root = parsed(
             self.archive.content[self.file.rpartition("!")[2]],
             self.file,
@@ -128,7 +128,7 @@ class Reader:
         )  # fmt: skip
 
     def _check(self, root: Any, version: str) -> None:
-        """The schema's own words about a file of version 1.0; those of 2.0 have none here."""
+        """Validate a file of version 1.0 against the schema; that of 2.0 is not included."""
         if version != "1.0":
             return
         import fmpy
@@ -343,7 +343,7 @@ class Reader:
         return None
 
     def _entry(self, entry: Any, name: str, kind: str, file: str) -> Any:
-        """One side of a table."""
+        """The source or the target in an entry of a table."""
         text = self._needed(entry, name)
         try:
             return _TABLES[kind](text)
@@ -353,7 +353,7 @@ class Reader:
 
     # --- parameters -------------------------------------------------------------------------------
     def _values(self, element: Any) -> tuple[ParameterValue, ...]:
-        """Of all bindings of an element; a later one wins over an earlier one."""
+        """Values of all bindings of an element; a later one replaces an earlier one."""
         found: dict[str, ParameterValue] = {}
         for binding in self._children(element, "ParameterBindings", "ParameterBinding"):
             prefix = binding.get("prefix", "")
@@ -391,7 +391,7 @@ class Reader:
             yield ParameterValue(name, value, word, kinds[0].get("unit", ""), p.sourceline, file)
 
     def _value(self, name: str, typed: Any, word: str, file: str, p: Any) -> Any:
-        """What a parameter is: a number, a text, bytes, or a tuple of them; items by their numbers."""
+        """The value of a parameter: a number, a text, bytes, or a tuple of them; items by their numbers."""
         try:
             value = read_value(typed, word)
             check_size(value, p.findall(tag("ssc", "Dimension")))
@@ -416,7 +416,7 @@ class Reader:
         return items[text]
 
     def _mapped(self, binding: Any, values: list[ParameterValue]) -> Iterator[ParameterValue]:
-        """Under the names, and with the numbers, that a mapping gives them."""
+        """Values renamed and converted by a mapping."""
         mapping = binding.find(tag("ssd", "ParameterMapping"))
         if mapping is None:
             yield from values
@@ -455,7 +455,7 @@ class Reader:
 
 
 def _converts(element: Any) -> bool:
-    """Are units converted there?"""
+    """Whether units are converted there."""
     return element.get("suppressUnitConversion", "false") not in ("true", "1")
 
 

@@ -1,4 +1,4 @@
-"""What is raised about system structure packages."""
+"""Exceptions about system structure packages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from blocks.errors import PlantloopError
 
 
 class SSPError(PlantloopError):
-    """An SSP file is none, damaged or unsafe, or says what cannot be done; with its line."""
+    """A file is not an SSP file, is damaged or unsafe, or asks for something impossible; with its line."""
 
 
 def fault(file: str, what: str, line: int | None = None, hint: str | None = None) -> SSPError:

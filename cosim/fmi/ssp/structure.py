@@ -1,4 +1,4 @@
-"""What a system structure says, as plain data: systems, components, connectors, connections, values."""
+"""A system structure as plain data: systems, components, connectors, connections, values."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class Transformation:
     table: Mapping[Any, Any] = field(default_factory=dict)
 
     def of(self, value: Any) -> Any:
-        """The target of a value, or of each of several."""
+        """The transformed value, or each of several."""
         if isinstance(value, tuple):
             return tuple(self.of(v) for v in value)
         return self.table.get(value, value) if self.table else self.factor * value + self.offset
 
     def then(self, other: Transformation) -> Transformation:
-        """This one first, then another; both linear."""
+        """This transformation followed by another; both linear."""
         return Transformation(other.factor * self.factor, other.factor * self.offset + other.offset)
 
 
 @dataclass(frozen=True)
 class ConnectorLink:
-    """From one connector to another; an element "" is the system itself.
+    """A connection from one connector to another; an element "" is the system itself.
 
     start_index, end_index : one component of an array, counted from 1 along each dimension; (): all of it
     """
@@ -78,7 +78,7 @@ class ParameterValue:
     convert_units: bool = True
 
     def changed(self, converted: Any = None) -> Any:
-        """What is meant; `converted` is the value in the unit of who takes it, None: as it is written."""
+        """The transformed value; `converted` is the value in the reader's unit, None: as it is written."""
         value = self.value if converted is None else converted
         return value if self.change is None else self.change.of(value)
 
@@ -124,7 +124,7 @@ class BaseUnit:
 
 @dataclass(frozen=True)
 class DefaultExperiment:
-    """How it is meant to be run [s]."""
+    """The intended run [s]."""
 
     start: float | None = None
     stop: float | None = None

@@ -55,7 +55,7 @@ class Drawing:
 
     # --- one system -------------------------------------------------------------------------------
     def _system(self, system: StructuredSystem, outer: tuple[ParameterValue, ...]) -> Diagram:
-        """A system with the values that those around it give; they win over its own."""
+        """A system with the values given by the systems around it; they replace its own."""
         values = _over(system.values, outer)
         self._warn_of_lost(system, values)
         d = Diagram(_clean(system.name))
@@ -93,7 +93,7 @@ class Drawing:
         return d
 
     def _warn_of_lost(self, system: StructuredSystem, values: tuple[ParameterValue, ...]) -> None:
-        """Values that no element or connector of a system takes have no effect."""
+        """Warn of values that no element or connector of a system takes."""
         elements = [*(e.name for e in system.components), *(s.name for s in system.systems)]
         connectors = [c.name for c in system.connectors]
         for v in values:
@@ -138,14 +138,14 @@ class Drawing:
     def _of_fmu(
         self, component: FMUComponent, file: Path, error: FMUError, values: tuple[ParameterValue, ...]
     ) -> Exception:
-        """What is wrong with the FMU of a component, where the package names it or the value."""
+        """The error about the FMU of a component, with its place in the package if that has one."""
         given = next((v for v in values if v.name == error.port), None)
         where = (given.file, given.line) if given else (self.structure.file, component.line)
         said = str(error).replace(str(file), component.source)
         return fault(where[0], f"component '{component.name}': {said}", where[1])
 
     def _warn_of_connectors(self, component: FMUComponent, described: FMUDescription) -> None:
-        """Connectors that the FMU has not, or has the other way round."""
+        """Warn of connectors that the FMU does not have, or has in the other direction."""
         for c in component.connectors:
             v = described.variables.get(c.name)
             if v is None:
@@ -229,7 +229,7 @@ class Drawing:
             self._deliver(d, source, c.end, names, descriptions)
 
     def _change(self, c: ConnectorLink, first: str, second: str) -> Transformation | None:
-        """What happens to a signal: its unit is converted, then comes the transformation.
+        """The changes of a signal on a connection: first the conversion of its unit, then the transformation.
 
         Where units measure different things, the transformation makes one from the other.
 
@@ -296,7 +296,7 @@ class Drawing:
         descriptions: Mapping[str, FMUDescription],
         inner: Mapping[str, StructuredSystem],
     ) -> None:
-        """Is there such an end, and does it go this way?"""
+        """Whether there is such an end with this direction."""
         if element in descriptions:
             described = descriptions[element]
             ports = [v.name for v in (described.output_variables if outgoing else described.inputs)]
@@ -327,7 +327,7 @@ class Drawing:
         descriptions: Mapping[str, FMUDescription],
         inner: Mapping[str, StructuredSystem],
     ) -> str:
-        """The unit of an end: what its connector says, else what the FMU says."""
+        """The unit of an end: that of its connector, else that of the FMU."""
         every: list[Any] = [*system.components, *system.systems]
         holders = [e for e in every if e.name == element]
         if not element:
@@ -370,7 +370,7 @@ def _joined(system: StructuredSystem, file: str) -> list[ConnectorLink]:
 def _in_a_row(
     first: Transformation | None, second: Transformation | None, c: ConnectorLink, file: str
 ) -> Transformation | None:
-    """Into a signal dictionary, and out of it."""
+    """Combine a connection into a signal dictionary and one out of it."""
     if first is None or second is None:
         return first or second
     if first.table or second.table:
@@ -380,23 +380,23 @@ def _in_a_row(
 
 
 def _over(own: tuple[ParameterValue, ...], outer: tuple[ParameterValue, ...]) -> tuple[ParameterValue, ...]:
-    """Values of an element, of which those given around it win."""
+    """Values of an element; values given from outside replace its own."""
     return tuple({v.name: v for v in (*own, *outer)}.values())
 
 
 def _below(values: tuple[ParameterValue, ...], element: str) -> tuple[ParameterValue, ...]:
-    """Values whose names begin with an element's, without it."""
+    """Values whose names begin with an element's name, without this prefix."""
     mine = [v for v in values if v.name.startswith(f"{element}.")]
     return tuple(replace(v, name=v.name[len(element) + 1 :]) for v in mine)
 
 
 def _clean(name: str) -> str:
-    """A name as diagrams take it."""
+    """A name that diagrams accept."""
     return "".join("_" if ch in FORBIDDEN else ch for ch in name) or "_"
 
 
 def _unique(names: list[str]) -> dict[str, str]:
-    """Every name as diagrams take it, no two alike."""
+    """Names that diagrams accept, all different."""
     found: dict[str, str] = {}
     for name in names:
         clean = _clean(name)

@@ -1,4 +1,4 @@
-"""Blocks that stand for what an SSP connection does to its signal, and for what an open input is."""
+"""Blocks for the changes of a signal on an SSP connection, and for open inputs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MappedConnection(Block):
 
 @dataclass(frozen=True)
 class OpenInput(Block):
-    """The start value of an input that nothing is connected to.
+    """The start value of an input without a connection.
 
     Output: y = value.  No inputs, no states.
     """
