@@ -259,7 +259,7 @@ class _Gate:
             yield from self._called(m, seen)
         elif isinstance(m, Started) and isinstance(m, Evolving):
             yield self._again(m, seen)
-        elif isinstance(m, AcceptedMemory) and not self.obeyed.once and ca.is_equal(m.equation, self.d.time):
+        elif isinstance(m, AcceptedMemory) and not self.obeyed.once and self._is_time(m.equation):
             yield m  # when the newest step ended: that goes on, so that no pause counts as time since then
         elif isinstance(m, (SampledMemory, Branch, AcceptedMemory)) and (
             self.obeyed.once or isinstance(m, SampledMemory)
@@ -284,6 +284,10 @@ class _Gate:
             yield from self._external(m, seen)
         else:
             yield m
+
+    def _is_time(self, equation: ca.SX) -> bool:
+        """Is an expression the time and nothing else?"""
+        return bool(equation.is_scalar() and ca.is_equal(equation, self.d.time))
 
     def _delayed(self, m: DelayedSignal, seen: Any) -> Iterable[Memory]:
         """Time goes on in a delay: what it is given while the part is inactive is the newest value before."""

@@ -6,7 +6,19 @@ Blocks that look at how fast their input changes, keep what was, or count time s
 import numpy as np
 import pytest
 
-from blocks import Backlash, BoucWen, Function, MinMaxRunning, PeakHold, RateLimiter, StickSlip, TimeTable
+from blocks import (
+    Backlash,
+    BoucWen,
+    Function,
+    Memory,
+    MinMaxRunning,
+    Mux,
+    PeakHold,
+    RateLimiter,
+    Sine,
+    StickSlip,
+    TimeTable,
+)
 from cosim import Diagram, Enabled, simulate
 
 BEGIN, PAUSE = 0.5, 0.3  # s
@@ -46,3 +58,23 @@ def test_a_pause_leaves_no_trace(name):
 def test_machine_code_pauses_alike():
     block = RateLimiter(2.0, 3.0)
     assert np.abs(seen(block, PAUSE, "native") - seen(block, PAUSE, "reference")).max() < 1e-9
+
+
+def test_vectors_pause_like_their_components():
+    """Memories of several components were compared with the time, of one, and refused in a part."""
+    d = Diagram("d")
+    d.add("on", TimeTable([0.0, 0.4, 0.6], [1.0, -1.0, 1.0], interpolation="previous"))
+    d.add("a", Sine(frequency=6.0))
+    d.add("b", Sine(0.7, 9.0))
+    d["a"] >> d.add("both", Mux(2))["in1"]
+    d["b"] >> d["both"]["in2"]
+    blocks = {"rate": RateLimiter(2.0, 3.0), "last": Memory()}
+    for name, block in blocks.items():
+        for signal in ("a", "b", "both"):
+            part = d.add(f"{name}_{signal}", Enabled(block))
+            d[signal] >> part["u"]
+            d["on"] >> part["enable"]
+    r = simulate(d, 0.7, log_at=[0.3, 0.5, 0.7], engine="reference")
+    for name in blocks:
+        alone = np.hstack([r[f"{name}_a.y"], r[f"{name}_b.y"]])
+        assert r[f"{name}_both.y"] == pytest.approx(alone, abs=1e-9)
