@@ -210,6 +210,16 @@ class StateChart(Block):
         before = b.afterwards(f"{name} before", 0.0, lambda _: count, ticks, start=count)
         return column(count[0]) != column(before[0])
 
+    @property
+    def counts_calls(self) -> tuple[str, ...]:
+        """See `Block.counts_calls`."""
+        return self.sends
+
+    @property
+    def hears_rises(self) -> Mapping[str, str]:
+        """See `Block.hears_rises`."""
+        return {name: f"List '{name}' in calls= instead of events=." for name in self.events}
+
     def picture(self) -> BlockPicture | None:
         """See `Block.picture`."""
         from blocks.charts.chart_picture import chart_picture

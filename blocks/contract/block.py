@@ -39,8 +39,10 @@ FOR_COMPILERS = (
     *(
         "alone",
         "check_parameters",
+        "counts_calls",
         "drawn_as",
         "driven",
+        "hears_rises",
         "jump_cure",
         "made_by",
         "port_name",
@@ -103,6 +105,16 @@ class Block(metaclass=BlockType):
     def jump_cure(self) -> str:
         """What to do where continuous equations of this block jump at a switch."""
         return "Make it an event: b.where_event(condition, a, b) instead of np.where, b.instants for times."
+
+    @property
+    def counts_calls(self) -> tuple[str, ...]:
+        """Outputs that count events or calls: what hears of every one looks at changes, not at rises."""
+        return ()
+
+    @property
+    def hears_rises(self) -> Mapping[str, str]:
+        """Inputs that hear of events only where they rise above 0: name -> what hears of every change."""
+        return {}
 
     @property
     def shares_equations(self) -> bool:

@@ -33,6 +33,11 @@ class FunctionCallGenerator(Block):
     def __post_init__(self) -> None:
         checks.rate(self)
 
+    @property
+    def counts_calls(self) -> tuple[str, ...]:
+        """See `Block.counts_calls`."""
+        return ("call",)
+
     def define(self, b: Equations) -> None:
         """Declare the count."""
         count = b.tick_count(self.sample, self.offset)

@@ -207,6 +207,11 @@ class HitCrossing(Block):
         checks.assign(self, offset=checks.numbers(self, "offset"))
         checks.choice(self, "direction", DIRECTIONS)
 
+    @property
+    def counts_calls(self) -> tuple[str, ...]:
+        """See `Block.counts_calls`."""
+        return ("y",)
+
     def define(self, b: Equations) -> None:
         """Declare ports and the modes that a crossing changes."""
         (offset,) = b.parameters(offset=self.offset)

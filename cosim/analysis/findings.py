@@ -1,4 +1,4 @@
-"""Findings in a diagram: jumps, unit errors, unused outputs, rates that do not match.
+"""Findings in a diagram: jumps, unit errors, unused outputs, rates that do not match, events nobody hears.
 
 Nothing is run. Each finding says its place, what is wrong and the cure; a `fault` makes numbers wrong or
 keeps the diagram from running, what is no fault may well be meant.
@@ -23,20 +23,21 @@ from cosim.compile.netlist import Netlist, Port
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.units import WireUnits
 from cosim.compile.wiring import Wiring
+from cosim.subsystems.parts import CONTROL
 from cosim.system import System
 
 CLOSE = Fraction(1, 20)  # periods this near to each other, but not equal, were hardly meant to differ
 FINE = 1000  # as many steps of the common grid in the shortest period are suspicious
 OLD = Fraction(1, 2)  # of a period; a sample that is older when it is read comes too late
 MOST = 6  # names that one line lists
-KINDS = ("jumps", "units", "open outputs", "rates")
+KINDS = ("jumps", "units", "open outputs", "rates", "events")
 
 
 @dataclass(frozen=True)
 class DiagramFinding:
     """One finding in a diagram.
 
-    kind : one of "jumps", "units", "open outputs", "rates"
+    kind : one of "jumps", "units", "open outputs", "rates", "events"
     place : the block, signal or wire; text : what is wrong there; cure : what to do
     fault : does it make numbers wrong?
     """
@@ -88,6 +89,7 @@ def findings(drawn: Netlist, solve_loops: bool = False) -> tuple[DiagramFinding,
         found.append(DiagramFinding("units", fault.place, *_parted(fault.text), fault.sure))
     found += _unread(system, seen)
     found += _rates(system, seen)
+    found += _unheard(seen)
     return tuple(sorted(found, key=lambda f: not f.fault))
 
 
@@ -116,6 +118,18 @@ def _unread(system: System, seen: _Seen) -> Iterator[DiagramFinding]:
         yield DiagramFinding(
             "open outputs", path, text, "Connect what is missing; what is only looked at may stay so."
         )
+
+
+def _unheard(seen: _Seen) -> Iterator[DiagramFinding]:
+    """Counts of events at inputs that look for rises above 0: it does so once."""
+    for (path, name), source in seen.drivers.items():
+        cure = seen.blocks[path].hears_rises.get(name) if path in seen.blocks else None
+        if cure is None or source is None or source[0] not in seen.blocks:
+            continue
+        if source[1] in seen.blocks[source[0]].counts_calls:
+            given, path = ".".join(source), path.removesuffix(f"/{CONTROL}")
+            text = f"'{given}' counts events, of which '{path}.{name}' hears one at most, where that passes 0"
+            yield DiagramFinding("events", f"{given} -> {path}.{name}", text, cure)
 
 
 def _rates(system: System, seen: _Seen) -> Iterator[DiagramFinding]:

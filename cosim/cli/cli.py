@@ -159,7 +159,7 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 for notes, too.")] = False,
     trust: Trust = False,
 ) -> None:
-    """List jumps, unit faults, outputs nobody reads, suspicious rates; exit code 1 for the first two."""
+    """List jumps, unit faults, open outputs, odd rates, unheard events; exit code 1 for the first two."""
     from cosim.analysis.findings import KINDS, findings
     from cosim.block_alone import around
 

@@ -6,6 +6,7 @@ counts are memories of the schedule, so that the order at one instant is that of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -50,6 +51,11 @@ class PartControl(Block):
         if self.trigger:
             return "trigger"
         return "call" if self.call else ""
+
+    @property
+    def hears_rises(self) -> Mapping[str, str]:
+        """See `Block.hears_rises`."""
+        return {"trigger": "Use a FunctionCall."} if self.trigger else {}
 
     def define(self, b: Equations) -> None:
         """Declare the signals, what counts their changes, and the outputs."""

@@ -5,8 +5,21 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from blocks import Block, Constant, Demux, Equations, Gain, Integrator, UnitDelay, WiringError
-from cosim import Diagram
+from blocks import (
+    Block,
+    Constant,
+    Demux,
+    Equations,
+    FunctionCallGenerator,
+    Gain,
+    Integrator,
+    State,
+    StateChart,
+    Transition,
+    UnitDelay,
+    WiringError,
+)
+from cosim import Diagram, FunctionCall, Triggered
 from cosim.analysis.findings import KINDS, findings
 
 
@@ -118,3 +131,24 @@ def test_faults_come_first_and_kinds_are_known():
     assert {f.kind for f in found} <= set(KINDS) and len(found) >= 3
     assert findings(d.netlist()) == found
     assert all(str(f) and "\n" not in str(f) for f in found)
+
+
+def test_counts_of_events_where_only_rises_are_heard():
+    d = Diagram()
+    d.add("calls", FunctionCallGenerator(sample=0.1))
+    states, turn = [State("off"), State("on")], {"on": "go", "action": "send(turned)"}
+    for name, heard in (("first", {"events": ["go"]}), ("every", {"calls": ["go"]})):
+        ways = [Transition("off", "on", **turn), Transition("on", "off", **turn)]
+        d.add(name, StateChart(**heard, sends=["turned"], states=states, transitions=ways, sample=0.1))
+        d.connect("calls.call", f"{name}.go")
+    for name, part, port in (
+        ("once", Triggered(Gain(1.0)), "trigger"),
+        ("each", FunctionCall(Gain(1.0)), "call"),
+    ):
+        d.connect("first.turned", d.add(name, part)[port])
+        d.connect("every.turned", d[name]["u"])
+    found = {f.place: f for f in of(d, "events")}
+    assert found.keys() == {"calls.call -> first.go", "first.turned -> once.trigger"}
+    assert found["calls.call -> first.go"].cure == "List 'go' in calls= instead of events=."
+    assert found["first.turned -> once.trigger"].cure == "Use a FunctionCall."
+    assert not any(f.fault for f in found.values())
