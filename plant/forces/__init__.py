@@ -1,1 +1,1 @@
-"""What force elements and penalties apply."""
+"""Loads from force elements and penalties."""

@@ -1,4 +1,4 @@
-"""All forces of a plant, gathered on its links: the stage between kinematics and solution."""
+"""All forces of a plant, summed on its links: the stage between kinematics and solution."""
 
 from __future__ import annotations
 

@@ -66,12 +66,12 @@ def penalty_torques(setting: Setting, penalties: Penalties) -> dict[int, ca.SX]:
 
 
 def _mention_direction(setting: Setting, penalty: Penalty, directions: Sequence[ca.SX]) -> None:
-    """Warn of a penalty that exerts nothing, or not all that its g seems to ask for."""
+    """Warn of a penalty that exerts nothing, or less than its g suggests."""
     where = penalty.source.where
     exerts = any(direction.nnz() for direction in directions)
     if exerts and setting.motion.moves_with_rates(
         penalty.g
-    ):  # along axes of a body these are there, and zero
+    ):  # components along axes of a body are present, and zero
         local, g = _local(setting, penalty)
         exerts = local.displaces(g)
     if not exerts:
@@ -110,11 +110,11 @@ def penalty_wrenches(setting: Setting, penalties: Penalties) -> dict[int, tuple[
 
 
 def _local(setting: Setting, penalty: Penalty) -> tuple[Local, ca.SX]:
-    """g in terms of markers that are symbols."""
+    """g as a function of markers that are symbols."""
     local = Local(setting.kinematics, lambda id: _at_rest(setting, id), setting.inputs.drifts)
     scope = LocalScope(setting, local, states_move=False)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PlantWarning)  # about its subroutine: shown before
+        warnings.simplefilter("ignore", PlantWarning)  # warnings about its subroutine were shown before
         return local, scope.value(penalty.source)
 
 
@@ -146,7 +146,7 @@ def _penalty(setting: Setting, element: Force_Penalty | Reference_Variable) -> P
 
 
 def stored(penalty: Penalty, setting: Setting) -> Store:
-    """A penalty: 1/2 p g^2, or p times the integral of w(s) s, and w penalty1 g'^2."""
+    """Energy of a penalty: 1/2 p g^2, or p times the integral of w(s) s, and w penalty1 g'^2."""
     element: Force_Penalty | Reference_Variable = penalty.source
     p, c = setting.number(element, "penalty"), setting.number(element, "penalty1")
     g, rate = penalty.g, setting.motion.rate(penalty.g)

@@ -1,4 +1,4 @@
-"""What a force element does to a body."""
+"""The effects of a force element on a body."""
 
 from __future__ import annotations
 
