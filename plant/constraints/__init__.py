@@ -1,1 +1,1 @@
-"""Conditions between markers, how they are closed and kept, and the reactions they cause."""
+"""Conditions between markers, their closure and stabilisation, and the reactions they cause."""

@@ -1,4 +1,4 @@
-"""The constraints of a mechanism put together: residuals, Jacobian and right-hand side for its coordinates.
+"""All constraints of a mechanism: residuals, Jacobian and right-hand side in its coordinates.
 
 With the conditions Phi(q, t) = 0 and their rates Phi' = J qd + nu = 0 (velocity-level conditions have no
 Phi), the accelerations obey J qdd = gamma; multipliers act as generalized forces J^T lam.
@@ -97,13 +97,13 @@ class Closure:
         drive = ca.vertcat(ca.SX(0, 1), *[c.drive for c in found])
         at_velocity = ca.DM([float(c.level == VELOCITY) for c in found])
         at_acceleration = ca.DM([float(c.level == ACCELERATION) for c in found])
-        # nu_dot: what the second rates are at qdd = 0
-        missing = rates - at_velocity * drive  # what drives a velocity may depend on velocities itself
+        # nu_dot: the second rates at qdd = 0
+        missing = rates - at_velocity * drive  # the drive of a velocity may itself depend on velocities
         wrenches = local.wrenches(missing)
         second = local.second(missing) - at_acceleration * drive if found else column
         flat = [column, missing, second, *[part for pair in wrenches.values() for part in pair]]
         value, rate, rest, *parts = local.closed(flat)
-        self.value: Matrix = value  # (m, 1) of every condition, also of those given as rates only
+        self.value: Matrix = value  # (m, 1) of all conditions, including those given as rates only
         self.rate: Matrix = rate  # (m, 1)
         self.gamma: Matrix = -rest
         pairs = list(zip(parts[0::2], parts[1::2], strict=True))
@@ -114,7 +114,7 @@ class Closure:
         self.J = self._jacobian()
 
     def _jacobian(self) -> Matrix:
-        """(m, n): the rates of the conditions per rate of the joints."""
+        """(m, n) derivatives of the conditions' rates by the rates of the joints."""
         starts = self.mechanics.starts
         if not self.size:
             return ca.SX(0, starts[-1])
@@ -145,7 +145,7 @@ class Closure:
         return W, V + ca.horzcat(ca.SX(3, 0), *[cross(W[:, j], arm) for j in range(W.shape[1])])
 
     def restricted(self, closing: Closing) -> Closure:
-        """The same, but only conditions that count, and only rates that may be in them."""
+        """The same closure with only the conditions that count, and only the rates that they may contain."""
         kept, found = list(closing.kept), copy(self)
         found.closing, found.repeats = closing, {}
         found.conditions = [self.conditions[k] for k in kept]
@@ -155,7 +155,7 @@ class Closure:
         return found
 
     def beside(self, k: int, moved: Callable[[MarkerState], MarkerState]) -> Matrix:
-        """(1, 1) value of a condition where each of its markers has moved, as if nothing else held it."""
+        """(1, 1) value of a condition if its markers moved as given, regardless of the other constraints."""
         (found,) = self._local.closed([self.conditions[k].value], moved)
         return found
 
@@ -169,7 +169,7 @@ class Closure:
         return ca.sparsify(H + J.T @ (ca.diag(weights) @ J))
 
     def supported(self, Q: Matrix, gamma: Matrix) -> Matrix:
-        """(n, 1) forces that go with `mass_matrix`; gamma : (m, 1) right-hand side of the accelerations."""
+        """(n, 1) forces to use with `mass_matrix`; gamma : (m, 1) right-hand side of the accelerations."""
         rows, weights = self._support
         return Q if not rows else Q + self.J[rows, :].T @ (weights * gamma[rows])
 
@@ -187,7 +187,7 @@ class Closure:
 
     # --- parts ----------------------------------------------------------------------------------------
     def rows(self, test: Callable[[Condition], bool]) -> list[int]:
-        """Numbers of the conditions for which something holds."""
+        """Numbers of the conditions with some property."""
         return [k for k, c in enumerate(self.conditions) if test(c)]
 
     @property
@@ -205,5 +205,5 @@ class Closure:
         return self.rows(lambda c: c.constraint is constraint)
 
     def is_servo(self, k: int) -> bool:
-        """Does the multiplier act only where the model's own forces use it?"""
+        """Whether the multiplier is used only by the model's own forces, and does not act on the bodies."""
         return not self.conditions[k].reacts

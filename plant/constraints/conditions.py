@@ -1,4 +1,4 @@
-"""Scalar conditions between markers: what constraints are made of, whoever demands them.
+"""Scalar conditions between markers, the parts of all constraints.
 
 A constraint demands one or several conditions, written for markers that are symbols (`local.py`). Their
 rates, gradients, multipliers and reactions follow from `value`.
@@ -16,7 +16,7 @@ POSITION, VELOCITY, ACCELERATION = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class NamedConstraint:
-    """Whose conditions are.
+    """The constraint to which conditions belong.
 
     name : str              as messages about others call it
     where : str             as messages about itself call it, with its place in a file

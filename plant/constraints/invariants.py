@@ -1,4 +1,4 @@
-"""What projection keeps while a plant moves: unit quaternions, and constraints unless drift is fed back."""
+"""Invariants that projection keeps: unit quaternions, and constraints unless drift is fed back."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from plant.mechanics.absolute import Bodies
 from plant.mechanics.joints import UNIT, Joint
 from plant.mechanics.tree import Tree
 
-POSITION_TOLERANCE = 1e-14  # length or cosine: how well projection keeps constraints on positions
-VELOCITY_TOLERANCE = 1e-14  # and on velocities
+POSITION_TOLERANCE = 1e-14  # length or cosine: tolerance of projection for constraints on positions
+VELOCITY_TOLERANCE = 1e-14  # and for those on velocities
 # Both are at rounding: at a distance e from a singular pose a residual r on positions leaves a deviation r/e
 # and a velocity that grows like r/e^2. With 1e-11 and 1e-9 the steps collapse there.
 ROUNDING = 1e4  # times what the last digit of the state changes is no error of a step, where loops are closed
@@ -27,7 +27,7 @@ ROUNDING = 1e4  # times what the last digit of the state changes is no error of 
 def declare_invariants(
     b: Equations, tree: Tree | Bodies, q: Sequence[Any], qd: Sequence[Any], closure: Closure | None
 ) -> None:
-    """Declare invariants of the states and how to come back to them.
+    """Declare invariants of the states and the projection onto them.
 
     q, qd : states of each link, None where it has none
     closure : constraints that are projected; None where there are none, or drift is fed back instead
@@ -59,7 +59,7 @@ def declare_invariants(
 
 
 def closes_loops(closure: Closure) -> bool:
-    """Whether constraints close loops, so that there may be poses at which they repeat each other.
+    """Whether constraints close loops, so that there may be poses at which they are redundant.
 
     Not so where bodies that move on their own are hinged to a tree, each pair once.
     """
@@ -68,7 +68,7 @@ def closes_loops(closure: Closure) -> bool:
         return True
     starts = np.array(closure.mechanics.starts)
     ground = len(starts) - 1
-    joined = list(range(ground + 1))  # for each body one it hangs together with
+    joined = list(range(ground + 1))  # for each body, a body it is connected to
 
     def root(body: int) -> int:
         while joined[body] != body:
@@ -89,7 +89,7 @@ def closes_loops(closure: Closure) -> bool:
 
 
 def _unit(joint: Joint, q: ca.SX) -> ca.SX:
-    """Coordinates with the quaternion in them of length 1."""
+    """Coordinates with their quaternion normalised to length 1."""
     units = [k for k, (_, unit) in enumerate(joint.coordinates) if unit == UNIT]
     if not units:
         return q

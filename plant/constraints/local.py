@@ -1,4 +1,4 @@
-"""Gradients of expressions of markers, taken marker by marker.
+"""Gradients of expressions of markers, computed marker by marker.
 
 A constraint, or any expression g of the plant's position, is first written for markers that are plain
 symbols: their origins, axes and velocities. Differentiation then stays local, whatever lies between the
@@ -26,7 +26,7 @@ NOTHING = ca.SX(3, 1)
 
 @dataclass(frozen=True, eq=False)
 class _Marker:
-    """Symbols of one marker: pose, motion, and the acceleration it has when all qdd are zero."""
+    """Symbols of one marker: pose, motion, and its acceleration if all qdd are zero."""
 
     id: int
     r: ca.SX
@@ -38,7 +38,7 @@ class _Marker:
 
 
 class Local:
-    """Markers as symbols of their own, with all that is worked out from them.
+    """Markers as symbols of their own, with the expressions derived from them.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Local:
         return self._kinematics.time
 
     def marker(self, id: int) -> MarkerState:
-        """A marker as symbols; the ground frame is what it is."""
+        """A marker as symbols; the ground frame is returned unchanged."""
         if id == 0:
             return self._state(0)
         m = self._known(id)
@@ -89,7 +89,7 @@ class Local:
         return self._markers[id]
 
     def angle(self, turning: Turning, i: int, j: int, principal: ca.SX) -> ca.SX:
-        """The angle with turns counted: its principal value and full turns, which are constant locally."""
+        """The angle including full turns: its principal value plus turns, which are constant locally."""
         key = (turning, i, j)
         if key not in self._angles:
             turns = ca.SX.sym(f"{turning.value}{i},{j}")
@@ -112,7 +112,7 @@ class Local:
         self._integrals.append(x)
 
     def is_integral(self, x: ca.SX) -> bool:
-        """Whether a state has been taken over as that of an integral."""
+        """Whether a state has been taken over as an integral."""
         return any(ca.is_equal(each, x) for each in self._integrals)
 
     # --- derivatives ----------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Local:
         return Roots(*every)
 
     def wrenches(self, rate: ca.SX) -> dict[int, tuple[ca.SX, ca.SX]]:
-        """Marker -> (c, t), each (n, 3): what the expressions' rates are linear in, v and w."""
+        """Marker -> (c, t), each (n, 3): coefficients of v and w in the expressions' rates."""
         if not self._markers:
             return {}
         motion = ca.vertcat(*[e for m in self._markers.values() for e in (m.v, m.w)])
@@ -164,31 +164,31 @@ class Local:
         return {id: (parts[2 * k], parts[2 * k + 1]) for k, id in enumerate(self._markers)}
 
     def integrates(self, g: ca.SX) -> bool:
-        """Does an expression contain states of integrals?"""
+        """Whether an expression contains states of integrals."""
         return any(ca.depends_on(g, x) for x in self._integrals)
 
     def displaces(self, g: ca.SX) -> bool:
-        """Does an expression contain displacements, also through the unknowns in it?"""
+        """Whether an expression contains displacements, also through its unknowns."""
         roots = self.roots
         whole = ca.vertcat(g, roots.R) if roots.v.numel() and ca.depends_on(g, roots.v) else g
         return any(ca.depends_on(whole, ca.vertcat(m.r, ca.vec(m.A))) for m in self._markers.values())
 
     def moves(self, g: ca.SX) -> bool:
-        """Does an expression contain velocities, also through the unknowns in it?"""
+        """Whether an expression contains velocities, also through its unknowns."""
         roots = self.roots
         whole = ca.vertcat(g, roots.R) if roots.v.numel() and ca.depends_on(g, roots.v) else g
         return any(ca.depends_on(whole, ca.vertcat(m.v, m.w)) for m in self._markers.values())
 
     # --- back -----------------------------------------------------------------------------------------
     def actual(self, *expressions: ca.SX) -> ca.SX:
-        """An expression with the actual markers put in."""
+        """An expression with the actual markers substituted."""
         (found,) = self.closed(list(expressions))
         return found
 
     def closed(
         self, expressions: list[Matrix], moved: Callable[[MarkerState], MarkerState] = lambda state: state
     ) -> list[Matrix]:
-        """Expressions with the actual markers put in, or with markers that have moved from there."""
+        """Expressions with the actual markers substituted, or with markers that have moved from there."""
         symbols: list[ca.SX] = []
         values: list[ca.SX] = []
         for m in self._markers.values():

@@ -1,4 +1,4 @@
-"""Reactions: what constraints and joints of the tree do to the bodies of their markers.
+"""Reactions: forces and torques of constraints and joints of the tree on the bodies of their markers.
 
 Of a cut joint, and of every joint in absolute coordinates, F = Phi_r^T lam and T likewise with rotations
 (Haug, eq. 6.6.8: F'' = -C^T A^T Phi_r^T lam in the joint's own axes). Of a joint of the tree the reaction is
@@ -23,7 +23,7 @@ Pair = tuple[ca.SX, ca.SX]
 
 
 class Reactions:
-    """Reactions in one solution.
+    """Reactions for one solution.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class Reactions:
         self._through: dict[int, ca.SX] = {}
 
     def by_multipliers(self, rows: Sequence[int]) -> dict[int, Pair]:
-        """Marker -> force and torque of some conditions; none of conditions that do not react."""
+        """Marker -> force and torque of some conditions; nothing for conditions that do not react."""
         closure, found = self._closure, dict[int, Pair]()
         if closure is None:
             return found
         acting = [k for k in rows if not closure.is_servo(k)]
-        if not acting:  # a FREE joint, or one whose conditions hold by themselves
+        if not acting:  # a FREE joint, or one whose conditions are satisfied automatically
             return found
         for marker, F, T in self._of_rows(closure, acting):
             if F.nnz() or T.nnz():
@@ -79,7 +79,7 @@ class Reactions:
         return {child: (F, T), parent: (-F, -(T + cross(arm, F)))}
 
     def _loads(self) -> dict[int, ca.SX]:
-        """Everything but the tree's own joints: applied forces and constraints, on each link."""
+        """Everything except the tree's own joints: applied forces and constraints, on each link."""
         if self._on_links is None:
             kinematics, found = self._kinematics, dict(self._solution.loads.on_links)
             for marker, F, T in self._acting():

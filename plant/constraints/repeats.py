@@ -1,4 +1,4 @@
-"""Conditions that repeat others wherever the mechanism is closed, such as a sixth hinge of Bricard's linkage.
+"""Conditions that are redundant wherever the mechanism is closed, such as a sixth hinge of Bricard's linkage.
 
 There S = J H^-1 J^T has a null space, S w = 0. A little off the constraints, where the inner stages of a step
 are, w is no longer exactly in it, and a solution with a small proximal term becomes a wild function of place:
@@ -32,7 +32,7 @@ def saddle_of(
     rounds: int = ROUNDS,
     lend: bool = True,
 ) -> Saddle:
-    """The saddle-point system of some conditions, with a memory of how they repeat each other.
+    """The saddle-point system of some conditions, with a memory of their redundancy.
 
     proximal, rounds : of `Saddle`; lend : whether conditions that hold light parts are lent inertia
     """
@@ -50,7 +50,7 @@ def saddle_of(
 
         def refreshed(old: ca.SX) -> ca.SX:
             null = Saddle(inverse, J, scale, repeats=ca.reshape(ca.SX(old), *shape), lent=lent).null
-            assert null is not None  # with repeats given
+            assert null is not None  # with the redundancy given
             return ca.SX(ca.reshape(null, -1, 1))
 
         name = "repeats" + (f"{len(closure.repeats)}" if closure.repeats else "")

@@ -48,7 +48,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class _Unknown:
-    """A value that forces use before it is known; `actual` gives it from a solution."""
+    """A value that forces use before it is known; `actual` computes it from a solution."""
 
     symbol: ca.SX
     actual: Callable[[Solution], ca.SX]
@@ -56,7 +56,7 @@ class _Unknown:
 
 
 class StandIns:
-    """Values that forces may use although they follow from the solution."""
+    """Symbols for values that forces may use although they follow from the solution."""
 
     def __init__(self) -> None:
         self.every: list[_Unknown] = []
@@ -71,14 +71,14 @@ class StandIns:
         return self._known[key]
 
     def used(self, expression: Matrix) -> list[_Unknown]:
-        """Those an expression depends on."""
+        """The symbols that an expression depends on."""
         present = {hash_of(s) for s in ca.symvar(ca.SX(expression))}
         return [u for u in self.every if any(hash_of(e) in present for e in u.symbol.nonzeros())]
 
 
 @dataclass(frozen=True)
 class Gains:
-    """Baumgarte's alpha and beta [1/s]; zero where projection keeps the constraints."""
+    """Baumgarte's alpha and beta [1/s]; zero if projection keeps the constraints."""
 
     alpha: float = 0.0
     beta: float = 0.0
@@ -122,7 +122,7 @@ def solve(
 
 @dataclass(eq=False)
 class _Equations:
-    """One residual per scalar unknown, collected while they are found; `names` say whose in messages."""
+    """One residual per scalar unknown, collected as they are found; `names` describe them in messages."""
 
     symbols: list[ca.SX] = field(default_factory=list)
     residuals: list[ca.SX] = field(default_factory=list)
@@ -131,7 +131,7 @@ class _Equations:
 
 
 def generalised(tree: Tree | Bodies, loads: Loads) -> Matrix:
-    """Q (nv, 1): joint forces less the bias of motion, gravity and applied forces, so that H qdd = Q."""
+    """Q (nv, 1): joint forces minus the bias of motion, gravity and applied forces, so that H qdd = Q."""
     bias, links = tree.inverse(loads.gravity, None, loads.on_links), tree.mechanism.links
     return ca.vertcat(
         ca.SX(0, 1), *[loads.tau.get(i, ca.SX(links[i].joint.nv, 1)) - part for i, part in enumerate(bias)]
@@ -141,7 +141,7 @@ def generalised(tree: Tree | Bodies, loads: Loads) -> Matrix:
 def _constrained(
     b: Equations, closure: Closure, inverse: MassInverse, Q: Matrix, gamma: Matrix, used: list[_Unknown]
 ) -> tuple[Matrix, Matrix, _Equations]:
-    """qdd (nv, 1), lam (m, 1) of all conditions, and what multipliers of servo constraints have to meet."""
+    """qdd (nv, 1), lam (m, 1) of all conditions, and equations for the multipliers of servo constraints."""
     servos = [k for k in range(closure.size) if closure.is_servo(k)]
     reacting = [k for k in range(closure.size) if k not in servos]
     lam = ca.SX(closure.size, 1)
@@ -173,7 +173,7 @@ def _rounds(closure: Closure) -> int:
 def _followed(
     unknowns: StandIns, waiting: list[_Unknown], solution: Solution, equations: _Equations
 ) -> _Equations:
-    """`equations` with those of all that waits, and of what these values need in turn."""
+    """`equations` with those of all pending values, and of the values these need in turn."""
     symbols, residuals, names = [*equations.symbols], [*equations.residuals], [*equations.names]
     waiting = [*waiting]
     while waiting:
@@ -206,7 +206,7 @@ def _split(column: Matrix, cuts: Sequence[int]) -> list[Matrix]:
 
 
 def _solved(b: Equations, z: ca.SX, residual: ca.SX, names: list[str]) -> ca.SX:
-    """Value of the unknowns: directly where the residual is affine in them, else by the engine's Newton."""
+    """Values of the unknowns: directly if the residual is affine in them, else by the engine's Newton."""
     slope = ca.jacobian(residual, z)
     for k, name in enumerate(names):
         if not slope[k, :].nnz() or not slope[:, k].nnz():
@@ -225,7 +225,7 @@ def _solved(b: Equations, z: ca.SX, residual: ca.SX, names: list[str]) -> ca.SX:
 
 
 def _with(solution: Solution, z: ca.SX, found: ca.SX) -> Solution:
-    """A solution with its unknowns put in."""
+    """A solution with values substituted for its unknowns."""
     parts = [*solution.qdd, *solution.a, solution.lam, *solution.loads.flat()]
     done = [ca.sparsify(e) for e in ca.substitute([ca.SX(p) for p in parts], [z], [ca.densify(found)])]
     n = len(solution.qdd)
@@ -233,7 +233,7 @@ def _with(solution: Solution, z: ca.SX, found: ca.SX) -> Solution:
 
 
 def corrections(b: Equations, closure: Closure) -> tuple[Matrix, Matrix]:
-    """Rates dv (n, 1) whose motion closes the positions, and (n, 1) what closes the velocities.
+    """Rates dv (n, 1) whose motion closes the positions, and (n, 1) corrections that close the velocities.
 
     Both are least in the mass metric, in which parts that are too light carry ballast.
     """

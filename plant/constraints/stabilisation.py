@@ -1,4 +1,4 @@
-"""How the constraints of a plant are kept while it moves.
+"""Methods that keep the constraints of a plant satisfied while it moves.
 
 `projection` moves the state back onto the constraints after every accepted step. The other two feed the drift
 back into the accelerations instead: J qdd = gamma - 2 alpha Phi' - beta^2 Phi.
@@ -19,11 +19,11 @@ NAMES = ("projection", "baumgarte", "gamma_q")
 
 @dataclass(frozen=True)
 class Projection:
-    """States are moved back onto the constraints, the least in the mass metric."""
+    """States are projected onto the constraints with the least change in the mass metric."""
 
     @property
     def gains(self) -> Gains:
-        """Nothing is fed back."""
+        """Zero gains: drift is not fed back."""
         return Gains()
 
 
@@ -68,7 +68,7 @@ Stabilisation = Projection | Baumgarte | GammaQ
 
 
 def stabilisation_of(value: str | Stabilisation) -> Stabilisation:
-    """A stabilisation by name, with its default numbers, or as given.
+    """A stabilisation by name with its default numbers, or the given object.
 
     Raises
     ------
