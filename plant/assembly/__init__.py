@@ -1,1 +1,1 @@
-"""Starts that obey all constraints, and a plant put in the place of another."""
+"""Starts that satisfy all constraints, and replacement of one plant by another."""

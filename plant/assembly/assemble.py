@@ -1,4 +1,4 @@
-"""Assembly: a start that obeys all constraints, found before anything runs, and what is to be said of it."""
+"""Assembly: a start that satisfies all constraints, found before anything runs, and the messages about it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from plant.constraints.closure import Closing, Closure
 from plant.mechanics.mechanism import Mechanism
 from plant.reporting import PlantWarning
 
-REPORTED = 1e-6  # length or rad: moves beyond it are reported
+REPORTED = 1e-6  # length or rad: larger moves are reported
 
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """Outcome of an assembly.
+    """The outcome of an assembly.
 
     q, qd : tuples of (nq,), (nv,)     coordinates and rates of each link at the start
     closing : Closing or None          which conditions count; None without constraints
@@ -49,7 +49,7 @@ def assemble(
     massless: Sequence[int] = (),
     held: Mapping[int, float] = NONE,
 ) -> Assembly:
-    """Close a mechanism and find out about its constraints.
+    """Close a mechanism and analyse its constraints.
 
     wishes : function of the start's q that gives the initial velocities asked for
     massless : links without inertia, see `plant.mechanics.massless`
@@ -61,7 +61,7 @@ def assemble(
     q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])
     q = assembler.positions_closed(q0, held)
     if assembler.curved:
-        assembler.rates(q, wishes(q))  # about which they are looked at
+        assembler.rates(q, wishes(q))  # the state about which they are analysed
     lines, rank, design, in_line = assembler.redundant(q)
     rates = assembler.rates(q, wishes(q))
     assembler.refuse_touching(q, rates.of(0))
@@ -103,7 +103,7 @@ def _mention_moves(moved: Mapping[str, float]) -> None:
 
 
 def moves(mechanism: Mechanism, q0: np.ndarray, q: np.ndarray) -> dict[str, float]:
-    """How far each coordinate is from where it was, by name; those that moved only."""
+    """Distance of each coordinate from its previous value, by name; only of those that moved."""
     moved = {}
     before_and_after = (mechanism.coordinates_by_link(values) for values in (q0, q))
     for link, a, b in zip(mechanism.links, *before_and_after, strict=True):

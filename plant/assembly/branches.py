@@ -1,4 +1,4 @@
-"""Rates at a start where a mechanism can go on in several ways, such as a parallelogram in line.
+"""Rates at a start where a mechanism can continue in several ways, such as a parallelogram in line.
 
 There the Jacobian J of the constraints has fewer independent rows than beside the pose, w^T J = 0 for some w,
 and J qd = -nu leaves rates that belong to no motion. Motions obey the constraints to second order too,
@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-TANGENT = 1e-7  # of what w^T gamma is for rates of no motion: below it a motion has these rates
+TANGENT = 1e-7  # relative to w^T gamma for arbitrary rates: below it a motion has these rates
 SAMPLES = 5
-SAME = 1e-6  # relative: rates closer than this are of one branch
+SAME = 1e-6  # relative: closer rates belong to one branch
 TRIALS = 24
 ROUNDS = 40
 
@@ -40,7 +40,7 @@ class Branches:
 
 
 def branches(gamma: Callable[[Vector], Vector], W: Vector, x: Vector, M: Vector) -> Branches:
-    """Rates x + M a for which a motion exists.
+    """Find the rates x + M a for which a motion exists.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def branches(gamma: Callable[[Vector], Vector], W: Vector, x: Vector, M: Vector)
 
 
 def _size(gamma: Callable[[Vector], Vector], W: Vector, x: Vector) -> Vector:
-    """(d,) what W^T gamma would be if nothing cancelled, at rates as long as x."""
+    """(d,) size of W^T gamma without cancellation, at rates as long as x."""
     rng = np.random.default_rng(20240402)
     others = rng.standard_normal((SAMPLES, len(x)))
     lengths = np.linalg.norm(others, axis=1, keepdims=True)
@@ -78,7 +78,7 @@ def _size(gamma: Callable[[Vector], Vector], W: Vector, x: Vector) -> Vector:
 
 
 def _starts(x: Vector, M: Vector) -> Iterator[Vector]:
-    """Where Newton's method begins: on all sides, as far away as the rates are long."""
+    """Starting points of Newton's method: in all directions, at distances similar to the rates' length."""
     k, length = M.shape[1], max(float(np.linalg.norm(x)), 1e-300)
     rng = np.random.default_rng(20240401)
     for n in range(TRIALS if k else 0):
@@ -87,7 +87,7 @@ def _starts(x: Vector, M: Vector) -> Iterator[Vector]:
 
 
 def _root(h: Callable[[Vector], Vector], a: Vector) -> Vector | None:
-    """Shortest steps of Newton's method to h(a) = 0, h quadratic: central differences are exact."""
+    """Find a root of h(a) = 0 by least-norm Newton steps; h is quadratic: central differences are exact."""
     for _ in range(ROUNDS):
         step = max(float(np.linalg.norm(a)), 1e-300)
         sides = step * np.eye(len(a))

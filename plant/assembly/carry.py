@@ -1,4 +1,4 @@
-"""A plant in the place of another: its bodies stand and move as those of the other do.
+"""Replacement of a plant by another one: its bodies get the positions and velocities of the old bodies.
 
 When elements are switched on or off or changed between two simulations, the plant is built anew, and its
 spanning tree may be another one. What carries over is where every body is and how it moves: each link's
@@ -32,9 +32,9 @@ from plant.mechanics.spatial import Transform
 if TYPE_CHECKING:
     from plant.block import Plant
 
-SAME = 1e-12  # rad or length: coordinates this close to those before are the same
-TELLING = 1e-7  # length or rad: bodies that moved less are where they were
-MASSLESS = 1e-12  # of the largest inertia of a body: what directions without inertia weigh
+SAME = 1e-12  # rad or length: closer coordinates count as unchanged
+TELLING = 1e-7  # length or rad: bodies that moved less count as unmoved
+MASSLESS = 1e-12  # of the largest inertia of a body: the weight of directions without inertia
 
 Key = Hashable  # of a body
 Parts = Sequence[np.ndarray]
@@ -42,7 +42,7 @@ Parts = Sequence[np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class PoseAndTwist:
-    """Where a body is and how it moves.
+    """Position and twist of a body.
 
     design, now : Frame     of one frame fixed to it, in the global frame
     twist : (6,)            [w; v] of that frame's origin along global axes
@@ -53,7 +53,7 @@ class PoseAndTwist:
     twist: np.ndarray
 
     def at(self, frame: Frame) -> tuple[Frame, np.ndarray]:
-        """Where a frame of the body, known in the design, is now, and its twist."""
+        """Present pose and twist of a frame of the body, given in the design."""
         (r0, A0), (r1, A1), (r, A) = self.design, self.now, frame
         turn = A1 @ A0.T
         arm = turn @ (r - r0)
@@ -76,7 +76,7 @@ def motions_of(plant: Plant, q: Parts, qd: Parts) -> dict[Key, PoseAndTwist]:
 
 
 def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float, under_way: bool = True) -> Plant:
-    """`plant` with a start where another plant of the same bodies stands.
+    """`plant` with a start at the state of another plant with the same bodies.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float, under
 def moved_bodies(
     plant: Plant, before: Mapping[Key, PoseAndTwist], now: Mapping[Key, PoseAndTwist]
 ) -> dict[str, float]:
-    """How far bodies are from where they were, those that are: "rod" [length], "rod (turned)" [rad]."""
+    """Distances of bodies from their old poses, if they moved: "rod" [length], "rod (turned)" [rad]."""
     found = {}
     for link in plant.mechanism.links:
         old, new = before[link.body.key], now[link.body.key]
@@ -135,7 +135,7 @@ def moved_bodies(
 
 
 def _coordinates(mechanism: Mechanism, bodies: Mapping[Key, PoseAndTwist]) -> list[np.ndarray]:
-    """Coordinates (nq,) of every link nearest to where its body is."""
+    """Coordinates (nq,) of every link nearest to the pose of its body."""
     now = [bodies[link.body.key].at(link.frame)[0] for link in mechanism.links]
     found = []
     for link, inner in zip(mechanism.links, now, strict=True):
@@ -154,7 +154,7 @@ def _frame_of(X: Transform) -> Frame:
 
 
 def _nearest(link: Link, q: np.ndarray, before: Plant, old: Parts) -> np.ndarray:
-    """The same coordinates with turns counted, and quaternions signed, as before."""
+    """The same coordinates with turns and signs of quaternions nearest to the previous ones."""
     same = [
         own
         for other, own in zip(before.mechanism.links, old, strict=True)
@@ -181,14 +181,14 @@ def _is_same_joint(link: Link, other: Link) -> bool:
 
 
 def _wishes(mechanism: Mechanism, bodies: Mapping[Key, PoseAndTwist], q: Parts) -> list[Wish]:
-    """Velocities of all bodies, weighted so that least squares are the least in the mass metric."""
+    """Velocities of all bodies, weighted so that least squares minimise the mass metric."""
     starts = mechanism.rate_starts
     at = Start(mechanism, list(q), mechanism.frames_at(q))
     wishes = []
     for i, link in enumerate(mechanism.links):
         (_, before), twist = bodies[link.body.key].at(link.frame)
         origin, now = at.frames[i]
-        root = _root(plain_inertia(mechanism, i))  # in link coordinates, in which the velocities carry over
+        root = _root(plain_inertia(mechanism, i))  # in link coordinates
         J = root @ np.kron(np.eye(2), now.T) @ jacobian(at, i, origin, starts)
         value = root @ np.kron(np.eye(2), before.T) @ twist
         wishes += [Wish(J[k], float(value[k]), link.where) for k in range(6)]
@@ -196,7 +196,7 @@ def _wishes(mechanism: Mechanism, bodies: Mapping[Key, PoseAndTwist], q: Parts) 
 
 
 def _root(inertia: np.ndarray) -> np.ndarray:
-    """(6, 6) L with L^T L the inertia; directions without any weigh a little."""
+    """(6, 6) L with L^T L the inertia; directions without inertia get a small weight."""
     values, vectors = np.linalg.eigh(inertia)
     floor = MASSLESS * max(float(values.max(initial=0.0)), 1e-300)
     return np.asarray(np.sqrt(np.maximum(values, floor))[:, None] * vectors.T)

@@ -1,4 +1,4 @@
-"""Closing a mechanism at its start, with numbers.
+"""Numerical closing of a mechanism at its start.
 
 Positions first, by Newton-Raphson with the change that is least in the mass metric, starting from the design
 configuration; then velocities: of all that obey the constraints those nearest to the given ones, and of these
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 ROUNDS = 60
-CLOSED = 1e-12  # of the size of the mechanism: how well positions are closed
-IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free, below which it is none
-GAP = 1e-7  # of the size of the mechanism: beyond it a loop counts as open
+CLOSED = 1e-12  # of the size of the mechanism: tolerance of the positions
+IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free: a smaller one counts as none
+GAP = 1e-7  # of the size of the mechanism: a loop with a larger gap counts as open
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
-NOTHING_LEFT = 1e-11  # of a condition's natural size: below it an entry is zero
+NOTHING_LEFT = 1e-11  # of a condition's natural size: a smaller entry counts as zero
 NONE: Mapping[int, float] = MappingProxyType({})
 FULL = 10  # joints whose repeated conditions are listed one by one, where there are more than twice as many
 NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
 
 
 class SingularMass(ModelError):
-    """The mechanism has directions that neither inertia nor constraints hold."""
+    """The mechanism has directions that neither inertia nor constraints restrict."""
 
 
 class Assembler:
@@ -84,11 +84,11 @@ class Assembler:
         qdot = ca.vertcat(ca.SX(0, 1), *rates)
         self._qdot = numbers(qdot)
         self._per_rate = numbers(matrices=[ca.jacobian(qdot, qd)])
-        with tracing():  # it is quicker in finding out what is a symbol
+        with tracing():  # it decides faster what is a symbol
             mass = mechanics.mass_matrix()
         self._plain = numbers(closure.value, closure.rate, matrices=(closure.J, mass))
         self.curved = bool(q.numel()) and bool(ca.depends_on(closure.J, qd))  # in the velocities
-        self._flow: np.ndarray | None = None  # velocities at which curved conditions are looked at
+        self._flow: np.ndarray | None = None  # velocities at which curved conditions are evaluated
         self._massless = list(massless)
         self._support = self._weights(massless)
         self.size = self._size()
@@ -128,7 +128,7 @@ class Assembler:
         return weights
 
     def _system(self, q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
-        """Values and rates of the conditions, Jacobian and mass matrix, the latter regular.
+        """Values and rates of the conditions, Jacobian and mass matrix, which is made regular.
 
         Raises
         ------
@@ -161,7 +161,7 @@ class Assembler:
             self._flow = rng.standard_normal(n) if self.curved else None
             try:
                 _, _, J, H = self._system(q)
-            except ModelError:  # implicit variables may have a solution near the start only
+            except ModelError:  # implicit variables may have a solution only near the start
                 q = q0
                 _, _, J, H = self._system(q)
             poses.append(q)
@@ -185,7 +185,7 @@ class Assembler:
     def _refuse_unfelt(
         self, rows: np.ndarray, places: Sequence[tuple[np.ndarray, np.ndarray | None]]
     ) -> None:
-        """Refuse conditions that pull at no body at any of these (q, qd)."""
+        """Refuse conditions that exert no force on any body at any of these (q, qd)."""
         if len(rows):
             pull = self._numbers(pulls(self.closure, rows.tolist(), max(self.size, 1.0)))
             felt = [pull(*at)[0] > NOTHING_LEFT * self._natural(*at)[0][rows] for at in places]
@@ -236,7 +236,7 @@ class Assembler:
         return None if self._under_way else self.closure.conditions[k].start_rate
 
     def positions_closed(self, q: np.ndarray, held: Mapping[int, float] = NONE) -> np.ndarray:
-        """Coordinates near q at which every condition on positions holds.
+        """Find coordinates near q at which all conditions on positions are satisfied.
 
         held : coordinates with the values they are to have besides
 

@@ -1,4 +1,4 @@
-"""Conditions whose value touches 0 without passing through it: no multiplier can hold a mechanism there.
+"""Conditions whose value touches 0 without changing sign: no multiplier can hold a mechanism there.
 
 ``MAX(g, 0)``, which holds on one side only, ``ABS(g)``, ``g**2`` or the distance of two points: where such a
 value is 0 its gradient is 0 or jumps, so that what a multiplier does there is decided by rounding.
@@ -17,7 +17,7 @@ from plant.constraints.closure import Closure
 from plant.expressions.scope import MarkerState
 
 NEAR = (1e-6, 1e-4)  # rad, and of the size of the mechanism: how far markers are moved
-TIMES = 8  # for each of them; a condition that passes through 0 is taken for one that touches it once in 2^15
+TIMES = 8  # per condition; one that changes sign is mistaken for one that touches 0 once in 2^15
 
 
 class Disturbed:
@@ -64,7 +64,7 @@ def values_beside(closure: Closure, rows: Sequence[int], size: float) -> ca.SX:
 
 
 def refuse_touching(closure: Closure, rows: Sequence[int], beside: np.ndarray) -> None:
-    """Raise for the first condition that is nowhere of the other sign.
+    """Raise for the first condition that nowhere has the other sign.
 
     beside : what `values_beside` gives at the start
 

@@ -1,4 +1,4 @@
-"""Conditions that pull at no body, whatever their multiplier: no force can make them 0."""
+"""Conditions that exert no force on any body, whatever their multiplier: no force can make them 0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plant.mechanics.spatial import skew
 
 
 def pulls(closure: Closure, rows: Sequence[int], size: float) -> ca.SX:
-    """(len(rows), 1) size of what conditions exert on the bodies per multiplier, body by body.
+    """(len(rows), 1) size of the loads that conditions exert on the bodies per unit multiplier.
 
     What a condition exerts on two markers of one body cancels: as with a motion by its own coordinate.
 
