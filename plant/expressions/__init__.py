@@ -1,1 +1,1 @@
-"""The run-time expression language: grammar, functions, splines and what an expression may name."""
+"""The run-time expression language: grammar, functions, splines and references to elements."""

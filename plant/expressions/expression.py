@@ -87,7 +87,7 @@ class Expression:
     steps: tuple[EvaluationStep, ...] = field(repr=False, compare=False)
 
     def references(self) -> frozenset[Reference]:
-        """What the value depends on, e.g. ``("marker", (11,))``, ``("array", (3, 1))``, ``("time", ())``.
+        """Dependencies of the value, e.g. ``("marker", (11,))``, ``("array", (3, 1))``, ``("time", ())``.
 
         Kinds: time, marker (never 0), variable, array, state, state_rate, plant_input, plant_output, sensor,
         spline; element, as ``("Constraint_Joint", 3)``, element names joined by ``|`` where any will do;
@@ -142,7 +142,7 @@ class Expression:
         ]
 
     def operands(self, scope: Scope, functions: Container[str]) -> list[tuple[EvaluationStep, list[ca.SX]]]:
-        """Every call of some functions, and the values of its arguments but for ids."""
+        """Every call of some functions, and the values of its arguments except ids."""
         if not any(step.operation in functions for step in self.steps):
             return []
         values = self._values(scope)
@@ -197,7 +197,7 @@ class Expression:
 
 
 def parse_optional(text: str | None, where: str = "") -> Expression | None:
-    """Read an expression that may be left out: None for no text, blanks and the word NULL."""
+    """Read an expression that may be omitted: None for no text, blanks and the word NULL."""
     if text is None or text.strip().upper() in ("", "NULL"):
         return None
     return parse(text, where)
@@ -236,7 +236,7 @@ class _Reader:
         self._step_of: dict[int, int] = {}  # syntax tree -> number of the step with its value
 
     def take(self, tree: lark.Tree[Any]) -> None:
-        """Add the step of a tree whose operands were taken before."""
+        """Add the step for a tree whose operands already have theirs."""
         kind, children = str(tree.data), tree.children
         if kind == "group" or (kind == "unary" and children[0] == "+"):
             self._step_of[id(tree)] = self._step_of[id(children[1])]
@@ -401,7 +401,7 @@ class _Reader:
 
 
 def _line(symbol: str, lines: Sequence[LineInTime | None]) -> LineInTime | None:
-    """Result of an operator on lines in TIME, where that is a line again."""
+    """Result of an operator on lines in TIME, if it is a line again."""
     a, b = lines[0], lines[-1]
     if a is None or b is None:
         return None

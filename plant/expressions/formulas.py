@@ -58,7 +58,7 @@ def formulas_of(model: Model) -> Formulas:
 
 
 def expression_faults(draft: Draft, texts: Iterable[tuple[str, str]]) -> list[str]:
-    """What is wrong with expressions of a draft that has other problems, so that all is reported together.
+    """Errors in expressions of a draft with other problems, so that all are reported together.
 
     texts : where each stands, and the expression. Those that refer to elements with problems of their own are
     looked at for their grammar only.
@@ -109,7 +109,7 @@ def _depends(element: Element, attribute: str, expression: Expression) -> Iterat
 
 
 def _recursive(model: Model, found: Formulas) -> Iterator[str]:
-    """Explicit variables that are defined by each other in a circle.
+    """Explicit variables whose definitions form a cycle.
 
     One that is defined by itself alone, v = g(v, y, t), is an equation and is solved.
     """

@@ -1,4 +1,4 @@
-"""Grammar of the run-time expression language, and what is said about text that does not follow it.
+"""Grammar of the run-time expression language, and the errors about text that does not follow it.
 
 Operators from strongest to weakest: ``**`` (right to left), sign, ``* /``, ``+ -`` (left to right), as in
 Fortran: ``-2**2`` is -4 and ``2**-1`` a half. A ``D`` behind a number means degrees, never an exponent.
@@ -90,7 +90,7 @@ def fault(
 
 
 def check_size(text: str, where: str = "") -> None:
-    """Refuse what is too long or too deep to be read in a moment; takes time for its characters only.
+    """Refuse text that is too long or too deep to read in a moment; takes time linear in its length.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def _unknown_character(text: str, at: int, where: str) -> ExpressionError:
 
 
 def _unexpected(text: str, error: lark.UnexpectedToken, where: str) -> ExpressionError:
-    """What is wrong where a token stands that the grammar does not allow there."""
+    """The error where the grammar does not allow a token."""
     token = error.token
     wants_value = "NUMBER" in error.expected
     if token.type == "$END":

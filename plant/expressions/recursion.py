@@ -1,4 +1,4 @@
-"""Finds values that are defined by themselves while they are being worked out."""
+"""Detects values whose definitions contain themselves."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from plant.elements import Element
 
 
 def name_of(element: Element) -> str:
-    """What a circle's message calls an element."""
+    """The name of an element in the message about a cycle."""
     return f"{element.tag} {element.id}"
 
 
 class RecursionGuard:
-    """While an element's value is found: asking for it again is a recursive definition."""
+    """Guards the evaluation of an element's value: a request for it meanwhile is a recursive definition."""
 
     def __init__(self, under_way: list[str], element: Element) -> None:
         self._under_way, self._name = under_way, name_of(element)

@@ -1,4 +1,4 @@
-"""Ids in expressions that name nothing, splines with too few points, entries that are not there.
+"""Errors for unknown ids in expressions, splines with too few points, missing entries.
 
 All of it is found when a model is read, with the expression's text and a caret under the id.
 """
@@ -50,7 +50,7 @@ LISTS = {"plant_input", "plant_output"}
 
 
 def wrong_references(model: Model, expression: Expression) -> Iterator[ExpressionError]:
-    """One error for every id, index or spline of an expression that the model does not have."""
+    """One error for every id, index or spline in an expression that the model does not have."""
     for step in expression.steps:
         function = FUNCTIONS.get(step.operation)
         if function is not None and function.takes_literals:
@@ -63,7 +63,7 @@ def wrong_references(model: Model, expression: Expression) -> Iterator[Expressio
 
 
 def mention_extrapolated(model: Model, expression: Expression) -> None:
-    """Warn once of each spline of TIME that ends before the deck's simulations do."""
+    """Warn once about each spline of TIME that ends before the deck's simulations do."""
     end = end_of(model)
     for step in expression.steps:
         if (reached := until_the_end(model, expression, step, end)) is not None:
@@ -80,7 +80,7 @@ def mention_extrapolated(model: Model, expression: Expression) -> None:
 def until_the_end(
     model: Model, expression: Expression, step: EvaluationStep, end: float | None
 ) -> tuple[float, float] | None:
-    """From where to where the argument of a spline goes until TIME is `end`, if that is beyond its points.
+    """Range of the argument of a spline until TIME is `end`, if it exceeds the points.
 
     None where it is no spline of a line in TIME, or stays within them.
     """
@@ -95,7 +95,7 @@ def until_the_end(
 
 
 def end_of(model: Model) -> float | None:
-    """When the last simulation of the Command block ends; None without one."""
+    """End of the last simulation of the Command block; None without one."""
     end = None
     for command in model.commands:
         if isinstance(command, Simulate):
@@ -107,7 +107,7 @@ def end_of(model: Model) -> float | None:
 
 
 def _problems(model: Model, function: LanguageFunction, step: EvaluationStep) -> Iterator[tuple[str, str]]:
-    """Name of an argument, and what is wrong with it."""
+    """Name of an argument, and the problem with it."""
     names = function.arguments[function.values :]
     for name, id in zip(names, step.literals, strict=True):
         if name in MARKERS and id and (text := _absent(model, (Reference_Marker.tag,), id)):
@@ -150,14 +150,14 @@ def _referred(
 
 
 def _absent(model: Model, tags: tuple[str, ...], id: int) -> str:
-    """What is wrong with an id; "" when there is such an element."""
+    """The problem with an id; "" if there is such an element."""
     if any(id in model.elements.get(tag, ()) for tag in tags):
         return ""
     return f"{id} {no_such(tags, id, (known for tag in tags for known in model.elements.get(tag, ())))}"
 
 
 def positions(text: str, step: EvaluationStep) -> list[int]:
-    """Where each argument of a call starts in the text."""
+    """The position of each argument of a call in the text."""
     start = text.index("(", step.at) + 1
     found, depth = [start], 0
     for at in range(start, step.end - 1):

@@ -1,4 +1,4 @@
-"""What a plant answers while one of its run-time expressions is turned into equations.
+"""The interface of a plant while one of its run-time expressions is turned into equations.
 
 All values are symbols (``casadi.SX``); all vectors and matrices are given in the ground frame.
 """
@@ -15,7 +15,7 @@ from plant.mechanics.turning import Turning
 
 
 class Refusal(Exception):
-    """A function, or the plant behind a `Scope`, cannot give what an expression asks for.
+    """A function, or the plant behind a `Scope`, cannot provide what an expression needs.
 
     Raise it with the bare reason: the expression that asked turns it into an `ExpressionError` with its
     text, a caret under the call and the place in the file.
@@ -43,7 +43,7 @@ class MarkerState:
 
 
 class Scope(Protocol):
-    """What a plant provides to evaluate an expression; any method may raise `Refusal`."""
+    """Values that a plant provides to evaluate an expression; any method may raise `Refusal`."""
 
     @property
     def time(self) -> ca.SX:
@@ -112,5 +112,5 @@ class Scope(Protocol):
         ...
 
     def passed(self, times: tuple[float, ...]) -> ca.SX:
-        """How many of these instants, in ascending order, simulated time has reached."""
+        """The number of these instants, in ascending order, that simulated time has reached."""
         ...

@@ -87,7 +87,7 @@ class SplineData:
         return hash(self.key)
 
 
-# scipy.interpolate is imported where a curve is made: it costs a third of a second, and few models have one
+# scipy.interpolate is imported only here: it takes a third of a second, and few models have splines
 
 
 def _natural_cubic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ def _lines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SplineKind:
-    """One way to run a curve through points.
+    """One method to interpolate points by a curve.
 
     points : int     the least number of points
     pieces : callable (x, y) -> (degree + 1, n - 1) float    one polynomial per gap between points, highest
@@ -207,14 +207,14 @@ def curve(data: SplineData, kind: str, order: int = 0) -> ca.Function:
 
 @functools.lru_cache(maxsize=512)
 def choice(values: tuple[float, ...]) -> ca.Function:
-    """Entry `index` of a list, as a function of the index, which counts from 0 and must be in it."""
+    """Entry `index` of a list, as a function of the index, which counts from 0 and must be valid."""
     index = ca.MX.sym("index")
     digest = hashlib.sha256(np.array(values).tobytes()).hexdigest()[:16]
     return ca.Function(f"choice_{digest}", [index], [_constants(np.array(values))[ca.floor(index + 0.5)]])
 
 
 def _pieces(data: SplineData, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the pieces of a spline meet, where each one's distance starts, and its coefficients.
+    """Limits of the pieces of a spline, the origin of each piece's distance, and its coefficients.
 
     breaks : (p + 1,), origins : (p,), pieces : (degree + 1, p, m), m = 1 for a curve.
     """
@@ -233,13 +233,13 @@ def _pieces(data: SplineData, kind: str) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _derivative(pieces: np.ndarray) -> np.ndarray:
-    """Coefficients of the derivative; of a constant it is the constant 0."""
+    """Coefficients of the derivative; that of a constant is the constant 0."""
     degree = len(pieces) - 1
     return pieces[:-1] * np.arange(degree, 0, -1)[:, None, None] if degree else np.zeros_like(pieces)
 
 
 def _interval(breaks: np.ndarray, x: ca.MX) -> ca.MX:
-    """Number of the gap between `breaks` x lies in, by bisection; outside, of the first or last gap."""
+    """Index of the interval between `breaks` that contains x, by bisection; outside, the nearest one."""
     return ca.low(_constants(breaks), x, {"lookup_mode": "binary"})
 
 

@@ -15,7 +15,7 @@ UNSUPPORTED = {"BEAM": "Force_Beam", "NFORCE": "Force_MultiPoint"}
 
 
 def _element(kind: str) -> Callable[..., tuple[Reference, ...]]:
-    """Where two elements share a function, `kind` joins their names by ``|``."""
+    """A reference to an element; where two kinds share a function, `kind` joins their names by ``|``."""
     return lambda id, *literals: (("element", (kind, id)),)
 
 
@@ -41,7 +41,7 @@ def _measures(name: str) -> str:
 
 
 def _read() -> dict[str, str]:
-    """Functions that read what one element exerts, with the types of elements they read."""
+    """Functions that read the loads of one element, with the types of elements they read."""
     found: dict[str, str] = {}
     for tag, kind in ELEMENTS.items():
         for name in kind.readers:

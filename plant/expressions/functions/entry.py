@@ -1,4 +1,4 @@
-"""What the expression language knows about one of its functions."""
+"""The facts that the expression language has about one of its functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plant.expressions.splines import SplineData
 Reference = tuple[str, tuple[int | str, ...]]
 
 MARKERS = ("I", "J", "K", "L", "RM")
-# name of a literal integer argument: what a message calls it, least and greatest value
+# name of a literal integer argument: its name in messages, least and greatest value
 LITERALS = {
     **dict.fromkeys(MARKERS, ("a marker id", 0, math.inf)),
     "id": ("an element id", 1, math.inf),
@@ -101,12 +101,12 @@ class LanguageFunction:
 
     @property
     def values(self) -> int:
-        """Number of arguments that are values, where there are literals too."""
+        """Number of arguments that are values, if there are literals too."""
         return sum(name not in LITERALS for name in self.arguments)
 
     @property
     def takes_literals(self) -> bool:
-        """Whether some arguments are integer literals, and so the value comes from a scope."""
+        """Whether some arguments are integer literals, so that the value comes from a scope."""
         return any(name in LITERALS for name in self.arguments)
 
     def __str__(self) -> str:

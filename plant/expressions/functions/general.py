@@ -162,12 +162,12 @@ def _bistop_refuse(*numbers: float | None) -> str | None:
 
 
 def arithmetic_if(e1: ca.SX, e2: ca.SX, e3: ca.SX, e4: ca.SX) -> ca.SX:
-    """e2 where e1 < 0, e3 where e1 = 0, e4 where e1 > 0; what is not chosen does not count, finite or not."""
+    """e2 where e1 < 0, e3 where e1 = 0, e4 where e1 > 0; values not chosen have no effect, finite or not."""
     return ca.if_else(e1 < 0, e2, ca.if_else(e1 > 0, e4, ca.if_else(e1 == 0, e3, e1)))
 
 
 def _if_jump(scope: Scope, lines: Lines, e1: ca.SX, e2: ca.SX, e3: ca.SX, e4: ca.SX) -> ca.SX | None:
-    """On a line in TIME e3 would count for one instant only: from there on it is the later value."""
+    """With a line in TIME, e3 would apply for one instant only: from there on it has the later value."""
     return switched(scope, lines[0], e2, e4)
 
 

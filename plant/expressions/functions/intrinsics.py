@@ -42,7 +42,7 @@ def _each(lines: Lines, spline: SplineData | None) -> Iterable[float]:
 
 
 def _envelope(lines: list[LineInTime]) -> list[LineInTime]:
-    """The lines that are largest somewhere, by slope: each takes over from the one before."""
+    """The upper envelope of lines, by slope: each takes over from the one before."""
     steepest = {line.slope: line for line in sorted(lines, key=lambda line: line.offset)}  # the upper one
     kept: list[LineInTime] = []
     for line in sorted(steepest.values(), key=lambda line: line.slope):
@@ -53,7 +53,7 @@ def _envelope(lines: list[LineInTime]) -> list[LineInTime]:
 
 
 def _hidden(a: LineInTime, b: LineInTime, c: LineInTime) -> bool:
-    """Is b nowhere above both a and c, whose slopes are around its own?"""
+    """Whether b is nowhere above both a and c, the lines with the next smaller and larger slopes."""
     return (c.offset - a.offset) * (b.slope - a.slope) >= (b.offset - a.offset) * (c.slope - a.slope)
 
 

@@ -32,7 +32,7 @@ def _through(kind: str) -> Callable[..., ca.SX]:
 
 def _knots(kind: str) -> Callable[[Lines, SplineData | None], Iterable[float]]:
     def corners(lines: Lines, spline: SplineData | None) -> Iterable[float]:
-        """When x, or z, reaches a point with a corner; the end pieces go on straight past theirs."""
+        """Times at which x, or z, reaches a point with a corner; the end pieces are extended straight."""
         if spline is None:
             return ()
         x = () if KINDS[kind].smooth else spline.x[1:-1]
@@ -43,7 +43,7 @@ def _knots(kind: str) -> Callable[[Lines, SplineData | None], Iterable[float]]:
 
 
 def _reached(line: LineInTime | None, points: ArrayLike) -> tuple[float, ...]:
-    """When a line in TIME reaches each of the points, in their order."""
+    """Times at which a line in TIME reaches each of the points, in their order."""
     if line is None or not line.slope:
         return ()
     with np.errstate(over="ignore"):
@@ -52,7 +52,7 @@ def _reached(line: LineInTime | None, points: ArrayLike) -> tuple[float, ...]:
 
 
 def _slope_jump(scope: Scope, lines: Lines, x: ca.SX, z: ca.SX, id: int, n: int) -> ca.SX | None:
-    """The slope of straight pieces over a line in TIME: it jumps at every point."""
+    """The slope of a piecewise linear function of a line in TIME: it jumps at every point."""
     data, line = scope.spline(id), lines[0]
     if n != 1 or data.z is not None or line is None or not line.slope:
         return None
