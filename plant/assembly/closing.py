@@ -26,6 +26,7 @@ from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
 from plant.assembly.failed_routines import not_met
 from plant.assembly.initial_rates import Wish, weighted
+from plant.assembly.reach import travels
 from plant.assembly.start_numbers import StartNumbers
 from plant.assembly.start_rates import Rates, null_space
 from plant.assembly.touching import refuse_touching, values_beside, written_by_hand
@@ -102,8 +103,11 @@ class Assembler:
         self._kept = np.arange(closure.size)
 
     def _size(self) -> float:
-        used = [self.mechanism.description.frame(id)[0] for id in self.closure.wrenches]
-        return float(max((np.abs(r).max() for r in used), default=1.0)) or 1.0
+        return float(max((np.abs(r).max() for r in self._held_at()), default=1.0)) or 1.0
+
+    def _held_at(self) -> list[np.ndarray]:
+        """Origins (3,) of the markers that constraints act on, in the design."""
+        return [self.mechanism.description.frame(id)[0] for id in self.closure.wrenches]
 
     # --- directions without inertia -------------------------------------------------------------------
     def _weights(self, massless: Sequence[int]) -> np.ndarray:
@@ -155,9 +159,9 @@ class Assembler:
         compliance, lent, ballast = np.zeros(self.closure.size), np.zeros(self.closure.size), np.zeros(n)
         links = self.mechanism.links
         part = np.repeat(np.arange(len(links)), [link.joint.nv for link in links])
-        poses = []
+        poses, far = [], 0.4 * travels(self.mechanism, [link.q0 for link in links], self._held_at())
         for _ in range(3):
-            q = self._moved(q0, 0.4 * np.asarray(rng.standard_normal(n)))
+            q = self._moved(q0, far * rng.standard_normal(n))
             self._flow = rng.standard_normal(n) if self.curved else None
             try:
                 _, _, J, H = self._system(q)
