@@ -16,10 +16,10 @@ from cosim.system import System
 if TYPE_CHECKING:
     from plant.arrows import Arrow
 
-NOTHING = 1e-9  # relative to the largest of a kind
-MANY = 60  # bodies above which nothing but lines is drawn
+NOTHING = 1e-9  # relative to the largest arrow of a kind
+MANY = 60  # with more bodies only lines are drawn
 Flat = Callable[[Any], System]
-ALONE = "plant."  # how the signals of a block alone begin
+ALONE = "plant."  # prefix of the signals of a block alone
 
 
 def arrows(
@@ -30,7 +30,7 @@ def arrows(
     put: Callable[[Any], Any],
     forces: Flat | None = None,
 ) -> list[dict[str, Any]]:
-    """What a page says of them, with their values at some logged instants; zeros are left out.
+    """The arrows as a page describes them, with values at some logged instants; zero arrows are left out.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def arrows(
     return [
         described(a, units, put(shown))
         for a, shown in found
-        if np.abs(shown).max(initial=0.0) > NOTHING * size[a.kind]  # else it is zero but for rounding
+        if np.abs(shown).max(initial=0.0) > NOTHING * size[a.kind]  # otherwise it is zero except for rounding
     ]
 
 
 def described(a: Arrow, units: dict[str, str], values: Any) -> dict[str, Any]:
-    """What a page says of an arrow; values refer to (m, 3) numbers."""
+    """The description of an arrow in a page; values refer to (m, 3) numbers."""
     load = "torque" if a.turning else "force"
     unit = units["velocity" if a.kind == "velocity" else load]
     return {
@@ -109,7 +109,7 @@ def _velocities(plant: Any, path: str, result: Any, rows: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class ForcesFound:
-    """Outputs of the observed plant, found from what a run of the plain one has at an instant.
+    """Outputs of the observed plant, computed from the log of a run of the plain one.
 
     names : outputs, sizes : components of each; states, inputs : what they depend on, as the run calls it
     """
@@ -124,7 +124,7 @@ class ForcesFound:
 
     @staticmethod
     def of(plant: Any, path: str, outputs: Sequence[str], flat: Flat) -> ForcesFound:
-        """Those of a plant at a path.
+        """The forces of the plant at a path.
 
         Raises
         ------
@@ -186,7 +186,7 @@ def _not_found(path: str, why: str) -> PlantloopError:
 
 
 def _memories(system: System, outputs: Sequence[str]) -> list[str]:
-    """What is held between instants, other than inputs, that outputs of a block alone depend on."""
+    """Memories, other than held inputs, that outputs of a block alone depend on."""
     inputs = {int(k) for slot in system.inputs.values() for k in slot.index}
     looked = [system.signals[ALONE + n].expression for n in outputs if ALONE + n in system.signals]
     expression = ca.vertcat(*looked, system.residual)

@@ -1,4 +1,4 @@
-"""What `view` of a diagram or a plant shows: a page that is a file, or one that steers a run."""
+"""The page that `view` of a diagram or a plant shows: a file, or a page that controls a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def view_model(
     if live:
         if out is not None:
             raise PlantloopError("a live view is no file: leave out= away, and save its result.", value=out)
-        from cosim.viewer.server.live_view import view_diagram  # brings a web server
+        from cosim.viewer.server.live_view import view_diagram  # imports a web server
 
         return view_diagram(model, show=show, **options)
     if options:

@@ -1,4 +1,4 @@
-"""Where the equations of a block are written: a place, and the text of its `define`."""
+"""The source of a block's equations: its place, and the text of its `define`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MOST_LINES = 120  # of a text; the rest is left out
 
 
 def source_of(cls: type[Block]) -> str:
-    """Where a class of blocks writes its equations, as "blocks.library.math, line 40"."""
+    """The place of a class's equations, as "blocks.library.math, line 40"."""
     code = getattr(cls.define, "__code__", None)
     return "" if code is None else f"{cls.define.__module__}, line {code.co_firstlineno}"
 
 
 def sources_of(netlist: Netlist) -> dict[str, str]:
-    """The text at each such place, of all blocks of a diagram, where it is to be had."""
+    """The text at each such place, for all blocks of a diagram, if it is available."""
     found: dict[str, str] = {}
     for block in netlist.nodes.values():
         if isinstance(block, Netlist):

@@ -1,4 +1,4 @@
-"""Two results in one page: curves of the second beside those of the first, and how far they are apart."""
+"""Two results in one page: curves of the second beside those of the first, and their differences."""
 
 from __future__ import annotations
 

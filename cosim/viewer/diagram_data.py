@@ -1,4 +1,4 @@
-"""A diagram as plain data for whoever draws it: blocks, ports, wires, and what is inside subsystems."""
+"""A diagram as plain data for drawing: blocks, ports, wires, and the contents of subsystems."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from cosim.system_parts import PortFeed
 from cosim.viewer.block_source import source_of, sources_of
 
 LONGEST = 200  # letters of the value of a field that are shown
-MOST_LINES = 400  # in the picture of a block: a larger mechanism is not drawn in its box
+MOST_LINES = 400  # a larger mechanism is not drawn in its block
 Feeds = Mapping[str, tuple[PortFeed, ...]]
 
 
 def diagram_data(netlist: Netlist, system: System | None, problems: str = "") -> dict[str, Any]:
-    """A diagram and the diagrams in it, as JSON can say it.
+    """A diagram and the diagrams in it, as data for JSON.
 
     Its keys are ``name``, ``problems`` (why it cannot run, if it cannot), ``rates`` (as texts), ``grounded``
     and ``root``: a level with ``nodes`` and ``edges``. A node has a path, a kind ("block", "subsystem",
@@ -117,7 +117,7 @@ def _node(
 
 
 def picture_data(picture: BlockPicture) -> dict[str, Any]:
-    """A picture as JSON says it."""
+    """A picture as data for JSON."""
     points = lambda lines: [[list(p) for p in line] for line in lines]
     return {
         "width": picture.width, "height": picture.height, "lines": points(picture.lines),
@@ -127,7 +127,7 @@ def picture_data(picture: BlockPicture) -> dict[str, Any]:
 
 
 def _picture(block: Block) -> dict[str, Any] | None:
-    """What is drawn in its box, as plain numbers."""
+    """The drawing in a block's box, as plain numbers."""
     picture = block.picture()
     if picture is None or len(picture.lines) > MOST_LINES:
         return None
@@ -135,7 +135,7 @@ def _picture(block: Block) -> dict[str, Any] | None:
 
 
 def _signal(path: str, port: str, block: Any, system: System | None) -> str:
-    """Name of the signal an output shows; "" where it is none."""
+    """Name of the signal of an output; "" if there is none."""
     if system is None:
         return ""
     name = path if isinstance(block, Inport) else f"{path}.{port}"

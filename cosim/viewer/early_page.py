@@ -1,4 +1,4 @@
-"""A page that is open before there is anything to show: it gets ready while a model is read and run.
+"""A page that opens before its data exists: it gets ready while a model is read and run.
 
 early = EarlyPage("scenario.toml")     # a browser tab opens
 early.arrive(data)                     # and shows it
@@ -26,7 +26,7 @@ SUFFIXES = (".nc", ".npz", ".toml", ".xml", ".fmu")
 
 
 def early_page(path: Path) -> EarlyPage | None:
-    """A page for what will be read from a file or a folder; None where there is no such file."""
+    """A page for the data of a file or a folder; None if there is no such file."""
     fits = path.is_dir() or (path.suffix.lower() in SUFFIXES and path.is_file())
     return EarlyPage(path.name) if fits else None
 
@@ -54,7 +54,7 @@ class EarlyPage:
 
     @contextmanager
     def failing(self) -> Iterator[None]:
-        """Say in the page too why there is nothing to see."""
+        """On an error, show in the page as well why it has no data."""
         try:
             yield
         except BaseException as error:

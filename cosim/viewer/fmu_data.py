@@ -1,4 +1,4 @@
-"""What a page shows of an FMU: its ports, variables and structure. Nothing of it is loaded or run."""
+"""The page of an FMU: its ports, variables and structure. Its binary is neither loaded nor run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VARIABLE = (
     "maximum",
     "initial",
 )
-LONGEST = 120  # letters of a start value
+LONGEST = 120  # most letters of a start value
 
 
 def of_fmu(path: Path) -> PageData:
@@ -84,7 +84,7 @@ def _variable(v: Variable) -> list[Any]:
 
 
 def _structure(d: FMUDescription) -> Iterable[list[str]]:
-    """Outputs, derivatives and indicators with what each depends on, "anything" where the file is silent."""
+    """Outputs, derivatives and indicators with their dependencies, "anything" where the file has none."""
     for what, unknowns in (("output", d.outputs), ("derivative", d.derivatives), ("indicator", d.indicators)):
         for unknown in unknowns:
             listed = unknown.dependencies

@@ -1,4 +1,4 @@
-"""Diagrams and plants in files of results: what a page shows of a run that was made elsewhere."""
+"""Diagrams and plants in files of results, which let a page show a run made elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POSE = 12
 
 
 def drawing_of(result: Any) -> KeptDrawing | None:
-    """The drawing that is saved with a result (`cosim.Result`); None where it is not known what was run.
+    """The drawing to save with a result (`cosim.Result`); None if its diagram is unknown.
 
     Warns
     -----
@@ -35,7 +35,7 @@ def drawing_of(result: Any) -> KeptDrawing | None:
             drawn, system, _ = result.origin
             page = of_diagram(drawn, system, result, with_result=False, most=MOST_POSES)
             return KeptDrawing.of(page.text(), page.numbers.array())
-    except Exception as error:  # a block that a user wrote may raise anything where it is looked at
+    except Exception as error:  # code of a user's block may raise anything
         warn_user(f"'{result.name}' is saved without its drawing: {error}", UserWarning)
         return None
 
@@ -71,7 +71,7 @@ def of_result(result: Any, forces: bool = False, linear: bool = False) -> PageDa
 
 
 def of_drawing(drawing: KeptDrawing) -> PageData:
-    """The page it was made from.
+    """The page stored in a drawing.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def of_drawing(drawing: KeptDrawing) -> PageData:
 
 
 def _check_plant(plant: dict[str, Any], count: int) -> None:
-    """Do all references point at numbers that are there?"""
+    """Check that all references point at existing numbers."""
     rows, links, width = _inside(plant["poses"], count)
     if width != POSE:
         raise ValueError(f"poses have {width} numbers")

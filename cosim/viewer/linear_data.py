@@ -74,7 +74,7 @@ def _later(
     first: dict[str, Any],
     run: tuple[System, Context | None, Any],
 ) -> tuple[list[dict[str, Any]], str]:
-    """Models about later instants of a run, and why there are none."""
+    """Models about later instants of a run, and the reason if there are none."""
     system, start, result = run
     if start is None or result is None:
         return [], ""
@@ -110,7 +110,7 @@ def _model(
 
 
 def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
-    """What was warned of; of loops with a hold, one for all."""
+    """Warnings about margins; one for all loops with a hold."""
     held = sorted({str(w.message) for w in caught if w.category is HeldLoopWarning})
     found = sorted({str(w.message) for w in caught if w.category is not HeldLoopWarning})
     more = f" So it is at {len(held) - 1} more signals." if len(held) > 1 else ""

@@ -1,4 +1,4 @@
-"""Where a run was at some of its instants, from what it logged: the points of linear models in the page."""
+"""Points of a run for the linear models in the page, reconstructed from the log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEAR = 1e-6  # of a common period: an instant that is this far from a tick is at
 
 
 def points_of(result: Any, system: System, start: Context, most: int = MOST_INSTANTS) -> list[Context]:
-    """Points of a run (`cosim.Result`) after its start, evenly spread over what it logged, `most` at most.
+    """Points of a run (`cosim.Result`) after its start, evenly spread over its log, `most` at most.
 
     States are those logged, and so are parameters, else those of the start. What a tick samples and what
     branches are taken follows from them; in a sampled diagram the points are ticks of all rates.
@@ -58,12 +58,12 @@ def points_of(result: Any, system: System, start: Context, most: int = MOST_INST
 
 
 def _follows(memory: Any) -> bool:
-    """Is it found anew at a point: what is sampled at a tick, and a branch?"""
+    """Whether a memory is computed anew at a point: samples at a tick, and branches."""
     return isinstance(memory, Branch) or (isinstance(memory, Refreshed) and isinstance(memory, Ticked))
 
 
 def _check_run(system: System, start: Context) -> None:
-    """Does the log say all there is to know?"""
+    """Check that the log has everything that a point needs."""
     why = ""
     if system.delays or system.histories:
         why = "what is in its delays and buffers is not logged"

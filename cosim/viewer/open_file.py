@@ -1,4 +1,4 @@
-"""From a file to what a page shows of it: a result, a scenario that is run, a model, an FMU, a study.
+"""From a file to the page about it: a result, a scenario that is run, a model, an FMU, a study.
 
 What only some files need is imported there: most of the time until the first picture is imports.
 """
@@ -19,7 +19,7 @@ from cosim.viewer.page_data import PageData, of_diagram
 def contents_of(
     path: Path, trust: bool = False, until: float | None = None, forces: bool = False, linear: bool = False
 ) -> PageData:
-    """What a page shows of a file.
+    """The page for a file.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def contents_of(
 
 
 def of_two_files(first: Path, second: Path) -> PageData:
-    """The page of two results: what `contents_of` shows of the first, the curves of the second beside them.
+    """The page of two results: that of the first by `contents_of`, with the curves of the second.
 
     Raises
     ------

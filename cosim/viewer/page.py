@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from blocks.errors import PlantloopError
 
 if TYPE_CHECKING:
-    from cosim.viewer.page_data import PageData  # slow to import: a page may be open before there is any
+    from cosim.viewer.page_data import PageData  # slow to import: a page may be open before its data
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = (
@@ -34,13 +34,13 @@ VENDOR = {"elk": "elk.js", "three": "three.js", "uplot": "uplot.js"}
 
 @dataclass(frozen=True)
 class Page:
-    """A page that is complete: `html` is the whole of it."""
+    """A complete page; `html` is all of it."""
 
     title: str
     html: str
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it; returns where.
+        """Write the page; returns its path.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class Page:
         return file
 
     def _repr_html_(self) -> str:
-        """In a notebook: the page in a frame of its own."""
+        """For notebooks: the page in a frame of its own."""
         inside = html.escape(self.html, quote=True)
         return f'<iframe srcdoc="{inside}" style="width:100%;height:640px;border:0"></iframe>'
 

@@ -1,4 +1,4 @@
-"""What a page shows as one JSON text and one row of numbers it refers to."""
+"""The contents of a page as one JSON text and one row of numbers to which it refers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from cosim.viewer.diagram_data import diagram_data
 if TYPE_CHECKING:
     from plant.scene import Scene
 
-ALONE = "plant"  # what a block is called when it is looked at alone
+ALONE = "plant"  # the name of a block that is viewed alone
 
 
 @dataclass
 class NumberRow:
-    """Arrays one behind the other; the text refers to them by where they begin and their shape."""
+    """Arrays one behind the other; the text refers to them by their first index and shape."""
 
     parts: list[np.ndarray] = field(default_factory=list)
     count: int = 0
 
     def put(self, values: Any) -> dict[str, Any]:
-        """Keep an array; returns what the text says of it."""
+        """Store an array; returns the reference for the text."""
         array = np.ascontiguousarray(values, dtype=np.float64)
         found = {"at": self.count, "shape": list(array.shape)}
         self.parts.append(array.ravel())
@@ -48,14 +48,14 @@ class NumberRow:
 
 @dataclass
 class PageData:
-    """Contents of a page: what `json` says, and the numbers in it."""
+    """Contents of a page: the data in `json`, and the numbers it refers to."""
 
     title: str
     content: dict[str, Any] = field(default_factory=dict)
     numbers: NumberRow = field(default_factory=NumberRow)
 
     def text(self) -> str:
-        """The JSON text; NaN and infinity, which JSON has not, are null."""
+        """The JSON text; NaN and infinity, which JSON lacks, are null."""
         return json.dumps({"title": self.title, **self.content}, allow_nan=False, default=str)
 
     def add_diagram(self, netlist: Netlist, system: System | None, problems: str = "") -> None:
@@ -99,7 +99,7 @@ class PageData:
     def add_plants(
         self, netlist: Netlist, result: Any, most: int | None = None, forces: Flat | None = None
     ) -> None:
-        """Every plant of a diagram, where it was at each logged instant, else at its start.
+        """Add every plant of a diagram with its poses at the logged instants, or at its start.
 
         most : numbers of poses; instants are left out evenly where there would be more. None: no limit
         forces : compute forces and reactions that were not logged, see `cosim.viewer.arrow_data`
@@ -139,7 +139,7 @@ class PageData:
 
 
 def _scene(block: Block) -> Scene | None:
-    """What a block looks like in space; None: it has no place there."""
+    """The appearance of a block in space; None if it has none."""
     from plant.block import Plant
     from plant.scene import scene_of
 
@@ -154,7 +154,7 @@ def _scene(block: Block) -> Scene | None:
 
 
 def netlist_of(drawn: Any) -> Netlist:
-    """What a diagram, a netlist or a block alone looks like."""
+    """The structure of a diagram, a netlist or a block alone."""
     if isinstance(drawn, Netlist):
         return drawn
     if isinstance(drawn, Block):
@@ -180,7 +180,7 @@ def _rows(count: int, every: int) -> np.ndarray:
 
 
 def _shapes(scene: Any) -> dict[str, Any]:
-    """Shapes of a plant as JSON can say them."""
+    """Shapes of a plant as data for JSON."""
     lists = lambda a: None if a is None else np.asarray(a).tolist()
     return {
         "name": scene.name,
@@ -231,7 +231,7 @@ def of_diagram(
     most: int | None = None,
     forces: Flat | None = None,
 ) -> PageData:
-    """A diagram, or one block, with what a run of it left, if there was one.
+    """The page of a diagram, or of one block, with the results of a run, if there was one.
 
     drawn : Diagram, Netlist or Block; system : the same, flat; None: made here, and the page says why not
     with_result : show the curves of the result too; most, forces : see `PageData.add_plants`

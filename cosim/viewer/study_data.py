@@ -1,4 +1,4 @@
-"""What a page shows of a study: a row per case, envelopes of its stored signals, curves of single cases."""
+"""The page of a study: a row per case, envelopes of its stored signals, curves of single cases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXACT = 2**53
 
 
 def of_study(view: StudyView) -> PageData:
-    """The page of what a study has left so far."""
+    """The page of a study's results so far."""
     m = view.store.manifest
     page = PageData(m.name)
     table, failed = view.table, view.failed.index
@@ -58,7 +58,7 @@ def of_study(view: StudyView) -> PageData:
 
 
 def _column(page: PageData, values: Any) -> dict[str, Any]:
-    """Numbers where they are numbers, else texts or True and False."""
+    """Numbers if the column is numeric, else texts or True and False."""
     if values.dtype == bool:
         return {"texts": [bool(v) for v in values]}
     if values.dtype.kind in "iu" and len(values) and max(abs(int(v)) for v in values) >= EXACT:
@@ -69,7 +69,7 @@ def _column(page: PageData, values: Any) -> dict[str, Any]:
 
 
 def _signals(page: PageData, view: StudyView, cases: np.ndarray) -> list[dict[str, Any]]:
-    """Percentiles over all cases of every component, and the curves of as many as the page has room for."""
+    """Percentiles over all cases of every component, and as many curves as fit into the page."""
     m = view.store.manifest
     if not m.stored:
         return []
@@ -92,7 +92,7 @@ def _signals(page: PageData, view: StudyView, cases: np.ndarray) -> list[dict[st
 
 
 def _drawn(view: StudyView, cases: np.ndarray) -> np.ndarray:
-    """Cases whose curves are in a page: all, or the worst and some evenly among the others."""
+    """Cases whose curves are in a page: all, or the worst and an even selection of the others."""
     m = view.store.manifest
     most = max(1, MOST_CURVES // (len(m.times) * sum(size for size, _ in m.stored.values())))
     if len(cases) <= most:

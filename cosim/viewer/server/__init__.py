@@ -1,1 +1,1 @@
-"""A run that is watched and steered in the browser, and the server of its page."""
+"""Runs that are watched and controlled in the browser, and the server of their pages."""

@@ -1,4 +1,4 @@
-"""Arrows of a plant in a run under way: velocities; forces and reactions that were asked for or are there."""
+"""Arrows of a plant during a run: velocities; forces and reactions if they are requested or available."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ArrowsNow:
         return 3 * len(self.arrows)
 
     def described(self, put: Callable[[Any], Any]) -> list[dict[str, Any]]:
-        """What a page says of them; it takes their values from the rows it gets."""
+        """The description of the arrows for a page, which takes their values from the rows it gets."""
         return [described(a, self.units, put(np.zeros((1, 3)))) for a in self.arrows]
 
     def values(self, q: np.ndarray, poses: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ LOOK = 0.5  # s between two looks at the file
 
 
 class EditView(ServedPage):
-    """A scenario that is edited: its page is at `address` until `close`. Several pages see the same."""
+    """A scenario being edited: its page is at `address` until `close`. Several pages may show it."""
 
     shows: ClassVar[str] = "edit"
 
@@ -66,7 +66,7 @@ class EditView(ServedPage):
             await peer.send({"kind": "diagram", **found})
 
     async def _watch(self, peer: Peer) -> None:
-        """Say when the file becomes another on the disk."""
+        """Notify the page when the file changes on the disk."""
         said = False
         while True:
             await asyncio.sleep(LOOK)

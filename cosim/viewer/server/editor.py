@@ -1,4 +1,4 @@
-"""A scenario being edited: its text, undo and redo, what is wrong with it, and the file it came from."""
+"""A scenario being edited: its text, undo and redo, its problems, and its file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONGEST = 5_000  # letters of a text from a page
 
 @dataclass(frozen=True)
 class Picture:
-    """What there is to draw: the diagram, the flat system where it can run, else why it cannot."""
+    """The drawing: the diagram, and the flat system if it can run, else the reason why it cannot."""
 
     netlist: Netlist
     system: System | None
@@ -56,7 +56,7 @@ class Editor:
     # --- looking ----------------------------------------------------------------------------------
     @property
     def state(self) -> dict[str, Any]:
-        """What a page shows beside the diagram."""
+        """The data that a page shows beside the diagram."""
         tables = self._scenario(self.text).source.tables
         system = self.picture().system
         known = {} if system is None else {"parameters": system.parameters, "initial": system.states}
@@ -71,7 +71,7 @@ class Editor:
         }
 
     def picture(self) -> Picture:
-        """The diagram as it is now."""
+        """The present diagram."""
         if self._drawn is None or self._drawn[0] != self.text:
             scenario = self._scenario(self.text)
             netlist = scenario.diagram().netlist()
@@ -84,7 +84,7 @@ class Editor:
 
     # --- changing ---------------------------------------------------------------------------------
     def do(self, message: Mapping[str, Any]) -> str:
-        """Do what a page asks for; returns what there is to say.
+        """Carry out a request of a page; returns the answer.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Editor:
         return ""
 
     def _take(self, text: str) -> None:
-        """Go on with another text, if it is that of a scenario."""
+        """Replace the text, if the new one is that of a scenario."""
         if text == self.text:
             return
         self._scenario(text)
@@ -122,7 +122,7 @@ class Editor:
         self._after, self.text = [], text
 
     def undo(self) -> str:
-        """Take the newest change back."""
+        """Undo the newest change."""
         if not self._before:
             raise PlantloopError("there is nothing to undo.")
         self._after.append(self.text)
@@ -130,7 +130,7 @@ class Editor:
         return ""
 
     def redo(self) -> str:
-        """Do again what was undone last."""
+        """Redo the last change undone."""
         if not self._after:
             raise PlantloopError("there is nothing to do again.")
         self._before.append(self.text)
@@ -160,14 +160,14 @@ class Editor:
         return f"saved {self.path.name}"
 
     def changed_on_disk(self) -> bool:
-        """Is the file another than the one that was read or written?"""
+        """Whether the file differs from the one last read or written."""
         try:
             return read_source(self.path).text != self.on_disk
         except PlantloopError:
             return True
 
     def reload(self) -> str:
-        """Take the text on the disk; the present one can be had back by `undo`.
+        """Reload the text on the disk; `undo` restores the present one.
 
         Raises
         ------
@@ -204,7 +204,7 @@ def library() -> list[dict[str, Any]]:
 
 
 def _default(field: Any) -> str | None:
-    """A default as TOML writes it, "" where TOML has no such value, None where there is no default."""
+    """A default as TOML writes it, "" if TOML cannot express it, None if there is no default."""
     if field.default is MISSING and field.default_factory is MISSING:
         return None
     return _as_text(field.default if field.default is not MISSING else field.default_factory())

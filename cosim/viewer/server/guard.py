@@ -1,4 +1,4 @@
-"""Who may talk to the server: whoever knows the token, from a page of its own, at a name that is its own."""
+"""Access control of the server: only clients with the token, from its own page, at a name of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADERS = (
 
 
 def policy(nonce: str, host: str) -> str:
-    """The content security policy of a page: its own scripts, and a socket to where it came from."""
+    """The content security policy of a page: its own scripts, and a socket to its own server."""
     return (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; "
         f"connect-src ws://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -32,7 +32,7 @@ def policy(nonce: str, host: str) -> str:
 
 @dataclass(frozen=True)
 class Guard:
-    """Passes on what may pass; anything else gets a plain refusal that says nothing of what is here.
+    """Passes allowed requests on; refuses others without any details.
 
     Every address begins with the token. The Host header must be a name of this machine, so that no other
     site can make its own name point here; a browser's Origin must be this server itself.
@@ -64,7 +64,7 @@ class Guard:
         await self.app(scope, receive, dressed)
 
     def lets_in(self, scope: MutableMapping[str, Any], headers: dict[str, str]) -> bool:
-        """May it pass?"""
+        """Whether a request is allowed."""
         first = scope["path"].split("/")[1] if scope["path"].startswith("/") else ""
         token = hmac.compare_digest(first.encode(), self.token.encode())
         host, origin = headers.get("host", ""), headers.get("origin")

@@ -1,4 +1,4 @@
-"""A run in the browser: `live_view` starts it, the page plays, pauses and steers it.
+"""A run in the browser: `live_view` starts it, and the page plays, pauses and controls it.
 
 live = d.view(live=True, until=60.0)         # or: cosim view scenario.toml --live
 live.wait()                                  # until Ctrl-C; then live.result() is what was logged
@@ -33,7 +33,7 @@ from cosim.viewer.server.served_page import ServedPage
 from cosim.viewer.server.serving import Peer, both, listen
 from cosim.viewer.server.watched_run import SliderHandle, WatchedRun
 
-UNTIL = 600.0  # s, where nothing says how long
+UNTIL = 600.0  # s, if no length is given
 FRAME = 0.025  # s of wall time between two messages to a page
 ROWS = 4000  # of one message at most
 
@@ -51,7 +51,7 @@ class LiveView(ServedPage):
         self.player = Player(run, lambda run: str(save_session(run, folder, source)))
 
     def do(self, what: str, **given: Any) -> str:
-        """Do what a page can ask for, as "play", "pause", "step", "back", "reset", "set", and wait for it.
+        """Carry out a command of a page, such as "play", "pause", "step", "back", "reset", "set", and wait.
 
         ``live.do("set", name="controller.K", value=[[1.0, 2.0]])``
 
@@ -67,7 +67,7 @@ class LiveView(ServedPage):
         super().close()
 
     def result(self) -> Result:
-        """What was logged until now; of a run that plays, at some instant."""
+        """The results logged so far; for a playing run, up to some instant."""
         playing = self.player.playing
         if playing:
             self.do("pause")
@@ -77,7 +77,7 @@ class LiveView(ServedPage):
         return found
 
     def save(self) -> Path:
-        """Write the session as a scenario that replays it; returns where."""
+        """Write the session as a scenario that replays it; returns the path."""
         return Path(self.do("save"))
 
     def __repr__(self) -> str:
@@ -158,14 +158,14 @@ class LiveView(ServedPage):
 
 
 def _json(value: np.ndarray) -> Any:
-    """As JSON says it: what is no number is null."""
+    """Data for JSON: numbers that are not finite become null."""
     found = np.where(np.isfinite(value), value, np.nan).astype(object)
     found[np.isnan(value)] = None
     return found.tolist()
 
 
 def interval_of(until: float) -> Fraction:
-    """Between two stops [s]: a round number, at most a hundredth of a run, at least a ten-thousandth."""
+    """The time between two stops [s]: a round number, from a ten-thousandth to a hundredth of a run."""
     wanted = min(max(0.01, until / 10_000), until / 100) if until > 0 else 0.01
     power = Fraction(10) ** int(np.floor(np.log10(wanted)))
     return max(
@@ -255,7 +255,7 @@ def view_scenario(
 
 
 def shown_names(sim: Simulation, opened: Opened) -> list[str]:
-    """What is logged where nobody chose: everything but the pushes."""
+    """Signals to log by default: all except the pushes."""
     pushes = {push.parameter.rpartition(".")[0] for push in opened.pushes}
     signals = sim.system.signals
     return [n for n in sim.names if n not in signals or signals[n].path not in pushes]

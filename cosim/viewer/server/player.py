@@ -1,4 +1,4 @@
-"""The thread of a watched run: it plays, paced by the clock, and does what it is told in between."""
+"""The thread of a watched run: it plays, paced by the clock, and carries out commands in between."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from blocks.arguments import is_number
 from blocks.errors import PlantloopError, near_miss
 from cosim.viewer.server.watched_run import WatchedRun
 
-WAITING = 1000  # commands that may wait
-LATE = 0.25  # s of wall time by which it may be behind before it gives up catching up
+WAITING = 1000  # most commands that may wait
+LATE = 0.25  # s of wall time it may be late before it gives up catching up
 PACES = (1e-4, 1e6)
 
 
@@ -51,7 +51,7 @@ class Player:
 
     # --- from outside -----------------------------------------------------------------------------
     def do(self, message: Mapping[str, Any]) -> Future[str]:
-        """Have something done; the future holds what there is to say about it, or the error.
+        """Queue a command; the future gets its answer, or the error.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Player:
         return answer
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Have something called in the thread of the run whenever there is news; returns how to end that."""
+        """Call a function in the thread of the run at every change; returns a function that ends this."""
         with self._lock:
             self._listeners.add(listener)
 
@@ -76,7 +76,7 @@ class Player:
         return leave
 
     def close(self) -> None:
-        """End the thread; the run stays where it is."""
+        """End the thread; the run stays at its present time."""
         self._closing = True
         if threading.current_thread() is not self._thread:
             self._thread.join(60.0)
@@ -222,7 +222,7 @@ def _number(value: Any, name: str) -> float:
 
 
 def _numbers(value: Any) -> np.ndarray:
-    """Finite numbers from a client; null stands for what is structural and stays."""
+    """Finite numbers from a client; null stands for a structural number, which is kept."""
     try:
         found = np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError):

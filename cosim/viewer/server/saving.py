@@ -1,4 +1,4 @@
-"""A session written as a scenario: the file it began with, comments kept, and what was done to the run."""
+"""A session written as a scenario: the original file with its comments, and the actions on the run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def save_session(run: WatchedRun, folder: Path, source: Scenario | None) -> Path
 
 
 def _describe(document: Any, run: WatchedRun) -> None:
-    """Put what was done to a run into a document."""
+    """Put the actions on a run into a document."""
     table = document.setdefault("run", tomlkit.table())
     table["until"] = run.time
     log_every, log_at = run.log

@@ -71,7 +71,7 @@ def set_field(text: str, block: str, field: str, given: str) -> str:
 
 
 def delete_block(text: str, block: str) -> str:
-    """A block goes, with its wires."""
+    """Delete a block, with its wires."""
     _check_block(block, tables_of(text))
     mine = lambda port: port.strip().partition(".")[0] == block
     text = _list(text, "connect", lambda items: _without_wires(items, lambda *ends: any(map(mine, ends))))
@@ -118,7 +118,7 @@ def wire(text: str, source: str, target: str) -> str:
 
 
 def unwire(text: str, target: str) -> str:
-    """What is connected to an input, "block.port", goes; or its ground."""
+    """Remove the connection to an input, "block.port", or its ground."""
     wiring = tables_of(text).get("wiring", {})
     before = list(wiring.get("connect", ()))
     after = _without_wires(before, lambda _, port: names_port(port, target))
@@ -132,7 +132,7 @@ def unwire(text: str, target: str) -> str:
 
 
 def ground(text: str, target: str) -> str:
-    """An input, "block.port", is left open on purpose."""
+    """Leave an input, "block.port", open on purpose."""
     _check_port(target, tables_of(text))
     return _list(text, "ground", lambda items: [*items, target])
 
@@ -158,7 +158,7 @@ def rename_block(text: str, old: str, new: str) -> str:
 
 
 def value_of(field: str, given: str) -> Any:
-    """The value a text is in TOML.
+    """The value of a text in TOML.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def value_of(field: str, given: str) -> Any:
 
 
 def tables_of(text: str) -> Plain:
-    """What a text says."""
+    """The tables of a text."""
     return tomllib.loads(text)
 
 
@@ -197,7 +197,7 @@ def edited(text: str, wanted: Callable[[Plain], None], write: Callable[[Any], No
 
 
 def assign(table: Any, field: str, value: Any) -> None:
-    """Put a value in the place of another, whose comment stays behind it; a new one behind the last.
+    """Replace a value, whose comment stays after it; a new value is added behind the last.
 
     What stands between the last value and the next table, a comment about that one for example, stays there.
     """
@@ -225,7 +225,7 @@ def _checked(text: str, wanted: Plain, cure: str) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equal, an empty table or list as good as none."""
+    """Whether two values are equal, where an empty table or list counts as none."""
     if isinstance(a, dict) and isinstance(b, dict):
         keys = a.keys() | b.keys()
         return all(_same(a.get(k, {}), b.get(k, {})) for k in keys)
@@ -276,7 +276,7 @@ def _without_wires(entries: list[str], gone: Callable[[str, str], bool]) -> list
 
 
 def _without(table: Any, block: str) -> None:
-    """Take what belongs to a block out of a table of names."""
+    """Remove the keys of a block from a table of names."""
     for key in [k for k in table if k == block or str(k).startswith(f"{block}.")]:
         del table[key]
 

@@ -1,4 +1,4 @@
-"""A page that is served until it is closed: what live views, edited scenarios and studies have in common."""
+"""A page that is served until it is closed: the common part of live views, edited scenarios and studies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ServedPage(abc.ABC):
 
     @property
     def address(self) -> str:
-        """Where the page is; whoever knows it may do what the page can."""
+        """The address of the page; anyone who knows it can do what the page can."""
         return "" if self._serving is None else self._serving.address
 
     def open(self) -> None:

@@ -1,4 +1,4 @@
-"""The server: one page and one socket, on this machine only unless told otherwise, in a thread of its own."""
+"""The server: one page and one socket, only on this machine by default, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from blocks.errors import PlantloopError
 from cosim.viewer.server.guard import LOOPBACK, Guard, policy
 
 MOST_CLIENTS = 32
-MOST_BYTES = 2**16  # of a message from a client
-MOST_WAITING = 64  # texts for a client that does not read
+MOST_BYTES = 2**16  # bytes of a message from a client
+MOST_WAITING = 64  # texts waiting for a client that does not read
 
 
 class Peer:
-    """One page that is open somewhere: what it sends, and how it is answered."""
+    """An open page: messages from it, and answers to it."""
 
     def __init__(self, websocket: Any) -> None:
         self._websocket = websocket
@@ -51,7 +51,7 @@ class Peer:
 
 
 class Contents(Protocol):
-    """What is served: a page, and what is said on its socket."""
+    """The served contents: a page, and the protocol on its socket."""
 
     def page(self, nonce: str) -> str:
         """The HTML, its scripts with a nonce."""
@@ -62,12 +62,12 @@ class Contents(Protocol):
         ...
 
     async def talk(self, peer: Peer) -> None:
-        """Everything that is said to a peer until it leaves."""
+        """Talk to a peer until it leaves."""
         ...
 
 
 class Serving:
-    """Contents under an address, until `close`.
+    """Serves contents at an address, until `close`.
 
     host : str      where it listens; anything but loopback lets other machines in that know the address
     port : int      0 takes a free one
@@ -192,7 +192,7 @@ Answer = Callable[[dict[str, Any]], Awaitable[str]]
 
 
 async def listen(peer: Peer, do: Answer) -> None:
-    """Answer every message of a peer: with a text, or with what was wrong with it."""
+    """Answer every message of a peer with a text, or with the error about it."""
     while True:
         number: int | None = None
         try:

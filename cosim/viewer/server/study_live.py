@@ -1,4 +1,4 @@
-"""A study in the browser while it runs: the page shows cases as they are done."""
+"""A study in the browser while it runs: the page shows cases as soon as they are done."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StudyCases(StudyView, Protocol):
 
 
 class StudyLive(ServedPage):
-    """The page of a study, at `address` until `close`: it renews itself, and changes nothing of the study.
+    """The page of a study, at `address` until `close`: it refreshes itself, and never changes the study.
 
     view : StudyCases     what is read anew at each look, as `cosim.open_study` gives it
     """
@@ -89,7 +89,7 @@ class StudyLive(ServedPage):
         raise PlantloopError("the page of a study takes no commands.")
 
     async def _show(self, peer: Peer) -> None:
-        """Send what there is, whenever it is more than before."""
+        """Send the results whenever there are more than before."""
         shown: PageData | None = None
         problem = ""
         while True:
@@ -106,7 +106,7 @@ class StudyLive(ServedPage):
             await asyncio.sleep(max(LOOK, SHARE * (time.perf_counter() - began)))
 
     def _look(self) -> None:
-        """Read the folder where it has more cases than before; what cannot be read now is read later."""
+        """Read the folder if it has more cases than before; unreadable data is read later."""
         try:
             done = self._count()
             if done != self._done:

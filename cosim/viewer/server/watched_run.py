@@ -1,4 +1,4 @@
-"""A run that somebody steers: forwards to the next stop, back to an earlier one; what was seen is kept."""
+"""A run under a user's control: forwards to the next stop, or back to an earlier one; the log is kept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_BYTES = 2**27
 
 @dataclass(frozen=True)
 class KeptStop:
-    """A stop one can go back to: the context, and how long everything was that grows."""
+    """A stop to go back to: the context, and the lengths of everything that grows."""
 
     context: Context
     next_multiple: int
@@ -39,7 +39,7 @@ class KeptStop:
 
 @dataclass(frozen=True)
 class SliderHandle:
-    """A number or array that can be changed, as it is now; kind: "input", "open input" or "parameter".
+    """A number or array that can be changed, with its value; kind: "input", "open input" or "parameter".
 
     What of `value` is structural is nan.
     """
@@ -51,7 +51,7 @@ class SliderHandle:
 
 
 class WatchedRun:
-    """A run under way that is steered; one thread at a time may call it.
+    """A run under a user's control; one thread at a time may call it.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class WatchedRun:
 
     @property
     def ended(self) -> str:
-        """Why it cannot go on from here; empty while it can."""
+        """The reason why it cannot continue; empty if it can."""
         stopped = self.problem or self.kept[-1].context.stopped
         return stopped or (f"the end, {self.until:g} s" if self.time >= self.until else "")
 
@@ -131,7 +131,7 @@ class WatchedRun:
         return sorted(found, key=lambda s: s.kind == "parameter")
 
     def values(self) -> dict[str, np.ndarray]:
-        """Present values of all inputs and parameters; what is structural in them is nan."""
+        """Present values of all inputs and parameters; structural entries are nan."""
         system, context = self.sim.system, self.sim.snapshot_of_start()
         found = {name: np.array(context.h[slot.index]) for name, slot in system.inputs.items()}
         for name, parameter in system.parameters.items():
@@ -141,12 +141,12 @@ class WatchedRun:
         return found
 
     def result(self) -> Result:
-        """What was logged up to now."""
+        """The results logged so far."""
         return self.sim.result(complete=not self.problem, message=self.problem)
 
     # --- steering ---------------------------------------------------------------------------------
     def forward(self) -> None:
-        """Go on to the next multiple of the interval."""
+        """Advance to the next multiple of the interval."""
         if not self.ended:
             target = self.next_time
             self._next += 1
@@ -162,7 +162,7 @@ class WatchedRun:
             self._advance(stop)
 
     def back(self, to: float | None = None) -> None:
-        """Go back to the stop before the present one, or to the newest one not after an instant [s].
+        """Go back to the stop before the present one, or to the newest one up to an instant [s].
 
         Parameters, inputs and what was recorded are as they were then.
         """
@@ -177,7 +177,7 @@ class WatchedRun:
         del self.recording.changes[last.changes :]
 
     def reset(self) -> None:
-        """Go back to the start; what was changed stays changed, but pushes are let go."""
+        """Go back to the start; changes are kept, but pushes are released."""
         now = {slider.name: slider.value for slider in self.sliders()}
         self.back(0.0)
         before = self.values()
@@ -206,7 +206,7 @@ class WatchedRun:
         self.recording.add(Change(self.time, name, array.tolist()))
 
     def play_again(self, recording: Recording) -> None:
-        """Do everything that was recorded of another run with the same interval, up to the end."""
+        """Repeat everything recorded in another run with the same interval, up to the end."""
         left = list(recording.changes)
         for stop in (0.0, *recording.all_stops(self.until)):
             if stop == self.next_time:
@@ -226,7 +226,7 @@ class WatchedRun:
         self._look()
 
     def _look(self) -> None:
-        """Look at the present instant, and keep it to come back to."""
+        """Evaluate the present instant, and keep it to come back to."""
         if self.rows == len(self.table):
             self.table = np.concatenate([self.table, np.zeros_like(self.table)])
         self.table[self.rows] = self._row()
