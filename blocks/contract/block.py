@@ -101,6 +101,14 @@ class Block(metaclass=BlockType):
         made: Self = with_fields(self, values)
         return made
 
+    def value_names(self) -> list[str]:
+        """What `with_value` may change: the fields the block is made of."""
+        return [f.name for f in fields(self) if f.init]  # type: ignore[arg-type]
+
+    def with_value(self, name: str, value: Any) -> Self:
+        """This block with another value of one of `value_names`."""
+        return self.with_fields(**{name: value})
+
     @property
     def jump_cure(self) -> str:
         """What to do where continuous equations of this block jump at a switch."""

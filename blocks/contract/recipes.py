@@ -150,6 +150,35 @@ def with_fields(block: Any, values: Mapping[str, Any]) -> Any:
     return recipe.kind(**{**arguments, **values})
 
 
+def turned(block: Any, turn: Callable[[Any], Any]) -> Any:
+    """What `turn` makes of a block; where the block was made of expressions, that too is made of them."""
+    made, recipe = turn(block), recipe_of(block)
+    if recipe is not None and made is not block:
+        given = (turn, recipe.kind, recipe.arguments, dict(recipe.named), dict(recipe.changed))
+        object.__setattr__(made, RECIPE, Recipe(_made_and_turned, given, {}))
+    return made
+
+
+def _made_and_turned(
+    turn: Callable[[Any], Any],
+    kind: Any,
+    arguments: tuple[Any, ...],
+    named: Mapping[str, Any],
+    changed: Mapping[str, Any],
+) -> Any:
+    made = kind(*arguments, **named)
+    return turn(replace(made, **changed) if changed else made)
+
+
+def written(block: Any, name: str) -> Any:
+    """A field as it was given when the block was made, with expressions of parameters in it."""
+    recipe = recipe_of(block)
+    if recipe is None or recipe.kind is not type(block):
+        return getattr(block, name)
+    given = inspect.signature(recipe.kind).bind(*recipe.arguments, **recipe.named).arguments
+    return {**given, **recipe.changed}.get(name, getattr(block, name))
+
+
 class _Float(Remembered, float):
     pass
 

@@ -120,9 +120,11 @@ def scenario(path: Path, trust: bool) -> None:
 
 def _system_sections(scenario: Scenario, facts: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Headings and lines about a flat system, from `System.info`."""
-    blocks = scenario.tables.blocks.items()
-    if blocks:
-        yield "blocks", [f"{name}: {type(block).__name__}" for name, block in blocks]
+    tables = scenario.tables
+    if tables.blocks:
+        yield "blocks", [f"{name}: {type(block).__name__}" for name, block in tables.blocks.items()]
+    if tables.fmus:
+        yield "FMUs", [f"{name}: {table.file}" for name, table in tables.fmus.items()]
     yield "signals", [f"{name} [{size}]" for name, size in facts["signals"].items()]
     yield "sizes", [f"{facts[n]} {n}" for n in ("continuous states", "held values", "parameters")]
     yield "rates", list(facts["rates"]) or ["continuous"]

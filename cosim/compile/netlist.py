@@ -5,14 +5,16 @@ A netlist is all the compiler knows of a diagram. The class with which users dra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from operator import methodcaller
 from typing import Any, Literal
 
 import numpy as np
 
 from blocks.contract.block import Block
-from blocks.contract.recipes import with_fields
+from blocks.contract.recipes import turned
 from blocks.contract.units import Units, units_of
 from blocks.errors import WiringError, near_miss, shown
 
@@ -101,7 +103,7 @@ class Netlist:
 
     def driven(self) -> Netlist:
         """The same with blocks that step themselves left to a co-simulation master."""
-        nodes = {n: x if isinstance(x, Inport) else x.driven() for n, x in self.nodes.items()}
+        nodes = {n: _turned(x, DRIVEN) for n, x in self.nodes.items()}
         variants = {name: variant.driven() for name, variant in self.variants.items()}
         return replace(self, nodes=nodes, variants=variants)
 
@@ -112,7 +114,7 @@ class Netlist:
         """
         if self.condition is not None:
             return self
-        nodes = {n: x if isinstance(x, Inport) else x.uncoupled() for n, x in self.nodes.items()}
+        nodes = {n: _turned(x, UNCOUPLED) for n, x in self.nodes.items()}
         variants = {name: variant.uncoupled() for name, variant in self.variants.items()}
         changed = any(nodes[n] is not x for n, x in self.nodes.items())
         if not changed and all(variants[n] is x for n, x in self.variants.items()):
@@ -140,14 +142,14 @@ class Netlist:
         """
         nodes, given = dict(self.nodes), {name: dict(own) for name, own in self.given.items()}
         for name, value in values.items():
-            node, deeper, rest = name.partition("/") if "/" in name else name.partition(".")
+            node, deeper, rest = _first_step(name)
             inner = nodes.get(node)
             if isinstance(inner, Netlist) and deeper == "/":
                 nodes[node] = inner.changed({rest: value})
             elif isinstance(inner, Netlist) and rest in inner.parameters:
                 given.setdefault(node, {})[rest] = value
-            elif isinstance(inner, Block) and rest in _fields(inner):
-                nodes[node] = with_fields(inner, {rest: value})
+            elif isinstance(inner, Block) and rest in inner.value_names():
+                nodes[node] = inner.with_value(rest, value)
             else:
                 raise WiringError(
                     [f"'{self.name}' has no '{name}'; {_near(self.nodes, node, rest)}"], path=name
@@ -166,9 +168,19 @@ class Netlist:
         return {name: node for name, node in self.nodes.items() if isinstance(node, Inport)}
 
 
-def _fields(block: Block) -> list[str]:
-    """Fields a block is made of."""
-    return [f.name for f in fields(block) if f.init]  # type: ignore[arg-type]
+DRIVEN, UNCOUPLED = methodcaller("driven"), methodcaller("uncoupled")
+
+
+def _turned(node: Block | Netlist | Inport, turn: Callable[[Any], Any]) -> Any:
+    if isinstance(node, Inport):
+        return node
+    return turned(node, turn) if isinstance(node, Block) else turn(node)
+
+
+def _first_step(name: str) -> tuple[str, str, str]:
+    """The node a name begins with, what follows it, and the rest: parameters of FMUs may hold both signs."""
+    node = re.split(r"[./]", name, maxsplit=1)[0]
+    return node, name[len(node) : len(node) + 1], name[len(node) + 1 :]
 
 
 def _near(nodes: Mapping[str, Block | Netlist | Inport], node: str, rest: str) -> str:
@@ -176,4 +188,4 @@ def _near(nodes: Mapping[str, Block | Netlist | Inport], node: str, rest: str) -
     inner = nodes.get(node)
     if isinstance(inner, Netlist):
         return near_miss(rest, [*inner.nodes, *inner.parameters])
-    return near_miss(rest, _fields(inner)) if isinstance(inner, Block) else near_miss(node, nodes)
+    return near_miss(rest, inner.value_names()) if isinstance(inner, Block) else near_miss(node, nodes)

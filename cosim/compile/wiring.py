@@ -128,6 +128,13 @@ class _Expander:
             return next(iter(node.variants.values()))
         return self._variant(node.variants[chosen], path, scope)
 
+    def _place(self, path: str) -> tuple[str, str]:
+        """The subsystem a node is in, "" on top, and its name: an inport of an FMU alone may be "in/u"."""
+        if path in self.diagram.nodes:
+            return "", path
+        outer, _, own = path.rpartition("/")
+        return outer, own
+
     def source(self, port: Port) -> Port | None:
         """The block output (or top-level inport) behind `port`, through subsystem borders."""
         seen = set()
@@ -138,7 +145,7 @@ class _Expander:
             if isinstance(node, Block):
                 return port
             if isinstance(node, Inport):
-                outer, _, own = path.rpartition("/")
+                outer, own = self._place(path)
                 if name != "out":
                     self.problems.append(f"inport '{path}' has no port '{name}'; connect '{own}.out'.")
                     return None
@@ -163,7 +170,7 @@ class _Expander:
                 inner, name = node.outports[port[1]]
                 port = (f"{port[0]}/{inner}", name)
                 continue
-            outer, _, own = port[0].rpartition("/")
+            outer, own = self._place(port[0])
             if not outer:
                 return
             yield outer, own
@@ -179,7 +186,7 @@ class _Expander:
                 found.append((out, False))
                 inner, name = node.outports[out[1]]
                 out = (f"{out[0]}/{inner}", name)
-            outer, _, own = out[0].rpartition("/")
+            outer, own = self._place(out[0])
             if isinstance(node, Block) or not outer:
                 break
             hop = (outer, own)
@@ -205,7 +212,7 @@ def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
     for path, node in expander.nodes.items():
         if isinstance(node, Block):
             blocks[path] = node
-        elif isinstance(node, Inport) and "/" not in path:
+        elif isinstance(node, Inport) and path in diagram.nodes:
             blocks[path] = ExternalInput(node.size, node.unit, node.start)
     ports = {path: _ports(path, block, cache, problems) for path, block in blocks.items()}
     for path, node in expander.nodes.items():

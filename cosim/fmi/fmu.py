@@ -16,6 +16,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.derived import Derived
 from blocks.contract.picture import BlockPicture
 from blocks.contract.rate import Rate, Ticks
+from blocks.contract.recipes import written
 from blocks.errors import shown
 from cosim.fmi.clock_schedule import common_interval
 from cosim.fmi.co_simulation import define_co_simulation, driven_co_simulation
@@ -351,6 +352,17 @@ class FMU(Block):
     def start_only(self) -> Mapping[str, str]:
         """See `Block.start_only`: structural parameters, texts, bytes, and integers beyond 2^53."""
         return self._setup.start_only
+
+    def value_names(self) -> list[str]:
+        """See `Block.value_names`; start values of the FMU too: "motor.J"."""
+        settable = [v.name for v in self.description.variables.values() if v.is_start_settable]
+        return list(dict.fromkeys([*super().value_names(), *settable]))
+
+    def with_value(self, name: str, value: Any) -> FMU:
+        """See `Block.with_value`."""
+        if name in super().value_names():
+            return self.with_fields(**{name: value})
+        return self.with_fields(start={**(written(self, "start") or {}), name: value})
 
     def driven(self) -> Block:
         """A unit of a co-simulation master; FMUs of other kinds become equations and samples like ours."""

@@ -41,7 +41,7 @@ class FMUTable:
     """``[fmus.<name>]``: an FMU as a block of that name; the keys are the arguments of `cosim.FMU`."""
 
     file: str = key(text)  # relative to the scenario file
-    kind: str | None = key(one_of(("cs", "me")), default=None)
+    kind: str | None = key(one_of(("cs", "me", "se")), default=None)
     sample: Any = key(duration(above=0), default=None)  # s
     offset: Any = key(duration(least=0), default=0)  # s
     start: Mapping[str, Any] = key(start_values, default_factory=dict)
@@ -49,6 +49,7 @@ class FMUTable:
     isolate: bool = key(boolean, default=False)
     importer: str = key(one_of(IMPORTERS), default="native")
     timeout: float | None = key(number(above=0, unit="s"), default=None)
+    event_mode: bool | None = key(boolean, default=None)
     stop_time: float | None = key(number(unit="s"), default=None)
 
 

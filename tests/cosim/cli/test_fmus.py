@@ -84,12 +84,27 @@ def test_a_scenario_runs_fmus_with_trust_only(tmp_path: Path) -> None:
     assert "expected 0.864665 +- 1e-06  ok" in text
 
 
+def test_scenarios_take_event_mode_and_scheduled_execution(tmp_path: Path) -> None:
+    build_fmu("lag", tmp_path)
+    build_fmu("counter", tmp_path, version="3.0")
+    build_fmu("partitions", tmp_path, version="3.0", kinds=("se",))
+    file = tmp_path / "scenario.toml"
+    more = '[fmus.counter]\nfile = "counter.fmu"\nkind = "cs"\nevent_mode = true\n'
+    more += '[fmus.parts]\nfile = "partitions.fmu"\nkind = "se"\n'
+    ground = 'ground = ["counter.u", "parts.u", "parts.press"]'
+    file.write_text(more + SCENARIO.replace("[run]", f"{ground}\n\n[run]"))
+    fmus = load_scenario(file, trust=True).diagram().blocks
+    assert fmus["counter"].event_mode is True and fmus["parts"].kind == "se"
+    code, text = ask("info", str(file), "--trust")
+    assert code == 0 and "lag: lag.fmu" in text and "counter: counter.fmu" in text
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ('file = "lag.fmu"', 'file = "log.fmu"', r"lag\.fmu"),
         ("T = 0.5", "t = 0.5", "did you mean 'T'"),
-        ('kind = "cs"', 'kind = "se"', r"\[fmus\.lag\] kind"),
+        ('kind = "cs"', 'kind = "ce"', r"\[fmus\.lag\] kind"),
         ("sample = 0.1", "simple = 0.1", "did you mean 'sample'"),
         ("lag.u", "lug.u", "no block 'lug'; did you mean 'lag'"),
         ("[fmus.lag]", "[fmus.one]", "'one' is another block"),

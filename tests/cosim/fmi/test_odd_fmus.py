@@ -14,7 +14,7 @@ import pytest
 
 from blocks import Constant
 from blocks.errors import PlantloopError
-from cosim import FMU, Diagram, linearize, simulate
+from cosim import FMU, Diagram, Simulation, linearize, simulate
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
@@ -104,6 +104,55 @@ def test_names_with_dots_and_brackets_of_an_fmu_alone(name: str, kind: str) -> N
         assert r["plant.motor.y[2]"][-1, 0] == pytest.approx(1 - math.exp(-1), abs=1e-7)
     if kind == "me" and name == "u[1]":
         assert linearize(fmu).B.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("kind", ["cs", "me"])
+def test_names_with_slashes_of_an_fmu_alone(kind: str) -> None:
+    """A constant, a course and `set_input`: y = 2 (1 - exp(-t / T))."""
+    change = lambda text: text.replace('name="u"', 'name="in/u"').replace('name="y"', 'name="out/y"')
+    fmu = FMU(build_fmu("lag", change=change), kind=kind, sample=0.1 if kind == "cs" else None)
+    expected = pytest.approx(2 * (1 - math.exp(-1)), abs=1e-7)
+    for value in (2.0, ([0.0, 1.0], [2.0, 2.0])):
+        r = simulate(fmu, until=1.0, inputs={"in/u": value}, engine="reference")
+        assert r["out/y"][-1, 0] == expected
+    sim = Simulation(fmu, engine="reference")
+    sim.set_input("in/u", 2.0)
+    sim.advance(1.0)
+    assert sim.result()["plant.out/y"][-1, 0] == expected
+    if kind == "me":
+        assert linearize(fmu, inputs=["in/u"]).B.tolist() == [[1.0]]
+
+
+def test_start_values_follow_parameters_of_diagrams() -> None:
+    """In a subsystem, through `with_parameters` and in a run alike: y(1) = 1 - exp(-1 / T)."""
+    change = lambda text: text.replace('name="T"', 'name="filter/T.s[1]"')
+    path = build_fmu("lag", change=change)
+
+    def filtered() -> Diagram:
+        d = Diagram("filter")
+        start = {"filter/T.s[1]": d.parameter("T", 0.5), "u": 0.0}
+        d.add("lag", FMU(path, kind="cs", start=start, sample=0.1))
+        d.connect(d.add("one", Constant(1.0))["y"], "lag.u")
+        return d
+
+    end = lambda r, name: float(r[name][-1, 0])
+    run = lambda d, **more: simulate(d, until=1.0, engine="reference", **more)
+    after = lambda T: pytest.approx(1 - math.exp(-1 / T), abs=1e-7)
+    both = Diagram("both")
+    both.add("a", filtered())
+    both.add("b", filtered(), parameters={"T": 2.0})
+    r = run(both)
+    assert (end(r, "a/lag.y"), end(r, "b/lag.y")) == (after(0.5), after(2.0))
+    assert end(run(filtered().with_parameters(T=2.0)), "lag.y") == after(2.0)
+    assert end(run(filtered(), parameters={"T": 2.0}), "lag.y") == after(2.0)
+    own = run(filtered().with_parameters(**{"lag.filter/T.s[1]": 3.0}))
+    assert end(own, "lag.y") == after(3.0)
+    r = run(both.with_parameters(**{"b/lag.filter/T.s[1]": 3.0}))
+    assert (end(r, "a/lag.y"), end(r, "b/lag.y")) == (after(0.5), after(3.0))
+    kept = filtered().with_parameters(**{"lag.u": 0.5})  # what is made of T stays so
+    assert end(run(kept.with_parameters(T=2.0)), "lag.y") == after(2.0)
+    with pytest.raises(PlantloopError, match=r"has no 'lag.filter/T.s'; did you mean 'filter/T\.s\[1\]'"):
+        run(filtered().with_parameters(**{"lag.filter/T.s": 3.0}))
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
